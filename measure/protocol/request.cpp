@@ -1,0 +1,77 @@
+#include "measure/protocol/request.hpp"
+
+namespace nocturne::protocol {
+namespace {
+
+template <typename T>
+void read(const nlohmann::json& document, const char* key, T& out) {
+  const auto found = document.find(key);
+  if (found == document.end() || found->is_null()) return;
+  try {
+    out = found->get<T>();
+  } catch (const nlohmann::json::exception& error) {
+    throw std::runtime_error(std::string("request: key '") + key + "': " + error.what());
+  }
+}
+
+}  // namespace
+
+Request parse_request(const nlohmann::json& document) {
+  if (!document.is_object()) throw std::runtime_error("request: not a JSON object");
+  int version = 0;
+  read(document, "protocol", version);
+  if (version != kVersion) {
+    throw std::runtime_error("request: protocol " + std::to_string(version) + " is asked for, this worker speaks " +
+                             std::to_string(kVersion));
+  }
+  Request request;
+  read(document, "run_id", request.run_id);
+  if (const auto workload = document.find("workload"); workload != document.end()) {
+    read(*workload, "network", request.network);
+    read(*workload, "data", request.data);
+    read(*workload, "data_folder", request.data_folder);
+    read(*workload, "optimizer", request.optimizer);
+  }
+  read(document, "configuration", request.configuration);
+  if (!request.configuration.is_object()) throw std::runtime_error("request: key 'configuration': not an object");
+  read(document, "seed", request.seed);
+  read(document, "steps", request.steps);
+  read(document, "epochs", request.epochs);
+  read(document, "steps_per_sample", request.steps_per_sample);
+  if (request.steps < 0 || request.epochs < 0 || request.steps_per_sample < 1) {
+    throw std::runtime_error("request: steps and epochs must not be negative, steps_per_sample at least 1");
+  }
+  std::string partial = "drop";
+  read(document, "partial_batch", partial);
+  if (partial != "drop" && partial != "train") {
+    throw std::runtime_error("request: key 'partial_batch': '" + partial + "' is neither 'drop' nor 'train'");
+  }
+  request.partial_batch = partial == "train" ? PartialBatch::Train : PartialBatch::Drop;
+  read(document, "accuracy", request.accuracy);
+  std::string turns;
+  read(document, "turns", turns);
+  if (!turns.empty()) request.turns = turns;
+  return request;
+}
+
+nlohmann::json to_json(const Request& request) {
+  nlohmann::json document = {
+      {"protocol", kVersion},
+      {"run_id", request.run_id},
+      {"workload",
+       {{"network", request.network},
+        {"data", request.data},
+        {"data_folder", request.data_folder},
+        {"optimizer", request.optimizer}}},
+      {"configuration", request.configuration},
+      {"seed", request.seed},
+      {"steps", request.steps},
+      {"epochs", request.epochs},
+      {"steps_per_sample", request.steps_per_sample},
+      {"partial_batch", request.partial_batch == PartialBatch::Train ? "train" : "drop"},
+      {"accuracy", request.accuracy}};
+  if (request.turns) document["turns"] = *request.turns;
+  return document;
+}
+
+}  // namespace nocturne::protocol

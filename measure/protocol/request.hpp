@@ -1,0 +1,42 @@
+#pragma once
+
+/// What a worker is asked to do: the file named by `--request` (protocol version 1; README.md beside this file).
+///
+/// C++20, the standard library and the shipped JSON header only: workers on machines without our packages include it.
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "measure/protocol/nlohmann/json.hpp"
+
+namespace nocturne::protocol {
+
+inline constexpr int kVersion = 1;
+
+/// What happens to the images that are left when the data set is not a multiple of the batch.
+enum class PartialBatch { Drop, Train };
+
+struct Request {
+  std::string run_id;                        ///< also in the environment as NOCTURNE_RUN_ID
+  std::string network = "mnist_cnn";         ///< a table of kernels/networks
+  std::string data = "mnist";                ///< name of the data set
+  std::string data_folder;                   ///< absolute path of its files
+  std::string optimizer = "adadelta";
+  nlohmann::json configuration = nlohmann::json::object();  ///< parameter name → value, all stages
+  std::uint64_t seed = 1;                    ///< initial weights, order of data, dropout
+  std::int64_t steps = 40;                   ///< training steps after the first; ignored if epochs > 0
+  std::int64_t epochs = 0;                   ///< > 0: train this many whole epochs instead
+  std::int64_t steps_per_sample = 1;         ///< steps between two synchronisations
+  PartialBatch partial_batch = PartialBatch::Drop;
+  bool accuracy = false;                     ///< evaluate on the test set at the end
+  std::optional<std::string> turns;          ///< FIFO: one line "N" allows N further steps; end of file means finish
+};
+
+/// Throws std::runtime_error naming the key where a value has the wrong type or the protocol version is not ours.
+/// Unknown keys are ignored, so that a newer tuner can drive an older worker.
+[[nodiscard]] Request parse_request(const nlohmann::json& document);
+[[nodiscard]] nlohmann::json to_json(const Request& request);
+
+}  // namespace nocturne::protocol
