@@ -1,0 +1,90 @@
+#pragma once
+
+/// The record of one worker process: raw, as measured. Objectives are computed from it when asked.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "space/outcome.hpp"
+
+namespace nocturne::space {
+
+/// The time of `steps` training steps, synchronised at its end.
+struct Sample {
+  std::int64_t first_step = 0;  ///< 0 is the first training step of the process
+  std::int64_t steps = 1;
+  std::chrono::nanoseconds wall{};
+  std::chrono::nanoseconds cpu{};        ///< of all threads of the worker
+  std::chrono::nanoseconds data_wait{};  ///< of wall, spent waiting for input
+  std::optional<double> loss;            ///< of its last step; empty where not finite
+  friend bool operator==(const Sample&, const Sample&) = default;
+};
+
+struct Phase {
+  std::string name;  ///< import, data, build, compile, first_step, accuracy
+  std::chrono::nanoseconds wall{};
+  std::chrono::nanoseconds cpu{};
+  bool finished = false;  ///< false: the run ended inside it, so that a hang has an address
+  friend bool operator==(const Phase&, const Phase&) = default;
+};
+
+struct Epoch {
+  std::int64_t index = 0;
+  std::chrono::nanoseconds wall{};
+  std::optional<double> loss;
+  friend bool operator==(const Epoch&, const Epoch&) = default;
+};
+
+struct Accuracy {
+  double accuracy = 0;  ///< 0 to 1
+  double loss = 0;
+  std::int64_t examples = 0;
+  friend bool operator==(const Accuracy&, const Accuracy&) = default;
+};
+
+struct Memory {
+  std::int64_t peak_rss_bytes = 0;
+  std::int64_t device_bytes = 0;
+  friend bool operator==(const Memory&, const Memory&) = default;
+};
+
+/// What else happened on the machine while the run lasted. Empty: the kernel does not tell.
+struct Load {
+  std::optional<double> loadavg_before, loadavg_after;  ///< 1-minute load average
+  std::optional<double> cpu_pressure;   ///< share of the run's time in which some task waited for a CPU (PSI "some"), 0 to 1
+  std::optional<double> memory_pressure, io_pressure;  ///< likewise
+  std::optional<double> steal;          ///< share of CPU time taken by the hypervisor, 0 to 1
+  std::optional<double> other_cpu;      ///< CPU time of other processes as a share of the machine's, 0 to 1
+  friend bool operator==(const Load&, const Load&) = default;
+};
+
+struct Run {
+  std::string id;  ///< unique; in the worker's environment as NOCTURNE_RUN_ID
+  Purpose purpose = Purpose::Search;
+  Outcome outcome = Outcome::Killed;
+  std::string reason;  ///< empty when ok
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  std::string folder;    ///< where its files are
+  std::string command;   ///< the shell line that repeats it by hand
+  std::string artifact;  ///< key of the build it used, or empty
+  std::int64_t started_unix_ns = 0;
+  std::chrono::nanoseconds wall{};  ///< of the process, start to end
+  std::chrono::nanoseconds cpu{};   ///< of the worker and all its descendants, as far as the kernel tells
+  std::int64_t seed = 1;
+  nlohmann::json ready;  ///< the worker's `ready` event: versions, threads, isa, implementations
+  std::vector<Phase> phases;
+  std::vector<Sample> samples;
+  std::vector<Epoch> epochs;
+  std::optional<Accuracy> accuracy;
+  std::optional<Memory> memory;
+  Load load;
+  std::string log_tail;  ///< end of stdout and stderr
+};
+
+}  // namespace nocturne::space

@@ -1,0 +1,34 @@
+#pragma once
+
+/// A configuration at a fidelity, and what is known of it so far. What strategies learn from.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "space/configuration.hpp"
+#include "space/fidelity.hpp"
+#include "space/objective.hpp"
+#include "space/outcome.hpp"
+
+namespace nocturne::space {
+
+/// The value of the objective with its uncertainty.
+struct Estimate {
+  double value = 0;           ///< seconds at the primary horizon
+  double standard_error = 0;  ///< of value; between processes where runs > 1, else within the one process
+  int runs = 0;
+  friend bool operator==(const Estimate&, const Estimate&) = default;
+};
+
+struct Trial {
+  std::int64_t number = 0;  ///< 0, 1, … in the order in which the campaign asked; 0 is the default configuration
+  Configuration configuration;
+  Fidelity fidelity;
+  Outcome outcome = Outcome::Killed;
+  std::string reason;
+  std::optional<Estimate> estimate;  ///< present exactly if outcome is Ok
+  std::optional<Parts> parts;        ///< likewise
+};
+
+}  // namespace nocturne::space
