@@ -1,0 +1,110 @@
+#pragma once
+
+/// A campaign as its file describes it: what to train, what to minimise, what may vary, how much may be spent.
+///
+/// The file is JSON with comments (`//`, `/* */`), described by tuner/schema/campaign.schema.json, which is built into
+/// the program and checks every file; what a schema cannot say (a default inside its range, expressions over known
+/// names) is checked here. All problems are reported at once, each with file, JSON pointer, line and column.
+///
+/// `extends` names another file, relative to this one; this file is laid over it: objects merge key by key, arrays and
+/// scalars replace, and the list /space/parameters merges by name (a parameter of the same name is merged key by key;
+/// where it gives `type`, `values` or `range`, the whole earlier domain is dropped). Chains are allowed, circles not.
+///
+/// Hostile input is refused, not suffered: files above 1 MiB, nesting above 32, strings above 4096 bytes, chains of
+/// more than 8 files.
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "space/facts.hpp"
+#include "space/objective.hpp"
+#include "space/space.hpp"
+#include "space/workload.hpp"
+#include "tuner/campaign_file/problem.hpp"
+#include "tuner/campaign_file/quantity.hpp"
+
+namespace nocturne::tuner {
+
+struct StrategyChoice {
+  std::string name = "auto";  ///< a name of search's registry, or auto
+  std::uint64_t seed = 1;
+  nlohmann::json options = nlohmann::json::object();  ///< the strategy's own; checked by the strategy
+};
+
+/// Whichever comes first. All empty: until the strategy has nothing left to propose.
+struct Budget {
+  std::optional<std::int64_t> trials;
+  std::optional<std::chrono::nanoseconds> wall;  ///< of all sittings of the campaign together
+  std::optional<TimeOfDay> until;                ///< its next occurrence after the sitting begins
+};
+
+/// One run of a trial.
+struct RunSettings {
+  std::int64_t steps = 40;            ///< timed training steps: the trial's fidelity
+  std::int64_t steps_per_sample = 1;  ///< steps between two synchronisations
+  int repeats = 1;                    ///< processes a trial, where the stopping rule does not want more
+  std::chrono::nanoseconds deadline = std::chrono::minutes(2);
+  std::int64_t memory_bytes = 0;  ///< limit of a run; 0: three quarters of the machine's
+  std::uint64_t seed = 1;         ///< initial weights, order of data
+};
+
+/// Which program trains. Either a recipe by name or a command that speaks the worker protocol.
+struct WorkerChoice {
+  std::string recipe = "auto";       ///< auto: the one that belongs to the value of the parameter `framework`
+  std::vector<std::string> command;  ///< argv before --request …; a path with a slash is absolute after loading
+};
+
+/// How the best and the default are compared at the end.
+struct VerifySettings {
+  int pairs = 6;                     ///< at least this many pairs of fresh processes
+  int slices = 6;                    ///< turns of each process of a pair
+  std::int64_t slice_steps = 4;      ///< steps a turn
+  std::int64_t accuracy_epochs = 1;  ///< epochs trained by best and default before their test accuracy is read; 0: not
+};
+
+struct CampaignSpec {
+  std::string name;
+  std::string description;     ///< may be empty
+  std::filesystem::path file;  ///< absolute path it was read from
+  space::Workload workload;
+  space::Objective objective;
+  space::Space space;
+  StrategyChoice strategy;
+  Budget budget;
+  RunSettings run;
+  WorkerChoice worker;
+  VerifySettings verify;
+  /// Workload, objective, space (ranges with the machine's facts filled in, and the facts that constraints name) and
+  /// worker as JSON with sorted keys and no white space: equal campaigns give equal text, whatever the order of keys,
+  /// comments, descriptions, budget, strategy and limits. What is hashed for identity.
+  std::string identity_json;
+  /// The merged file, comments and `extends` gone, as it is stored with the campaign.
+  nlohmann::json document;
+
+  /// First 128 bits of SHA-256 of identity_json, 32 hexadecimal digits.
+  [[nodiscard]] std::string identity() const;
+};
+
+/// Reads, checks and completes a campaign file. `facts` are those of the machine that will measure.
+[[nodiscard]] std::expected<CampaignSpec, std::vector<Problem>> load_campaign(const std::filesystem::path& path,
+                                                                              const space::Facts& facts);
+
+/// The same from text, for tests and standard input. `name` stands for the file in problems; `extends` and relative
+/// commands are resolved from `folder`.
+[[nodiscard]] std::expected<CampaignSpec, std::vector<Problem>> parse_campaign(std::string_view text,
+                                                                               const std::string& name,
+                                                                               const std::filesystem::path& folder,
+                                                                               const space::Facts& facts);
+
+/// Text of the JSON Schema (draft-07) that describes and checks campaign files; ends with a newline.
+[[nodiscard]] std::string_view campaign_schema();
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,35 @@
+#pragma once
+
+/// One thing that is wrong with a campaign file, in words a person can act on.
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace nocturne::tuner {
+
+struct Problem {
+  std::string file;      ///< as the user named it; of an extended file: its path from there
+  std::string pointer;   ///< RFC 6901 into that file, such as "/space/parameters/2/default"; empty: the whole document
+  std::size_t line = 0;  ///< from 1; 0: unknown (the file could not be read)
+  std::size_t column = 0;   ///< from 1, in characters
+  std::string found;        ///< what is wrong: "unknown key 'epoch'"
+  std::string allowed;      ///< what may stand there; may be empty
+  std::string nearest;      ///< the known name nearest to what was found; empty: none is near
+  std::string source_line;  ///< the text of `line`, for errors of syntax; else empty
+  friend bool operator==(const Problem&, const Problem&) = default;
+};
+
+/// "mnist.json:12:7: /budget: unknown key 'wal'; allowed: trials, wall, until. Did you mean 'wall'?", with the line of
+/// text and a caret below it where `source_line` is set. No newline at the end.
+[[nodiscard]] std::string to_text(const Problem& problem);
+
+/// All problems, a line or paragraph each, in the order of files and lines.
+[[nodiscard]] std::string to_text(std::span<const Problem> problems);
+
+/// {"file", "pointer", "line", "column", "found", "allowed", "nearest"}; unknown or empty fields are left out.
+[[nodiscard]] nlohmann::json to_json(const Problem& problem);
+
+}  // namespace nocturne::tuner
