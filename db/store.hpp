@@ -1,0 +1,160 @@
+#pragma once
+
+/// The one memory of all campaigns: a SQLite file (schema.sql says what each table and column means).
+///
+/// One Store is one connection. Move-only, not thread-safe: one thread at a time, one Store a process per file is
+/// enough; several processes may use the same file at once. Writers take turns in short transactions (BEGIN IMMEDIATE)
+/// and wait for each other up to the busy timeout; readers never wait (WAL). What a call reported as stored survives
+/// a kill of the process and a loss of power (synchronous=FULL).
+///
+/// A campaign has one writer: begin_or_resume_campaign() takes a lease in the name of this process, known by pid, start
+/// time and boot id, so that a lease whose owner was killed, or whose machine was started again, is recognised as dead.
+/// Calls marked OWNER fail with NotOwner on a store that does not hold the campaign.
+///
+/// The way of a trial, each step one transaction:
+///
+///   record_ask() ─► claim_trial() ─► begin_run() … add_run() ─► finish_trial() ─► update_trial() …
+///                        └────────► reuse_trial() (an equal trial exists: nothing is run)
+///
+/// finish_trial(), reuse_trial() and update_trial() also append the tell to the log that exchanges() gives back, so a
+/// finished trial is a told one. After a crash: resume, recover_interrupted(), replay exchanges(), go on.
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/error.hpp"
+#include "db/records.hpp"
+
+namespace nocturne::db {
+
+class Connection;
+
+enum class Mode {
+  ReadWrite,  ///< creates the file and its folder where missing, migrates an older file
+  ReadOnly,   ///< never creates; writes nothing (but migrates an older file where it can)
+};
+
+struct StoreOptions {
+  /// How long a write waits for other processes. Their transactions last milliseconds: who waits this long waits for
+  /// a stopped process, or a disk that does not answer.
+  std::chrono::milliseconds busy_timeout{30'000};
+};
+
+class Store {
+ public:
+  [[nodiscard]] static Expected<Store> open(const std::filesystem::path& path, Mode mode, StoreOptions options = {});
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+  ~Store();  ///< releases the campaigns it holds
+
+  [[nodiscard]] const std::filesystem::path& path() const;
+
+  // ---- campaigns (store_campaigns.cpp) ----
+
+  /// Resumes the newest generation of this name and identity, else begins a new generation; takes its lease.
+  /// Owned: another living process holds it; the message names the pid. Resuming replaces spec, strategy and seed, and
+  /// clears `finished`.
+  [[nodiscard]] Expected<CampaignHandle> begin_or_resume_campaign(const CampaignRecord& record);
+  /// Marks it finished: its budget is spent or nothing is left to propose. OWNER
+  Expected<void> finish_campaign(CampaignId campaign);
+  /// Gives the lease back. OWNER
+  Expected<void> release_campaign(CampaignId campaign);
+  /// Every generation, the last opened first.
+  [[nodiscard]] Expected<std::vector<CampaignSummary>> list_campaigns() const;
+  /// The given generation, else the one opened last; NotFound names the nearest things there are.
+  [[nodiscard]] Expected<CampaignSummary> find_campaign(std::string_view name,
+                                                        std::optional<std::int64_t> generation = {}) const;
+  [[nodiscard]] Expected<std::vector<ParameterRecord>> parameters(CampaignId campaign) const;
+
+  // ---- the conversation with the strategy (store_exchanges.cpp) ----
+
+  /// Logs one ask() and its answer. Numbers of the answer were not asked before. OWNER
+  Expected<void> record_ask(CampaignId campaign, const Ask& ask);
+  /// Asks and tells in the order in which they happened. Numbers that were asked and never claimed are still to do.
+  [[nodiscard]] Expected<std::vector<Exchange>> exchanges(CampaignId campaign) const;
+
+  // ---- trials (store_trials.cpp; reading: store_trial_queries.cpp) ----
+
+  /// Short transaction 1: says that this trial is being worked on. A recovered trial is claimed again with the same
+  /// number and must have the same configuration and fidelity (its key may differ: a driver was upgraded). OWNER
+  [[nodiscard]] Expected<TrialId> claim_trial(CampaignId campaign, const TrialClaim& claim);
+  /// Short transaction 2: result, runs with all they measured, and the tell, all or nothing. Runs stored before by
+  /// begin_run() or add_run() are replaced by id. OWNER
+  Expected<void> finish_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs = {});
+  /// A later judgement of a finished trial (more runs, an audit, the gate): replaces its result, adds runs, tells
+  /// again. OWNER
+  Expected<void> update_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs = {});
+  /// Claims and finishes at once with the result of an equal trial, whose runs are its runs from now on. OWNER
+  [[nodiscard]] Expected<TrialId> reuse_trial(CampaignId campaign, const TrialClaim& claim, TrialId source);
+  /// The latest finished trial with this key, ok before failed ones, in any campaign — in a fresh one, only of that
+  /// campaign itself. The caller decides whether a failure still stands (a timeout does not, with a longer deadline).
+  [[nodiscard]] Expected<std::optional<StoredTrial>> find_equal_trial(CampaignId campaign, std::string_view key) const;
+  /// Trials claimed by a process that is gone, by number. Marks their runs in flight as killed; each can be claimed
+  /// again with the same number and configuration. OWNER
+  [[nodiscard]] Expected<std::vector<StoredTrial>> recover_interrupted(CampaignId campaign);
+
+  [[nodiscard]] Expected<std::vector<StoredTrial>> list_trials(const TrialFilter& filter = {}) const;
+  [[nodiscard]] Expected<StoredTrial> find_trial(CampaignId campaign, std::int64_t number) const;
+  [[nodiscard]] Expected<TrialDetail> load_trial(TrialId trial) const;
+  /// The smallest value among its ok trials; empty: none is ok.
+  [[nodiscard]] Expected<std::optional<StoredTrial>> best(CampaignId campaign) const;
+
+  // ---- runs (store_runs.cpp; reading: store_run_queries.cpp) ----
+
+  /// Says that this run starts now: id, purpose, folder, command, artifact, seed, started. If the process dies, this
+  /// is what is left of it. OWNER
+  Expected<void> begin_run(TrialId trial, const RunRecord& run);
+  /// Stores a run that has ended, outside of finish_trial(): a repeat that shall survive a crash, a gate, one epoch of
+  /// the best. OWNER
+  Expected<void> add_run(TrialId trial, const RunRecord& run);
+  [[nodiscard]] Expected<StoredRun> load_run(std::string_view id) const;
+
+  // ---- paired verification (store_comparisons.cpp) ----
+
+  [[nodiscard]] Expected<ComparisonId> begin_comparison(const ComparisonRecord& record);  ///< OWNER
+  /// A pair whole: both runs and the slices. OWNER
+  Expected<void> add_pair(ComparisonId comparison, const PairRecord& pair);
+  /// Replaces the verdict of the same comparison and horizon. OWNER
+  Expected<void> save_verdict(const VerdictRecord& verdict);
+  /// Oldest first.
+  [[nodiscard]] Expected<std::vector<StoredComparison>> comparisons(CampaignId campaign) const;
+
+  // ---- what campaigns share (store_shared.cpp) ----
+
+  Expected<void> save_fingerprint(const FingerprintRecord& fingerprint);  ///< known already: nothing happens
+  [[nodiscard]] Expected<FingerprintRecord> load_fingerprint(std::string_view hash) const;
+  Expected<void> save_build(const BuildRecord& build);                   ///< replaces by key
+  [[nodiscard]] Expected<std::vector<BuildRecord>> list_builds() const;  ///< last used first
+  Expected<void> forget_build(std::string_view key);      ///< after its folder was removed; runs keep the key
+  Expected<void> append_event(const EventRecord& event);  ///< time 0: now
+  /// The last `limit` lines of a campaign's log, oldest first; without a campaign: of all.
+  [[nodiscard]] Expected<std::vector<EventRecord>> events(std::optional<CampaignId> campaign,
+                                                          std::int64_t limit = 100) const;
+
+  // ---- upkeep (store_upkeep.cpp) ----
+
+  /// Folders of runs that started before; in flight ones only where nothing tunes their campaign any more.
+  [[nodiscard]] Expected<std::vector<RunFolder>> run_folders(std::int64_t started_before_unix_ns) const;
+  /// After its folder was removed; the record of the run stays.
+  Expected<void> forget_run_folder(std::string_view run);
+  /// Removes a generation with all its trials. Runs that trials of other campaigns reuse move to these. Owned: a
+  /// living process tunes it.
+  Expected<void> remove_campaign(CampaignId campaign);
+  /// Gives unused pages back to the file system. Needs about the file's size of free room for its time.
+  Expected<void> compact();
+  /// Empty: sound. Else what SQLite found, one line each: pages, indexes and foreign keys.
+  [[nodiscard]] Expected<std::vector<std::string>> integrity_check() const;
+
+ private:
+  explicit Store(std::unique_ptr<Connection> connection);
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace nocturne::db
