@@ -1,0 +1,134 @@
+#include "tuner/cli/cli.hpp"
+
+#include <exception>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "tuner/cli/nearest_name.hpp"
+#include "tuner/cli/version.hpp"
+
+namespace nocturne::cli {
+
+const std::vector<Verb>& verbs() {
+  static const std::vector<Verb> list = {};
+  return list;
+}
+
+namespace {
+
+constexpr std::string_view kDescription =
+    "Nocturne tunes training deployments overnight: it measures real training in many configurations\n"
+    "and says which is fastest on this machine, by how much, how sure that is, and how to deploy it.";
+
+constexpr std::string_view kExamples =
+    "Examples:\n"
+    "  nocturne doctor                       what this machine can run\n"
+    "  nocturne tune examples/mnist.json     start a campaign, or go on with it\n"
+    "  nocturne best --epochs 90             the fastest configuration for 90 epochs\n"
+    "  nocturne apply PROFILE -- COMMAND     run a command under an exported profile\n";
+
+/// The options of every verb, accepted before and after it.
+void add_common_options(CLI::App& app, Context& context) {
+  app.add_option("--db", context.database_option, "The database (default: nocturne.db in the data folder)")
+      ->type_name("FILE")
+      ->group("Common options");
+  app.add_option("--data", context.data_option,
+                 "The data folder (default: $NOCTURNE_DATA, else $XDG_DATA_HOME/nocturne, else "
+                 "~/.local/share/nocturne)")
+      ->type_name("DIR")
+      ->group("Common options");
+  app.add_flag("--json", context.json, "Print results as one JSON document")->group("Common options");
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+/// The sentence for arguments that nobody expected: an unknown verb, an unknown option, one word too many.
+std::string unexpected_argument(const CLI::App& root, const std::string& fallback) {
+  const auto chosen = root.get_subcommands();
+  const CLI::App& app = chosen.empty() ? root : *chosen.front();
+  for (const std::string& word : root.remaining(true)) {
+    if (word.starts_with("-")) {
+      const auto near = nearest_name(word.substr(0, word.find('=')), option_names(app));
+      return fmt::format("unknown option '{}'{}", word, near ? fmt::format(", did you mean '{}'?", *near) : "");
+    }
+    if (chosen.empty()) {
+      std::vector<std::string> names;
+      for (const Verb& verb : verbs()) {
+        names.emplace_back(verb.name);
+      }
+      const auto near = nearest_name(word, names);
+      return fmt::format("unknown verb '{}'{}", word,
+                         near ? fmt::format(", did you mean '{}'?", *near) : "; 'nocturne --help' lists them");
+    }
+    return fmt::format("'{}' takes no argument '{}'", app.get_name(), word);
+  }
+  return fallback;
+}
+
+ExitCode usage_error(const CLI::App& root, const std::string& sentence, std::ostream& err) {
+  const auto chosen = root.get_subcommands();
+  const std::string verb = chosen.empty() ? "" : " " + chosen.front()->get_name();
+  err << "nocturne" << verb << ": " << sentence << "\nTry 'nocturne" << verb << " --help'.\n";
+  return ExitCode::Usage;
+}
+
+}  // namespace
+
+ExitCode run_command_line(std::span<const std::string> arguments, Context& context) {
+  CLI::App root{std::string(kDescription), "nocturne"};
+  root.require_subcommand(0, 1);
+  root.footer(fmt::format("{}\n{}", kExamples, exit_code_table()));
+  bool show_version = false;
+  root.add_flag("--version", show_version, "Print the version, its commit and the libraries' versions");
+  add_common_options(root, context);
+  context.app = &root;
+
+  std::function<ExitCode(Context&)> action;
+  for (const Verb& verb : verbs()) {
+    CLI::App* app = root.add_subcommand(std::string(verb.name), std::string(verb.summary));
+    auto runner = verb.add(*app);
+    add_common_options(*app, context);
+    app->callback([&action, runner] { action = runner; });
+  }
+
+  try {
+    // CLI11 takes the words from the back.
+    root.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = root.get_subcommands();
+    *context.out << (chosen.empty() ? root.help() : chosen.front()->help("nocturne"));
+    return ExitCode::Ok;
+  } catch (const CLI::ExtrasError& error) {
+    return usage_error(root, unexpected_argument(root, error.what()), *context.err);
+  } catch (const CLI::ParseError& error) {
+    return usage_error(root, error.what(), *context.err);
+  }
+
+  if (show_version) {
+    *context.out << (context.json ? version_json().dump(2) + "\n" : version_text());
+    return ExitCode::Ok;
+  }
+  if (!action) {
+    *context.err << root.help();
+    return ExitCode::Usage;
+  }
+  try {
+    const ExitCode code = action(context);
+    context.out->flush();
+    return code;
+  } catch (const std::exception& error) {
+    *context.err << "nocturne: " << error.what() << "\n";
+    return ExitCode::Internal;
+  }
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,57 @@
+#pragma once
+
+/// What every verb is given: where its data lies and whom it talks to. Made once by main from the real process; a test
+/// makes its own with string streams, a temporary folder and an environment of its choice.
+
+#include <expected>
+#include <filesystem>
+#include <iosfwd>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace CLI {
+class App;
+}
+
+namespace nocturne::cli {
+
+/// Not thread-safe; a verb runs in the main thread.
+struct Context {
+  std::ostream* out = nullptr;  ///< results; never null when a verb runs
+  std::ostream* err = nullptr;  ///< progress, warnings, errors; never null when a verb runs
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+  std::size_t columns = 100;  ///< width of the terminal, for tables and the progress line
+  std::map<std::string, std::string, std::less<>> environment;  ///< of the process, copied at the start
+
+  bool json = false;              ///< --json: print one JSON document on `out` and nothing else there
+  std::string data_option;        ///< --data as given, or empty
+  std::string database_option;    ///< --db as given, or empty
+  const CLI::App* app = nullptr;  ///< the whole command line, for `completion`
+
+  /// Value of an environment variable; empty and unset are both nothing.
+  [[nodiscard]] std::optional<std::string> variable(std::string_view name) const;
+
+  /// --data, else $NOCTURNE_DATA, else $XDG_DATA_HOME/nocturne, else ~/.local/share/nocturne. Absolute.
+  [[nodiscard]] std::filesystem::path data_folder() const;
+  /// --db, else nocturne.db in the data folder. Absolute.
+  [[nodiscard]] std::filesystem::path database() const;
+  [[nodiscard]] std::filesystem::path runs_folder() const { return data_folder() / "runs"; }
+  [[nodiscard]] std::filesystem::path builds_folder() const { return data_folder() / "builds"; }
+  [[nodiscard]] std::filesystem::path profiles_folder() const { return data_folder() / "profiles"; }
+
+  /// Colours only where a person looks: a terminal, NO_COLOR unset or empty (https://no-color.org), TERM not "dumb".
+  [[nodiscard]] bool colour_out() const;
+  [[nodiscard]] bool colour_err() const;
+
+  /// Makes the data folder (mode 0700: configurations and logs are the user's own) with runs, builds and profiles in
+  /// it. The error is a sentence with the path.
+  [[nodiscard]] std::expected<void, std::string> make_folders() const;
+};
+
+/// The context of this process: std::cout, std::cerr, isatty, the environment.
+[[nodiscard]] Context process_context();
+
+}  // namespace nocturne::cli

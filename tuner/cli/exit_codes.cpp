@@ -1,0 +1,57 @@
+#include "tuner/cli/exit_codes.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace nocturne::cli {
+namespace {
+
+struct Row {
+  ExitCode code;
+  std::string_view name;
+  std::string_view explanation;
+};
+
+constexpr std::array kRows = {
+    Row{ExitCode::Ok, "ok", "done"},
+    Row{ExitCode::Negative, "negative", "the answer is no"},
+    Row{ExitCode::Usage, "usage", "wrong option or value, or a file that cannot be understood"},
+    Row{ExitCode::NotFound, "not_found", "no such campaign, trial or profile, or nothing measured yet"},
+    Row{ExitCode::Database, "database", "the database cannot be opened or written"},
+    Row{ExitCode::Unavailable, "unavailable", "this machine lacks what is needed"},
+    Row{ExitCode::Internal, "internal", "a defect in nocturne"},
+    Row{ExitCode::Refused, "refused", "apply: refused or failed before the command ran"},
+    Row{ExitCode::NotExecutable, "not_executable", "apply: the command cannot be executed"},
+    Row{ExitCode::NoCommand, "no_command", "apply: there is no such command"},
+    Row{ExitCode::Interrupted, "interrupted", "ended by Ctrl-C; what was measured is kept"},
+};
+
+const Row& row(ExitCode code) {
+  for (const Row& candidate : kRows) {
+    if (candidate.code == code) {
+      return candidate;
+    }
+  }
+  return kRows[6];
+}
+
+}  // namespace
+
+std::string_view to_text(ExitCode code) {
+  return row(code).name;
+}
+
+std::string_view explanation(ExitCode code) {
+  return row(code).explanation;
+}
+
+std::string exit_code_table() {
+  std::string text = "Exit codes:\n";
+  for (const Row& each : kRows) {
+    text += fmt::format("  {:>3}  {:<15} {}\n", number(each.code), each.name, each.explanation);
+  }
+  return text;
+}
+
+}  // namespace nocturne::cli

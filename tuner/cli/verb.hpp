@@ -1,0 +1,41 @@
+#pragma once
+
+/// One verb of the command line: a pair of files in tuner/cli/verbs, an entry in the list in cli.cpp.
+///
+/// The pair declares an options struct and two functions, found by overload:
+///
+///   struct BestOptions { std::string campaign; };
+///   void setup(CLI::App& verb, BestOptions& options);                  // options, positionals, help, examples
+///   [[nodiscard]] ExitCode run(const BestOptions& options, Context& context);
+///
+/// `--db FILE`, `--data DIR` and `--json` are added to every verb by cli.cpp and arrive in the context.
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "tuner/cli/context.hpp"
+#include "tuner/cli/exit_codes.hpp"
+
+namespace nocturne::cli {
+
+struct Verb {
+  std::string_view name;
+  std::string_view summary;  ///< one line for `nocturne --help`
+  /// Adds the verb's options to its App and returns what runs it after parsing.
+  std::function<std::function<ExitCode(Context&)>(CLI::App&)> add;
+};
+
+/// An entry of the list of verbs.
+template <typename Options>
+[[nodiscard]] Verb make_verb(std::string_view name, std::string_view summary) {
+  return {name, summary, [](CLI::App& app) -> std::function<ExitCode(Context&)> {
+            auto options = std::make_shared<Options>();  // lives as long as the parser that writes into it
+            setup(app, *options);
+            return [options](Context& context) { return run(*options, context); };
+          }};
+}
+
+}  // namespace nocturne::cli
