@@ -1,0 +1,68 @@
+#pragma once
+
+/// Is the candidate faster than the baseline, by how much, and how sure is that? From pairs of fresh processes that
+/// were alive together and measured in alternating slices. Pure.
+///
+/// The unit of repetition is the pair: per pair one log ratio
+///
+///     r = ln T_baseline(N) − ln T_candidate(N),
+///
+/// where both T are composed of the pair's own parts, per epoch and not per step, so that different batch sizes compare
+/// fairly. Drift of the machine cancels, because the steady steps of a pair enter by the paired ratio: the trimmed mean
+/// over i of ln(a_i / b_i) of neighbouring slices. The interval is Student's t over the pairs' r (two-sided, 95 %).
+
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "measure/statistics.hpp"
+#include "space/run.hpp"
+
+namespace nocturne::measure {
+
+enum class Verdict {
+  Faster,     ///< the whole interval says so
+  Slower,     ///< likewise
+  Same,       ///< the whole interval lies within ± margin
+  Undecided,  ///< more pairs are needed
+};
+[[nodiscard]] std::string_view to_text(Verdict verdict);  ///< FASTER, SLOWER, SAME, UNDECIDED
+
+/// One process of a pair.
+struct PairSide {
+  const space::Run* run = nullptr;  ///< outcome Ok, its samples in order
+  Schedule schedule;
+  std::int64_t slice_steps = 4;  ///< steps it was given per turn
+};
+
+/// ln(T_baseline / T_candidate) of one pair at each horizon: positive where the candidate is faster.
+/// The error is a sentence (a run without samples, too few common slices).
+[[nodiscard]] std::expected<std::vector<double>, std::string> log_ratios(const PairSide& baseline,
+                                                                         const PairSide& candidate,
+                                                                         std::span<const double> epochs);
+
+/// Mean seconds per step of each full slice of `slice_steps` steps; an incomplete last one is left out.
+[[nodiscard]] std::vector<double> slice_seconds(const space::Run& run, std::int64_t slice_steps);
+
+struct Comparison {
+  Verdict verdict = Verdict::Undecided;
+  int pairs = 0;
+  double gain_percent = 0;  ///< 100 · (T_baseline / T_candidate − 1): 100 means twice as fast
+  double low_percent = 0;   ///< interval of gain_percent; −100 and infinity with fewer than two pairs
+  double high_percent = 0;
+  double log_ratio = 0;       ///< mean over the pairs
+  double standard_error = 0;  ///< of log_ratio
+};
+
+struct ComparisonOptions {
+  double margin_percent = 1;  ///< closer than this is the same, practically
+  double confidence = 0.95;
+};
+
+/// REQUIRES: margin_percent ≥ 0, 0 < confidence < 1.
+[[nodiscard]] Comparison compare(std::span<const double> log_ratios, const ComparisonOptions& options = {});
+
+}  // namespace nocturne::measure

@@ -1,0 +1,78 @@
+#pragma once
+
+/// Run-stage parameters that live outside the process: what a worker's environment, CPUs and preloaded libraries are.
+///
+/// The same function serves the runs of a campaign, `nocturne apply` and the exported shell script, so that what is
+/// deployed is what was measured. Parameters that are not in the table concern the worker alone and are passed over.
+
+#include <expected>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "space/configuration.hpp"
+
+namespace nocturne::measure {
+
+/// Ready to use; LD_PRELOAD is not in `set` but in `preload`, environment_changes() joins them.
+struct LaunchSettings {
+  std::map<std::string, std::string> set;  ///< environment variables
+  /// Variables the table governs and this configuration does not set: removed, or a variable of the caller's shell
+  /// would be measured and not stored.
+  std::vector<std::string> unset;
+  std::vector<int> cpus;  ///< allowed CPUs, ascending; empty: leave as they are
+  std::vector<std::filesystem::path> preload;
+  friend bool operator==(const LaunchSettings&, const LaunchSettings&) = default;
+
+  /// `set` with LD_PRELOAD composed.
+  [[nodiscard]] std::map<std::string, std::string> variables() const;
+  /// Applies to an environment given as NAME → value.
+  void apply_to(std::map<std::string, std::string>& environment) const;
+  /// "0,2-3" as taskset -c and cpusets write it; empty where cpus is.
+  [[nodiscard]] std::string cpu_list() const;
+  /// Shell words that start a command under these settings: `env -u A B=c taskset -c 0,1`; empty where nothing is set.
+  [[nodiscard]] std::string shell_prefix() const;
+};
+
+/// A logical CPU this process may use.
+struct LaunchCpu {
+  int cpu = 0;
+  int core = 0;     ///< physical core, unique in the machine
+  int package = 0;  ///< socket
+  friend bool operator==(const LaunchCpu&, const LaunchCpu&) = default;
+};
+
+/// What the settings depend on beside the configuration. Filled by probe_launch_machine(), or by hand in tests.
+struct LaunchMachine {
+  std::vector<LaunchCpu> allowed;  ///< ascending by cpu
+  /// File name of a shared library → its path, empty where this machine has none.
+  std::function<std::optional<std::filesystem::path>(std::string_view)> find_library;
+};
+/// Reads the affinity mask and /sys/devices/system/cpu.
+[[nodiscard]] LaunchMachine probe_launch_machine();
+
+/// One row of the table of parameters.
+struct LaunchParameter {
+  std::string_view name;    ///< "env.NAME" stands for any variable
+  std::string_view values;  ///< as a person reads them
+  std::string_view sets;    ///< the variables or properties it sets
+  std::string_view explanation;
+};
+/// threads, affinity, wait_policy, huge_pages, allocator, isa_cap, env.NAME.
+[[nodiscard]] std::span<const LaunchParameter> launch_parameters();
+/// In the table, or env.SOMETHING.
+[[nodiscard]] bool is_launch_parameter(std::string_view name);
+
+/// The error is a sentence that names the parameter, the value and what is allowed, or the package to install.
+[[nodiscard]] std::expected<LaunchSettings, std::string> launch_settings(const space::Configuration& configuration,
+                                                                         const LaunchMachine& machine);
+
+/// Values of `allocator` that this machine can use: "glibc", "glibc-large" always.
+[[nodiscard]] std::vector<std::string> available_allocators(const LaunchMachine& machine);
+
+}  // namespace nocturne::measure

@@ -1,0 +1,78 @@
+#pragma once
+
+/// What this machine is: read from /proc, /sys, the compilers and the loader. Reads only; never fails: what cannot be
+/// read is empty.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nocturne::measure {
+
+struct Cache {
+  int level = 0;
+  std::string type;  ///< Data, Instruction, Unified
+  std::int64_t bytes = 0;
+  int count = 0;  ///< how many of these the machine has
+  friend bool operator==(const Cache&, const Cache&) = default;
+};
+
+struct Compiler {
+  std::string name;  ///< as found on PATH: g++, clang++-19
+  std::string path;
+  std::string version;  ///< first line of --version
+  friend bool operator==(const Compiler&, const Compiler&) = default;
+};
+
+struct MachineFacts {
+  // Processor
+  std::string cpu_model;
+  int cpu_family = 0, cpu_model_number = 0, cpu_stepping = 0;
+  std::string microcode;
+  std::vector<std::string> isa;  ///< sorted: avx2, avx512_bf16, avx512f, amx_bf16, …; the kernel's names
+  int sockets = 0, cores = 0, threads = 0;
+  std::vector<int> allowed_cpus;    ///< affinity of this process
+  std::optional<double> cpu_quota;  ///< CPUs the cgroup grants, 1.5 say
+  std::vector<Cache> caches;
+  int numa_nodes = 0;
+  std::string governor;  ///< of cpu0; empty in most virtual machines
+  std::optional<bool> boost;
+  // Memory
+  std::int64_t memory_bytes = 0;                   ///< of the machine
+  std::optional<std::int64_t> memory_limit_bytes;  ///< of the cgroup
+  std::string transparent_huge_pages;              ///< always, madvise, never
+  // Software
+  std::string kernel, libc, hypervisor, container, onednn, libgomp;  ///< hypervisor, container: empty where none
+  std::vector<Compiler> compilers;
+  std::vector<std::string> allocators;  ///< usable values of the parameter `allocator`
+  // Accelerators
+  std::vector<std::string> gpus;
+  std::string gpu_driver;
+  std::string hostname;
+
+  /// CPUs that work may really use: allowed, cut by the quota, at least 1.
+  [[nodiscard]] int usable_cores() const;
+  /// Memory that work may really use.
+  [[nodiscard]] std::int64_t usable_memory_bytes() const;
+};
+
+/// Where to look. Tests lay out their own tree.
+struct MachineRoots {
+  std::filesystem::path root = "/";     ///< of proc/, sys/, etc/
+  std::filesystem::path onednn_prefix;  ///< of the oneDNN the workers are built with; empty: the system's
+  bool probe_programs = true;           ///< false: do not start compilers; compilers and onednn stay empty
+};
+
+[[nodiscard]] MachineFacts probe_machine(const MachineRoots& roots = {});
+
+/// The cheap part, read again before every run: microcode, isa, kernel, governor, boost, huge pages, allowed CPUs,
+/// quota, memory limit, GPU driver. Starts no program.
+[[nodiscard]] MachineFacts probe_machine_cheaply(const MachineRoots& roots = {});
+
+/// Whether the named feature of the kernel's list is there.
+[[nodiscard]] bool has_isa(const MachineFacts& facts, std::string_view name);
+
+}  // namespace nocturne::measure
