@@ -1,0 +1,82 @@
+#pragma once
+
+/// The tuner's side of the protocol: reads an event file while it grows, or afterwards.
+///
+/// Believes nothing: what breaks the protocol (measure/protocol/README.md) is kept as an error with its line. A torn last
+/// line is normal. Memory is bounded by the cap on the file.
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "space/run.hpp"
+
+namespace nocturne::measure {
+
+/// The worker's last word.
+struct EndEvent {
+  std::string status;  ///< ok, unsupported, diverged, failed
+  std::string reason;
+};
+
+/// The first thing wrong with the events.
+struct EventError {
+  std::int64_t line = 0;  ///< 1 is the first
+  std::string what;
+};
+
+/// Everything that the events said so far.
+struct Events {
+  std::optional<std::string> worker;  ///< of `hello`
+  nlohmann::json ready;               ///< the `ready` event without its name; null before it
+  std::vector<space::Phase> phases;   ///< in the order of their begins; unfinished ones have the wall time seen so far
+  std::vector<space::Sample> samples;
+  std::vector<space::Epoch> epochs;
+  std::optional<space::Accuracy> accuracy;
+  std::optional<space::Memory> memory;
+  std::optional<EndEvent> end;
+  std::optional<EventError> error;  ///< reading goes on after it, so that the record holds what it can
+  bool torn = false;                ///< the file ends within a line
+  bool overflow = false;            ///< larger than the cap; reading has stopped
+
+  /// The phase begun last and not ended, or empty.
+  [[nodiscard]] std::string open_phase() const;
+  /// Steps timed by all samples.
+  [[nodiscard]] std::int64_t steps() const;
+};
+
+/// Not thread-safe. Never throws for the sake of what the file holds.
+class EventReader {
+ public:
+  EventReader(std::filesystem::path path, std::int64_t cap_bytes);
+  EventReader(const EventReader&) = delete;
+  EventReader& operator=(const EventReader&) = delete;
+  EventReader(EventReader&& other) noexcept;
+  EventReader& operator=(EventReader&&) = delete;
+  ~EventReader();
+
+  /// Reads what was appended since; true when at least one whole line was. A file that is not there yet is an empty one.
+  bool read();
+  [[nodiscard]] const Events& events() const { return events_; }
+
+ private:
+  void consume(std::string_view line);
+  void accept(const nlohmann::json& event);
+  void fail(std::string what);
+
+  std::filesystem::path path_;
+  std::int64_t cap_bytes_;
+  int file_ = -1;
+  std::int64_t line_ = 0;
+  std::int64_t bytes_ = 0;
+  std::string rest_;  ///< the beginning of a line whose end has not arrived
+  Events events_;
+};
+
+}  // namespace nocturne::measure
