@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/pair.hpp"
 #include "measure/statistics.hpp"
 #include "space/run.hpp"
 
@@ -32,20 +33,26 @@ enum class Verdict {
 [[nodiscard]] std::string_view to_text(Verdict verdict);  ///< FASTER, SLOWER, SAME, UNDECIDED
 
 /// One process of a pair.
-struct PairSide {
-  const space::Run* run = nullptr;  ///< outcome Ok, its samples in order
+struct ComparedRun {
+  const space::Run& run;  ///< outcome Ok, its samples in order
   Schedule schedule;
-  std::int64_t slice_steps = 4;  ///< steps it was given per turn
+  std::span<const double> slices;  ///< seconds per step of each of its slices, in order
 };
 
-/// ln(T_baseline / T_candidate) of one pair at each horizon: positive where the candidate is faster.
-/// The error is a sentence (a run without samples, too few common slices).
-[[nodiscard]] std::expected<std::vector<double>, std::string> log_ratios(const PairSide& baseline,
-                                                                         const PairSide& candidate,
+/// ln(T_baseline / T_candidate) of one pair at each horizon: positive where the candidate is faster. Slice i of one
+/// side is compared with slice i of the other. The error is a sentence (a run without samples, too few common slices).
+[[nodiscard]] std::expected<std::vector<double>, std::string> log_ratios(const ComparedRun& baseline,
+                                                                         const ComparedRun& candidate,
                                                                          std::span<const double> epochs);
 
-/// Mean seconds per step of each full slice of `slice_steps` steps; an incomplete last one is left out.
-[[nodiscard]] std::vector<double> slice_seconds(const space::Run& run, std::int64_t slice_steps);
+/// Likewise of a measured pair: side A is the baseline, side B the candidate. An incomplete pair is an error.
+[[nodiscard]] std::expected<std::vector<double>, std::string> log_ratios(const PairResult& pair,
+                                                                         const Schedule& baseline,
+                                                                         const Schedule& candidate,
+                                                                         std::span<const double> epochs);
+
+/// Seconds per step of each slice of one side, in order.
+[[nodiscard]] std::vector<double> slice_seconds(std::span<const Slice> slices, Side side);
 
 struct Comparison {
   Verdict verdict = Verdict::Undecided;
