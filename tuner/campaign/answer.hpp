@@ -1,0 +1,55 @@
+#pragma once
+
+/// What a campaign knows by now, read from the database alone: the page that `tune` ends with and `best` prints.
+/// Valid at every moment of a campaign, verified or not.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "db/store.hpp"
+#include "space/objective.hpp"
+#include "space/outcome.hpp"
+
+namespace nocturne::tuner {
+
+/// A parameter in which the best differs from the default. Empty: inactive there.
+struct Change {
+  std::string parameter;
+  std::optional<space::Value> from, to;
+};
+
+struct Answer {
+  db::CampaignSummary campaign;
+  space::Objective objective;
+  std::optional<db::StoredTrial> baseline;  ///< the default: trial 0, once finished
+  std::optional<db::StoredTrial> best;      ///< smallest estimate; may be the default itself
+  std::vector<Change> changes;              ///< best against baseline
+  std::optional<db::StoredComparison> comparison;  ///< of best with baseline, the latest
+  std::optional<db::VerdictRecord> verdict;        ///< of it, at the primary horizon
+  std::optional<space::Accuracy> baseline_accuracy, best_accuracy;  ///< on the test set, after `accuracy_epochs`
+  std::int64_t accuracy_epochs = 0;
+  std::map<space::Outcome, std::int64_t> outcomes;  ///< of finished trials
+  std::vector<db::StoredTrial> failures;            ///< finished and not ok, by number
+
+  /// Whether best is faster than the default beyond doubt, measured again.
+  [[nodiscard]] bool verified_faster() const;
+};
+
+/// The answer at the campaign's own primary horizon, or for other horizons (`epochs`): the best is then the one with
+/// the smallest T(epochs), composed of the parts of each trial.
+[[nodiscard]] db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary& campaign,
+                                             std::optional<double> epochs = {});
+
+/// Gain of the candidate over the baseline in percent, from a log ratio ln(T(candidate) / T(baseline)):
+/// 100 · (exp(−log_ratio) − 1); 100 means twice as fast.
+[[nodiscard]] double gain_percent(double log_ratio);
+
+/// The objective of a stored campaign, from its document.
+[[nodiscard]] space::Objective objective_of(const nlohmann::json& document);
+
+}  // namespace nocturne::tuner

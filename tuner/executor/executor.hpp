@@ -1,0 +1,66 @@
+#pragma once
+
+/// From a configuration to a run: prepare once, plan, run. Abstract so that a cluster's scheduler can stand behind it,
+/// and so that the loop can be tested without processes.
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "measure/launch.hpp"
+#include "measure/pair.hpp"
+#include "measure/runner.hpp"
+#include "measure/statistics.hpp"
+#include "space/configuration.hpp"
+#include "space/outcome.hpp"
+
+namespace nocturne::tuner {
+
+/// A configuration that can be started.
+struct Prepared {
+  std::vector<std::string> argv;  ///< the worker, without --request and --events
+  std::string worker;             ///< identity of the program: key of its artifact, or hash of a user's command
+  std::string artifact;           ///< key of the artifact, or empty
+  bool built_now = false;
+  std::chrono::nanoseconds build_time{};
+  measure::LaunchSettings launch;
+  measure::Schedule schedule;
+};
+
+struct PreparationFailure {
+  space::Outcome outcome = space::Outcome::BuildFailed;
+  std::string reason;
+  std::string log_tail;
+};
+
+/// What one run shall do.
+struct RunOrder {
+  space::Purpose purpose = space::Purpose::Search;
+  std::int64_t steps = 0;
+  std::int64_t epochs = 0;  ///< > 0: whole epochs, steps ignored
+  bool accuracy = false;
+  std::uint64_t seed = 1;
+  std::optional<std::chrono::nanoseconds> deadline;  ///< else the campaign's
+};
+
+/// One instance serves one campaign; not thread-safe.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  /// Makes whatever the configuration needs, or finds it made. Outcome Killed: the stop was asked for.
+  [[nodiscard]] virtual std::expected<Prepared, PreparationFailure> prepare(const space::Configuration& configuration,
+                                                                            std::stop_token stop) = 0;
+  /// The run as it will be started, with a fresh id and folder; starts nothing.
+  [[nodiscard]] virtual measure::RunPlan plan(const space::Configuration& configuration, const Prepared& prepared,
+                                              const RunOrder& order) = 0;
+  [[nodiscard]] virtual space::Run run(const measure::RunPlan& plan, const measure::RunControl& control) = 0;
+  [[nodiscard]] virtual measure::PairResult run_pair(const measure::PairPlan& plan,
+                                                     const measure::PairControl& control) = 0;
+};
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,21 @@
+#include "tuner/executor/installation.hpp"
+
+#include <cstdlib>
+
+namespace nocturne::tuner {
+
+std::filesystem::path Installation::data_set(const std::string& name) const {
+  return source_root / "examples" / "data" / name;
+}
+
+Installation find_installation() {
+  Installation installation;
+  const char* moved = std::getenv("NOCTURNE_SOURCE");
+  installation.source_root = moved != nullptr && *moved != '\0' ? moved : NOCTURNE_SOURCE_FOLDER;
+  const std::filesystem::path own = installation.source_root / ".deps" / "onednn";
+  std::error_code ignored;
+  if (std::filesystem::exists(own, ignored)) installation.onednn_prefix = own;
+  return installation;
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,23 @@
+#pragma once
+
+/// Where the parts of Nocturne lie that are used at run time: sources of workers, data sets, oneDNN.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace nocturne::tuner {
+
+/// Absolute paths. Nothing is checked here: who uses a path says what is missing.
+struct Installation {
+  std::filesystem::path source_root;    ///< holds kernels/, measure/protocol/, examples/
+  std::filesystem::path onednn_prefix;  ///< holds include/ and lib/ of oneDNN; empty: the system's own
+
+  /// examples/data/NAME below the source root.
+  [[nodiscard]] std::filesystem::path data_set(const std::string& name) const;
+};
+
+/// The checkout this program was built from, or $NOCTURNE_SOURCE where it was moved.
+[[nodiscard]] Installation find_installation();
+
+}  // namespace nocturne::tuner
