@@ -1,0 +1,239 @@
+# What ./quickstart and ./check share: steps that report themselves, and the set-up of a machine.
+#
+# Sourced by bash from the repository's root, with `set -euo pipefail`. Nothing here asks a question. Every set-up step looks
+# first and does only what is missing, so that running a command again costs seconds. Downloads come from apt and PyPI alone,
+# through the machine's own configuration of both.
+#
+# Exit codes of both commands: 0 done, 1 a step failed, 2 wrong usage, 5 packages are missing and this user cannot install them.
+
+readonly exit_failed=1 exit_usage=2 exit_packages=5
+
+# Needed to build and run. A name after the colon is a command that serves as well, wherever it came from.
+readonly packages_to_build=(
+  g++:g++ cmake:cmake ninja-build:ninja git:git python3:python3 ca-certificates util-linux:taskset
+  libeigen3-dev libsqlitecpp-dev libsqlite3-dev libcli11-dev libfmt-dev libspdlog-dev libboost-math-dev libre2-dev
+  libhwloc-dev libssl-dev zlib1g-dev)
+# Clang is the second compiler that the example campaign tries.
+readonly packages_to_tune=(clang-19:clang++-19 libjemalloc2 libtcmalloc-minimal4)
+readonly packages_to_lint=(clang-19:clang++-19 clang-tidy-19:clang-tidy-19)
+readonly catch2_major=3
+
+begin_log() {  # begin_log NAME NUMBER_OF_STEPS: what the steps print goes to .cache/log/NAME.log
+  mkdir -p .cache/log
+  log=.cache/log/$1.log step_count=$2 step_index=0
+  date --utc '+%Y-%m-%dT%H:%M:%SZ' >"$log"
+}
+
+note() { printf '%s' "$*" >"$log.note"; }  # A step calls this to add a word to its line.
+
+announce() {  # announce TEXT: begins a step's line
+  step_index=$((step_index + 1)) step_began=$EPOCHREALTIME
+  printf '[%2d/%d] %s ... ' "$step_index" "$step_count" "$1"
+}
+
+seconds_of_step() { awk -v a="$step_began" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }'; }
+
+step() {  # step TEXT COMMAND [ARGUMENT...]: runs it with its output in the log; one line on the terminal; ends the script if it fails
+  local text=$1 status
+  shift
+  announce "$text"
+  printf '\n=== %s: %s\n' "$text" "$*" >>"$log"
+  rm -f "$log.note"
+  set +e
+  (set -e; "$@") >>"$log" 2>&1 </dev/null  # a subshell, for `set -e` does nothing inside a condition
+  status=$?
+  set -e
+  if ((status != 0)); then
+    printf 'FAILED after %s\n\n' "$(seconds_of_step)"
+    tail -n 25 "$log"
+    printf '\nThe whole log: %s\n' "$PWD/$log"
+    exit $exit_failed
+  fi
+  printf '%s%s\n' "$(seconds_of_step)" "$([[ -e $log.note ]] && printf ' (%s)' "$(<"$log.note")")"
+  rm -f "$log.note"
+}
+
+jobs_that_fit() {  # One compiler a core, but a file of ours may take 1.5 GiB to compile.
+  local cores by_memory
+  cores=$(nproc)
+  by_memory=$(awk '/^MemAvailable:/ { print int($2 / 1572864) }' /proc/meminfo)
+  ((by_memory >= 1)) || by_memory=1
+  echo $((cores < by_memory ? cores : by_memory))
+}
+
+# --- Debian packages ------------------------------------------------------------------------------------------------------
+
+installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+installed_major() {  # installed_major PACKAGE: the number before the first dot, nothing if absent
+  if installed "$1"; then dpkg-query -W -f '${Version}' "$1" | sed 's/^[0-9]*://; s/[^0-9].*//'; fi
+}
+
+packages_missing() {  # packages_missing PACKAGE[:COMMAND]...: prints the names that are not there, one a line
+  local entry
+  for entry in "$@"; do
+    if [[ $entry == *:* ]] && command -v "${entry#*:}" >/dev/null; then continue; fi
+    installed "${entry%%:*}" || echo "${entry%%:*}"
+  done
+}
+
+catch2_missing() {
+  local major
+  major=$(installed_major catch2)
+  ((${major:-0} < catch2_major))
+}
+
+suite_of_system() { (. /etc/os-release && echo "${VERSION_CODENAME:-}"); }
+
+# Prints what apt should install to get Catch2 3: the plain name where the suite has it, else the one of backports.
+catch2_for_apt() {
+  local major
+  major=$(apt-cache policy catch2 | awk '/Candidate:/ { sub(/^[0-9]+:/, "", $2); sub(/[^0-9].*/, "", $2); print $2 }')
+  if ((${major:-0} >= catch2_major)); then echo catch2; else echo "catch2/$(suite_of_system)-backports"; fi
+}
+
+backports_known() { apt-get indextargets --format '$(CODENAME)' 'Identifier: Packages' 2>/dev/null | grep -x "$1-backports" >/dev/null; }
+
+# Adds the backports beside the entry the system itself comes from: the same mirror and the same keyring, only the suite differs.
+add_backports() {
+  local suite entry file number
+  suite=$(suite_of_system)
+  if backports_known "$suite"; then return; fi
+  entry=$(apt-get indextargets --format '$(CODENAME) $(SOURCESENTRY)' 'Identifier: Packages' 2>/dev/null |
+    awk -v suite="$suite" '$1 == suite && !seen++ { print $2 }')
+  if [[ -z $entry ]]; then
+    echo "apt has no entry for $suite to take the backports' mirror from"
+    return 1
+  fi
+  file=${entry%:*} number=${entry##*:}
+  if [[ $file == *.sources ]]; then  # stanzas; apt counts them
+    awk -v n="$number" 'BEGIN { RS = "" } NR == n' "$file" | grep -v '^#' |
+      sed "s/^Suites:.*/Suites: $suite-backports/" >/etc/apt/sources.list.d/nocturne-backports.sources
+  else  # one line an entry
+    sed -n "${number}p" "$file" | sed "s/ $suite / $suite-backports /" >/etc/apt/sources.list.d/nocturne-backports.list
+  fi
+  apt-get update -qq
+}
+
+apt_install() {
+  DEBIAN_FRONTEND=noninteractive apt-get install --yes -qq --no-install-recommends -o DPkg::Lock::Timeout=300 \
+    -o Dpkg::Use-Pty=0 "$@"
+}
+
+install_packages() {  # install_packages WITH_CATCH2 PACKAGE...
+  local with_catch2=$1
+  shift
+  apt-get update -qq || echo "apt could not refresh every list; the lists at hand may do"
+  if (($#)); then apt_install "$@"; fi
+  if ((with_catch2)); then
+    if [[ $(catch2_for_apt) == */* ]]; then add_backports; fi
+    apt_install "$(catch2_for_apt)"
+  fi
+  note "$(($# + with_catch2)) installed"
+}
+
+# need_packages WITH_CATCH2 PACKAGE[:COMMAND]...: a step. Installs what is missing; a user who may not is told the one line.
+need_packages() {
+  local with_catch2=$1 missing
+  shift
+  if ! command -v dpkg-query >/dev/null; then
+    announce "Debian packages"
+    echo "skipped: not a Debian system, CMake will say what it misses"
+    return
+  fi
+  onednn_present || set -- "$@" python3-pip
+  mapfile -t missing < <(packages_missing "$@")
+  if ((with_catch2)) && ! catch2_missing; then with_catch2=0; fi
+  if ((${#missing[@]} + with_catch2 == 0)); then
+    announce "Debian packages"
+    echo "all there"
+  elif ((EUID == 0)); then
+    step "Debian packages: $((${#missing[@]} + with_catch2)) to install" install_packages "$with_catch2" "${missing[@]}"
+  else
+    announce "Debian packages"
+    if ((with_catch2)); then missing+=("$(catch2_for_apt)"); fi
+    printf 'missing, and only root may install them:\n\n  sudo apt-get install --no-install-recommends %s\n\n' "${missing[*]}"
+    if [[ ${missing[*]} == *-backports* ]] && ! backports_known "$(suite_of_system)"; then
+      echo "Catch2 $catch2_major comes from the $(suite_of_system)-backports, which apt does not know here yet: add that suite first."
+    fi
+    exit $exit_packages
+  fi
+}
+
+# --- Into .deps/: what is not installed into the system ---------------------------------------------------------------------
+
+onednn_present() {
+  [[ -e .deps/onednn/lib/cmake/dnnl/dnnl-config.cmake ]] || (($(installed_major libdnnl-dev | grep . || echo 0) >= 3))
+}
+
+# The wheels are unpacked rather than installed: where pip puts a wheel's data under --prefix differs between Pythons. The
+# wheel holds the library three times, for it cannot hold links.
+unpack_onednn() {
+  local work=.deps/onednn.unpacking python=python3 wheel
+  rm -rf "$work"
+  mkdir -p "$work/wheels" "$work/prefix"
+  $python -m pip --version >/dev/null 2>&1 || python=/usr/bin/python3
+  $python -m pip download --quiet --no-deps --only-binary :all: --require-hashes -r .ci/onednn.txt -d "$work/wheels"
+  for wheel in "$work"/wheels/*.whl; do
+    python3 -m zipfile -e "$wheel" "$work/unpacked"
+  done
+  cp -a "$work"/unpacked/*.data/data/. "$work/prefix/"
+  ln -sf libdnnl.so.3.2 "$work/prefix/lib/libdnnl.so.3"
+  ln -sf libdnnl.so.3.2 "$work/prefix/lib/libdnnl.so"
+  mv -T "$work/prefix" .deps/onednn  # the last step, so that a half-made one is never taken for whole
+  rm -rf "$work"
+}
+
+need_onednn() {
+  if onednn_present; then
+    announce "oneDNN"
+    echo "there"
+  else
+    step "oneDNN 3.2 from PyPI, into .deps/onednn" unpack_onednn
+  fi
+}
+
+valijson_present() { [[ -e .deps/valijson/usr/include/valijson/validator.hpp || -e /usr/include/valijson/validator.hpp ]]; }
+
+# Debian's libvalijson-dev is 60 headers and depends on the JSON libraries of the world, Qt's included: 190 packages, 106 MB.
+# We use it with the one JSON header we ship, so we take the headers and leave the rest. This needs no root.
+unpack_valijson() {
+  local work=.deps/valijson.unpacking
+  rm -rf "$work"
+  mkdir -p "$work"
+  (cd "$work" && apt-get download -qq libvalijson-dev && dpkg-deb -x libvalijson-dev_*.deb prefix)
+  mv -T "$work/prefix" .deps/valijson
+  rm -rf "$work"
+}
+
+need_valijson() {
+  if valijson_present || ! command -v dpkg-deb >/dev/null; then
+    announce "valijson"
+    if valijson_present; then echo "there"; else echo "not found: install it where CMake looks"; fi
+  else
+    step "valijson's headers from apt, into .deps/valijson" unpack_valijson
+  fi
+}
+
+check_data() { (cd examples/data/mnist && sha256sum --check --quiet SHA256SUMS); }
+
+# --- Build ------------------------------------------------------------------------------------------------------------------
+
+configure_preset() { cmake --preset "$1"; }
+
+build_preset() {
+  local made
+  cmake --build --preset "$1" -j "$(jobs_that_fit)" | tee "$log.build"
+  made=$(grep -c '^\[[0-9]*/[0-9]*\] ' "$log.build" || true)
+  rm -f "$log.build"
+  if ((made)); then note "$made commands"; else note "up to date"; fi
+}
+
+set_up_steps=4  # packages, oneDNN, valijson, data
+
+set_up() {  # set_up WITH_CATCH2 PACKAGE[:COMMAND]...
+  need_packages "$@"
+  need_onednn
+  need_valijson
+  step "MNIST files against their checksums" check_data
+}
