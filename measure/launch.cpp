@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <fstream>
-#include <set>
 #include <tuple>
 #include <variant>
 

@@ -2,7 +2,8 @@
 
 #include <sched.h>
 
-#include <array>
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 

@@ -10,7 +10,7 @@
 namespace nocturne::measure {
 namespace {
 
-std::string quoted(std::string_view word) {
+std::string shell_word(std::string_view word) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%^";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) return std::string(word);
   std::string result = "'";
@@ -59,7 +59,7 @@ std::string LaunchSettings::shell_prefix() const {
   if (!unset.empty() || !set.empty() || !preload.empty()) {
     words.emplace_back("env");
     for (const std::string& name : unset) words.insert(words.end(), {"-u", name});
-    for (const auto& [name, value] : variables()) words.push_back(quoted(name + "=" + value));
+    for (const auto& [name, value] : variables()) words.push_back(shell_word(name + "=" + value));
   }
   return fmt::format("{}", fmt::join(words, " "));
 }
