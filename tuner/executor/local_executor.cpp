@@ -61,7 +61,7 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare(const space::
     prepared.argv = spec_.worker.command;
     std::string all;
     for (const std::string& argument : prepared.argv) all += argument + '\0';
-    prepared.worker = space::sha256_hex(all);
+    prepared.worker = space::sha256(all);
     return prepared;
   }
   const auto worker = find_worker(spec_.worker, configuration);

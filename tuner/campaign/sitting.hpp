@@ -1,0 +1,40 @@
+#pragma once
+
+/// What the pieces of a running campaign share. A sitting lasts from the start of `tune` to its end; a campaign has one
+/// or more.
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "db/store.hpp"
+#include "measure/slot.hpp"
+#include "space/fingerprint.hpp"
+#include "tuner/campaign/clock.hpp"
+#include "tuner/campaign/interruption.hpp"
+#include "tuner/campaign/observer.hpp"
+#include "tuner/campaign_file.hpp"
+#include "tuner/executor/executor.hpp"
+
+namespace nocturne::tuner {
+
+/// References outlive the sitting; nothing here is owned.
+struct Sitting {
+  const CampaignSpec& spec;
+  db::Store& store;
+  Executor& executor;
+  Observer& observer;
+  const Clock& clock;
+  Interruption& interruption;
+  /// Reads the fingerprint anew, its cheap fields at least: called before every trial.
+  std::function<space::Fingerprint()> fingerprint_now;
+  space::Fingerprint fingerprint = {};      ///< as the sitting began
+  std::filesystem::path slot_folder = {};   ///< of the lock files; empty: the machine's
+  db::CampaignId campaign = 0;              ///< once opened
+
+  /// Waits for the machine's CPUs. Empty: the wait was ended by an interruption, or the lock files cannot be used
+  /// (told to the observer; measuring goes on without the lock then would disturb others, so it does not).
+  [[nodiscard]] std::optional<measure::SlotLock> take_slot() const;
+};
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,155 @@
+#include "tuner/campaign/trial_runner.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "measure/stopping.hpp"
+#include "space/digest.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+db::RunRecord begun(const measure::RunPlan& plan, const Sitting& sitting) {
+  db::RunRecord record;
+  record.run.id = plan.id;
+  record.run.purpose = plan.purpose;
+  record.run.folder = plan.folder.string();
+  record.run.artifact = plan.artifact;
+  record.run.seed = static_cast<std::int64_t>(plan.request.seed);
+  record.run.started_unix_ns =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(sitting.clock.wall().time_since_epoch()).count();
+  record.fingerprint = sitting.fingerprint.identity();
+  return record;
+}
+
+/// Failures that another sitting may well repeat differently: longer deadline, more memory, another compiler's mood.
+bool stands(const db::StoredTrial& known) {
+  return known.trial.outcome == space::Outcome::Ok || known.trial.outcome == space::Outcome::Unsupported;
+}
+
+}  // namespace
+
+std::string trial_key(const CampaignSpec& spec, const space::Configuration& configuration,
+                      const space::Fidelity& fidelity, const std::string& worker,
+                      const std::string& fingerprint_key) {
+  const nlohmann::json parts = {
+      {"workload",
+       {{"network", spec.workload.network},
+        {"data", spec.workload.data},
+        {"optimizer", spec.workload.optimizer},
+        {"training_examples", spec.workload.training_examples}}},
+      {"configuration", configuration.to_json()},
+      {"fidelity", {{"steps", fidelity.steps}, {"steps_per_sample", spec.run.steps_per_sample}}},
+      {"objective", {{"minimise", spec.objective.minimise}, {"primary", spec.objective.primary}}},
+      {"repeats", spec.run.repeats},
+      {"worker", worker},
+      {"fingerprint", fingerprint_key},
+  };
+  return space::short_digest(parts.dump());
+}
+
+db::Expected<std::optional<FinishedTrial>> TrialRunner::run(std::int64_t number,
+                                                            const space::Configuration& configuration,
+                                                            const std::optional<space::Estimate>& incumbent) {
+  const auto slot = sitting_.take_slot();
+  if (!slot) return std::nullopt;
+
+  sitting_.observer.preparing(number, configuration);
+  const auto prepared = sitting_.executor.prepare(configuration, sitting_.interruption.token());
+  if (!prepared && prepared.error().outcome == space::Outcome::Killed) return std::nullopt;
+
+  space::Trial record;
+  record.number = number;
+  record.configuration = configuration;
+  record.fidelity = {.steps = sitting_.spec.run.steps};
+  const db::TrialClaim claim{
+      .number = number,
+      .configuration = configuration,
+      .fidelity = record.fidelity,
+      .key = trial_key(sitting_.spec, configuration, record.fidelity,
+                       prepared ? prepared->worker : "unprepared " + prepared.error().reason,
+                       sitting_.fingerprint.key()),
+  };
+
+  if (prepared) {
+    const auto known = sitting_.store.find_equal_trial(sitting_.campaign, claim.key);
+    if (!known) return std::unexpected(known.error());
+    if (*known && stands(**known)) {
+      if (auto reused = sitting_.store.reuse_trial(sitting_.campaign, claim, (*known)->id); !reused) {
+        return std::unexpected(reused.error());
+      }
+      record.outcome = (*known)->trial.outcome;
+      record.reason = (*known)->trial.reason;
+      record.estimate = (*known)->trial.estimate;
+      record.parts = (*known)->trial.parts;
+      return FinishedTrial{.trial = std::move(record), .reused = true};
+    }
+  }
+
+  const auto trial = sitting_.store.claim_trial(sitting_.campaign, claim);
+  if (!trial) return std::unexpected(trial.error());
+  if (!prepared) {
+    record.outcome = prepared.error().outcome;
+    record.reason = prepared.error().reason;
+    db::TrialResult result{.outcome = record.outcome, .reason = record.reason, .estimate = {}, .parts = {}};
+    if (!prepared.error().log_tail.empty()) {
+      // The compiler's own words: the only thing that helps, so they are kept with the outcome.
+      result.reason += "\n" + prepared.error().log_tail;
+    }
+    if (auto done = sitting_.store.finish_trial(*trial, result); !done) return std::unexpected(done.error());
+    return FinishedTrial{.trial = std::move(record), .reused = false};
+  }
+  sitting_.observer.prepared(number, prepared->built_now ? prepared->build_time : std::chrono::nanoseconds{0});
+  return measure(*trial, std::move(record), *prepared, incumbent);
+}
+
+db::Expected<std::optional<FinishedTrial>> TrialRunner::measure(db::TrialId trial, space::Trial record,
+                                                                const Prepared& prepared,
+                                                                const std::optional<space::Estimate>& incumbent) {
+  const RunSettings& settings = sitting_.spec.run;
+  std::vector<space::Run> runs;
+  std::vector<db::RunRecord> records;
+  bool another = true;
+  while (another) {
+    // Each run of a trial has another seed: its luck is then not the same twice.
+    const RunOrder order{.purpose = space::Purpose::Search, .steps = settings.steps, .seed = settings.seed + runs.size(),
+                         .deadline = {}};
+    const measure::RunPlan plan = sitting_.executor.plan(record.configuration, prepared, order);
+    db::RunRecord run = begun(plan, sitting_);
+    if (auto begin = sitting_.store.begin_run(trial, run); !begin) return std::unexpected(begin.error());
+    sitting_.observer.running(record.number, record.configuration);
+    measure::RunControl control;
+    control.stop = sitting_.interruption.token();
+    control.progress = [this](const measure::RunProgress& progress) { sitting_.observer.progress(progress); };
+    run.run = sitting_.executor.run(plan, control);
+    if (run.run.outcome == space::Outcome::Killed) {
+      if (auto add = sitting_.store.add_run(trial, run); !add) return std::unexpected(add.error());
+      return std::nullopt;
+    }
+    runs.push_back(run.run);
+    records.push_back(std::move(run));
+
+    record.outcome = runs.back().outcome;
+    record.reason = runs.back().reason;
+    record.estimate.reset();
+    record.parts.reset();
+    if (record.outcome == space::Outcome::Ok) {
+      const auto summary = measure::summarise(runs, prepared.schedule, sitting_.spec.objective);
+      if (summary) {
+        record.estimate = summary->estimate;
+        record.parts = summary->parts;
+      } else {
+        record.outcome = space::Outcome::ProtocolError;
+        record.reason = summary.error();
+      }
+    }
+    another = measure::needs_another_run(record.outcome, record.estimate, incumbent, {.repeats = settings.repeats})
+                  .another_run;
+  }
+  const db::TrialResult result{
+      .outcome = record.outcome, .reason = record.reason, .estimate = record.estimate, .parts = record.parts};
+  if (auto done = sitting_.store.finish_trial(trial, result, records); !done) return std::unexpected(done.error());
+  return FinishedTrial{.trial = std::move(record), .reused = false};
+}
+
+}  // namespace nocturne::tuner

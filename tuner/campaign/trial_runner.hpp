@@ -1,0 +1,41 @@
+#pragma once
+
+/// Brings one trial from asked to finished: slot, preparation, runs, judgement, store.
+
+#include <cstdint>
+#include <optional>
+
+#include "db/store.hpp"
+#include "space/trial.hpp"
+#include "tuner/campaign/sitting.hpp"
+
+namespace nocturne::tuner {
+
+struct FinishedTrial {
+  space::Trial trial;
+  bool reused = false;  ///< an equal trial was known: nothing was run
+};
+
+class TrialRunner {
+ public:
+  explicit TrialRunner(const Sitting& sitting) : sitting_(sitting) {}
+
+  /// Empty: interrupted; the trial is run again by the next sitting. `incumbent` spares the hopeless their repeats.
+  [[nodiscard]] db::Expected<std::optional<FinishedTrial>> run(std::int64_t number,
+                                                               const space::Configuration& configuration,
+                                                               const std::optional<space::Estimate>& incumbent);
+
+ private:
+  [[nodiscard]] db::Expected<std::optional<FinishedTrial>> measure(db::TrialId trial, space::Trial record,
+                                                                   const Prepared& prepared,
+                                                                   const std::optional<space::Estimate>& incumbent);
+  const Sitting& sitting_;
+};
+
+/// Hash of workload, configuration, fidelity, program and the fingerprint's fields that must match: trials with equal
+/// keys measure the same thing.
+[[nodiscard]] std::string trial_key(const CampaignSpec& spec, const space::Configuration& configuration,
+                                    const space::Fidelity& fidelity, const std::string& worker,
+                                    const std::string& fingerprint_key);
+
+}  // namespace nocturne::tuner
