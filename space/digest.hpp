@@ -2,11 +2,8 @@
 
 /// SHA-256 (FIPS 180-4), by OpenSSL's libcrypto. The one hash of the project: identities, cache keys, file checks.
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -102,7 +103,7 @@ struct Parameter {
   /// Integer, Real: position of a number between the ends, 0 to 1, by logarithm where logarithmic. Linear else.
   [[nodiscard]] double to_unit(double number) const;
   /// The other way; the result of a Real is rounded to its decimals. REQUIRES: Real.
-  [[nodiscard]] double real_from_unit(double unit) const;
+  [[nodiscard]] double real_from_unit(double position) const;
   /// The nearest value of a Real, inside its ends.
   [[nodiscard]] double round(double number) const;
   /// Distance of two values of a linear Real: a power of ten.

@@ -1,0 +1,52 @@
+#include "space/configuration.hpp"
+
+#include <stdexcept>
+
+#include "space/digest.hpp"
+
+namespace nocturne::space {
+
+const Value* Configuration::find(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+void Configuration::set(std::string_view name, Value value) {
+  values_.insert_or_assign(std::string(name), std::move(value));
+}
+
+void Configuration::erase(std::string_view name) {
+  if (const auto found = values_.find(name); found != values_.end()) values_.erase(found);
+}
+
+nlohmann::json Configuration::to_json() const {
+  auto document = nlohmann::json::object();  // keys are kept sorted
+  for (const auto& [name, value] : values_) document[name] = space::to_json(value);
+  return document;
+}
+
+std::string Configuration::canonical() const {
+  // Invalid UTF-8 is replaced, not thrown upon: an identity must exist for whatever was read.
+  return to_json().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string Configuration::identity() const {
+  return short_digest(canonical());
+}
+
+std::expected<Configuration, std::string> Configuration::from_json(const nlohmann::json& document) {
+  if (!document.is_object()) {
+    return std::unexpected("a configuration is an object, not " + std::string(document.type_name()));
+  }
+  Configuration configuration;
+  for (const auto& [name, value] : document.items()) {
+    try {
+      configuration.set(name, value_from_json(value));
+    } catch (const std::invalid_argument& error) {
+      return std::unexpected("'" + name + "': " + error.what());
+    }
+  }
+  return configuration;
+}
+
+}  // namespace nocturne::space

@@ -1,0 +1,10 @@
+#include "space/objective.hpp"
+
+namespace nocturne::space {
+
+double total_time(const Parts& parts, double epochs) {
+  return parts.import + parts.data + parts.compile + parts.first_step_excess +
+         epochs * (parts.epoch_overhead + parts.steps_per_epoch * parts.steady_step);
+}
+
+}  // namespace nocturne::space
