@@ -1,0 +1,188 @@
+#include "tests/architecture/house_rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+
+namespace nocturne::architecture {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestFile = 350;  // a file does one thing; what is longer does two
+
+// Whom a room may include besides itself.
+const std::map<std::string, std::set<std::string>, std::less<>> kArrows = {
+    {"space", {}},
+    {"search", {"space"}},
+    {"measure", {"space", "measure/protocol"}},
+    {"measure/protocol", {}},
+    {"db", {"space"}},
+    {"kernels", {"kernels/networks", "measure/protocol"}},  // holds for each kernels/NAME
+    {"tuner", {"space", "search", "measure", "measure/protocol", "db"}},
+};
+
+// Places of one machine, and promises. In halves, so that this file does not break its own rule.
+constexpr std::array kForbidden = {
+    "/ho"
+    "me/",
+    "/ro"
+    "ot/",
+    "/wo"
+    "rk/",
+    "/Us"
+    "ers/",
+    "TO"
+    "DO",
+    "FIX"
+    "ME",
+};
+
+bool is_one_of(std::string_view extension, std::initializer_list<std::string_view> set) {
+  return std::ranges::find(set, extension) != set.end();
+}
+
+std::string extension_of(std::string_view path) {
+  return fs::path(path).extension().string();
+}
+
+bool is_header(std::string_view path) {
+  return is_one_of(extension_of(path), {".hpp", ".h", ".cuh"});
+}
+
+bool is_cpp(std::string_view path) {
+  return is_header(path) || is_one_of(extension_of(path), {".cpp", ".cc", ".cu"});
+}
+
+bool is_source(std::string_view path) {
+  return is_cpp(path) || is_one_of(extension_of(path), {".py", ".sh", ".sql", ".cmake", ".md", ".json", ".txt"});
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  return first == std::string_view::npos ? std::string_view{} : text.substr(first);
+}
+
+// The path between the quotes or brackets of an include line.
+std::optional<std::pair<std::string_view, bool>> included_by(std::string_view line) {
+  line = trimmed(line);
+  if (!line.starts_with('#')) return std::nullopt;
+  line = trimmed(line.substr(1));
+  if (!line.starts_with("include")) return std::nullopt;
+  line = trimmed(line.substr(7));
+  if (line.empty() || (line.front() != '"' && line.front() != '<')) return std::nullopt;
+  const bool quoted = line.front() == '"';
+  const auto end = line.find(quoted ? '"' : '>', 1);
+  if (end == std::string_view::npos) return std::nullopt;
+  return std::pair{line.substr(1, end - 1), quoted};
+}
+
+std::optional<std::string> wrong_include(std::string_view path, std::string_view line) {
+  const auto include = included_by(line);
+  if (!include) return std::nullopt;
+  const auto [target, quoted] = *include;
+  const std::string from = room_of(path);
+  const std::string to = room_of(target);
+  if (to.empty()) {
+    if (!quoted) return std::nullopt;
+    return "\"" + std::string(target) + "\" is not written from the root";
+  }
+  if (from == "tests" || may_include(from, to)) return std::nullopt;
+  return from + " may not include " + to + " (" + std::string(target) + ")";
+}
+
+std::string read(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + file.string());
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+std::string room_of(std::string_view path) {
+  const auto slash = path.find('/');
+  if (slash == std::string_view::npos) return {};
+  const std::string_view first = path.substr(0, slash);
+  if (path.starts_with("measure/protocol/")) return "measure/protocol";
+  if (first == "kernels") {
+    const auto second = path.find('/', slash + 1);
+    return std::string(second == std::string_view::npos ? first : path.substr(0, second));
+  }
+  if (first == "tests" || kArrows.contains(first)) return std::string(first);
+  return {};
+}
+
+bool may_include(std::string_view from, std::string_view to) {
+  if (from == to) return true;
+  const auto arrows = kArrows.find(from.starts_with("kernels/") ? "kernels" : from);
+  return arrows != kArrows.end() && arrows->second.contains(std::string(to));
+}
+
+std::vector<Finding> check_text(std::string_view path, std::string_view text) {
+  std::vector<Finding> findings;
+  const auto report = [&](std::size_t line, std::string what) {
+    findings.push_back({std::string(path), line, std::move(what)});
+  };
+  std::size_t number = 0;
+  bool guarded = !is_header(path);
+  bool code_began = false;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++number;
+    if (const std::string_view content = trimmed(line); !code_began && !content.empty() && !content.starts_with("//")) {
+      code_began = true;
+      guarded = guarded || content.starts_with("#pragma once");
+    }
+    if (is_cpp(path)) {
+      if (auto what = wrong_include(path, line)) report(number, std::move(*what));
+    }
+    for (const std::string_view word : kForbidden) {
+      if (line.contains(word)) report(number, "'" + std::string(word) + "' has no place here");
+    }
+  }
+  if (!guarded) report(1, "a header starts with #pragma once");
+  if ((is_cpp(path) || extension_of(path) == ".py") && number > kLongestFile) {
+    report(0, std::to_string(number) + " lines; more than " + std::to_string(kLongestFile) + " do more than one thing");
+  }
+  return findings;
+}
+
+std::vector<fs::path> files_of(const fs::path& root) {
+  std::vector<fs::path> files;
+  for (const char* folder : {"space", "search", "measure", "db", "kernels", "tuner", "tests", "examples"}) {
+    if (!fs::exists(root / folder)) continue;
+    for (auto entry = fs::recursive_directory_iterator(root / folder); entry != fs::recursive_directory_iterator{};
+         ++entry) {
+      if (entry->is_directory() && entry->path().filename() == "nlohmann") entry.disable_recursion_pending();
+      if (entry->is_regular_file() && is_source(entry->path().string())) files.push_back(entry->path());
+    }
+  }
+  for (const auto& entry : fs::directory_iterator(root)) {
+    if (entry.is_regular_file() && is_source(entry.path().string())) files.push_back(entry.path());
+  }
+  for (const char* script : {"quickstart", "check", ".ci/run", ".ci/setup.sh"}) {
+    if (fs::exists(root / script)) files.push_back(root / script);
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::vector<Finding> check_tree(const fs::path& root) {
+  std::vector<Finding> findings;
+  for (const fs::path& file : files_of(root)) {
+    std::ranges::move(check_text(file.lexically_relative(root).generic_string(), read(file)),
+                      std::back_inserter(findings));
+  }
+  std::ranges::sort(findings, {}, [](const Finding& f) { return std::tie(f.file, f.line, f.what); });
+  return findings;
+}
+
+}  // namespace nocturne::architecture

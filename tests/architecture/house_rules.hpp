@@ -1,0 +1,45 @@
+#pragma once
+/// The rules of the source tree that a compiler does not know, as functions over text.
+///
+/// Includes are written from the root, so each line of a source names the room it reaches into; `may_include` is the
+/// table of arrows between rooms. Files are read, nothing is written. Safe to call from several threads.
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nocturne::architecture {
+
+/// A place that breaks a rule. `file` is relative to the root, `line` counts from 1 (0: the file as a whole).
+struct Finding {
+  std::string file;
+  std::size_t line = 0;
+  std::string what;
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+/// The room a file belongs to: its first folder, but "measure/protocol" and each worker "kernels/NAME" are rooms of
+/// their own. Empty for a file of no room.
+[[nodiscard]] std::string room_of(std::string_view path);
+
+/// Whether a source of room `from` may include a header of room `to`:
+///
+///     space ← search, db, measure ← tuner        measure/protocol ← measure, tuner, kernels/*
+///
+/// A worker of kernels/ knows itself, kernels/networks and measure/protocol, so that it builds where nothing else of
+/// ours is.
+[[nodiscard]] bool may_include(std::string_view from, std::string_view to);
+
+/// Breaches in one source, header or script. `path` is relative to the root and decides which rules hold.
+[[nodiscard]] std::vector<Finding> check_text(std::string_view path, std::string_view text);
+
+/// The files the rules hold for: sources and scripts of the rooms, of the tests and at the root, without the shipped
+/// JSON header.
+[[nodiscard]] std::vector<std::filesystem::path> files_of(const std::filesystem::path& root);
+
+/// Breaches in all `files_of(root)`, sorted by file and line. Throws std::runtime_error where a file cannot be read.
+[[nodiscard]] std::vector<Finding> check_tree(const std::filesystem::path& root);
+
+}  // namespace nocturne::architecture
