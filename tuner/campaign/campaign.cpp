@@ -1,0 +1,254 @@
+#include "tuner/campaign/campaign.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "search/registry.hpp"
+#include "tuner/campaign/finals.hpp"
+#include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/trial_runner.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+/// Asks that are the campaign's own, not the strategy's.
+constexpr const char* kDefaultAsk = "default";
+
+std::vector<db::ParameterRecord> parameter_records(const CampaignSpec& spec) {
+  std::vector<db::ParameterRecord> records;
+  const nlohmann::json described = spec.space.to_json();
+  const auto& parameters = spec.space.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const space::Parameter& parameter = parameters[i];
+    nlohmann::json domain = described.at("parameters").at(i);
+    for (const char* elsewhere : {"name", "stage", "default", "unit", "description", "active_if"}) {
+      domain.erase(elsewhere);
+    }
+    const nlohmann::json& json = described.at("parameters").at(i);
+    records.push_back({.name = parameter.name(),
+                       .stage = parameter.stage(),
+                       .domain = std::move(domain),
+                       .default_value = json.value("default", nlohmann::json()),
+                       .active_if = json.value("active_if", ""),
+                       .unit = json.value("unit", ""),
+                       .description = json.value("description", "")});
+  }
+  return records;
+}
+
+/// What may change without the work being incomplete again: nothing that is measured or compared depends on it.
+nlohmann::json what_completeness_depends_on(const nlohmann::json& document) {
+  nlohmann::json parts = nlohmann::json::object();
+  for (const char* key : {"budget", "strategy", "run", "verify"}) parts[key] = document.value(key, nlohmann::json());
+  return parts;
+}
+
+}  // namespace
+
+db::Expected<std::optional<db::CampaignId>> Campaign::completed_before() const {
+  if (fresh_ || sitting_.spec.budget.until) return std::nullopt;
+  const auto known = sitting_.store.find_campaign(sitting_.spec.name);
+  if (!known) {
+    if (known.error().code == db::ErrorCode::NotFound) return std::nullopt;
+    return std::unexpected(known.error());
+  }
+  if (!known->finished_unix_ns || known->identity != sitting_.spec.identity()) return std::nullopt;
+  if (what_completeness_depends_on(known->spec) != what_completeness_depends_on(sitting_.spec.document)) {
+    return std::nullopt;
+  }
+  const auto stored = sitting_.store.load_fingerprint(known->fingerprint);
+  if (!stored) return std::unexpected(stored.error());
+  const auto fingerprint = space::Fingerprint::from_json(stored->fields);
+  if (!fingerprint || fingerprint->key() != sitting_.fingerprint.key()) return std::nullopt;
+  return known->id;
+}
+
+db::Expected<void> Campaign::open(std::size_t processes_swept) {
+  const CampaignSpec& spec = sitting_.spec;
+  db::CampaignRecord record{.name = spec.name,
+                            .identity = spec.identity(),
+                            .spec = spec.document,
+                            .strategy = spec.strategy.name,
+                            .seed = static_cast<std::int64_t>(spec.strategy.seed),
+                            .fingerprint = {.hash = sitting_.fingerprint.identity(),
+                                            .fields = sitting_.fingerprint.to_json()},
+                            .parameters = parameter_records(spec),
+                            .fresh = fresh_};
+  if (auto saved = sitting_.store.save_fingerprint(record.fingerprint); !saved) return saved;
+  const auto handle = sitting_.store.begin_or_resume_campaign(record);
+  if (!handle) return std::unexpected(handle.error());
+  sitting_.campaign = handle->id;
+
+  const auto interrupted = sitting_.store.recover_interrupted(handle->id);
+  if (!interrupted) return std::unexpected(interrupted.error());
+  Opening opening{.campaign = spec.name,
+                  .generation = handle->generation,
+                  .resumed = handle->resumed,
+                  .trials_known = handle->finished,
+                  .processes_swept = processes_swept,
+                  .strategy = spec.strategy.name,
+                  .seed = spec.strategy.seed};
+  for (const db::StoredTrial& trial : *interrupted) opening.recovered.push_back(trial.trial.number);
+
+  auto strategy = search::make_strategy(spec.strategy.name, spec.space, {.seed = spec.strategy.seed});
+  if (!strategy) return std::unexpected(db::Error{db::ErrorCode::Inconsistent, strategy.error()});
+  strategy_ = std::move(*strategy);
+  const auto exchanges = sitting_.store.exchanges(handle->id);
+  if (!exchanges) return std::unexpected(exchanges.error());
+  Replayed replayed = replay(*exchanges, *strategy_, record.strategy, record.seed);
+  pending_ = std::move(replayed.pending);
+  next_number_ = replayed.next_number;
+  for (const space::Trial& trial : replayed.told) learn(trial);
+  sitting_.observer.opened(opening);
+  if (replayed.deviations > 0) {
+    sitting_.observer.note(fmt::format("the strategy '{}' proposes otherwise than when this campaign began ({} times): "
+                                       "it goes on from what was measured",
+                                       record.strategy, replayed.deviations));
+  }
+
+  const auto trials = sitting_.store.list_trials({.campaign = handle->id, .state = db::TrialState::Finished});
+  if (!trials) return std::unexpected(trials.error());
+  for (const db::StoredTrial& trial : *trials) {
+    const std::chrono::nanoseconds duration(trial.finished_unix_ns.value_or(trial.claimed_unix_ns) -
+                                            trial.claimed_unix_ns);
+    if (trial.reused_from || duration.count() < 0) continue;  // cost nothing, or the clock was set back
+    durations_.push_back(duration);
+    spent_before_ += duration;
+  }
+  return {};
+}
+
+void Campaign::learn(const space::Trial& trial) {
+  ++finished_;
+  if (trial.outcome != space::Outcome::Ok) ++failed_;
+  if (trial.number == 0) baseline_ = trial;
+  if (trial.estimate && (!best_ || trial.estimate->value < best_->estimate->value)) best_ = trial;
+}
+
+std::chrono::nanoseconds Campaign::spent() const {
+  return spent_before_ + (sitting_.clock.steady() - began_);
+}
+
+PaceState Campaign::pace() const {
+  PaceState state{.finished_trials = finished_,
+                  .spent = spent(),
+                  .sitting = sitting_.clock.steady() - began_,
+                  .next_trial = expected_trial(durations_)};
+  if (until_) state.until_left = *until_ - sitting_.clock.wall();
+  if (baseline_ && baseline_->parts && best_ && best_->parts) {
+    state.finals = forecast_finals(sitting_.spec.verify, *baseline_->parts, *best_->parts);
+  }
+  return state;
+}
+
+std::optional<std::string> Campaign::budget_ends() const {
+  return search_ends(sitting_.spec.budget, pace());
+}
+
+Standing Campaign::standing() const {
+  const PaceState state = pace();
+  Standing standing{.finished = finished_,
+                    .failed = failed_,
+                    .wanted = sitting_.spec.budget.trials,
+                    .baseline = baseline_,
+                    .best = best_,
+                    .elapsed = state.spent,
+                    .left = time_left(sitting_.spec.budget, state)};
+  if (standing.wanted) {
+    const auto by_trials = state.next_trial * std::max<std::int64_t>(0, *standing.wanted - finished_) + state.finals;
+    standing.left = standing.left ? std::min(*standing.left, by_trials) : by_trials;
+  }
+  return standing;
+}
+
+db::Expected<bool> Campaign::run_trial(std::int64_t number, const space::Configuration& configuration) {
+  const auto began = sitting_.clock.steady();
+  const std::optional<space::Estimate> incumbent = best_ ? best_->estimate : std::nullopt;
+  auto finished = TrialRunner(sitting_).run(number, configuration, incumbent);
+  if (!finished) return std::unexpected(finished.error());
+  if (!*finished) return false;
+  const FinishedTrial& result = **finished;
+  if (!result.reused) durations_.push_back(sitting_.clock.steady() - began);
+  strategy_->tell({&result.trial, 1});
+  learn(result.trial);
+  sitting_.observer.finished(result.trial, result.reused, standing());
+  return true;
+}
+
+db::Expected<SittingResult> Campaign::search() {
+  SittingResult result{.ending = Ending::Interrupted, .because = "interrupted", .campaign = sitting_.campaign};
+  for (;;) {
+    if (sitting_.interruption.requested()) return result;
+    if (sitting_.fingerprint_now && sitting_.fingerprint_now().key() != sitting_.fingerprint.key()) {
+      result.ending = Ending::MachineChanged;
+      result.because = "the machine or its software changed";
+      return result;
+    }
+    if (pending_.empty()) {
+      // The default comes first, whatever the budget: everything is compared with it.
+      if (const auto why = next_number_ > 0 ? budget_ends() : std::nullopt) {
+        result.ending = Ending::Complete;
+        result.because = *why;
+        return result;
+      }
+      db::Ask ask{.strategy = kDefaultAsk, .seed = 0, .count = 1, .answer = {}};
+      std::vector<space::Configuration> proposed;
+      if (next_number_ == 0) {
+        proposed.push_back(sitting_.spec.space.default_configuration());
+      } else {
+        ask.strategy = sitting_.spec.strategy.name;
+        ask.seed = static_cast<std::int64_t>(sitting_.spec.strategy.seed);
+        proposed = strategy_->ask(1);
+      }
+      if (proposed.empty()) {
+        result.ending = Ending::Complete;
+        result.because = "every configuration was tried";
+        return result;
+      }
+      for (space::Configuration& configuration : proposed) {
+        ask.answer.push_back({.number = next_number_++, .configuration = std::move(configuration)});
+      }
+      if (auto recorded = sitting_.store.record_ask(sitting_.campaign, ask); !recorded) {
+        return std::unexpected(recorded.error());
+      }
+      pending_ = std::move(ask.answer);
+    }
+    const auto done = run_trial(pending_.front().number, pending_.front().configuration);
+    if (!done) return std::unexpected(done.error());
+    if (!*done) return result;
+    pending_.erase(pending_.begin());
+  }
+}
+
+db::Expected<SittingResult> Campaign::run(std::size_t processes_swept) {
+  const auto before = completed_before();
+  if (!before) return std::unexpected(before.error());
+  if (*before) {
+    sitting_.campaign = **before;
+    return SittingResult{.ending = Ending::AlreadyDone,
+                         .because = "this campaign was completed before",
+                         .campaign = **before};
+  }
+  began_ = sitting_.clock.steady();
+  if (const auto& until = sitting_.spec.budget.until) until_ = next_occurrence(*until, sitting_.clock.wall());
+  if (auto opened = open(processes_swept); !opened) return std::unexpected(opened.error());
+  auto result = search();
+  if (!result) return result;
+  if (result->ending == Ending::Complete) {
+    const auto complete = Finals(sitting_).run();
+    if (!complete) return std::unexpected(complete.error());
+    if (!*complete && sitting_.interruption.requested()) {
+      result->ending = Ending::Interrupted;
+      result->because = "interrupted while the best was measured again";
+    } else if (auto done = sitting_.store.finish_campaign(sitting_.campaign); !done) {
+      return std::unexpected(done.error());
+    }
+  }
+  if (auto released = sitting_.store.release_campaign(sitting_.campaign); !released) {
+    return std::unexpected(released.error());
+  }
+  return result;
+}
+
+}  // namespace nocturne::tuner
