@@ -6,7 +6,7 @@
 #include <CLI/Version.hpp>
 #include <Eigen/Core>
 
-#include "nocturne_commit.hpp"  // written at build time by commit.cmake
+#include <nocturne_commit.hpp>  // not in the tree: written at build time by commit.cmake
 
 namespace nocturne::cli {
 namespace {
