@@ -24,6 +24,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "space/budget.hpp"
 #include "space/facts.hpp"
 #include "space/objective.hpp"
 #include "space/space.hpp"
@@ -39,12 +40,7 @@ struct StrategyChoice {
   nlohmann::json options = nlohmann::json::object();  ///< the strategy's own; checked by the strategy
 };
 
-/// Whichever comes first. All empty: until the strategy has nothing left to propose.
-struct Budget {
-  std::optional<std::int64_t> trials;
-  std::optional<std::chrono::nanoseconds> wall;  ///< of all sittings of the campaign together
-  std::optional<TimeOfDay> until;                ///< its next occurrence after the sitting begins
-};
+using Budget = space::Budget;
 
 /// One run of a trial.
 struct RunSettings {

@@ -8,14 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include "space/budget.hpp"
+
 namespace nocturne::tuner {
 
-/// A wall-clock time without a date, such as 07:00, in the machine's time zone.
-struct TimeOfDay {
-  int hour = 0;    ///< 0 to 23
-  int minute = 0;  ///< 0 to 59
-  friend bool operator==(const TimeOfDay&, const TimeOfDay&) = default;
-};
+using TimeOfDay = space::TimeOfDay;
 
 /// "90s", "5min", "1h30min", "2.5h", "1d", "250ms": numbers with units d, h, min, s, ms, largest first, each once,
 /// above zero.
@@ -32,8 +29,8 @@ struct TimeOfDay {
 [[nodiscard]] std::expected<TimeOfDay, std::string> parse_time_of_day(std::string_view text);
 [[nodiscard]] std::string time_of_day_text(TimeOfDay time);
 
-/// The first moment strictly after `now` at which the local clock shows `time`. Where summer time skips it, the moment
-/// the skipped hour would have begun; where it comes twice, the first.
+/// The first moment strictly after `now` at which the local clock shows `time`. Where summer time skips it or
+/// repeats it, whichever moment the C library's mktime chooses.
 [[nodiscard]] std::chrono::system_clock::time_point next_occurrence(TimeOfDay time,
                                                                     std::chrono::system_clock::time_point now);
 
