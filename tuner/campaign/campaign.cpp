@@ -17,22 +17,18 @@ constexpr const char* kDefaultAsk = "default";
 
 std::vector<db::ParameterRecord> parameter_records(const CampaignSpec& spec) {
   std::vector<db::ParameterRecord> records;
-  const nlohmann::json described = spec.space.to_json();
-  const auto& parameters = spec.space.parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const space::Parameter& parameter = parameters[i];
-    nlohmann::json domain = described.at("parameters").at(i);
+  for (const space::Parameter& parameter : spec.space.parameters()) {
+    nlohmann::json domain = parameter.to_json();
     for (const char* elsewhere : {"name", "stage", "default", "unit", "description", "active_if"}) {
       domain.erase(elsewhere);
     }
-    const nlohmann::json& json = described.at("parameters").at(i);
-    records.push_back({.name = parameter.name(),
-                       .stage = parameter.stage(),
+    records.push_back({.name = parameter.name,
+                       .stage = parameter.stage,
                        .domain = std::move(domain),
-                       .default_value = json.value("default", nlohmann::json()),
-                       .active_if = json.value("active_if", ""),
-                       .unit = json.value("unit", ""),
-                       .description = json.value("description", "")});
+                       .default_value = space::to_json(parameter.default_value),
+                       .active_if = parameter.active_if,
+                       .unit = parameter.unit,
+                       .description = parameter.description});
   }
   return records;
 }

@@ -1,0 +1,113 @@
+#include "tuner/campaign/answer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nocturne::tuner {
+namespace {
+
+std::optional<space::Value> copy(const space::Value* value) {
+  return value != nullptr ? std::optional(*value) : std::nullopt;
+}
+
+std::vector<Change> changes_between(const space::Configuration& from, const space::Configuration& to) {
+  std::vector<Change> changes;
+  for (const auto& [name, value] : from.values()) {
+    const space::Value* other = to.find(name);
+    if (other == nullptr || *other != value) changes.push_back({name, value, copy(other)});
+  }
+  for (const auto& [name, value] : to.values()) {
+    if (from.find(name) == nullptr) changes.push_back({name, std::nullopt, value});
+  }
+  return changes;
+}
+
+double value_at(const db::StoredTrial& trial, const std::optional<double>& epochs) {
+  return epochs ? space::total_time(*trial.trial.parts, *epochs) : trial.trial.estimate->value;
+}
+
+db::Expected<std::optional<space::Accuracy>> accuracy_of(const db::Store& store, const db::StoredTrial& trial,
+                                                         std::int64_t epochs) {
+  const auto detail = store.load_trial(trial.id);
+  if (!detail) return std::unexpected(detail.error());
+  std::optional<space::Accuracy> accuracy;
+  for (const db::StoredRun& stored : detail->runs) {
+    const space::Run& run = stored.record.run;
+    if (run.purpose == space::Purpose::Gate && run.accuracy && std::ssize(run.epochs) == epochs) {
+      accuracy = run.accuracy;
+    }
+  }
+  return accuracy;
+}
+
+}  // namespace
+
+double gain_percent(double log_ratio) {
+  return 100 * std::expm1(-log_ratio);
+}
+
+space::Objective objective_of(const nlohmann::json& document) {
+  space::Objective objective;
+  const nlohmann::json described = document.value("objective", nlohmann::json::object());
+  objective.minimise = described.value("minimise", objective.minimise);
+  objective.epochs = described.value("epochs", objective.epochs);
+  // The rule of campaign files: 12 where it is a horizon, else the last one.
+  const bool has_twelve = std::ranges::find(objective.epochs, 12.0) != objective.epochs.end();
+  objective.primary = described.value("primary", has_twelve || objective.epochs.empty() ? 12.0 : objective.epochs.back());
+  return objective;
+}
+
+bool Answer::verified_faster() const {
+  return verdict && verdict->verdict == "faster";
+}
+
+db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary& campaign,
+                               std::optional<double> epochs) {
+  Answer answer;
+  answer.campaign = campaign;
+  answer.objective = objective_of(campaign.spec);
+  if (epochs) answer.objective.primary = *epochs;
+  const nlohmann::json verify = campaign.spec.value("verify", nlohmann::json::object());
+  answer.accuracy_epochs = verify.value("accuracy_epochs", std::int64_t{1});
+
+  auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
+  if (!trials) return std::unexpected(trials.error());
+  for (db::StoredTrial& trial : *trials) {
+    ++answer.outcomes[trial.trial.outcome];
+    if (trial.trial.number == 0) answer.baseline = trial;
+    if (trial.trial.outcome != space::Outcome::Ok) {
+      answer.failures.push_back(std::move(trial));
+    } else if (!answer.best || value_at(trial, epochs) < value_at(*answer.best, epochs)) {
+      answer.best = std::move(trial);
+    }
+  }
+  if (!answer.best || !answer.baseline) return answer;
+  answer.changes = changes_between(answer.baseline->trial.configuration, answer.best->trial.configuration);
+
+  auto comparisons = store.comparisons(campaign.id);
+  if (!comparisons) return std::unexpected(comparisons.error());
+  for (db::StoredComparison& comparison : *comparisons) {
+    if (comparison.record.candidate != answer.best->trial.configuration ||
+        comparison.record.baseline != answer.baseline->trial.configuration) {
+      continue;
+    }
+    answer.verdict.reset();
+    for (const db::VerdictRecord& verdict : comparison.verdicts) {
+      if (verdict.horizon_epochs == answer.objective.primary) answer.verdict = verdict;
+    }
+    answer.comparison = std::move(comparison);
+  }
+  if (answer.accuracy_epochs > 0) {
+    auto best = accuracy_of(store, *answer.best, answer.accuracy_epochs);
+    if (!best) return std::unexpected(best.error());
+    answer.best_accuracy = *best;
+    if (answer.baseline->trial.outcome == space::Outcome::Ok) {
+      auto baseline = accuracy_of(store, *answer.baseline, answer.accuracy_epochs);
+      if (!baseline) return std::unexpected(baseline.error());
+      answer.baseline_accuracy = *baseline;
+    }
+  }
+  return answer;
+}
+
+}  // namespace nocturne::tuner
