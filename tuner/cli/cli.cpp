@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "tuner/cli/nearest_name.hpp"
-#include "tuner/cli/version.hpp"
+#include "space/nearest.hpp"
+#include "tuner/version.hpp"
 
 namespace nocturne::cli {
 
@@ -57,17 +57,16 @@ std::string unexpected_argument(const CLI::App& root, const std::string& fallbac
   const CLI::App& app = chosen.empty() ? root : *chosen.front();
   for (const std::string& word : root.remaining(true)) {
     if (word.starts_with("-")) {
-      const auto near = nearest_name(word.substr(0, word.find('=')), option_names(app));
-      return fmt::format("unknown option '{}'{}", word, near ? fmt::format(", did you mean '{}'?", *near) : "");
+      return fmt::format("unknown option '{}'{}", word,
+                         space::did_you_mean(word.substr(0, word.find('=')), option_names(app)));
     }
     if (chosen.empty()) {
       std::vector<std::string> names;
       for (const Verb& verb : verbs()) {
         names.emplace_back(verb.name);
       }
-      const auto near = nearest_name(word, names);
-      return fmt::format("unknown verb '{}'{}", word,
-                         near ? fmt::format(", did you mean '{}'?", *near) : "; 'nocturne --help' lists them");
+      const std::string hint = space::did_you_mean(word, names);
+      return fmt::format("unknown verb '{}'{}", word, hint.empty() ? "; 'nocturne --help' lists them" : hint);
     }
     return fmt::format("'{}' takes no argument '{}'", app.get_name(), word);
   }
@@ -114,7 +113,7 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
   }
 
   if (show_version) {
-    *context.out << (context.json ? version_json().dump(2) + "\n" : version_text());
+    *context.out << (context.json ? tuner::version_json().dump(2) + "\n" : tuner::version_text());
     return ExitCode::Ok;
   }
   if (!action) {

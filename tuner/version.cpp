@@ -1,4 +1,4 @@
-#include "tuner/cli/version.hpp"
+#include "tuner/version.hpp"
 
 #include <sqlite3.h>
 
@@ -8,7 +8,7 @@
 
 #include <nocturne_commit.hpp>  // not in the tree: written at build time by commit.cmake
 
-namespace nocturne::cli {
+namespace nocturne::tuner {
 namespace {
 
 std::string compiler() {
@@ -60,4 +60,4 @@ std::string version_text() {
   return text;
 }
 
-}  // namespace nocturne::cli
+}  // namespace nocturne::tuner

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace nocturne::cli {
+namespace nocturne::tuner {
 
 [[nodiscard]] std::string_view version();  ///< of the project, "0.1.0"
 /// The commit it was built from, as git names it ("2ca97f1…", with "-dirty" where the tree had changes), or "unknown"
@@ -19,4 +19,4 @@ namespace nocturne::cli {
 /// The same for a person.
 [[nodiscard]] std::string version_text();
 
-}  // namespace nocturne::cli
+}  // namespace nocturne::tuner

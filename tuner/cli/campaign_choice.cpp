@@ -1,0 +1,62 @@
+#include "tuner/cli/campaign_choice.hpp"
+
+#include <ostream>
+
+#include <fmt/format.h>
+
+namespace nocturne::cli {
+
+void add_campaign_choice(CLI::App& verb, CampaignChoice& choice) {
+  verb.add_option("campaign", choice.name, "Name of the campaign (default: the one opened last)")->type_name("NAME");
+  verb.add_option("--generation", choice.generation, "Which generation of it (default: the one opened last)")
+      ->type_name("N");
+}
+
+ExitCode complain(const Context& context, ExitCode code, std::string_view sentence) {
+  *context.err << "nocturne: " << sentence << '\n';
+  return code;
+}
+
+ExitCode complain(const Context& context, const db::Error& error) {
+  return complain(context, error.code == db::ErrorCode::NotFound ? ExitCode::NotFound : ExitCode::Database,
+                  error.message);
+}
+
+std::expected<db::Store, ExitCode> open_database(const Context& context, db::Mode mode) {
+  std::error_code ignored;
+  if (mode == db::Mode::ReadOnly && !std::filesystem::exists(context.database(), ignored)) {
+    return std::unexpected(complain(
+        context, ExitCode::NotFound,
+        fmt::format("there is no database at {} yet; 'nocturne tune FILE' begins one", context.database().string())));
+  }
+  auto store = db::Store::open(context.database(), mode);
+  if (!store) {
+    return std::unexpected(complain(context, store.error()));
+  }
+  return *std::move(store);
+}
+
+std::expected<db::CampaignSummary, ExitCode> choose_campaign(const Context& context, const db::Store& store,
+                                                             const CampaignChoice& choice) {
+  if (choice.name.empty()) {
+    const auto all = store.list_campaigns();
+    if (!all) {
+      return std::unexpected(complain(context, all.error()));
+    }
+    for (const db::CampaignSummary& campaign : *all) {
+      if (!choice.generation || campaign.generation == *choice.generation) {
+        return campaign;
+      }
+    }
+    return std::unexpected(complain(
+        context, ExitCode::NotFound,
+        fmt::format("there is no campaign in {}; 'nocturne tune FILE' begins one", context.database().string())));
+  }
+  auto campaign = store.find_campaign(choice.name, choice.generation);
+  if (!campaign) {
+    return std::unexpected(complain(context, campaign.error()));
+  }
+  return *std::move(campaign);
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,41 @@
+#pragma once
+
+/// How verbs find the database and the campaign they are asked about, and say that there is none.
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "db/store.hpp"
+#include "tuner/cli/context.hpp"
+#include "tuner/cli/exit_codes.hpp"
+
+namespace nocturne::cli {
+
+/// Which campaign: `[CAMPAIGN] [--generation N]`.
+struct CampaignChoice {
+  std::string name;  ///< empty: the one opened last
+  std::optional<std::int64_t> generation;
+};
+
+void add_campaign_choice(CLI::App& verb, CampaignChoice& choice);
+
+/// Prints "nocturne: SENTENCE" on context.err and gives the code back: `return complain(…);`.
+[[nodiscard]] ExitCode complain(const Context& context, ExitCode code, std::string_view sentence);
+/// The same for an error of the database.
+[[nodiscard]] ExitCode complain(const Context& context, const db::Error& error);
+
+/// Opens the database; says what is wrong and gives the exit code where it cannot. Reading never creates one.
+[[nodiscard]] std::expected<db::Store, ExitCode> open_database(const Context& context,
+                                                               db::Mode mode = db::Mode::ReadOnly);
+
+/// Finds the campaign, or says which there are.
+[[nodiscard]] std::expected<db::CampaignSummary, ExitCode> choose_campaign(const Context& context,
+                                                                           const db::Store& store,
+                                                                           const CampaignChoice& choice);
+
+}  // namespace nocturne::cli

@@ -1,0 +1,148 @@
+#include "tuner/deploy/apply.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tuner/deploy/shell_quote.hpp"
+
+namespace nocturne::deploy {
+namespace {
+
+std::string value_text(const std::string& value) {
+  return value.empty() ? "nothing" : "'" + value + "'";
+}
+
+void check_machine(const Profile& profile, const ApplyMachine& machine, ApplyPlan& plan) {
+  plan.differences = profile.measured_on.machine.differences(machine.fingerprint);
+  for (const space::FingerprintDifference& difference : plan.differences) {
+    const std::string sentence = fmt::format("{} is {} here and was {} where the profile was measured", difference.name,
+                                             value_text(difference.now), value_text(difference.before));
+    (difference.match == space::Match::Must ? plan.objections : plan.warnings).push_back(sentence);
+  }
+}
+
+void check_libraries(const Profile& profile, ApplyPlan& plan) {
+  for (const std::filesystem::path& library : profile.launch.preload) {
+    if (::access(library.c_str(), R_OK) != 0) {
+      plan.objections.push_back(
+          fmt::format("the library {} cannot be read: {}", library.string(), std::strerror(errno)));
+    }
+  }
+}
+
+void check_cpus(const Profile& profile, const ApplyMachine& machine, bool force, ApplyPlan& plan) {
+  plan.cpus = profile.launch.cpus;
+  std::vector<int> usable;
+  std::ranges::set_intersection(plan.cpus, machine.allowed_cpus, std::back_inserter(usable));
+  if (usable.size() < plan.cpus.size()) {
+    plan.objections.push_back(fmt::format("the profile wants CPUs {}; this process may use {}",
+                                          fmt::join(plan.cpus, ","), fmt::join(machine.allowed_cpus, ",")));
+    if (force) {
+      plan.cpus = usable;
+    }
+  }
+}
+
+}  // namespace
+
+ApplyPlan plan_apply(const Profile& profile, std::vector<std::string> command, const ApplyMachine& machine,
+                     bool force) {
+  ApplyPlan plan;
+  plan.argv = std::move(command);
+  plan.set = profile.launch.variables();
+  plan.unset = profile.launch.unset;
+  check_machine(profile, machine, plan);
+  check_libraries(profile, plan);
+  check_cpus(profile, machine, force, plan);
+  return plan;
+}
+
+ApplyPlan plan_training(const Profile& profile, const std::filesystem::path& folder,
+                        const std::filesystem::path& data_folder, const ApplyMachine& machine, bool force) {
+  std::vector<std::string> command = {profile.training.program.string()};
+  command.insert(command.end(), profile.training.arguments.begin(), profile.training.arguments.end());
+  for (const char* name : {"request.json", "events.jsonl"}) {
+    command.emplace_back(std::string_view(name) == "request.json" ? "--request" : "--events");
+    command.push_back((folder / name).string());
+  }
+  ApplyPlan plan = plan_apply(profile, std::move(command), machine, force);
+  plan.working_folder = folder;
+  if (::access(profile.training.program.c_str(), X_OK) != 0) {
+    plan.objections.push_back(
+        fmt::format("the program {} cannot be executed: {}", profile.training.program.string(), std::strerror(errno)));
+  }
+  if (::access(data_folder.c_str(), R_OK | X_OK) != 0) {
+    plan.objections.push_back(
+        fmt::format("the data folder {} cannot be read: {}", data_folder.string(), std::strerror(errno)));
+  }
+  return plan;
+}
+
+std::string shell_line(const ApplyPlan& plan) {
+  std::vector<std::string> words;
+  if (!plan.set.empty() || !plan.unset.empty()) {
+    words.emplace_back("env");
+    for (const std::string& name : plan.unset) {
+      words.emplace_back("-u");
+      words.push_back(name);
+    }
+    for (const auto& [name, value] : plan.set) {
+      words.push_back(name + "=" + value);
+    }
+  }
+  if (!plan.cpus.empty()) {
+    words.insert(words.end(), {"taskset", "-c", fmt::format("{}", fmt::join(plan.cpus, ","))});
+  }
+  words.insert(words.end(), plan.argv.begin(), plan.argv.end());
+  return shell_command(words);
+}
+
+ExecuteFailure execute(const ApplyPlan& plan) {
+  if (!plan.cpus.empty()) {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    for (const int cpu : plan.cpus) {
+      if (cpu >= CPU_SETSIZE) {
+        return {ExecuteStep::Prepare, fmt::format("CPU {} is beyond what this program can bind to", cpu)};
+      }
+      CPU_SET(static_cast<std::size_t>(cpu), &mask);
+    }
+    if (::sched_setaffinity(0, sizeof mask, &mask) != 0) {
+      return {ExecuteStep::Prepare,
+              fmt::format("cannot bind to CPUs {}: {}", fmt::join(plan.cpus, ","), std::strerror(errno))};
+    }
+  }
+  if (!plan.working_folder.empty() && ::chdir(plan.working_folder.c_str()) != 0) {
+    return {ExecuteStep::Prepare,
+            fmt::format("cannot change to {}: {}", plan.working_folder.string(), std::strerror(errno))};
+  }
+  for (const std::string& name : plan.unset) {
+    ::unsetenv(name.c_str());
+  }
+  for (const auto& [name, value] : plan.set) {
+    ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  std::signal(SIGPIPE, SIG_DFL);
+  std::vector<char*> argv;
+  for (const std::string& word : plan.argv) {
+    argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp takes char* for C's sake and changes nothing
+  }
+  argv.push_back(nullptr);
+  ::execvp(argv.front(), argv.data());
+  const int reason = errno;
+  return {reason == ENOENT || reason == ENOTDIR ? ExecuteStep::NotFound : ExecuteStep::NotExecutable,
+          fmt::format("cannot execute {}: {}", plan.argv.front(), std::strerror(reason))};
+}
+
+}  // namespace nocturne::deploy

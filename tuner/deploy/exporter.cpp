@@ -1,0 +1,23 @@
+#include "tuner/deploy/exporter.hpp"
+
+namespace nocturne::deploy {
+
+const std::vector<Exporter>& exporters() {
+  static const std::vector<Exporter> list = {
+      {"json", "json", "the profile, for `nocturne apply` and other programs", false, export_json},
+      {"env", "env", "environment variables, for `. FILE` and systemd", false, export_env},
+      {"sh", "sh", "a shell script that trains exactly as measured", true, export_sh},
+  };
+  return list;
+}
+
+const Exporter* find_exporter(std::string_view name) {
+  for (const Exporter& exporter : exporters()) {
+    if (exporter.name == name) {
+      return &exporter;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace nocturne::deploy

@@ -1,0 +1,211 @@
+#include "tuner/deploy/make_profile.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "measure/protocol/request.hpp"
+#include "space/fingerprint.hpp"
+#include "tuner/deploy/exporter.hpp"
+#include "tuner/deploy/write_file.hpp"
+#include "tuner/executor/installation.hpp"
+#include "tuner/version.hpp"
+
+namespace nocturne::deploy {
+namespace {
+
+using nlohmann::json;
+
+std::string utc(std::int64_t unix_ns) {
+  const std::chrono::sys_time<std::chrono::nanoseconds> time{std::chrono::nanoseconds(unix_ns)};
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(time))));
+}
+
+/// The last good run of the search or, where there is none, the last good one at all.
+const db::StoredRun* measured_run(const db::TrialDetail& detail) {
+  const db::StoredRun* chosen = nullptr;
+  for (const db::StoredRun& candidate : detail.runs) {
+    const space::Run& run = candidate.record.run;
+    if (run.outcome == space::Outcome::Ok && (chosen == nullptr || run.purpose == space::Purpose::Search ||
+                                              chosen->record.run.purpose != space::Purpose::Search)) {
+      chosen = &candidate;
+    }
+  }
+  return chosen;
+}
+
+space::Workload workload_of(const json& spec) {
+  space::Workload workload;
+  const auto found = spec.find("workload");
+  if (found != spec.end() && found->is_object()) {
+    workload.network = found->value("network", workload.network);
+    workload.data = found->value("data", workload.data);
+    workload.optimizer = found->value("optimizer", workload.optimizer);
+    workload.training_examples = found->value("training_examples", workload.training_examples);
+  }
+  return workload;
+}
+
+/// The request of the run, while its folder exists: what was asked for, to the letter.
+std::optional<protocol::Request> stored_request(const space::Run& run) {
+  std::ifstream file(std::filesystem::path(run.folder) / "request.json");
+  const json document = file ? json::parse(file, nullptr, false) : json(json::value_t::discarded);
+  if (document.is_discarded()) {
+    return std::nullopt;
+  }
+  try {
+    return protocol::parse_request(document);
+  } catch (const std::runtime_error&) {
+    return std::nullopt;  // a folder that someone edited; what the database knows is enough
+  }
+}
+
+std::expected<void, std::string> find_program(const db::Store& store, const space::Run& run, const json& spec,
+                                              Training& training) {
+  if (run.artifact.empty()) {
+    const auto worker = spec.find("worker");
+    if (worker != spec.end() && worker->contains("command") && !worker->at("command").empty()) {
+      auto words = worker->at("command").get<std::vector<std::string>>();
+      training.program = words.front();
+      training.arguments.assign(words.begin() + 1, words.end());
+      return {};
+    }
+    return std::unexpected("the run names neither a build nor a command, so nothing can be exported from it");
+  }
+  const auto builds = store.list_builds();
+  if (!builds) {
+    return std::unexpected(builds.error().message);
+  }
+  const auto build = std::ranges::find(*builds, run.artifact, &db::BuildRecord::key);
+  if (build == builds->end()) {
+    return std::unexpected(fmt::format("the build {} of the best configuration is gone; 'nocturne tune' makes it again",
+                                       run.artifact.substr(0, 12)));
+  }
+  training.artifact = run.artifact;
+  training.program = std::filesystem::path(build->folder) / build->program;
+  return {};
+}
+
+std::expected<MeasuredOn, std::string> measured_on(const db::Store& store, const std::string& hash) {
+  const auto record = store.load_fingerprint(hash);
+  if (!record) {
+    return std::unexpected(record.error().message);
+  }
+  const auto whole = space::Fingerprint::from_json(record->fields);
+  if (!whole) {
+    return std::unexpected(whole.error());
+  }
+  MeasuredOn result{.fingerprint = hash, .machine = {}};
+  for (space::FingerprintField field : whole->fields()) {
+    if (field.match != space::Match::Ignore) {
+      field.cheap = false;  // says how to measure it, nothing about the machine
+      result.machine.set(std::move(field));
+    }
+  }
+  return result;
+}
+
+Gain gain_of(const db::VerdictRecord& verdict, const space::Configuration& baseline) {
+  // The record's ratio is of times, candidate over baseline: its low end is the high end of the gain.
+  return {.verdict = verdict.verdict,
+          .epochs = verdict.horizon_epochs,
+          .gain_percent = tuner::gain_percent(verdict.log_ratio_mean),
+          .low_percent = tuner::gain_percent(verdict.log_ratio_high),
+          .high_percent = tuner::gain_percent(verdict.log_ratio_low),
+          .confidence = verdict.confidence,
+          .pairs = verdict.pairs,
+          .baseline = baseline};
+}
+
+}  // namespace
+
+ProfileCircumstances present_circumstances(const std::string& data) {
+  return {.data_folder = tuner::find_installation().data_set(data),
+          .machine = measure::probe_launch_machine(),
+          .version = std::string(tuner::version()),
+          .commit = std::string(tuner::commit()),
+          .created_unix_ns =
+              std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+                  .count()};
+}
+
+std::expected<Profile, std::string> make_profile(const db::Store& store, const tuner::Answer& answer,
+                                                 const ProfileCircumstances& circumstances) {
+  if (!answer.best) {
+    return std::unexpected(fmt::format("campaign '{}' has no trial that ended well", answer.campaign.name));
+  }
+  const db::StoredTrial& best = *answer.best;
+  const auto detail = store.load_trial(best.id);
+  if (!detail) {
+    return std::unexpected(detail.error().message);
+  }
+  const db::StoredRun* stored = measured_run(*detail);
+  if (stored == nullptr) {
+    return std::unexpected(fmt::format("trial {} has no run that ended well", best.trial.number));
+  }
+  const space::Run& run = stored->record.run;
+
+  Profile profile;
+  profile.campaign = answer.campaign.name;
+  profile.identity = answer.campaign.identity;
+  profile.generation = answer.campaign.generation;
+  profile.trial = best.trial.number;
+  profile.workload = workload_of(answer.campaign.spec);
+  profile.minimise = answer.objective.minimise;
+  profile.epochs = answer.objective.primary;
+  profile.configuration = best.trial.configuration;
+  profile.estimate = best.trial.estimate;
+  if (answer.verdict && answer.comparison && answer.comparison->record.candidate == best.trial.configuration) {
+    profile.gain = gain_of(*answer.verdict, answer.comparison->record.baseline);
+  }
+  const std::string& fingerprint =
+      stored->record.fingerprint.empty() ? answer.campaign.fingerprint : stored->record.fingerprint;
+  auto machine = measured_on(store, fingerprint);
+  if (!machine) {
+    return std::unexpected(machine.error());
+  }
+  profile.measured_on = *std::move(machine);
+
+  profile.training.seed = static_cast<std::uint64_t>(run.seed);
+  profile.training.steps = best.trial.fidelity.steps;
+  profile.training.partial_batch = "train";  // what every executor asks for
+  profile.training.data_folder = circumstances.data_folder;
+  if (const auto request = stored_request(run)) {
+    profile.training.data_folder = request->data_folder;
+    profile.training.steps_per_sample = request->steps_per_sample;
+    profile.training.partial_batch = request->partial_batch == protocol::PartialBatch::Train ? "train" : "drop";
+  }
+  if (auto found = find_program(store, run, answer.campaign.spec, profile.training); !found) {
+    return std::unexpected(found.error());
+  }
+  auto launch = measure::launch_settings(profile.configuration, circumstances.machine);
+  if (!launch) {
+    return std::unexpected(launch.error());
+  }
+  profile.launch = *std::move(launch);
+  profile.repeat = run.command;
+  profile.nocturne_version = circumstances.version;
+  profile.nocturne_commit = circumstances.commit;
+  profile.created = utc(circumstances.created_unix_ns);
+  // One check for what is written and what is read: a profile that cannot be read back is not handed out.
+  return profile_from_json(to_json(profile));
+}
+
+std::expected<WrittenProfile, std::string> write_profile(const std::filesystem::path& folder, const Profile& profile) {
+  WrittenProfile written;
+  for (const auto& [name, path] : {std::pair{"json", &written.json}, {"env", &written.env}, {"sh", &written.sh}}) {
+    const Exporter* exporter = find_exporter(name);
+    *path = folder / fmt::format("{}.{}", file_stem(profile.campaign), exporter->extension);
+    if (auto done = write_file(*path, exporter->text(profile), exporter->executable); !done) {
+      return std::unexpected(done.error());
+    }
+  }
+  return written;
+}
+
+}  // namespace nocturne::deploy

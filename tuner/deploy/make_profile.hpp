@@ -1,0 +1,42 @@
+#pragma once
+
+/// From a campaign's answer to a profile, and from a profile to files.
+
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "measure/launch.hpp"
+#include "tuner/campaign/answer.hpp"
+#include "tuner/deploy/profile.hpp"
+
+namespace nocturne::deploy {
+
+/// What a profile says beside what the database knows.
+struct ProfileCircumstances {
+  std::filesystem::path data_folder;  ///< of the workload's data set, where the run's request is gone
+  measure::LaunchMachine machine;     ///< from which the launch settings are derived
+  std::string version, commit;        ///< of this program
+  std::int64_t created_unix_ns = 0;
+};
+
+/// The circumstances of this program, here and now. `data` is the workload's data set.
+[[nodiscard]] ProfileCircumstances present_circumstances(const std::string& data);
+
+/// The profile of answer.best. The error is a sentence: nothing measured, the build is gone, a library is missing.
+[[nodiscard]] std::expected<Profile, std::string> make_profile(const db::Store& store, const tuner::Answer& answer,
+                                                               const ProfileCircumstances& circumstances);
+
+/// Where a profile's files are.
+struct WrittenProfile {
+  std::filesystem::path json, env, sh;
+};
+
+/// Writes FOLDER/NAME.json, .env and .sh, each atomically.
+[[nodiscard]] std::expected<WrittenProfile, std::string> write_profile(const std::filesystem::path& folder,
+                                                                       const Profile& profile);
+
+}  // namespace nocturne::deploy

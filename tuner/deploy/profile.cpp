@@ -1,0 +1,101 @@
+#include "tuner/deploy/profile.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace nocturne::deploy {
+
+nlohmann::json to_json(const Profile& profile) {
+  nlohmann::json must = nlohmann::json::object();
+  nlohmann::json verify = nlohmann::json::object();
+  for (const space::FingerprintField& field : profile.measured_on.machine.fields()) {
+    (field.match == space::Match::Must ? must : verify)[field.name] = field.value;
+  }
+  nlohmann::json preload = nlohmann::json::array();
+  for (const std::filesystem::path& library : profile.launch.preload) {
+    preload.push_back(library.string());
+  }
+  nlohmann::json document = {
+      {"profile", kProfileVersion},
+      {"campaign",
+       {{"name", profile.campaign},
+        {"identity", profile.identity},
+        {"generation", profile.generation},
+        {"trial", profile.trial}}},
+      {"workload",
+       {{"network", profile.workload.network},
+        {"data", profile.workload.data},
+        {"optimizer", profile.workload.optimizer},
+        {"training_examples", profile.workload.training_examples}}},
+      {"objective", {{"minimise", profile.minimise}, {"epochs", profile.epochs}}},
+      {"configuration", profile.configuration.to_json()},
+      {"measured_on", {{"fingerprint", profile.measured_on.fingerprint}, {"must_match", must}, {"verify", verify}}},
+      {"training",
+       {{"program", profile.training.program.string()},
+        {"arguments", profile.training.arguments},
+        {"artifact", profile.training.artifact},
+        {"data_folder", profile.training.data_folder.string()},
+        {"seed", profile.training.seed},
+        {"steps", profile.training.steps},
+        {"steps_per_sample", profile.training.steps_per_sample},
+        {"partial_batch", profile.training.partial_batch}}},
+      {"launch",
+       {{"environment", profile.launch.set},
+        {"unset", profile.launch.unset},
+        {"cpus", profile.launch.cpus},
+        {"preload", preload}}},
+      {"repeat", profile.repeat},
+      {"nocturne", {{"version", profile.nocturne_version}, {"commit", profile.nocturne_commit}}},
+      {"created", profile.created},
+  };
+  if (profile.estimate) {
+    document["estimate"] = {{"seconds", profile.estimate->value},
+                            {"standard_error", profile.estimate->standard_error},
+                            {"runs", profile.estimate->runs}};
+  }
+  if (profile.gain) {
+    document["verdict"] = {{"verdict", profile.gain->verdict},
+                           {"epochs", profile.gain->epochs},
+                           {"gain_percent", profile.gain->gain_percent},
+                           {"low_percent", profile.gain->low_percent},
+                           {"high_percent", profile.gain->high_percent},
+                           {"confidence", profile.gain->confidence},
+                           {"pairs", profile.gain->pairs},
+                           {"baseline", profile.gain->baseline.to_json()}};
+  }
+  return document;
+}
+
+std::string gain_text(const Gain& gain) {
+  const std::string horizon = fmt::format("for {:g} epoch{}", gain.epochs, gain.epochs == 1 ? "" : "s");
+  const std::string evidence = fmt::format("({:g} % interval {:.1f} to {:.1f} %, {} pair{})", gain.confidence * 100,
+                                           gain.low_percent, gain.high_percent, gain.pairs, gain.pairs == 1 ? "" : "s");
+  if (gain.verdict == "faster") {
+    return fmt::format("is {:.1f} % faster than the default {} {}", gain.gain_percent, horizon, evidence);
+  }
+  if (gain.verdict == "slower") {
+    return fmt::format("is slower than the default {}: gain {:.1f} % {}", horizon, gain.gain_percent, evidence);
+  }
+  if (gain.verdict == "same") {
+    return fmt::format("is as fast as the default {}: gain {:.1f} % {}", horizon, gain.gain_percent, evidence);
+  }
+  return fmt::format("is not told apart from the default {}: gain {:.1f} % {}", horizon, gain.gain_percent, evidence);
+}
+
+std::string file_stem(std::string_view campaign) {
+  std::string stem;
+  for (const char c : campaign) {
+    const bool harmless = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                          c == '-' || (c == '.' && !stem.empty());
+    stem += harmless ? c : '-';
+  }
+  // A leading dash would be taken for an option by whoever is given the file.
+  if (stem.starts_with('-')) {
+    stem.front() = '_';
+  }
+  stem.resize(std::min<std::size_t>(stem.size(), 100));
+  return stem.empty() ? "profile" : stem;
+}
+
+}  // namespace nocturne::deploy

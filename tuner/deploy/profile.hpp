@@ -1,0 +1,97 @@
+#pragma once
+
+/// What a campaign hands to a deployment: the configuration to run, the proof that it is faster, and the machine on
+/// which that holds. One JSON document; README.md beside this file describes its keys.
+
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "measure/launch.hpp"
+#include "space/configuration.hpp"
+#include "space/fingerprint.hpp"
+#include "space/trial.hpp"
+#include "space/workload.hpp"
+
+namespace nocturne::deploy {
+
+/// Version of the document. A reader refuses a newer one; new keys alone do not raise it.
+inline constexpr int kProfileVersion = 1;
+
+/// The configuration against the campaign's default, from fresh pairs of processes.
+struct Gain {
+  std::string verdict;      ///< faster, slower, same, undecided
+  double epochs = 0;        ///< horizon at which they were compared
+  double gain_percent = 0;  ///< 100 · (T(baseline) / T(configuration) − 1): 100 means twice as fast
+  double low_percent = 0;   ///< interval of gain_percent
+  double high_percent = 0;
+  double confidence = 0.95;  ///< of that interval
+  std::int64_t pairs = 0;    ///< pairs of processes it rests on
+  space::Configuration baseline;
+  friend bool operator==(const Gain&, const Gain&) = default;
+};
+
+/// What trains.
+struct Training {
+  std::filesystem::path program;       ///< absolute
+  std::vector<std::string> arguments;  ///< before --request … --events …
+  std::string artifact;                ///< key of the build, or empty: not built by us
+  std::filesystem::path data_folder;   ///< absolute
+  std::uint64_t seed = 1;
+  std::int64_t steps = 40;  ///< timed steps of the runs that were measured
+  std::int64_t steps_per_sample = 1;
+  std::string partial_batch = "drop";
+  friend bool operator==(const Training&, const Training&) = default;
+};
+
+/// The machine it was measured on.
+struct MeasuredOn {
+  std::string fingerprint;     ///< identity of the whole fingerprint in the database
+  space::Fingerprint machine;  ///< its fields that must match or are to be verified; the others are left out
+  friend bool operator==(const MeasuredOn&, const MeasuredOn&) = default;
+};
+
+/// A value type.
+struct Profile {
+  std::string campaign;
+  std::string identity;  ///< of the campaign: hash of workload, space, objective
+  std::int64_t generation = 1;
+  std::int64_t trial = 0;  ///< number within the campaign
+  space::Workload workload;
+  std::string minimise = "time";
+  double epochs = 12;  ///< horizon for which this configuration was chosen
+  space::Configuration configuration;
+  std::optional<space::Estimate> estimate;  ///< seconds for `epochs`
+  std::optional<Gain> gain;                 ///< empty: not compared yet
+  MeasuredOn measured_on;
+  Training training;
+  measure::LaunchSettings launch;
+  std::string repeat;  ///< the shell line of the run that was measured
+  std::string nocturne_version, nocturne_commit;
+  std::string created;  ///< UTC, RFC 3339
+  friend bool operator==(const Profile&, const Profile&) = default;
+};
+
+[[nodiscard]] nlohmann::json to_json(const Profile& profile);
+
+/// The error names the key and what was expected there. Everything that later becomes a command is checked here:
+/// absolute paths, names of variables, CPU numbers, no NUL. Unknown keys are ignored.
+[[nodiscard]] std::expected<Profile, std::string> profile_from_json(const nlohmann::json& document);
+
+/// Reads a file. The error is a sentence with the path.
+[[nodiscard]] std::expected<Profile, std::string> load_profile(const std::filesystem::path& file);
+
+/// "is 24.1 % faster than the default for 12 epochs (95 % interval 22.0 to 26.1 %, 6 pairs)", or what else the verdict
+/// is.
+[[nodiscard]] std::string gain_text(const Gain& gain);
+
+/// The campaign's name as a file name: letters, digits, `_ . -`; everything else becomes '-'. Never empty, no leading
+/// dot.
+[[nodiscard]] std::string file_stem(std::string_view campaign);
+
+}  // namespace nocturne::deploy

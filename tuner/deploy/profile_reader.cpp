@@ -1,0 +1,273 @@
+// Reads what other people may have edited: each value is checked before anything is executed from it.
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "tuner/deploy/profile.hpp"
+#include "tuner/deploy/shell_quote.hpp"
+
+namespace nocturne::deploy {
+namespace {
+
+using nlohmann::json;
+
+/// Keeps the first error; after it every read gives a default.
+class Reader {
+ public:
+  Reader(const json& document, std::string pointer, std::string& error)
+      : document_(document), pointer_(std::move(pointer)), error_(error) {
+    if (!document_.is_object()) {
+      fail("", "an object");
+    }
+  }
+
+  [[nodiscard]] Reader inside(const std::string& key) const {
+    static const json kNothing = json::object();
+    const json* value = find(key, "an object");
+    return {value != nullptr ? *value : kNothing, pointer_ + "/" + key, error_};
+  }
+  [[nodiscard]] bool has(const std::string& key) const { return document_.is_object() && document_.contains(key); }
+
+  [[nodiscard]] std::string text(const std::string& key) const {
+    const json* value = find(key, "a text");
+    if (value == nullptr) {
+      return "";
+    }
+    if (!value->is_string()) {
+      fail(key, "a text");
+      return "";
+    }
+    auto result = value->get<std::string>();
+    if (result.find('\0') != std::string::npos) {
+      fail(key, "a text without a NUL");
+    }
+    return result;
+  }
+  /// Empty allowed only where `optional`.
+  [[nodiscard]] std::filesystem::path path(const std::string& key) const {
+    const std::filesystem::path result = text(key);
+    if (error_.empty() && !result.is_absolute()) {
+      fail(key, "an absolute path");
+    }
+    return result;
+  }
+  [[nodiscard]] double number(const std::string& key) const {
+    const json* value = find(key, "a number");
+    if (value == nullptr || !value->is_number() || !std::isfinite(value->get<double>())) {
+      fail(key, "a number");
+      return 0;
+    }
+    return value->get<double>();
+  }
+  [[nodiscard]] std::int64_t integer(const std::string& key) const {
+    const json* value = find(key, "a whole number of at least 0");
+    if (value == nullptr || !value->is_number_integer() || value->get<std::int64_t>() < 0) {
+      fail(key, "a whole number of at least 0");
+      return 0;
+    }
+    return value->get<std::int64_t>();
+  }
+  [[nodiscard]] std::vector<std::string> texts(const std::string& key) const {
+    std::vector<std::string> result;
+    const json* value = find(key, "a list of texts");
+    if (value == nullptr || !value->is_array()) {
+      fail(key, "a list of texts");
+      return result;
+    }
+    for (const json& each : *value) {
+      if (!each.is_string() || each.get<std::string>().find('\0') != std::string::npos) {
+        fail(key, "a list of texts");
+        return result;
+      }
+      result.push_back(each.get<std::string>());
+    }
+    return result;
+  }
+  [[nodiscard]] std::map<std::string, std::string> map_of_texts(const std::string& key) const {
+    std::map<std::string, std::string> result;
+    const json* value = find(key, "an object of texts");
+    if (value == nullptr || !value->is_object()) {
+      fail(key, "an object of texts");
+      return result;
+    }
+    for (const auto& [name, each] : value->items()) {
+      if (!each.is_string() || each.get<std::string>().find('\0') != std::string::npos) {
+        fail(key, "an object of texts");
+        return result;
+      }
+      result[name] = each.get<std::string>();
+    }
+    return result;
+  }
+  [[nodiscard]] std::vector<int> cpus(const std::string& key) const {
+    std::vector<int> result;
+    const json* value = find(key, "a list of CPU numbers");
+    if (value == nullptr || !value->is_array()) {
+      fail(key, "a list of CPU numbers");
+      return result;
+    }
+    for (const json& each : *value) {
+      if (!each.is_number_integer() || each.get<std::int64_t>() < 0 || each.get<std::int64_t>() > 65535) {
+        fail(key, "a list of CPU numbers");
+        return result;
+      }
+      result.push_back(each.get<int>());
+    }
+    return result;
+  }
+  [[nodiscard]] space::Configuration configuration(const std::string& key) const {
+    const json* value = find(key, "an object");
+    if (value == nullptr) {
+      return {};
+    }
+    auto result = space::Configuration::from_json(*value);
+    if (!result) {
+      if (error_.empty()) {
+        error_ = fmt::format("{}/{}: {}", pointer_, key, result.error());
+      }
+      return {};
+    }
+    return *result;
+  }
+  void fail(const std::string& key, std::string_view expected) const {
+    if (error_.empty()) {
+      error_ = fmt::format("{}{}{}: expected {}", pointer_, key.empty() ? "" : "/", key, expected);
+    }
+  }
+
+ private:
+  const json* find(const std::string& key, std::string_view expected) const {
+    if (!has(key)) {
+      fail(key, fmt::format("{}, found nothing", expected));
+      return nullptr;
+    }
+    return &document_.at(key);
+  }
+
+  const json& document_;
+  std::string pointer_;
+  std::string& error_;
+};
+
+void read_launch(const Reader& launch, measure::LaunchSettings& settings) {
+  settings.set = launch.map_of_texts("environment");
+  settings.unset = launch.texts("unset");
+  settings.cpus = launch.cpus("cpus");
+  for (const std::string& library : launch.texts("preload")) {
+    settings.preload.emplace_back(library);
+    // The loader separates the entries of LD_PRELOAD by colons and spaces.
+    if (!settings.preload.back().is_absolute() || library.find_first_of(": ") != std::string::npos) {
+      launch.fail("preload", "absolute paths without colons and spaces");
+    }
+  }
+  for (const auto& [name, value] : settings.set) {
+    if (!is_variable_name(name)) {
+      launch.fail("environment", fmt::format("names of variables, found '{}'", comment_text(name)));
+    }
+  }
+  for (const std::string& name : settings.unset) {
+    if (!is_variable_name(name)) {
+      launch.fail("unset", fmt::format("names of variables, found '{}'", comment_text(name)));
+    }
+  }
+}
+
+}  // namespace
+
+std::expected<Profile, std::string> profile_from_json(const json& document) {
+  std::string error;
+  const Reader root(document, "", error);
+  Profile profile;
+  if (error.empty() && root.integer("profile") > kProfileVersion) {
+    return std::unexpected(fmt::format("this profile has version {}; this nocturne reads up to version {}",
+                                       root.integer("profile"), kProfileVersion));
+  }
+  const Reader campaign = root.inside("campaign");
+  profile.campaign = campaign.text("name");
+  profile.identity = campaign.text("identity");
+  profile.generation = campaign.integer("generation");
+  profile.trial = campaign.integer("trial");
+  const Reader workload = root.inside("workload");
+  profile.workload = {.network = workload.text("network"),
+                      .data = workload.text("data"),
+                      .optimizer = workload.text("optimizer"),
+                      .training_examples = workload.integer("training_examples")};
+  const Reader objective = root.inside("objective");
+  profile.minimise = objective.text("minimise");
+  profile.epochs = objective.number("epochs");
+  profile.configuration = root.configuration("configuration");
+  if (root.has("estimate")) {
+    const Reader estimate = root.inside("estimate");
+    profile.estimate = space::Estimate{.value = estimate.number("seconds"),
+                                       .standard_error = estimate.number("standard_error"),
+                                       .runs = static_cast<int>(estimate.integer("runs"))};
+  }
+  if (root.has("verdict")) {
+    const Reader verdict = root.inside("verdict");
+    profile.gain = Gain{.verdict = verdict.text("verdict"),
+                        .epochs = verdict.number("epochs"),
+                        .gain_percent = verdict.number("gain_percent"),
+                        .low_percent = verdict.number("low_percent"),
+                        .high_percent = verdict.number("high_percent"),
+                        .confidence = verdict.number("confidence"),
+                        .pairs = verdict.integer("pairs"),
+                        .baseline = verdict.configuration("baseline")};
+  }
+  const Reader measured_on = root.inside("measured_on");
+  profile.measured_on.fingerprint = measured_on.text("fingerprint");
+  for (const auto& [key, match] : {std::pair{"must_match", space::Match::Must}, {"verify", space::Match::Verify}}) {
+    for (const auto& [name, value] : measured_on.map_of_texts(key)) {
+      profile.measured_on.machine.set({.name = name, .value = value, .match = match});
+    }
+  }
+  const Reader training = root.inside("training");
+  profile.training = {.program = training.path("program"),
+                      .arguments = training.texts("arguments"),
+                      .artifact = training.text("artifact"),
+                      .data_folder = training.path("data_folder"),
+                      .seed = static_cast<std::uint64_t>(training.integer("seed")),
+                      .steps = training.integer("steps"),
+                      .steps_per_sample = training.integer("steps_per_sample"),
+                      .partial_batch = training.text("partial_batch")};
+  if (profile.training.partial_batch != "drop" && profile.training.partial_batch != "train") {
+    training.fail("partial_batch", "drop or train");
+  }
+  read_launch(root.inside("launch"), profile.launch);
+  profile.repeat = root.text("repeat");
+  const Reader nocturne = root.inside("nocturne");
+  profile.nocturne_version = nocturne.text("version");
+  profile.nocturne_commit = nocturne.text("commit");
+  profile.created = root.text("created");
+  if (!error.empty()) {
+    return std::unexpected(error);
+  }
+  return profile;
+}
+
+std::expected<Profile, std::string> load_profile(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) {
+    return std::unexpected(fmt::format("cannot read the profile {}", file.string()));
+  }
+  constexpr std::streamsize kLimit = 1 << 20;  // a profile has some kilobytes
+  std::string text(static_cast<std::size_t>(kLimit) + 1, '\0');
+  stream.read(text.data(), kLimit + 1);
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (std::ssize(text) > kLimit) {
+    return std::unexpected(fmt::format("{} is no profile: it is larger than 1 MiB", file.string()));
+  }
+  const json document = json::parse(text, nullptr, false);
+  if (document.is_discarded()) {
+    return std::unexpected(fmt::format("{} is no profile: it is not JSON", file.string()));
+  }
+  auto profile = profile_from_json(document);
+  if (!profile) {
+    return std::unexpected(fmt::format("{} is no usable profile: {}", file.string(), profile.error()));
+  }
+  return profile;
+}
+
+}  // namespace nocturne::deploy
