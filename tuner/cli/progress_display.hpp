@@ -1,0 +1,50 @@
+#pragma once
+
+/// Shows a campaign on standard error: one line that is rewritten on a terminal, a line for each trial elsewhere.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "tuner/campaign/observer.hpp"
+#include "tuner/cli/context.hpp"
+
+namespace nocturne::cli {
+
+/// Not thread-safe. The context outlives it.
+class ProgressDisplay final : public tuner::Observer {
+ public:
+  explicit ProgressDisplay(const Context& context) : context_(context) {}
+  ProgressDisplay(const ProgressDisplay&) = delete;
+  ProgressDisplay& operator=(const ProgressDisplay&) = delete;
+  ~ProgressDisplay() override { clear(); }
+
+  void opened(const tuner::Opening& opening) override;
+  void waiting_for_slot(const measure::SlotHolder& holder) override;
+  void preparing(std::int64_t number, const space::Configuration& configuration) override;
+  void prepared(std::int64_t number, std::chrono::nanoseconds build_time) override;
+  void running(std::int64_t number, const space::Configuration& configuration) override;
+  void progress(const measure::RunProgress& progress) override;
+  void finished(const space::Trial& trial, bool reused, const tuner::Standing& standing) override;
+  void verifying(std::int64_t pairs_done, std::int64_t pairs_wanted) override;
+  void pair_finished(std::int64_t pairs_done, std::int64_t pairs_wanted,
+                     const std::optional<measure::Comparison>& so_far) override;
+  void training(const std::string& who, std::int64_t epochs) override;
+  void trained(const std::string& who, const space::Run& run) override;
+  void note(const std::string& sentence) override;
+
+  /// Removes the line that is being rewritten, so that results can follow.
+  void clear();
+
+ private:
+  void line(const std::string& text);    ///< stays
+  void status(const std::string& text);  ///< rewritten by the next one; nothing where there is no terminal
+
+  const Context& context_;
+  bool status_shown_ = false;
+  std::string doing_;     ///< what the present run is for
+  std::string standing_;  ///< best so far, rate, time left
+  space::Configuration baseline_;
+};
+
+}  // namespace nocturne::cli
