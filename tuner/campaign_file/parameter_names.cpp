@@ -1,0 +1,30 @@
+#include "tuner/campaign_file/parameter_names.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "measure/artifact_recipe.hpp"
+#include "measure/launch.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+/// `framework` picks the worker, the others the worker reads from its request.
+constexpr std::array<std::string_view, 4> kOfWorkers = {"framework", "precision", "batch", "layout"};
+
+}  // namespace
+
+std::vector<std::string> known_parameters() {
+  std::vector<std::string> names(kOfWorkers.begin(), kOfWorkers.end());
+  for (const measure::BuildParameter& parameter : measure::build_parameters()) names.emplace_back(parameter.name);
+  for (const measure::LaunchParameter& parameter : measure::launch_parameters()) names.emplace_back(parameter.name);
+  return names;
+}
+
+bool is_known_parameter(std::string_view name) {
+  return measure::is_launch_parameter(name) || std::ranges::find(kOfWorkers, name) != kOfWorkers.end() ||
+         std::ranges::find(measure::build_parameters(), name, &measure::BuildParameter::name) !=
+             measure::build_parameters().end();
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,16 @@
+#pragma once
+
+/// Which parameters the workers of our own understand. A misspelt one would be varied all night to no effect.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nocturne::tuner {
+
+/// Those of the launch (measure/launch.hpp), of builds (measure/artifact_recipe.hpp), and of the worker onednn.
+[[nodiscard]] std::vector<std::string> known_parameters();
+/// One of them, or env.NAME.
+[[nodiscard]] bool is_known_parameter(std::string_view name);
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,168 @@
+#include "tuner/campaign_file/sections.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "search/registry.hpp"
+#include "space/nearest.hpp"
+#include "tuner/executor/worker_catalogue.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+/// Overwrites `target` where the key is there and sound.
+template <typename T>
+void read(const Checks& checks, std::string_view section, std::string_view key, T& target) {
+  if (const Json* value = checks.get(section, key)) target = value->get<T>();
+}
+
+/// The same for a text with a grammar of its own.
+template <typename T, typename Parse>
+void read(Checks& checks, std::string_view section, std::string_view key, T& target, const Parse& parse) {
+  const Json* value = checks.get(section, key);
+  if (value == nullptr) return;
+  if (auto parsed = parse(value->get<std::string>())) {
+    target = *parsed;
+  } else {
+    checks.add(pointer_to(section, key), "found " + shown(*value), parsed.error());
+  }
+}
+
+std::vector<std::string> strategy_names() {
+  std::vector<std::string> names{"auto"};
+  for (const search::StrategyEntry& entry : search::strategies()) names.emplace_back(entry.name);
+  return names;
+}
+
+std::vector<std::string> recipe_names() {
+  std::vector<std::string> names{"auto"};
+  for (const WorkerRecipe& recipe : worker_recipes()) names.emplace_back(recipe.name);
+  return names;
+}
+
+void require_one_of(Checks& checks, std::string_view pointer, const std::string& name,
+                    const std::vector<std::string>& known) {
+  if (std::ranges::find(known, name) != known.end()) return;
+  checks.add(pointer, fmt::format("found {}", shown(Json(name))), fmt::format("{}", fmt::join(known, ", ")),
+             space::nearest(name, known));
+}
+
+/// The folder of the file that `place` names, as the campaign file's own folder and name have it.
+fs::path folder_of(const Place& place, const fs::path& folder, const std::string& name) {
+  const fs::path file = place.file;
+  if (file.is_absolute()) return file.parent_path();
+  const fs::path from = fs::path(name).parent_path();
+  return (folder / (from.empty() ? file : file.lexically_relative(from))).parent_path();
+}
+
+}  // namespace
+
+space::Workload read_workload(Checks& checks) {
+  space::Workload workload;
+  read(checks, "/workload", "network", workload.network);
+  read(checks, "/workload", "data", workload.data);
+  read(checks, "/workload", "optimizer", workload.optimizer);
+  const Json* examples = checks.get("/workload", "training_examples");
+  if (examples != nullptr) {
+    workload.training_examples = examples->get<std::int64_t>();
+  } else if (workload.data != space::Workload{}.data && checks.sound("/workload")) {
+    checks.add("/workload", "key 'training_examples' is missing",
+               fmt::format("the number of examples in one epoch of '{}'", workload.data));
+  }
+  return workload;
+}
+
+space::Objective read_objective(Checks& checks) {
+  space::Objective objective;
+  read(checks, "/objective", "minimise", objective.minimise);
+  read(checks, "/objective", "epochs", objective.epochs);
+  std::vector<double> sorted = objective.epochs;
+  std::ranges::sort(sorted);
+  if (std::ranges::adjacent_find(sorted) != sorted.end()) {
+    checks.add("/objective/epochs", "found " + shown(Json(objective.epochs)), "each horizon once");
+  }
+  objective.epochs = std::move(sorted);
+  const auto is_horizon = [&](double epochs) {
+    return std::ranges::find(objective.epochs, epochs) != objective.epochs.end();
+  };
+  constexpr double kUsual = 12;  // the published recipe of the MNIST network trains for 12 epochs
+  objective.primary = is_horizon(kUsual) ? kUsual : objective.epochs.back();
+  if (const Json* primary = checks.get("/objective", "primary");
+      primary != nullptr && checks.sound("/objective/epochs")) {
+    objective.primary = primary->get<double>();
+    if (!is_horizon(objective.primary)) {
+      checks.add("/objective/primary", "found " + shown(*primary),
+                 fmt::format("one of epochs: {}", fmt::join(objective.epochs, ", ")));
+    }
+  }
+  return objective;
+}
+
+StrategyChoice read_strategy(Checks& checks) {
+  StrategyChoice strategy;
+  read(checks, "/strategy", "name", strategy.name);
+  read(checks, "/strategy", "seed", strategy.seed);
+  read(checks, "/strategy", "options", strategy.options);
+  require_one_of(checks, "/strategy/name", strategy.name, strategy_names());
+  return strategy;
+}
+
+Budget read_budget(Checks& checks) {
+  Budget budget;
+  read(checks, "/budget", "trials", budget.trials.emplace());
+  if (checks.get("/budget", "trials") == nullptr) budget.trials.reset();
+  read(checks, "/budget", "wall", budget.wall, [](const std::string& text) {
+    return parse_duration(text).transform([](auto wall) { return std::chrono::ceil<std::chrono::seconds>(wall); });
+  });
+  read(checks, "/budget", "until", budget.until, parse_time_of_day);
+  return budget;
+}
+
+RunSettings read_run(Checks& checks) {
+  RunSettings run;
+  read(checks, "/run", "steps", run.steps);
+  read(checks, "/run", "steps_per_sample", run.steps_per_sample);
+  read(checks, "/run", "repeats", run.repeats);
+  read(checks, "/run", "deadline", run.deadline, parse_duration);
+  read(checks, "/run", "memory", run.memory_bytes, parse_size);
+  read(checks, "/run", "seed", run.seed);
+  if (run.steps_per_sample > run.steps) {
+    checks.add("/run/steps_per_sample", fmt::format("found {}", run.steps_per_sample),
+               fmt::format("at most the steps of a run: {}", run.steps));
+  }
+  return run;
+}
+
+VerifySettings read_verify(Checks& checks) {
+  VerifySettings verify;
+  read(checks, "/verify", "pairs", verify.pairs);
+  read(checks, "/verify", "slices", verify.slices);
+  read(checks, "/verify", "slice_steps", verify.slice_steps);
+  read(checks, "/verify", "accuracy_epochs", verify.accuracy_epochs);
+  return verify;
+}
+
+WorkerChoice read_worker(Checks& checks, const fs::path& folder, const std::string& name) {
+  WorkerChoice worker;
+  read(checks, "/worker", "recipe", worker.recipe);
+  require_one_of(checks, "/worker/recipe", worker.recipe, recipe_names());
+  read(checks, "/worker", "command", worker.command);
+  if (worker.command.empty()) return worker;
+  if (checks.get("/worker", "recipe") != nullptr) {
+    checks.add("/worker", "both 'recipe' and 'command'", "one of them");
+  }
+  std::string& program = worker.command.front();
+  if (program.find('/') != std::string::npos && !fs::path(program).is_absolute()) {
+    const fs::path from = folder_of(checks.document().place("/worker/command"), folder, name);
+    program = fs::absolute(from / program).lexically_normal().string();
+  }
+  return worker;
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,162 @@
+#include "tuner/campaign_file/space_section.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "space/nearest.hpp"
+#include "tuner/campaign_file/expression_words.hpp"
+#include "tuner/campaign_file/parameter_names.hpp"
+#include "tuner/campaign_file/parameter_section.hpp"
+#include "tuner/executor/worker_catalogue.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+using Json = nlohmann::json;
+constexpr std::string_view kParameters = "/space/parameters";
+constexpr std::string_view kConstraints = "/space/constraints";
+
+/// The sound part of the section, and from which entries of the file it came.
+struct Section {
+  std::vector<space::ParameterSpec> parameters;
+  std::vector<std::size_t> parameter_indices;
+  std::vector<space::ConstraintSpec> constraints;
+  std::vector<std::size_t> constraint_indices;
+  std::set<std::string> refused;  ///< names of parameters that are left out
+  bool nameless = false;          ///< one without a usable name is left out
+};
+
+void read_parameters(Checks& checks, Section& section) {
+  const Json* list =
+      checks.root().contains("/space/parameters"_json_pointer) ? &checks.root()["space"]["parameters"] : nullptr;
+  if (list == nullptr || !list->is_array()) return;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const std::string pointer = pointer_to(kParameters, i);
+    const Json& parameter = (*list)[i];
+    auto spec = checks.sound(pointer) ? parameter_spec(checks, pointer, parameter) : std::nullopt;
+    if (spec) {
+      section.parameters.push_back(std::move(*spec));
+      section.parameter_indices.push_back(i);
+    } else if (parameter.is_object() && parameter.contains("name") && parameter["name"].is_string()) {
+      section.refused.insert(parameter["name"].get<std::string>());
+    } else {
+      section.nameless = true;
+    }
+  }
+}
+
+void read_constraints(Checks& checks, Section& section) {
+  if (!checks.root().contains("/space/constraints"_json_pointer)) return;
+  const Json& list = checks.root()["space"]["constraints"];
+  for (std::size_t i = 0; list.is_array() && i < list.size(); ++i) {
+    if (!checks.sound(pointer_to(kConstraints, i))) continue;
+    section.constraints.push_back({list[i]["require"].get<std::string>(), list[i]["because"].get<std::string>()});
+    section.constraint_indices.push_back(i);
+  }
+}
+
+/// Leaves out the expressions that mention a refused parameter. Nothing is lost: the file is refused anyway.
+void drop_dependents(Section& section) {
+  const auto hangs = [&](const std::string& expression) {
+    const std::set<std::string> words = expression_words(expression);
+    return std::ranges::any_of(section.refused, [&](const std::string& name) { return words.contains(name); });
+  };
+  for (space::ParameterSpec& parameter : section.parameters) {
+    if (hangs(parameter.active_if)) parameter.active_if.clear();
+  }
+  for (std::size_t i = section.constraints.size(); i-- > 0;) {
+    if (!hangs(section.constraints[i].require)) continue;
+    section.constraints.erase(section.constraints.begin() + static_cast<std::ptrdiff_t>(i));
+    section.constraint_indices.erase(section.constraint_indices.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+/// "/parameters/1/active_if" of the sound part to "/space/parameters/3/active_if" of the file.
+std::string pointer_in_file(const std::string& path, const Section& section) {
+  for (const auto& [list, indices] : {std::pair{std::string_view("/parameters/"), &section.parameter_indices},
+                                      {std::string_view("/constraints/"), &section.constraint_indices}}) {
+    if (!path.starts_with(list)) continue;
+    const std::size_t end = std::min(path.find('/', list.size()), path.size());
+    const std::size_t index = std::stoul(path.substr(list.size(), end - list.size()));
+    return fmt::format("/space{}{}{}", list, indices->at(index), path.substr(end));
+  }
+  return "/space" + path;
+}
+
+void add_space_error(Checks& checks, const space::SpaceError& error, const Section& section) {
+  if (section.nameless && error.message.starts_with("unknown name")) return;  // it may be the nameless one
+  const std::string pointer = pointer_in_file(error.path, section);
+  Problem problem = problem_at(checks.document(), pointer, At::Value, error.message);
+  problem.excerpt = error.excerpt;
+  const Json::json_pointer place(pointer);
+  if (error.position && checks.root().contains(place) && checks.root()[place].is_string()) {
+    const Json& text = checks.root()[place];
+    // The column inside the text is known only where no escape sequence shifts it.
+    if (text.dump().size() == text.get_ref<const std::string&>().size() + 2) problem.column += 1 + *error.position;
+  }
+  checks.add(std::move(problem));
+}
+
+/// What no worker of ours reads is a misspelling. A user's own command may read anything.
+void check_names(Checks& checks, const Section& section, const WorkerChoice& worker) {
+  if (!worker.command.empty()) return;
+  const std::vector<std::string> known = known_parameters();
+  for (std::size_t i = 0; i < section.parameters.size(); ++i) {
+    const std::string& name = section.parameters[i].name;
+    if (is_known_parameter(name)) continue;
+    checks.add(pointer_to(pointer_to(kParameters, section.parameter_indices[i]), "name"),
+               fmt::format("no worker of Nocturne's own reads a parameter '{}'", name),
+               fmt::format("{}; anything, where worker.command names a program of your own", fmt::join(known, ", ")),
+               space::nearest(name, known));
+  }
+}
+
+/// Values of `framework` are names of recipes.
+void check_frameworks(Checks& checks, const Section& section, const WorkerChoice& worker) {
+  if (!worker.command.empty() || worker.recipe != "auto") return;
+  std::vector<std::string> known;
+  for (const WorkerRecipe& recipe : worker_recipes()) known.emplace_back(recipe.name);
+  for (std::size_t i = 0; i < section.parameters.size(); ++i) {
+    if (section.parameters[i].name != "framework") continue;
+    const std::string values = pointer_to(pointer_to(kParameters, section.parameter_indices[i]), "values");
+    const Json::json_pointer place(values);
+    const Json list = checks.root().contains(place) ? checks.root()[place] : Json::array();
+    for (std::size_t v = 0; v < list.size(); ++v) {
+      const std::string name = list[v].is_string() ? list[v].get<std::string>() : list[v].dump();
+      if (std::ranges::find(known, name) != known.end()) continue;
+      checks.add(pointer_to(values, v), fmt::format("no worker is called {}", shown(list[v])),
+                 fmt::format("{}", fmt::join(known, ", ")), space::nearest(name, known));
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<space::Space> read_space(Checks& checks, const space::Facts& facts, const WorkerChoice& worker) {
+  if (!checks.root().contains("space") && checks.sound("")) {
+    checks.add("", "key 'space' is missing", "an object with 'parameters'; or 'extends' with a file that has it");
+    return std::nullopt;
+  }
+  Section section;
+  read_parameters(checks, section);
+  read_constraints(checks, section);
+  check_names(checks, section, worker);
+  check_frameworks(checks, section, worker);
+  const bool complete = checks.sound("/space");
+  if (!complete) drop_dependents(section);
+  auto space = space::Space::create(section.parameters, section.constraints, facts);
+  if (space && complete) return std::move(*space);
+  // A section without one sound parameter would be called empty, which it is not.
+  if (!space && (complete || !section.parameters.empty())) {
+    for (const space::SpaceError& error : space.error()) add_space_error(checks, error, section);
+  }
+  return std::nullopt;
+}
+
+}  // namespace nocturne::tuner
