@@ -60,6 +60,25 @@ db::Expected<std::optional<db::CampaignId>> Campaign::completed_before() const {
   return known->id;
 }
 
+db::Expected<std::string> Campaign::machine_changed_since_last_sitting() const {
+  const auto known = sitting_.store.find_campaign(sitting_.spec.name);
+  if (!known) {
+    if (known.error().code == db::ErrorCode::NotFound) return std::string();
+    return std::unexpected(known.error());
+  }
+  const auto stored = sitting_.store.load_fingerprint(known->fingerprint);
+  if (!stored) return std::unexpected(stored.error());
+  const auto before = space::Fingerprint::from_json(stored->fields);
+  if (!before || before->key() == sitting_.fingerprint.key()) return std::string();
+  std::string fields;
+  for (const space::FingerprintDifference& difference : before->differences(sitting_.fingerprint)) {
+    if (difference.match != space::Match::Must) continue;
+    fields += fmt::format("{}{} was '{}' and is '{}'", fields.empty() ? "" : ", ", difference.name, difference.before,
+                          difference.now);
+  }
+  return fields;
+}
+
 db::Expected<void> Campaign::open(std::size_t processes_swept) {
   const CampaignSpec& spec = sitting_.spec;
   db::CampaignRecord record{.name = spec.name,
@@ -72,6 +91,12 @@ db::Expected<void> Campaign::open(std::size_t processes_swept) {
                             .parameters = parameter_records(spec),
                             .fresh = fresh_};
   if (auto saved = sitting_.store.save_fingerprint(record.fingerprint); !saved) return saved;
+  const auto changed = machine_changed_since_last_sitting();
+  if (!changed) return std::unexpected(changed.error());
+  if (!changed->empty()) {
+    record.fresh = true;
+    sitting_.observer.note(fmt::format("{}: results from before do not hold, a new generation begins", *changed));
+  }
   const auto handle = sitting_.store.begin_or_resume_campaign(record);
   if (!handle) return std::unexpected(handle.error());
   sitting_.campaign = handle->id;

@@ -42,6 +42,8 @@ class Campaign {
 
  private:
   [[nodiscard]] db::Expected<std::optional<db::CampaignId>> completed_before() const;
+  /// The fields that must match and do not, in words; empty: the same machine, or no earlier sitting.
+  [[nodiscard]] db::Expected<std::string> machine_changed_since_last_sitting() const;
   [[nodiscard]] db::Expected<void> open(std::size_t processes_swept);
   /// Ending::Complete when the budget is used, else why it stopped.
   [[nodiscard]] db::Expected<SittingResult> search();

@@ -1,0 +1,29 @@
+#pragma once
+
+/// `nocturne tune FILE`: starts a campaign, or goes on with it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "tuner/cli/context.hpp"
+#include "tuner/cli/exit_codes.hpp"
+
+namespace nocturne::cli {
+
+struct TuneOptions {
+  std::string file;
+  bool fresh = false;
+  std::optional<std::int64_t> trials;  ///< these five replace what the file says
+  std::string wall;
+  std::string until;
+  std::string strategy;
+  std::optional<std::uint64_t> seed;
+};
+
+void setup(CLI::App& verb, TuneOptions& options);
+[[nodiscard]] ExitCode run(const TuneOptions& options, Context& context);
+
+}  // namespace nocturne::cli
