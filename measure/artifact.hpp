@@ -2,7 +2,7 @@
 
 /// Content-addressed builds of worker programs: made once, made atomically, shared by campaigns.
 ///
-///   ROOT/<key>/   program, build.log, manifest.json (inputs, flags, compiler, time, size)
+///   ROOT/<key>/   the program, build.log, manifest.json (inputs, flags, compiler, time, size)
 ///   ROOT/.lock/<key>   held (flock) while a build runs: whoever comes second waits and finds the result
 ///   ROOT/.making/…     half-made folders; what is left of a killed build is swept when the store is opened
 ///
@@ -19,6 +19,8 @@
 #include <stop_token>
 #include <string>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "measure/artifact_recipe.hpp"
 
@@ -51,9 +53,9 @@ struct StoredArtifact {
   std::string key;
   std::string name;   ///< of the recipe
   std::string flags;  ///< as a person reads them
-  std::filesystem::path folder;
+  std::filesystem::path folder{};
   std::uintmax_t bytes = 0;
-  std::chrono::system_clock::time_point last_used;
+  std::chrono::system_clock::time_point last_used{};
 };
 
 /// One folder of artifacts. Several processes may use it at the same time; one instance is not thread-safe.
@@ -67,7 +69,8 @@ class ArtifactStore {
   /// Finds or builds. `stop` ends a running build within a second.
   [[nodiscard]] std::expected<Artifact, BuildFailure> obtain(const BuildRecipe& recipe, const BuildFlags& flags,
                                                              const BuildOptions& options, std::stop_token stop = {});
-  /// The key alone; costs one run of the preprocessor per source.
+  /// The key alone; costs one run of the preprocessor per source the first time. Later calls of this instance trust an
+  /// answer as long as time and size of every file that entered it are the same.
   [[nodiscard]] std::expected<std::string, BuildFailure> key_of(const BuildRecipe& recipe, const BuildFlags& flags,
                                                                 const BuildOptions& options, std::stop_token stop = {});
   /// All complete artifacts, least recently used first.
@@ -77,7 +80,27 @@ class ArtifactStore {
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
 
  private:
+  struct KnownFile {
+    std::filesystem::path path;
+    std::filesystem::file_time_type time;
+    std::uintmax_t bytes = 0;
+    friend bool operator==(const KnownFile&, const KnownFile&) = default;
+  };
+  struct KnownKey {
+    std::string key;
+    nlohmann::json inputs;
+    std::vector<KnownFile> files;
+  };
+  [[nodiscard]] static std::vector<KnownFile> look_at(const std::vector<std::filesystem::path>& files);
+  [[nodiscard]] std::expected<KnownKey, BuildFailure> find_key(const BuildRecipe& recipe, const BuildFlags& flags,
+                                                               const BuildOptions& options,
+                                                               std::chrono::steady_clock::time_point deadline,
+                                                               const std::stop_token& stop);
+  [[nodiscard]] std::filesystem::path folder_of(const std::string& key) const { return root_ / key; }
+  void sweep() const;
+
   std::filesystem::path root_;
+  std::map<std::string, KnownKey> known_;  // by everything the caller gives
 };
 
 }  // namespace nocturne::measure

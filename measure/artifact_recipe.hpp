@@ -19,10 +19,10 @@ namespace nocturne::measure {
 ///
 ///     {"name": "nocturne-onednn", "standard": "c++20",
 ///      "sources": ["kernels/onednn/main.cpp", …], "include": ["."], "defines": ["X=1"],
-///      "libraries": ["dnnl"], "flags": ["-fno-math-errno"], "uses": ["onednn", "openmp"]}
+///      "libraries": ["gomp"], "flags": ["-fno-math-errno"], "uses": ["onednn"]}
 ///
-/// `uses`: "onednn" (prefix from BuildOptions: include folder, library folder, rpath, -ldnnl) and "openmp" (-fopenmp;
-/// for clang the OpenMP of GCC is linked behind it where libomp is not to be mixed in) and "threads" (-pthread).
+/// `uses`: "onednn" (from the prefix in BuildOptions: include folder, library folder, rpath, -ldnnl) and "threads"
+/// (-pthread). `comment` is ignored; // comments are allowed; any other key is an error.
 struct BuildRecipe {
   std::string name;
   std::filesystem::path source_root;

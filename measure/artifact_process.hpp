@@ -1,0 +1,47 @@
+#pragma once
+
+/// Starts a compiler and waits for it: with a deadline, a stop token, and its output in a file. Thread-safe.
+///
+/// Each command is the leader of a process group, which is killed as a whole; it dies with the thread that started it
+/// (parent-death signal), so a killed tuner leaves no compiler for longer than its current file.
+
+#include <chrono>
+#include <expected>
+#include <filesystem>
+#include <map>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace nocturne::measure {
+
+struct Command {
+  std::vector<std::string> argv;   ///< argv[0] is an absolute path
+  std::filesystem::path folder{};  ///< working directory; empty: as it is
+  std::vector<int> cpus{};         ///< empty: as they are
+};
+
+enum class CommandEnd { Exited, Signalled, DeadlinePassed, Stopped, NotStarted };
+
+struct CommandResult {
+  CommandEnd end = CommandEnd::NotStarted;
+  int status = 0;  ///< exit code, number of the signal, or errno
+  [[nodiscard]] bool ok() const { return end == CommandEnd::Exited && status == 0; }
+};
+
+/// "exit code 1", "killed by signal 11", "took longer than allowed", …
+[[nodiscard]] std::string to_text(const CommandResult& result);
+
+/// stdout and stderr are appended to the file `output`. The environment is the caller's without what silently changes a
+/// compiler's answer (CPATH, LIBRARY_PATH, GCC_EXEC_PREFIX, LD_PRELOAD, …), in the C locale.
+[[nodiscard]] CommandResult run_command(const Command& command, const std::filesystem::path& output,
+                                        std::chrono::steady_clock::time_point deadline,
+                                        const std::stop_token& stop = {});
+
+/// What a short command prints (stdout and stderr together, at most 16 MiB), if it ends with exit code 0; else a
+/// sentence.
+[[nodiscard]] std::expected<std::string, std::string> command_output(const Command& command,
+                                                                     std::chrono::steady_clock::time_point deadline,
+                                                                     const std::stop_token& stop = {});
+
+}  // namespace nocturne::measure
