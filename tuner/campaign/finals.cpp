@@ -36,12 +36,14 @@ std::vector<db::Slice> stored_slices(const measure::PairResult& result, bool can
   return slices;
 }
 
-/// Steps of a turn, as they were measured.
-std::int64_t steps_of_turn(const db::StoredPair& pair, db::Side side) {
+/// Seconds per step of each slice of one side, in order.
+std::vector<double> slice_seconds(const db::StoredPair& pair, db::Side side) {
+  std::vector<double> seconds;
   for (const db::Slice& slice : pair.slices) {
-    if (slice.side == side) return slice.steps;
+    if (slice.side != side || slice.steps == 0) continue;
+    seconds.push_back(static_cast<double>(slice.wall_ns) * 1e-9 / static_cast<double>(slice.steps));
   }
-  return 1;
+  return seconds;
 }
 
 std::string_view verdict_word(measure::Verdict verdict) {
@@ -201,12 +203,14 @@ db::Expected<std::optional<measure::Comparison>> Finals::judge(const Pairing& pa
     if (!baseline) return std::unexpected(baseline.error());
     const auto candidate = sitting_.store.load_run(pair.candidate_run);
     if (!candidate) return std::unexpected(candidate.error());
-    const auto ratio = measure::log_ratios({.run = &baseline->record.run,
+    const std::vector<double> baseline_slices = slice_seconds(pair, db::Side::Baseline);
+    const std::vector<double> candidate_slices = slice_seconds(pair, db::Side::Candidate);
+    const auto ratio = measure::log_ratios({.run = baseline->record.run,
                                             .schedule = pairing.prepared_baseline.schedule,
-                                            .slice_steps = steps_of_turn(pair, db::Side::Baseline)},
-                                           {.run = &candidate->record.run,
+                                            .slices = baseline_slices},
+                                           {.run = candidate->record.run,
                                             .schedule = pairing.prepared_candidate.schedule,
-                                            .slice_steps = steps_of_turn(pair, db::Side::Candidate)},
+                                            .slices = candidate_slices},
                                            horizons);
     if (!ratio) {
       sitting_.observer.note(fmt::format("pair {} cannot be judged: {}", pair.index, ratio.error()));

@@ -13,7 +13,7 @@
 #include "tuner/campaign/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign_file.hpp"
-#include "tuner/cli/output/answer_view.hpp"
+#include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/progress_display.hpp"
 #include "tuner/cli/signals.hpp"
@@ -98,7 +98,7 @@ ExitCode report(const Context& context, const db::Store& store, const tuner::Sit
       print_json(context, document);
     } else {
       *context.out << '\n';
-      print_answer(*context.out, *answer, context.colour_out());
+      print_answer(context, *answer);
       *context.out << profile.text;
       if (result.ending == tuner::Ending::Interrupted) {
         *context.out << fmt::format("Go on     nocturne tune {}\n", file);

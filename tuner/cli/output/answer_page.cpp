@@ -1,0 +1,189 @@
+#include "tuner/cli/output/answer_page.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "space/objective.hpp"
+#include "tuner/cli/output/colour.hpp"
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/table.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+/// An accuracy this much lower is said aloud: half a point in a hundred.
+constexpr double kAccuracyMargin = 0.005;
+
+std::string epochs_text(double epochs) {
+  return epochs == 1 ? "1 epoch" : fmt::format("{:g} epochs", epochs);
+}
+
+std::string value_text(const std::optional<space::Value>& value) {
+  return value ? space::to_text(*value) : "–";
+}
+
+std::string settings_text(const space::Configuration& configuration) {
+  std::string text;
+  for (const auto& [name, value] : configuration.values()) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, space::to_text(value));
+  }
+  return text;
+}
+
+void print_trial_line(std::ostream& out, const char* title, const tuner::Answer& answer, const db::StoredTrial& trial,
+                      const std::optional<space::Accuracy>& accuracy) {
+  const auto& parts = trial.trial.parts;
+  out << fmt::format("{:<9} trial {:<4}", title, trial.trial.number);
+  if (parts) {
+    out << fmt::format(" {} for {}, {:.0f} examples/s steady", seconds_text(space::total_time(*parts, answer.objective.primary)),
+                       epochs_text(answer.objective.primary),
+                       parts->steady_step > 0 && parts->steps_per_epoch > 0
+                           ? answer.campaign.spec.value("/workload/training_examples"_json_pointer, 60000.0) /
+                                 (parts->steps_per_epoch * parts->steady_step)
+                           : 0.0);
+  } else {
+    out << ' ' << space::to_text(trial.trial.outcome) << ": " << one_line(trial.trial.reason);
+  }
+  if (accuracy) {
+    out << fmt::format(", {:.2f} % test accuracy after {}", 100 * accuracy->accuracy,
+                       epochs_text(static_cast<double>(answer.accuracy_epochs)));
+  }
+  out << '\n';
+}
+
+void print_failures(std::ostream& out, const tuner::Answer& answer) {
+  std::int64_t all = 0;
+  std::string counts;
+  for (const auto& [outcome, count] : answer.outcomes) {
+    all += count;
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, space::to_text(outcome));
+  }
+  out << fmt::format("Tried     {} configurations: {}\n", all, counts);
+  constexpr std::size_t kShown = 3;
+  for (std::size_t i = 0; i < std::min(kShown, answer.failures.size()); ++i) {
+    const space::Trial& trial = answer.failures[i].trial;
+    out << fmt::format("          trial {}: {}: {}\n", trial.number, space::to_text(trial.outcome),
+                       shortened(one_line(trial.reason), 90));
+  }
+  if (answer.failures.size() > kShown) {
+    out << fmt::format("          and {} more: nocturne list trials --outcome failed\n", answer.failures.size() - kShown);
+  }
+}
+
+}  // namespace
+
+std::string gain_sentence(const tuner::Answer& answer) {
+  if (!answer.best) return "no configuration has trained yet";
+  if (!answer.baseline || answer.baseline->trial.outcome != space::Outcome::Ok) {
+    return "the default configuration did not train, so there is nothing to compare with";
+  }
+  if (answer.best->id == answer.baseline->id) return "the default configuration is the best of those tried";
+  if (!answer.verdict) {
+    const double ratio = space::total_time(*answer.baseline->trial.parts, answer.objective.primary) /
+                         space::total_time(*answer.best->trial.parts, answer.objective.primary);
+    return fmt::format("looks {:.2f} times as fast as the default for {}, not yet measured again", ratio,
+                       epochs_text(answer.objective.primary));
+  }
+  const db::VerdictRecord& verdict = *answer.verdict;
+  const double gain = tuner::gain_percent(verdict.log_ratio_mean);
+  const std::string numbers =
+      fmt::format("{:+.1f} %, {:g} % interval {:+.1f} to {:+.1f} %, {} pairs of fresh processes", gain,
+                  100 * verdict.confidence, tuner::gain_percent(verdict.log_ratio_high),
+                  tuner::gain_percent(verdict.log_ratio_low), verdict.pairs);
+  const std::string horizon = epochs_text(verdict.horizon_epochs);
+  if (verdict.verdict == "faster") {
+    return fmt::format("{:.2f} times as fast as the default for {} ({})", 1 + gain / 100, horizon, numbers);
+  }
+  if (verdict.verdict == "same") return fmt::format("as fast as the default for {} ({}): keep the default", horizon, numbers);
+  if (verdict.verdict == "slower") {
+    return fmt::format("slower than the default for {} when measured again ({}): keep the default", horizon, numbers);
+  }
+  return fmt::format("undecided against the default for {} ({})", horizon, numbers);
+}
+
+void print_answer(const Context& context, const tuner::Answer& answer) {
+  std::ostream& out = *context.out;
+  const bool colour = context.colour_out();
+  const db::CampaignSummary& campaign = answer.campaign;
+  out << coloured(fmt::format("{}, generation {}", campaign.name, campaign.generation), Style::Strong, colour)
+      << (campaign.finished_unix_ns ? "" : " (not finished)") << '\n';
+  if (!answer.best) {
+    if (answer.baseline) print_trial_line(out, "Default", answer, *answer.baseline, {});
+    print_failures(out, answer);
+    return;
+  }
+  out << "Gain      "
+      << coloured(gain_sentence(answer), answer.verified_faster() ? Style::Good : Style::Warning, colour) << '\n';
+  print_trial_line(out, "Best", answer, *answer.best, answer.best_accuracy);
+  if (answer.baseline && answer.baseline->id != answer.best->id) {
+    print_trial_line(out, "Default", answer, *answer.baseline, answer.baseline_accuracy);
+  }
+  if (answer.best_accuracy && answer.baseline_accuracy &&
+      answer.best_accuracy->accuracy < answer.baseline_accuracy->accuracy - kAccuracyMargin) {
+    out << coloured("          It learns less than the default in the same epochs: look at the accuracy before you deploy it.",
+                    Style::Warning, colour)
+        << '\n';
+  }
+  if (answer.changes.empty()) {
+    out << "Settings  " << settings_text(answer.best->trial.configuration) << '\n';
+  } else {
+    out << "Changed   \n";
+    Table table({{"  parameter"}, {"default"}, {"best"}});
+    for (const tuner::Change& change : answer.changes) {
+      table.add({Cell("  " + change.parameter), Cell(value_text(change.from)), Cell(value_text(change.to), Style::Strong)});
+    }
+    table.print(out, colour);
+  }
+  print_failures(out, answer);
+}
+
+nlohmann::json answer_json(const tuner::Answer& answer) {
+  const auto trial_json = [&](const std::optional<db::StoredTrial>& trial,
+                              const std::optional<space::Accuracy>& accuracy) -> nlohmann::json {
+    if (!trial) return nullptr;
+    nlohmann::json json = {{"trial", trial->trial.number},
+                           {"configuration", trial->trial.configuration.to_json()},
+                           {"outcome", space::to_text(trial->trial.outcome)}};
+    if (!trial->trial.reason.empty()) json["reason"] = trial->trial.reason;
+    if (const auto& parts = trial->trial.parts) {
+      json["seconds"] = space::total_time(*parts, answer.objective.primary);
+      json["parts_s"] = {{"import", parts->import},
+                         {"data", parts->data},
+                         {"compile", parts->compile},
+                         {"first_step_excess", parts->first_step_excess},
+                         {"epoch_overhead", parts->epoch_overhead},
+                         {"steady_step", parts->steady_step}};
+      json["steps_per_epoch"] = parts->steps_per_epoch;
+    }
+    if (accuracy) json["accuracy"] = accuracy->accuracy;
+    return json;
+  };
+  nlohmann::json json = {{"campaign", answer.campaign.name},
+                         {"generation", answer.campaign.generation},
+                         {"finished", answer.campaign.finished_unix_ns.has_value()},
+                         {"epochs", answer.objective.primary},
+                         {"best", trial_json(answer.best, answer.best_accuracy)},
+                         {"default", trial_json(answer.baseline, answer.baseline_accuracy)},
+                         {"gain", nullptr},
+                         {"changes", nlohmann::json::array()},
+                         {"outcomes", nlohmann::json::object()}};
+  if (answer.verdict) {
+    json["gain"] = {{"verdict", answer.verdict->verdict},
+                    {"percent", tuner::gain_percent(answer.verdict->log_ratio_mean)},
+                    {"low_percent", tuner::gain_percent(answer.verdict->log_ratio_high)},
+                    {"high_percent", tuner::gain_percent(answer.verdict->log_ratio_low)},
+                    {"confidence", answer.verdict->confidence},
+                    {"pairs", answer.verdict->pairs}};
+  }
+  for (const tuner::Change& change : answer.changes) {
+    json["changes"].push_back({{"parameter", change.parameter},
+                               {"default", change.from ? space::to_json(*change.from) : nlohmann::json()},
+                               {"best", change.to ? space::to_json(*change.to) : nlohmann::json()}});
+  }
+  for (const auto& [outcome, count] : answer.outcomes) json["outcomes"][std::string(space::to_text(outcome))] = count;
+  return json;
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,25 @@
+#pragma once
+
+/// The page a campaign ends with: the best configuration, its gain over the default with an interval, what was tried and
+/// what failed. `tune` and `best` print the same.
+
+#include <iosfwd>
+
+#include <nlohmann/json.hpp>
+
+#include "tuner/campaign/answer.hpp"
+#include "tuner/cli/context.hpp"
+
+namespace nocturne::cli {
+
+/// About one screen, on context.out.
+void print_answer(const Context& context, const tuner::Answer& answer);
+
+/// The same for machines; README.md of tuner/cli describes its keys.
+[[nodiscard]] nlohmann::json answer_json(const tuner::Answer& answer);
+
+/// One sentence on the gain: "2.04 times as fast as the default for 12 epochs (+104 %, 95 % interval +101 to +107 %, 6
+/// pairs)", or why there is none.
+[[nodiscard]] std::string gain_sentence(const tuner::Answer& answer);
+
+}  // namespace nocturne::cli
