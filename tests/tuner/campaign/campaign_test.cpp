@@ -1,0 +1,280 @@
+#include "tuner/campaign/campaign.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/tuner/campaign/fake_executor.hpp"
+#include "tuner/campaign/answer.hpp"
+
+namespace nocturne::tests {
+namespace {
+
+constexpr std::string_view kCampaign = R"({
+  "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
+  "objective": {"minimise": "time", "epochs": [1, 12]},
+  "space": {"parameters": [
+    {"name": "threads", "stage": "run", "range": [1, 8], "default": 4},
+    {"name": "precision", "stage": "run", "values": ["f32", "bf16"], "default": "f32"}]},
+  "strategy": {"name": "STRATEGY", "seed": 3},
+  "budget": {"trials": TRIALS},
+  "verify": {"pairs": 4, "slices": 4, "slice_steps": 2}
+})";
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  text.replace(text.find(what), what.size(), by);
+  return text;
+}
+
+tuner::CampaignSpec spec_with(int trials, const std::string& strategy = "random") {
+  const std::string text =
+      replaced(replaced(std::string(kCampaign), "TRIALS", std::to_string(trials)), "STRATEGY", strategy);
+  auto spec = tuner::parse_campaign(text, "test.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  return std::move(*spec);
+}
+
+/// bf16 halves the step; more threads help.
+double model(const space::Configuration& configuration) {
+  const auto threads = static_cast<double>(std::get<std::int64_t>(*configuration.find("threads")));
+  const bool bf16 = *configuration.find("precision") == space::Value("bf16");
+  return (bf16 ? 0.04 : 0.08) / threads;
+}
+
+struct Folder {
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "nocturne-campaign-XXXXXX").string();
+    path = ::mkdtemp(pattern.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::filesystem::path path;
+};
+
+struct Watcher final : tuner::Observer {
+  std::vector<std::int64_t> numbers, recovered;
+  std::size_t reused = 0;
+  std::vector<std::string> notes;
+  bool resumed = false;
+  std::function<void(const space::Trial&)> after;
+  void opened(const tuner::Opening& opening) override {
+    resumed = opening.resumed;
+    recovered = opening.recovered;
+  }
+  void finished(const space::Trial& trial, bool again, const tuner::Standing&) override {
+    numbers.push_back(trial.number);
+    reused += again ? 1 : 0;
+    if (after) after(trial);
+  }
+  void note(const std::string& sentence) override { notes.push_back(sentence); }
+};
+
+/// One sitting in a folder of its own.
+struct Sitter {
+  explicit Sitter(const Folder& folder) : folder_(folder) { executor.step_seconds = model; }
+
+  tuner::SittingResult sit(const tuner::CampaignSpec& spec, bool fresh = false) {
+    auto store = db::Store::open(folder_.path / "test.db", db::Mode::ReadWrite);
+    REQUIRE(store);
+    tuner::Sitting sitting{.spec = spec,
+                           .store = *store,
+                           .executor = executor,
+                           .observer = watcher,
+                           .clock = clock,
+                           .interruption = interruption,
+                           .fingerprint_now = [this] { return fingerprint; },
+                           .fingerprint = fingerprint,
+                           .slot_folder = folder_.path};
+    auto result = tuner::Campaign(sitting, fresh).run();
+    if (!result) FAIL(result.error().message);
+    return *result;
+  }
+
+  tuner::Answer answer() {
+    auto store = db::Store::open(folder_.path / "test.db", db::Mode::ReadOnly);
+    REQUIRE(store);
+    auto answer = tuner::answer_of(*store, store->find_campaign("test").value());
+    REQUIRE(answer);
+    return *answer;
+  }
+
+  FakeExecutor executor;
+  Watcher watcher;
+  tuner::SystemClock clock;
+  tuner::Interruption interruption;
+  space::Fingerprint fingerprint;
+
+ private:
+  const Folder& folder_;
+};
+
+TEST_CASE("a campaign measures the default first and reports a gain from fresh pairs", "[campaign]") {
+  const Folder folder;
+  Sitter sitter(folder);
+  const auto result = sitter.sit(spec_with(16));
+  CHECK(result.ending == tuner::Ending::Complete);
+  CHECK(sitter.watcher.numbers.front() == 0);
+  CHECK(sitter.watcher.numbers.size() == 16);
+  CHECK(sitter.executor.pairs == 4);
+
+  const tuner::Answer answer = sitter.answer();
+  REQUIRE(answer.best);
+  CHECK(*answer.best->trial.configuration.find("precision") == space::Value("bf16"));
+  CHECK(*answer.best->trial.configuration.find("threads") == space::Value(std::int64_t{8}));
+  REQUIRE(answer.verdict);
+  CHECK(answer.verified_faster());
+  CHECK(answer.verdict->pairs == 4);
+  CHECK(tuner::gain_percent(answer.verdict->log_ratio_mean) > 290);  // four times as fast
+  CHECK(answer.changes.size() == 2);
+  REQUIRE(answer.best_accuracy);
+  REQUIRE(answer.baseline_accuracy);
+  CHECK(answer.outcomes.at(space::Outcome::Ok) == 16);
+}
+
+TEST_CASE("a completed campaign is not measured again", "[campaign]") {
+  const Folder folder;
+  Sitter first(folder);
+  first.sit(spec_with(6));
+  Sitter second(folder);
+  second.executor.id_suffix = "b";
+  CHECK(second.sit(spec_with(6)).ending == tuner::Ending::AlreadyDone);
+  CHECK(second.executor.run_configurations.empty());
+  CHECK(second.executor.prepared.empty());
+  CHECK(second.executor.pairs == 0);
+}
+
+TEST_CASE("a larger budget goes on where the smaller one ended", "[campaign]") {
+  const Folder folder;
+  Sitter first(folder);
+  first.sit(spec_with(5));
+  Sitter second(folder);
+  second.executor.id_suffix = "b";
+  second.sit(spec_with(9));
+  CHECK(second.watcher.resumed);
+  CHECK(second.watcher.numbers == std::vector<std::int64_t>{5, 6, 7, 8});
+}
+
+TEST_CASE("an interrupted campaign asks what an undisturbed one asks", "[campaign]") {
+  for (const std::string strategy : {"random", "local", "exhaustive"}) {
+    INFO(strategy);
+    const Folder undisturbed_folder;
+    Sitter undisturbed(undisturbed_folder);
+    undisturbed.sit(spec_with(12, strategy));
+    std::vector<space::Configuration> expected(undisturbed.executor.run_configurations.begin(),
+                                               undisturbed.executor.run_configurations.begin() + 12);
+
+    const Folder folder;
+    std::vector<space::Configuration> seen;
+    for (int sitting = 0; sitting < 20; ++sitting) {
+      Sitter sitter(folder);
+      sitter.executor.id_suffix = std::to_string(sitting);
+      // The second run of each sitting is killed in flight: it must come again, with the same number.
+      sitter.executor.fate = [&](std::size_t count, const space::Configuration&) {
+        if (count < 1 || seen.size() >= 12) return space::Outcome::Ok;
+        sitter.interruption.abandon();
+        return space::Outcome::Killed;
+      };
+      sitter.watcher.after = [&](const space::Trial& trial) { seen.push_back(trial.configuration); };
+      if (sitter.sit(spec_with(12, strategy)).ending == tuner::Ending::Complete) break;
+    }
+    CHECK(seen == expected);
+  }
+}
+
+TEST_CASE("failures are outcomes, and the campaign goes on", "[campaign]") {
+  const Folder folder;
+  Sitter sitter(folder);
+  sitter.executor.fate = [](std::size_t count, const space::Configuration&) {
+    return count % 3 == 1 ? space::Outcome::OutOfMemory : space::Outcome::Ok;
+  };
+  sitter.executor.can_be_built = [](const space::Configuration& configuration) {
+    return *configuration.find("threads") != space::Value(std::int64_t{7});
+  };
+  sitter.sit(spec_with(16));
+  const tuner::Answer answer = sitter.answer();
+  CHECK(answer.outcomes.at(space::Outcome::BuildFailed) == 2);
+  CHECK(answer.outcomes.at(space::Outcome::OutOfMemory) >= 3);
+  for (const db::StoredTrial& failure : answer.failures) {
+    CHECK_FALSE(failure.trial.reason.empty());
+    CHECK_FALSE(failure.trial.estimate);
+  }
+  const auto built = std::ranges::find(answer.failures, space::Outcome::BuildFailed,
+                                       [](const db::StoredTrial& stored) { return stored.trial.outcome; });
+  REQUIRE(built != answer.failures.end());
+  CHECK(built->trial.reason.find("-Owhat") != std::string::npos);  // the compiler's words are kept
+}
+
+TEST_CASE("a failed default leaves an answer without a gain", "[campaign]") {
+  const Folder folder;
+  Sitter sitter(folder);
+  sitter.executor.fate = [](std::size_t count, const space::Configuration&) {
+    return count == 0 ? space::Outcome::Crashed : space::Outcome::Ok;
+  };
+  CHECK(sitter.sit(spec_with(4)).ending == tuner::Ending::Complete);
+  const tuner::Answer answer = sitter.answer();
+  CHECK(answer.best);
+  CHECK_FALSE(answer.verdict);
+  CHECK(sitter.executor.pairs == 0);
+}
+
+TEST_CASE("--fresh measures again, equal trials of an earlier generation are reused otherwise", "[campaign]") {
+  const Folder folder;
+  Sitter first(folder);
+  first.sit(spec_with(16));
+  Sitter fresh(folder);
+  fresh.executor.id_suffix = "b";
+  fresh.sit(spec_with(16), true);
+  CHECK(fresh.watcher.reused == 0);
+  CHECK(fresh.executor.run_configurations.size() >= 16);
+
+  // Another space of the same name: a new generation, whose equal trials are known.
+  auto other = tuner::parse_campaign(
+      replaced(replaced(replaced(std::string(kCampaign), "TRIALS", "8"), "STRATEGY", "exhaustive"), "[1, 8]", "[1, 4]"),
+      "test.json", "/", space::Facts());
+  REQUIRE(other);
+  Sitter reusing(folder);
+  reusing.executor.id_suffix = "c";
+  reusing.sit(*other);
+  CHECK(reusing.watcher.reused == 8);
+}
+
+TEST_CASE("a machine that changes meanwhile ends the sitting, and the next one begins a generation", "[campaign]") {
+  const Folder folder;
+  Sitter sitter(folder);
+  sitter.fingerprint.set({.name = "gpu.driver", .value = "1", .match = space::Match::Must, .cheap = true});
+  const space::Fingerprint before = sitter.fingerprint;
+  auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadWrite);
+  REQUIRE(store);
+  const auto spec = spec_with(6);
+  space::Fingerprint now = before;
+  tuner::Sitting sitting{.spec = spec,
+                         .store = *store,
+                         .executor = sitter.executor,
+                         .observer = sitter.watcher,
+                         .clock = sitter.clock,
+                         .interruption = sitter.interruption,
+                         .fingerprint_now = [&] { return now; },
+                         .fingerprint = before,
+                         .slot_folder = folder.path};
+  sitter.watcher.after = [&](const space::Trial& trial) {
+    if (trial.number == 2) now.set({.name = "gpu.driver", .value = "2", .match = space::Match::Must, .cheap = true});
+  };
+  const auto result = tuner::Campaign(sitting, false).run();
+  REQUIRE(result);
+  CHECK(result->ending == tuner::Ending::MachineChanged);
+
+  Sitter after(folder);
+  after.executor.id_suffix = "b";
+  after.fingerprint = now;
+  after.sit(spec);
+  CHECK_FALSE(after.watcher.resumed);
+  CHECK(after.watcher.reused == 0);
+  REQUIRE(after.watcher.notes.size() >= 1);
+  CHECK(after.watcher.notes.front().find("gpu.driver was '1' and is '2'") != std::string::npos);
+  CHECK(after.answer().campaign.generation == 2);
+}
+
+}  // namespace
+}  // namespace nocturne::tests

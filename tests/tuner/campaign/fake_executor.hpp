@@ -1,0 +1,120 @@
+#pragma once
+
+/// An executor without processes: step times are a function of the configuration, and trouble comes when it is told to.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tuner/executor/executor.hpp"
+
+namespace nocturne::tests {
+
+class FakeExecutor final : public tuner::Executor {
+ public:
+  /// Seconds a step of a configuration.
+  std::function<double(const space::Configuration&)> step_seconds = [](const space::Configuration&) { return 0.05; };
+  /// Called before each run with its count from 0; what it returns is the outcome.
+  std::function<space::Outcome(std::size_t, const space::Configuration&)> fate =
+      [](std::size_t, const space::Configuration&) { return space::Outcome::Ok; };
+  std::function<bool(const space::Configuration&)> can_be_built = [](const space::Configuration&) { return true; };
+
+  std::vector<space::Configuration> prepared, run_configurations;
+  std::size_t pairs = 0;
+
+  std::expected<tuner::Prepared, tuner::PreparationFailure> prepare(const space::Configuration& configuration,
+                                                                    std::stop_token) override {
+    prepared.push_back(configuration);
+    if (!can_be_built(configuration)) {
+      return std::unexpected(tuner::PreparationFailure{space::Outcome::BuildFailed, "no such flag", "error: -Owhat"});
+    }
+    tuner::Prepared result;
+    result.argv = {"/nowhere/worker"};
+    result.worker = "worker of the test";
+    result.schedule = {.training_examples = 1000, .batch = 100, .partial_batch = protocol::PartialBatch::Train};
+    return result;
+  }
+
+  measure::RunPlan plan(const space::Configuration& configuration, const tuner::Prepared& with,
+                        const tuner::RunOrder& order) override {
+    measure::RunPlan plan;
+    plan.id = "run-" + std::to_string(next_id_++) + "-" + id_suffix;
+    plan.purpose = order.purpose;
+    plan.folder = "/nowhere/" + plan.id;
+    plan.argv = with.argv;
+    plan.request.configuration = configuration.to_json();
+    plan.request.steps = order.steps;
+    plan.request.epochs = order.epochs;
+    plan.request.accuracy = order.accuracy;
+    plan.request.seed = order.seed;
+    return plan;
+  }
+
+  space::Run run(const measure::RunPlan& plan, const measure::RunControl&) override {
+    const auto configuration = space::Configuration::from_json(plan.request.configuration).value();
+    const std::size_t count = run_configurations.size();
+    run_configurations.push_back(configuration);
+    space::Run run = record(plan, configuration, plan.request.steps);
+    run.outcome = fate(count, configuration);
+    if (run.outcome != space::Outcome::Ok) {
+      run.reason = "the test wanted it";
+      run.samples.clear();
+    }
+    return run;
+  }
+
+  measure::PairResult run_pair(const measure::PairPlan& plan, const measure::PairControl&) override {
+    ++pairs;
+    measure::PairResult result;
+    result.wanted = plan.slices;
+    for (const std::size_t side : {0UL, 1UL}) {
+      const auto& planned = plan.sides[side];
+      const auto configuration = space::Configuration::from_json(planned.plan.request.configuration).value();
+      result.runs[side] =
+          record(planned.plan, configuration, planned.slice_steps * static_cast<std::int64_t>(plan.slices));
+    }
+    for (std::size_t turn = 0; turn < plan.slices; ++turn) {
+      for (const std::size_t side : {0UL, 1UL}) {
+        const auto steps = static_cast<std::size_t>(plan.sides[side].slice_steps);
+        const auto& samples = result.runs[side].samples;
+        const auto first = samples.begin() + static_cast<std::ptrdiff_t>(turn * steps);
+        result.slices.push_back({.side = side == 0 ? measure::Side::A : measure::Side::B,
+                                 .samples = {first, first + static_cast<std::ptrdiff_t>(steps)}});
+      }
+    }
+    return result;
+  }
+
+  std::string id_suffix = "a";  ///< ids are unique in a database: another executor, another suffix
+
+ private:
+  space::Run record(const measure::RunPlan& plan, const space::Configuration& configuration, std::int64_t steps) {
+    space::Run run;
+    run.id = plan.id;
+    run.purpose = plan.purpose;
+    run.folder = plan.folder.string();
+    run.outcome = space::Outcome::Ok;
+    run.started_unix_ns = 1'000'000'000;
+    const std::chrono::nanoseconds step(static_cast<std::int64_t>(step_seconds(configuration) * 1e9));
+    run.phases = {{.name = "compile", .wall = step, .cpu = step, .finished = true},
+                  {.name = "first_step", .wall = 2 * step, .cpu = step, .finished = true}};
+    if (plan.request.epochs > 0) {
+      steps = 10 * plan.request.epochs;
+      for (std::int64_t epoch = 0; epoch < plan.request.epochs; ++epoch) {
+        run.epochs.push_back({.index = epoch, .wall = 10 * step, .loss = 0.1});
+      }
+    }
+    for (std::int64_t index = 1; index <= steps; ++index) {
+      run.samples.push_back({.first_step = index, .steps = 1, .wall = step, .cpu = step, .data_wait = {}, .loss = 0.5});
+    }
+    if (plan.request.accuracy) run.accuracy = space::Accuracy{.accuracy = 0.98, .loss = 0.06, .examples = 10000};
+    run.wall = step * (steps + 3);
+    return run;
+  }
+
+  std::size_t next_id_ = 0;
+};
+
+}  // namespace nocturne::tests

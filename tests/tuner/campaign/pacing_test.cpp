@@ -1,0 +1,68 @@
+#include "tuner/campaign/pacing.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace nocturne::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using tuner::PaceState;
+
+TEST_CASE("a budget of trials ends the search exactly there", "[pacing]") {
+  const tuner::Budget budget{.trials = 10};
+  CHECK_FALSE(tuner::search_ends(budget, PaceState{.finished_trials = 9}));
+  CHECK(tuner::search_ends(budget, PaceState{.finished_trials = 10}));
+}
+
+TEST_CASE("without a budget the search never ends by itself", "[pacing]") {
+  CHECK_FALSE(tuner::search_ends({}, PaceState{.finished_trials = 1'000'000, .spent = 1000h}));
+}
+
+TEST_CASE("of a budget of time the share for measuring again is kept", "[pacing]") {
+  const tuner::Budget budget{.wall = 100s};
+  CHECK_FALSE(tuner::search_ends(budget, PaceState{.spent = 70s, .next_trial = 10s, .finals = 0s}));
+  CHECK(tuner::search_ends(budget, PaceState{.spent = 76s, .next_trial = 10s, .finals = 0s}));   // 76 + 10 + 15 > 100
+  CHECK(tuner::search_ends(budget, PaceState{.spent = 60s, .next_trial = 1s, .finals = 40s}));   // a long forecast
+  CHECK_FALSE(tuner::search_ends(budget, PaceState{.spent = 30s, .next_trial = 1s, .finals = 500s}));  // never over 60 %
+  CHECK(tuner::search_ends(budget, PaceState{.spent = 40s, .next_trial = 1s, .finals = 500s}));
+}
+
+TEST_CASE("an hour of the day ends the search in time for the finals", "[pacing]") {
+  const tuner::Budget budget{.until = space::TimeOfDay{7, 0}};
+  CHECK_FALSE(tuner::search_ends(budget, PaceState{.sitting = 1h, .until_left = 5h, .next_trial = 30s, .finals = 60s}));
+  CHECK(tuner::search_ends(budget, PaceState{.sitting = 5h, .until_left = 30min, .next_trial = 30s, .finals = 60s}));
+}
+
+TEST_CASE("time left is the smaller of both limits", "[pacing]") {
+  CHECK_FALSE(tuner::time_left({}, {}));
+  CHECK(tuner::time_left({.wall = 100s}, PaceState{.spent = 30s}) == 70s);
+  CHECK(tuner::time_left({.wall = 100s}, PaceState{.spent = 30s, .until_left = 20s}) == 20s);
+}
+
+TEST_CASE("turns of both sides last about equally long", "[pacing]") {
+  const tuner::VerifySettings verify{.slice_steps = 4};
+  const space::Parts slow{.steady_step = 0.080}, fast{.steady_step = 0.020}, fastest{.steady_step = 1e-6};
+  CHECK(tuner::slice_steps(verify, slow, fast).baseline == 4);
+  CHECK(tuner::slice_steps(verify, slow, fast).candidate == 16);
+  CHECK(tuner::slice_steps(verify, fast, slow).baseline == 16);
+  CHECK(tuner::slice_steps(verify, slow, fastest).candidate == 64);
+}
+
+TEST_CASE("the forecast of the finals grows with pairs, epochs and slow sides", "[pacing]") {
+  const space::Parts baseline{.import = 1, .steps_per_epoch = 100, .steady_step = 0.1};
+  const space::Parts best{.import = 1, .steps_per_epoch = 100, .steady_step = 0.05};
+  const tuner::VerifySettings verify{.pairs = 6, .slices = 6, .slice_steps = 4, .accuracy_epochs = 1};
+  // A pair: 2 s import, 0.15 s first steps, 6 slices of 0.4 s each side = 4.8 s; accuracy: 11 s and 6 s.
+  const double expected = 1.2 * (6 * (2.15 + 4.8) + 17);
+  CHECK(std::abs(std::chrono::duration<double>(tuner::forecast_finals(verify, baseline, best)).count() - expected) < 1e-6);
+}
+
+TEST_CASE("a trial is expected to take what the last twenty took", "[pacing]") {
+  CHECK(tuner::expected_trial({}) == 0s);
+  std::vector<std::chrono::nanoseconds> durations(30, 2s);
+  durations.front() = 1h;
+  CHECK(tuner::expected_trial(durations) == 2s);
+}
+
+}  // namespace
+}  // namespace nocturne::tests
