@@ -11,16 +11,16 @@ namespace nocturne::measure {
 
 /// Which field matches how is one visible table in fingerprint.cpp. Must: what changes step times for certain (CPU
 /// model, ISA, cores, allowed CPUs, quota, memory, caches, oneDNN, GPU and its driver). Verify: what may (kernel,
-/// microcode, governor, boost, huge pages, libc, libgomp, hypervisor, compilers — these are part of a build's key too).
-/// Ignore: the rest (host name, container, allocators).
+/// microcode, governor, boost, huge pages, memory limit, libc, libgomp, hypervisor).
+/// Ignore: the rest (host name, container, allocators, and compilers: they are part of each build's key).
 [[nodiscard]] space::Fingerprint fingerprint_of(const MachineFacts& facts);
 
 /// `known` with its cheap fields replaced by what probe_machine_cheaply() says now.
 [[nodiscard]] space::Fingerprint with_cheap_fields(const space::Fingerprint& known, const MachineFacts& now);
 
-/// machine.cores (usable: allowed and granted), machine.threads, machine.sockets, machine.numa_nodes,
-/// machine.memory_bytes (usable), machine.isa, machine.compilers (names), machine.allocators, machine.cpu_model,
-/// machine.l2_bytes, machine.l3_bytes, machine.virtual, machine.gpus (count), machine.huge_pages.
+/// machine.cores (physical ones this process may use), machine.threads (logical, likewise), machine.sockets,
+/// machine.numa_nodes, machine.memory_bytes (usable), machine.isa, machine.compilers (names), machine.allocators,
+/// machine.cpu_model, machine.l2_bytes, machine.l3_bytes, machine.virtual, machine.gpus (count), machine.huge_pages.
 [[nodiscard]] space::Facts facts_of(const MachineFacts& facts);
 
 }  // namespace nocturne::measure

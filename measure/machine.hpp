@@ -35,6 +35,7 @@ struct MachineFacts {
   std::vector<std::string> isa;  ///< sorted: avx2, avx512_bf16, avx512f, amx_bf16, …; the kernel's names
   int sockets = 0, cores = 0, threads = 0;
   std::vector<int> allowed_cpus;    ///< affinity of this process
+  int allowed_cores = 0;            ///< physical cores among them
   std::optional<double> cpu_quota;  ///< CPUs the cgroup grants, 1.5 say
   std::vector<Cache> caches;
   int numa_nodes = 0;
@@ -53,8 +54,10 @@ struct MachineFacts {
   std::string gpu_driver;
   std::string hostname;
 
-  /// CPUs that work may really use: allowed, cut by the quota, at least 1.
+  /// Physical cores that work may really use: allowed, cut by the quota, at least 1.
   [[nodiscard]] int usable_cores() const;
+  /// Likewise logical CPUs.
+  [[nodiscard]] int usable_threads() const;
   /// Memory that work may really use.
   [[nodiscard]] std::int64_t usable_memory_bytes() const;
 };
