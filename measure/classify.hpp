@@ -17,9 +17,9 @@ struct ExitFacts {
   std::optional<std::string> start_error;  ///< the worker could not be started, and why
   std::optional<int> exit_code;
   std::optional<int> signal;
-  bool timed_out = false;                     ///< killed for its deadline (or the total limit)
-  bool interrupted = false;                   ///< killed because the caller wanted so, or the tuner's supervisor was killed
-  std::string interrupted_reason;             ///< sentence for the record
+  bool timed_out = false;          ///< killed for its deadline (or the total limit)
+  bool interrupted = false;        ///< killed because the caller wanted so, or the tuner's supervisor was killed
+  std::string interrupted_reason;  ///< sentence for the record
   std::optional<std::string> memory_evidence;  ///< why memory is to blame, a sentence; empty: no evidence
   std::chrono::nanoseconds wall{};
   std::chrono::milliseconds limit{};  ///< the deadline that passed
@@ -28,7 +28,7 @@ struct ExitFacts {
 
 /// What was asked of the worker, as far as it matters for judging its answer.
 struct Asked {
-  std::int64_t steps = 0;   ///< timed steps wanted; 0: not fixed (epochs, turns)
+  std::int64_t steps = 0;  ///< timed steps wanted; 0: not fixed (epochs, turns)
   bool accuracy = false;
 };
 

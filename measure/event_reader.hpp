@@ -2,8 +2,8 @@
 
 /// The tuner's side of the protocol: reads an event file while it grows, or afterwards.
 ///
-/// Believes nothing: what breaks the protocol (measure/protocol/README.md) is kept as an error with its line. A torn last
-/// line is normal. Memory is bounded by the cap on the file.
+/// Believes nothing: what breaks the protocol (measure/protocol/README.md) is kept as an error with its line. A torn
+/// last line is normal. Memory is bounded by the cap on the file.
 
 #include <chrono>
 #include <cstdint>
@@ -35,15 +35,16 @@ struct EventError {
 struct Events {
   std::optional<std::string> worker;  ///< of `hello`
   nlohmann::json ready;               ///< the `ready` event without its name; null before it
-  std::vector<space::Phase> phases;   ///< in the order of their begins; unfinished ones have the wall time seen so far
+  std::vector<space::Phase> phases;   ///< in the order of their begins; see also EventReader::close_phases
   std::vector<space::Sample> samples;
   std::vector<space::Epoch> epochs;
   std::optional<space::Accuracy> accuracy;
   std::optional<space::Memory> memory;
   std::optional<EndEvent> end;
-  std::optional<EventError> error;  ///< reading goes on after it, so that the record holds what it can
-  bool torn = false;                ///< the file ends within a line
-  bool overflow = false;            ///< larger than the cap; reading has stopped
+  std::optional<std::int64_t> not_finite_at;  ///< last step of the first sample whose loss is not finite
+  std::optional<EventError> error;            ///< reading goes on after it, so that the record holds what it can
+  bool torn = false;                          ///< the file ends within a line
+  bool overflow = false;                      ///< larger than the cap; reading has stopped
 
   /// The phase begun last and not ended, or empty.
   [[nodiscard]] std::string open_phase() const;
@@ -61,13 +62,19 @@ class EventReader {
   EventReader& operator=(EventReader&&) = delete;
   ~EventReader();
 
-  /// Reads what was appended since; true when at least one whole line was. A file that is not there yet is an empty one.
+  /// Reads what was appended since; true when at least one whole line was. A file that is not there yet is an empty
+  /// one.
   bool read();
   [[nodiscard]] const Events& events() const { return events_; }
+  /// Gives unfinished phases the wall time from when their begin was read to `now`: as exact as reading was frequent.
+  void close_phases(std::chrono::steady_clock::time_point now);
 
  private:
   void consume(std::string_view line);
   void accept(const nlohmann::json& event);
+  void accept_sample(const nlohmann::json& event);
+  void begin_phase(const nlohmann::json& event);
+  void end_phase(const nlohmann::json& event);
   void fail(std::string what);
 
   std::filesystem::path path_;
@@ -75,6 +82,7 @@ class EventReader {
   int file_ = -1;
   std::int64_t line_ = 0;
   std::int64_t bytes_ = 0;
+  std::vector<std::chrono::steady_clock::time_point> phase_seen_;  ///< of each phase of events_
   std::string rest_;  ///< the beginning of a line whose end has not arrived
   Events events_;
 };

@@ -25,18 +25,19 @@ enum class Side { A = 0, B = 1 };
 enum class TurnMode {
   Fifo,    ///< the worker reads the protocol's `turns`
   Signal,  ///< it never does: it trains `request.steps` on its own and is stopped and continued in between. The sample
-           ///< in which it was stopped is dropped. It must have steps enough: slices · slice_steps · 2 is a safe number
+           ///< across a stop is dropped, also from Run::samples. It must have steps enough (slices times slice_steps
+           ///< plus a few samples a slice); when all slices are run it is ended by SIGTERM, and that is Ok
 };
 
 struct PairSide {
-  RunPlan plan;                 ///< deadline counts only the time in which this side may run
+  RunPlan plan;                  ///< deadline counts only the time in which this side may run
   std::int64_t slice_steps = 4;  ///< chosen by the caller so that slices of both sides last about equally long
   TurnMode mode = TurnMode::Fifo;
 };
 
 struct PairPlan {
   std::array<PairSide, 2> sides;
-  std::size_t slices = 25;                       ///< of each side
+  std::size_t slices = 25;                         ///< of each side
   std::chrono::milliseconds total_limit{600'000};  ///< of the whole pair, waiting included
 };
 
@@ -47,7 +48,7 @@ struct Slice {
 };
 
 struct PairResult {
-  std::array<space::Run, 2> runs;  ///< outcome and record of each side; samples holds everything it reported
+  std::array<space::Run, 2> runs;  ///< outcome and record of each side; samples holds what it reported
   std::vector<Slice> slices;       ///< in the order in which they were run; complete slices only
   /// Both sides Ok and every slice run. Otherwise a side's outcome says why; a side that was well but lost its partner
   /// is Killed with the partner's failure as its reason.
@@ -65,6 +66,7 @@ struct PairControl {
   std::stop_token stop;
   std::function<void(const PairProgress&)> progress;
   std::filesystem::path supervisor;
+  bool use_cgroup = true;
 };
 
 /// Blocks until both workers and all their descendants are gone.

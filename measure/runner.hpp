@@ -24,13 +24,14 @@ namespace nocturne::measure {
 struct RunPlan {
   std::string id;  ///< unique on this machine (new_run_id()); letters, digits, '-', '_' and '.' only, at most 100
   space::Purpose purpose = space::Purpose::Search;
-  std::filesystem::path folder;   ///< absolute; made with mode 0700, must not exist or be empty; also the working directory
+  std::filesystem::path
+      folder;  ///< absolute; made with mode 0700, must not exist or be empty; also the working directory
   std::vector<std::string> argv;  ///< the worker and its arguments; `--request FILE --events FILE` is appended
   std::map<std::string, std::string> environment;  ///< set beside the tuner's own environment
   std::vector<std::string> unset;                  ///< names removed from it
   std::vector<int> cpus;                           ///< affinity of the worker; empty: as the tuner's own
   protocol::Request request;                       ///< run_id is filled in from `id`
-  std::chrono::milliseconds deadline{60'000};      ///< of the time in which the worker may run (not while it is stopped)
+  std::chrono::milliseconds deadline{60'000};  ///< of the time in which the worker may run (not while it is stopped)
   std::optional<std::chrono::milliseconds> total_limit;  ///< of all time; empty: none beside the deadline
   std::chrono::milliseconds grace{500};                  ///< between SIGTERM and SIGKILL
   std::optional<std::int64_t> memory_limit_bytes;        ///< of the worker and its descendants together
@@ -44,8 +45,8 @@ struct RunPlan {
 
 /// What is known of a run while it lasts.
 struct RunProgress {
-  std::string phase;         ///< phase begun last and not ended; empty: none
-  std::int64_t steps = 0;    ///< timed so far, without the first
+  std::string phase;       ///< phase begun last and not ended; empty: none
+  std::int64_t steps = 0;  ///< timed so far, without the first
   std::int64_t samples = 0;
   std::optional<double> loss;  ///< of the last sample
   std::chrono::nanoseconds elapsed{};
@@ -57,6 +58,7 @@ struct RunControl {
   std::function<void(const RunProgress&)> progress;  ///< called in the calling thread, at most four times a second
   std::filesystem::path supervisor;                  ///< the program; empty: find_supervisor()
   std::filesystem::path proc = "/proc";              ///< where the machine's load is read; another place in tests
+  bool use_cgroup = true;  ///< false: memory is polled even where a control group could limit it
 };
 
 /// Starts the worker, waits for it and reads what it said. Blocks; one run a call; calls from several threads are

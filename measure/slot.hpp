@@ -2,10 +2,11 @@
 
 /// A machine-wide lock on the CPUs that a measurement uses: one measurement at a time on a slot, whoever started it.
 ///
-/// One file a CPU, locked with flock(2) in ascending order: slots that overlap exclude each other, disjoint ones do not,
-/// and two that wait for each other cannot lock up. The kernel releases the lock when its holder dies, however it dies.
-/// The files lie in /run/lock/nocturne or, where that cannot be used, in /tmp/nocturne-slots; both are open to every user
-/// (sticky folder, files of mode 0666, no link is followed), so a root campaign and a user's exclude each other too.
+/// One file a CPU, locked with flock(2) in ascending order: slots that overlap exclude each other, disjoint ones do
+/// not, and two that wait for each other cannot lock up. The kernel releases the lock when its holder dies, however it
+/// dies. The files lie in /run/lock/nocturne or, where that cannot be used, in /tmp/nocturne-slots; both are open to
+/// every user (sticky folder, files of mode 0666, no link is followed), so a root campaign and a user's exclude each
+/// other too.
 
 #include <chrono>
 #include <cstdint>

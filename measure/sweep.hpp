@@ -11,7 +11,7 @@ namespace nocturne::measure {
 struct SweepReport {
   std::vector<std::string> runs;  ///< ids whose processes were found and killed
   std::size_t processes = 0;
-  std::size_t cgroups = 0;        ///< left-over control groups removed
+  std::size_t cgroups = 0;  ///< left-over control groups removed
 };
 
 /// Kills this user's processes that carry the NOCTURNE_RUN_ID of a supervisor that is no longer alive, and removes its
