@@ -27,29 +27,29 @@ using ComparisonId = std::int64_t;
 
 /// The machine and its software, as measured; `hash` is over all fields.
 struct FingerprintRecord {
-  std::string hash;
-  nlohmann::json fields;
+  std::string hash{};
+  nlohmann::json fields{};
 };
 
 struct ParameterRecord {
-  std::string name;
+  std::string name{};
   space::Stage stage = space::Stage::Run;
-  nlohmann::json domain;  ///< as in the campaign file: {"values": […]}, {"range": […], …}
-  nlohmann::json default_value;
-  std::string active_if;  ///< expression, or empty: always
-  std::string unit;
-  std::string description;
+  nlohmann::json domain{};  ///< as in the campaign file: {"values": […]}, {"range": […], …}
+  nlohmann::json default_value{};
+  std::string active_if{};  ///< expression, or empty: always
+  std::string unit{};
+  std::string description{};
 };
 
 /// What a campaign is begun with.
 struct CampaignRecord {
-  std::string name;
-  std::string identity;  ///< hash of workload, space and objective: equal identity, same campaign
-  nlohmann::json spec;   ///< the whole campaign file, extended and completed; replaced when resumed
-  std::string strategy;  ///< may change between sessions of one campaign; so may the seed
+  std::string name{};
+  std::string identity{};  ///< hash of workload, space and objective: equal identity, same campaign
+  nlohmann::json spec{};   ///< the whole campaign file, extended and completed; replaced when resumed
+  std::string strategy{};  ///< may change between sessions of one campaign; so may the seed
   std::int64_t seed = 1;
-  FingerprintRecord fingerprint;
-  std::vector<ParameterRecord> parameters;
+  FingerprintRecord fingerprint{};
+  std::vector<ParameterRecord> parameters{};
   bool fresh = false;  ///< begin a new generation even if the identity is known, and reuse no trial from before it
 };
 
@@ -65,19 +65,19 @@ struct CampaignHandle {
 /// A campaign as listed.
 struct CampaignSummary {
   CampaignId id = 0;
-  std::string name;
+  std::string name{};
   std::int64_t generation = 1;
-  std::string identity;
-  nlohmann::json spec;
-  std::string strategy;
+  std::string identity{};
+  nlohmann::json spec{};
+  std::string strategy{};
   std::int64_t seed = 1;
-  std::string fingerprint;  ///< hash
+  std::string fingerprint{};  ///< hash
   bool fresh = false;
   std::int64_t created_unix_ns = 0;
-  std::int64_t opened_unix_ns = 0;                ///< when it was last begun or resumed
-  std::optional<std::int64_t> finished_unix_ns;   ///< empty: it can go on
-  std::int64_t trials = 0, finished = 0, ok = 0;  ///< counts
-  std::optional<std::int64_t> owner_pid;          ///< of the living process that tunes it now
+  std::int64_t opened_unix_ns = 0;                 ///< when it was last begun or resumed
+  std::optional<std::int64_t> finished_unix_ns{};  ///< empty: it can go on
+  std::int64_t trials = 0, finished = 0, ok = 0;   ///< counts
+  std::optional<std::int64_t> owner_pid{};         ///< of the living process that tunes it now
 };
 
 enum class TrialState { Claimed, Finished };
@@ -85,77 +85,77 @@ enum class TrialState { Claimed, Finished };
 /// What claims a trial.
 struct TrialClaim {
   std::int64_t number = 0;
-  space::Configuration configuration;
-  space::Fidelity fidelity;
-  std::string key;  ///< hash of workload, configuration, fidelity and the fingerprint's fields that must match
+  space::Configuration configuration{};
+  space::Fidelity fidelity{};
+  std::string key{};  ///< hash of workload, configuration, fidelity and the fingerprint's fields that must match
 };
 
 /// A run with the fingerprint under which it was made: its hash, of a fingerprint already stored, or empty.
 struct RunRecord {
-  space::Run run;
-  std::string fingerprint;
+  space::Run run{};
+  std::string fingerprint{};
 };
 
 /// What finishes a trial, or a later judgement of it.
 struct TrialResult {
   space::Outcome outcome = space::Outcome::Killed;
-  std::string reason;                       ///< empty when ok
-  std::optional<space::Estimate> estimate;  ///< present exactly if outcome is Ok
-  std::optional<space::Parts> parts;        ///< likewise
+  std::string reason{};                       ///< empty when ok
+  std::optional<space::Estimate> estimate{};  ///< present exactly if outcome is Ok
+  std::optional<space::Parts> parts{};        ///< likewise
 };
 
 /// A trial as stored, without its runs. `trial.outcome` is Killed and says nothing while the state is Claimed.
 struct StoredTrial {
   TrialId id = 0;
   CampaignId campaign = 0;
-  std::string campaign_name;
+  std::string campaign_name{};
   std::int64_t generation = 1;
   TrialState state = TrialState::Claimed;
-  std::string key;
-  space::Trial trial;
+  std::string key{};
+  space::Trial trial{};
   std::int64_t claimed_unix_ns = 0;
-  std::optional<std::int64_t> finished_unix_ns;
-  std::optional<TrialId> reused_from;  ///< the trial whose runs these are; it has none of its own at first
-  std::int64_t runs = 0;               ///< how many, those reused included
+  std::optional<std::int64_t> finished_unix_ns{};
+  std::optional<TrialId> reused_from{};  ///< the trial whose runs these are; it has none of its own at first
+  std::int64_t runs = 0;                 ///< how many, those reused included
 };
 
 struct StoredRun {
   TrialId trial = 0;
-  RunRecord record;
+  RunRecord record{};
   bool in_flight = false;  ///< begun and not yet stored as finished: if nothing tunes the campaign, it was interrupted
 };
 
 /// Everything of a trial: its own runs and those of the trial it reuses, oldest first, raw samples included.
 struct TrialDetail {
-  StoredTrial stored;
-  std::vector<StoredRun> runs;
+  StoredTrial stored{};
+  std::vector<StoredRun> runs{};
 };
 
 struct TrialFilter {
   enum class Order { ByNumber, ByValue };  ///< by value: ok ones only, best first
-  std::optional<CampaignId> campaign;
-  std::optional<TrialState> state;
-  std::optional<space::Outcome> outcome;  ///< implies finished
-  std::string configuration;              ///< identity, or empty
+  std::optional<CampaignId> campaign{};
+  std::optional<TrialState> state{};
+  std::optional<space::Outcome> outcome{};  ///< implies finished
+  std::string configuration{};              ///< identity, or empty
   Order order = Order::ByNumber;
-  std::optional<std::int64_t> limit;
+  std::optional<std::int64_t> limit{};
 };
 
 /// One call of a strategy's ask(): what it was asked for, and what it answered.
 struct Asked {
   std::int64_t number = 0;
-  space::Configuration configuration;
+  space::Configuration configuration{};
 };
 struct Ask {
-  std::string strategy;  ///< which one answered; asks of another strategy or seed cannot be replayed, only told
+  std::string strategy{};  ///< which one answered; asks of another strategy or seed cannot be replayed, only told
   std::int64_t seed = 1;
   std::int64_t count = 0;
-  std::vector<Asked> answer;
+  std::vector<Asked> answer{};
 };
 
 /// One trial as it was told then; a later tell of the same number replaces it.
 struct Tell {
-  space::Trial trial;
+  space::Trial trial{};
 };
 
 /// The conversation with the strategy, in order; replayed, it rebuilds the strategy.
@@ -177,22 +177,22 @@ struct PairRecord {
   std::int64_t index = 0;  ///< 0, 1, … within the comparison
   Side first = Side::Candidate;
   TrialId candidate_trial = 0, baseline_trial = 0;
-  RunRecord candidate, baseline;
-  std::vector<Slice> slices;  ///< in the order in which they were measured
+  RunRecord candidate{}, baseline{};
+  std::vector<Slice> slices{};  ///< in the order in which they were measured
 };
 
 /// A pair as listed: runs by id (load_run() gives them whole).
 struct StoredPair {
   std::int64_t index = 0;
   Side first = Side::Candidate;
-  std::string candidate_run, baseline_run;
-  std::vector<Slice> slices;
+  std::string candidate_run{}, baseline_run{};
+  std::vector<Slice> slices{};
 };
 
 /// What is compared with what.
 struct ComparisonRecord {
   CampaignId campaign = 0;
-  space::Configuration candidate, baseline;
+  space::Configuration candidate{}, baseline{};
   std::string role = "verify";  ///< select: to choose the winner; verify: fresh pairs, from which the gain is reported
 };
 
@@ -201,7 +201,7 @@ struct VerdictRecord {
   ComparisonId comparison = 0;
   double horizon_epochs = 0;
   bool primary = false;                          ///< the campaign's primary horizon
-  std::string verdict;                           ///< faster, slower, same, undecided: of the candidate
+  std::string verdict{};                         ///< faster, slower, same, undecided: of the candidate
   double log_ratio_mean = 0;                     ///< ln(T(candidate) / T(baseline)): below 0, the candidate is faster
   double log_ratio_low = 0, log_ratio_high = 0;  ///< interval
   double confidence = 0.95;                      ///< of that interval
@@ -211,19 +211,19 @@ struct VerdictRecord {
 
 struct StoredComparison {
   ComparisonId id = 0;
-  ComparisonRecord record;
+  ComparisonRecord record{};
   std::int64_t started_unix_ns = 0;
-  std::vector<StoredPair> pairs;
-  std::vector<VerdictRecord> verdicts;  ///< by horizon; the latest of each
+  std::vector<StoredPair> pairs{};
+  std::vector<VerdictRecord> verdicts{};  ///< by horizon; the latest of each
 };
 
 /// A content-addressed artifact that exists, or existed, on this machine.
 struct BuildRecord {
-  std::string key;  ///< hash of everything that went in
-  std::string program;
-  std::string compiler;  ///< with its version
-  nlohmann::json flags;
-  std::string folder;
+  std::string key{};  ///< hash of everything that went in
+  std::string program{};
+  std::string compiler{};  ///< with its version
+  nlohmann::json flags{};
+  std::string folder{};
   std::int64_t build_ns = 0;  ///< how long it took
   std::int64_t size_bytes = 0;
   std::int64_t created_unix_ns = 0;    ///< 0 when stored: now
@@ -234,17 +234,17 @@ enum class Level { Info, Warning, Error };
 
 /// A line of a campaign's log.
 struct EventRecord {
-  std::optional<CampaignId> campaign;
+  std::optional<CampaignId> campaign{};
   std::int64_t time_unix_ns = 0;
   Level level = Level::Info;
-  std::string what;
+  std::string what{};
 };
 
 /// The files of a run, as far as the store knows: what `clean` may drop.
 struct RunFolder {
-  std::string run;
+  std::string run{};
   TrialId trial = 0;
-  std::string folder;
+  std::string folder{};
   std::int64_t started_unix_ns = 0;
   bool in_flight = false;
 };

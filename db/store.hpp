@@ -85,8 +85,9 @@ class Store {
   /// Short transaction 1: says that this trial is being worked on. A recovered trial is claimed again with the same
   /// number and must have the same configuration and fidelity (its key may differ: a driver was upgraded). OWNER
   [[nodiscard]] Expected<TrialId> claim_trial(CampaignId campaign, const TrialClaim& claim);
-  /// Short transaction 2: result, runs with all they measured, and the tell, all or nothing. Runs stored before by
-  /// begin_run() or add_run() are replaced by id. OWNER
+  /// Short transaction 2: result, runs with all they measured, and the tell, all or nothing. Runs begun by begin_run()
+  /// are replaced, those of add_run() may be listed again and are kept. The outcome is not Killed: a killed trial is
+  /// left claimed, and is recovered. OWNER
   Expected<void> finish_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs = {});
   /// A later judgement of a finished trial (more runs, an audit, the gate): replaces its result, adds runs, tells
   /// again. OWNER
@@ -106,7 +107,7 @@ class Store {
   /// The smallest value among its ok trials; empty: none is ok.
   [[nodiscard]] Expected<std::optional<StoredTrial>> best(CampaignId campaign) const;
 
-  // ---- runs (store_runs.cpp; reading: store_run_queries.cpp) ----
+  // ---- runs (store_runs.cpp) ----
 
   /// Says that this run starts now: id, purpose, folder, command, artifact, seed, started. If the process dies, this
   /// is what is left of it. OWNER

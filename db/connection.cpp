@@ -1,0 +1,179 @@
+#include "db/connection.hpp"
+
+#include <SQLiteCpp/Statement.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <random>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "db/migrations.hpp"
+#include "db/open_checks.hpp"
+
+namespace nocturne::db {
+namespace {
+
+std::string random_token() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+void set_rules(SQLite::Database& database) {
+  database.exec("PRAGMA foreign_keys = ON");
+  database.exec("PRAGMA synchronous = FULL");    // a stored result survives a loss of power
+  database.exec("PRAGMA trusted_schema = OFF");  // the file may come from elsewhere
+  database.exec("PRAGMA cell_size_check = ON");  // finds damage early
+}
+
+/// SQLite does not call its busy handler for this one switch, so the waiting is done here. Once made, it is kept in
+/// the file, and later opens only read it.
+void switch_to_wal(SQLite::Database& database, std::chrono::milliseconds timeout) {
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  for (;;) {
+    try {
+      SQLite::Statement pragma(database, "PRAGMA journal_mode = WAL");
+      pragma.executeStep();
+      return;
+    } catch (const SQLite::Exception& exception) {
+      if ((exception.getErrorCode() & 0xff) != SQLITE_BUSY || std::chrono::steady_clock::now() >= end) {
+        throw;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+}
+
+SQLite::Database open_for_writing(const std::filesystem::path& path, StoreOptions options) {
+  return {path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, static_cast<int>(options.busy_timeout.count())};
+}
+
+std::string as_uri(const std::filesystem::path& path, std::string_view query) {
+  std::string uri = "file:";
+  for (const char c : std::filesystem::absolute(path).string()) {
+    const bool special = c == '?' || c == '#' || c == '%';
+    uri += special ? fmt::format("%{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
+  }
+  return fmt::format("{}?{}", uri, query);
+}
+
+/// A file in WAL mode needs its -shm even to be read. In a folder that cannot be written, with nothing left in the
+/// -wal, nobody else can be writing: then SQLite may read it as a file that never changes.
+SQLite::Database open_for_reading(const std::filesystem::path& path, StoreOptions options) {
+  const int timeout = static_cast<int>(options.busy_timeout.count());
+  try {
+    SQLite::Database database(path.string(), SQLite::OPEN_READONLY, timeout);
+    SQLite::Statement(database, "SELECT count(*) FROM sqlite_master").executeStep();
+    return database;
+  } catch (const SQLite::Exception& exception) {
+    const int code = exception.getErrorCode() & 0xff;
+    std::error_code error;
+    const auto wal_bytes = std::filesystem::file_size(path.string() + "-wal", error);
+    const bool has_wal = !error && wal_bytes > 0;
+    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || has_wal) {
+      throw;
+    }
+    return {as_uri(path, "immutable=1"), SQLite::OPEN_READONLY | SQLite::OPEN_URI, timeout};
+  }
+}
+
+Expected<void> prepare_for_writing(SQLite::Database& database, const std::filesystem::path& path,
+                                   StoreOptions options) {
+  if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {  // SQLite falls back to this in silence
+    return std::unexpected(read_only_error(path));
+  }
+  const auto empty = check_identity(database, path);
+  if (!empty) {
+    return std::unexpected(empty.error());
+  }
+  if (*empty) {
+    create_schema(database);
+    // Another program may have filled the file since; then this says so.
+    if (const auto made = check_identity(database, path); !made) {
+      return std::unexpected(made.error());
+    }
+  }
+  switch_to_wal(database, options.busy_timeout);
+  if (stored_version(database) < newest_version()) {
+    if (const auto migrated = migrate(database, migrations()); !migrated) {
+      return std::unexpected(
+          Error{ErrorCode::Damaged, fmt::format("'{}' could not be brought to version {}: {}. It was "
+                                                "left as it was.",
+                                                path.string(), newest_version(), migrated.error())});
+    }
+  }
+  return {};
+}
+
+Expected<void> check_for_reading(SQLite::Database& database, const std::filesystem::path& path) {
+  const auto empty = check_identity(database, path);
+  if (!empty) {
+    return std::unexpected(empty.error());
+  }
+  if (*empty) {
+    return std::unexpected(
+        Error{ErrorCode::NotFound, fmt::format("'{}' is empty: nothing was tuned with it yet.", path.string())});
+  }
+  return {};
+}
+
+Error no_such_file(const std::filesystem::path& path) {
+  return {ErrorCode::NotFound, fmt::format("there is no database '{}' yet. 'nocturne tune FILE' makes it, or name "
+                                           "another file with --db.",
+                                           path.string())};
+}
+
+}  // namespace
+
+Connection::Connection(SQLite::Database database, std::filesystem::path path, StoreOptions options)
+    : database_(std::move(database)), path_(std::move(path)), options_(options), token_(random_token()) {}
+
+Expected<std::unique_ptr<Connection>> Connection::open(const std::filesystem::path& path, Mode mode,
+                                                       StoreOptions options) {
+  std::error_code ignored;
+  if (mode == Mode::ReadOnly && !std::filesystem::exists(path, ignored)) {
+    return std::unexpected(no_such_file(path));
+  }
+  if (auto error = check_header(path)) {
+    return std::unexpected(*std::move(error));
+  }
+  if (mode == Mode::ReadWrite) {
+    if (auto error = make_folder(path)) {
+      return std::unexpected(*std::move(error));
+    }
+  }
+  try {
+    SQLite::Database database =
+        mode == Mode::ReadWrite ? open_for_writing(path, options) : open_for_reading(path, options);
+    set_rules(database);
+    const auto ready =
+        mode == Mode::ReadWrite ? prepare_for_writing(database, path, options) : check_for_reading(database, path);
+    if (!ready) {
+      return std::unexpected(ready.error());
+    }
+    if (stored_version(database) < newest_version()) {  // only when reading: writing has migrated
+      auto migrated = open(path, Mode::ReadWrite, options);
+      if (!migrated) {
+        return std::unexpected(Error{ErrorCode::Older, fmt::format("'{}' is of an older version and must be migrated "
+                                                                   "before it can be read: {}",
+                                                                   path.string(), migrated.error().message)});
+      }
+      return open(path, mode, options);
+    }
+    return std::unique_ptr<Connection>(new Connection(std::move(database), path, options));
+  } catch (const std::exception& exception) {
+    return std::unexpected(describe_exception(exception, path, options.busy_timeout));
+  }
+}
+
+Error Connection::describe(const std::exception& exception) const {
+  return describe_exception(exception, path_, options_.busy_timeout);
+}
+
+std::optional<Error> Connection::still_our_version() const {
+  const int version = stored_version(database_);
+  return version == newest_version() ? std::nullopt : std::optional(newer_error(path_, version));
+}
+
+}  // namespace nocturne::db

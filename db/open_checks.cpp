@@ -1,0 +1,188 @@
+#include "db/open_checks.hpp"
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Exception.h>
+#include <SQLiteCpp/Statement.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+
+#include "db/migrations.hpp"
+
+namespace nocturne::db {
+namespace {
+
+constexpr std::size_t kHeaderBytes = 100;                    // https://www.sqlite.org/fileformat2.html, 1.3
+constexpr std::size_t kApplicationIdOffset = 68;             // likewise; big-endian
+constexpr std::string_view kMagic{"SQLite format 3\0", 16};  // likewise
+constexpr std::uintmax_t kNoRoomBytes = 1024 * 1024;         // less than this free: the disk counts as full
+
+Error not_ours(const std::filesystem::path& path, std::string_view what) {
+  return {ErrorCode::NotOurs,
+          fmt::format("'{}' {}; it was left untouched. Name another file with --db, or move it away.", path.string(),
+                      what)};
+}
+
+Error damaged(const std::filesystem::path& path, std::string_view what) {
+  return {ErrorCode::Damaged,
+          fmt::format("'{0}' is damaged: {1}. Restore a copy of it, or move it away together with '{0}-wal' and save "
+                      "what is readable with: sqlite3 OLD .recover | sqlite3 NEW",
+                      path.string(), what)};
+}
+
+Error full(const std::filesystem::path& path) {
+  return {ErrorCode::Full,
+          fmt::format("no room is left on the disk of '{}'. Make room (nocturne clean lists what may go) "
+                      "and start again: what was stored is safe.",
+                      path.string())};
+}
+
+bool disk_is_full(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto space = std::filesystem::space(path.parent_path().empty() ? "." : path.parent_path(), error);
+  return !error && space.available < kNoRoomBytes;
+}
+
+std::int64_t read_number(const SQLite::Database& database, const char* query) {
+  SQLite::Statement statement(database, query);
+  statement.executeStep();
+  return statement.getColumn(0).getInt64();
+}
+
+}  // namespace
+
+std::optional<Error> check_header(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) {
+    return std::nullopt;
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    return not_ours(path, std::filesystem::is_directory(status) ? "is a folder" : "is not a regular file");
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return read_only_error(path);
+  }
+  std::array<char, kHeaderBytes> header{};
+  file.read(header.data(), header.size());
+  const auto size = static_cast<std::size_t>(file.gcount());
+  if (size == 0) {
+    return std::nullopt;
+  }
+  const std::string_view start(header.data(), std::min(size, kMagic.size()));
+  if (start != kMagic.substr(0, start.size())) {
+    return not_ours(path, "is not a SQLite database");
+  }
+  if (size < kHeaderBytes) {
+    return damaged(path, fmt::format("it ends after {} bytes, within its header", size));
+  }
+  std::uint32_t id = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    id = id << 8 | static_cast<unsigned char>(header[kApplicationIdOffset + i]);
+  }
+  if (id != 0 && id != static_cast<std::uint32_t>(kApplicationId)) {
+    return not_ours(path, fmt::format("is the database of another program (application id 0x{:08x})", id));
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> make_folder(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.parent_path();
+  if (folder.empty()) {
+    return std::nullopt;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) {
+    return std::nullopt;
+  }
+  if (error == std::errc::no_space_on_device) {
+    return full(path);
+  }
+  const bool forbidden = error == std::errc::permission_denied || error == std::errc::read_only_file_system;
+  return Error{forbidden ? ErrorCode::ReadOnly : ErrorCode::Io,
+               fmt::format("the folder '{}' cannot be made ({}). Name another file with --db.", folder.string(),
+                           error.message())};
+}
+
+Expected<bool> check_identity(const SQLite::Database& database, const std::filesystem::path& path) {
+  const auto id = read_number(database, "PRAGMA application_id");
+  const auto version = stored_version(database);
+  if (id == kApplicationId) {
+    if (version > newest_version()) {
+      return std::unexpected(newer_error(path, version));
+    }
+    if (version < 1) {
+      return std::unexpected(damaged(path, "it has no version number"));
+    }
+    return false;
+  }
+  if (id == 0 && version == 0 && read_number(database, "SELECT count(*) FROM sqlite_master") == 0) {
+    return true;
+  }
+  return std::unexpected(
+      not_ours(path, fmt::format("is the database of another program (application id 0x{:08x})", id)));
+}
+
+Error read_only_error(const std::filesystem::path& path) {
+  return {ErrorCode::ReadOnly, fmt::format("'{}' or its folder cannot be written by this user. Change the permissions, "
+                                           "or name another file with --db.",
+                                           path.string())};
+}
+
+Error newer_error(const std::filesystem::path& path, int found) {
+  return {ErrorCode::Newer, fmt::format("'{}' has version {} of the database, this program knows up to version {}. Use "
+                                        "the newer Nocturne that wrote it, or name another file with --db.",
+                                        path.string(), found, newest_version())};
+}
+
+Error describe_exception(const std::exception& exception, const std::filesystem::path& path,
+                         std::chrono::milliseconds busy_timeout) {
+  if (dynamic_cast<const nlohmann::json::exception*>(&exception) != nullptr) {
+    return damaged(path, exception.what());
+  }
+  const auto* sqlite = dynamic_cast<const SQLite::Exception*>(&exception);
+  if (sqlite == nullptr) {
+    return {ErrorCode::Io, fmt::format("'{}': {}", path.string(), exception.what())};
+  }
+  switch (sqlite->getErrorCode() & 0xff) {  // the low byte is the primary code, the others refine it
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return {ErrorCode::Locked,
+              fmt::format("another process kept '{0}' locked for more than {1} s. See which with "
+                          "'fuser {0}', end or continue it, and start again: what was stored is safe.",
+                          path.string(), static_cast<double>(busy_timeout.count()) / 1000)};
+    case SQLITE_FULL:
+      return full(path);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return read_only_error(path);
+    case SQLITE_CANTOPEN:
+      return disk_is_full(path) ? full(path) : read_only_error(path);
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+      return damaged(path, sqlite->what());
+    case SQLITE_IOERR:  // mapping the -shm file on a full disk is reported as this, too
+      return disk_is_full(path)
+                 ? full(path)
+                 : Error{ErrorCode::Io, fmt::format("'{}' cannot be read or written: {}. See whether its "
+                                                    "disk is well (dmesg).",
+                                                    path.string(), sqlite->what())};
+    case SQLITE_CONSTRAINT:
+      return {ErrorCode::Inconsistent,
+              fmt::format("'{}' refuses a contradictory entry: {}", path.string(), sqlite->what())};
+    default:
+      return {ErrorCode::Io, fmt::format("'{}': {}", path.string(), sqlite->what())};
+  }
+}
+
+}  // namespace nocturne::db

@@ -1,0 +1,37 @@
+#pragma once
+
+/// What is known of a file before and just after SQLite opens it: is it ours, is it whole, can it be written? And the
+/// sentences for what SQLite reports later.
+
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <optional>
+
+#include "db/error.hpp"
+
+namespace SQLite {
+class Database;
+}
+
+namespace nocturne::db {
+
+/// Looks at the first bytes without SQLite, which would roll back another program's journal merely by opening its file.
+/// Empty: absent, an empty file, ours, or without an application id (see check_identity()).
+[[nodiscard]] std::optional<Error> check_header(const std::filesystem::path& path);
+
+/// Makes the missing folders above `path`.
+[[nodiscard]] std::optional<Error> make_folder(const std::filesystem::path& path);
+
+/// True: nothing is in it, the schema can be made. False: ours. Error: another program's, or newer.
+/// Throws SQLite::Exception.
+[[nodiscard]] Expected<bool> check_identity(const SQLite::Database& database, const std::filesystem::path& path);
+
+[[nodiscard]] Error read_only_error(const std::filesystem::path& path);
+[[nodiscard]] Error newer_error(const std::filesystem::path& path, int found);
+
+/// `exception` as a sentence about `path`.
+[[nodiscard]] Error describe_exception(const std::exception& exception, const std::filesystem::path& path,
+                                       std::chrono::milliseconds busy_timeout);
+
+}  // namespace nocturne::db

@@ -1,0 +1,29 @@
+#pragma once
+
+/// Who a process is, in a way that outlives it: a pid alone is given to others, and starts again after a boot.
+
+#include <cstdint>
+#include <string>
+
+namespace nocturne::db {
+
+struct ProcessIdentity {
+  std::int64_t pid = 0;
+  std::int64_t start_ticks = 0;  ///< field 22 of /proc/PID/stat, clock ticks since boot (proc(5))
+  std::string boot_id;           ///< /proc/sys/kernel/random/boot_id
+  std::string pid_namespace;     ///< link target of /proc/self/ns/pid
+  std::string host;              ///< for people
+};
+
+[[nodiscard]] ProcessIdentity this_process();
+
+enum class Life {
+  Alive,
+  Dead,
+  Unknown,  ///< it runs, or ran, in another container of this machine, where we cannot look
+};
+
+/// A zombie is dead: it will not write any more.
+[[nodiscard]] Life life_of(const ProcessIdentity& process);
+
+}  // namespace nocturne::db

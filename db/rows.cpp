@@ -1,0 +1,58 @@
+#include "db/rows.hpp"
+
+#include <stdexcept>
+#include <variant>
+
+namespace nocturne::db {
+namespace {
+
+void save_value(SQLite::Statement& insert, std::int64_t id, const std::string& name, const space::Value& value) {
+  std::visit(
+      [&]<typename T>(const T& content) {
+        constexpr std::string_view kKind = std::same_as<T, bool>           ? "boolean"
+                                           : std::same_as<T, std::int64_t> ? "integer"
+                                           : std::same_as<T, double>       ? "real"
+                                                                           : "text";
+        execute(insert, id, name, kKind, content);
+      },
+      value);
+}
+
+}  // namespace
+
+std::int64_t now_unix_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+std::string json_text(const nlohmann::json& document) {
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::int64_t save_configuration(SQLite::Database& database, const space::Configuration& configuration) {
+  const std::string identity = configuration.identity();
+  if (const auto known =
+          first_value<std::int64_t>(database, "SELECT id FROM configurations WHERE identity = ?1", identity)) {
+    return *known;
+  }
+  execute(database, "INSERT INTO configurations (identity, canonical_json) VALUES (?1, ?2)", identity,
+          configuration.canonical());
+  const std::int64_t id = database.getLastInsertRowid();
+  SQLite::Statement insert(database,
+                           "INSERT INTO configuration_values (configuration_id, parameter, kind, value)"
+                           " VALUES (?1, ?2, ?3, ?4)");
+  for (const auto& [name, value] : configuration.values()) {
+    save_value(insert, id, name, value);
+  }
+  return id;
+}
+
+space::Configuration parse_configuration(const std::string& canonical) {
+  auto configuration = space::Configuration::from_json(nlohmann::json::parse(canonical));
+  if (!configuration) {
+    throw std::runtime_error("a stored configuration cannot be read: " + configuration.error());
+  }
+  return *std::move(configuration);
+}
+
+}  // namespace nocturne::db

@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include "db/connection.hpp"
+#include "db/leases.hpp"
+#include "db/rows.hpp"
+#include "db/run_rows.hpp"
+#include "db/store.hpp"
+
+namespace nocturne::db {
+namespace {
+
+Expected<void> store_run(Connection& connection, TrialId trial, const RunRecord& run, bool in_flight) {
+  return connection.write([&](SQLite::Database& database) -> Expected<void> {
+    const auto campaign = first_value<std::int64_t>(database, "SELECT campaign_id FROM trials WHERE id = ?1", trial);
+    if (!campaign) {
+      return std::unexpected(Error{ErrorCode::NotFound, fmt::format("there is no trial with id {}", trial)});
+    }
+    if (auto owner = require_owner(connection, *campaign); !owner) {
+      return owner;
+    }
+    const auto saved = save_run(database, trial, run, in_flight);
+    return saved ? Expected<void>{} : std::unexpected(saved.error());
+  });
+}
+
+}  // namespace
+
+Expected<void> Store::begin_run(TrialId trial, const RunRecord& run) {
+  RunRecord begun = run;
+  begun.run.outcome = space::Outcome::Killed;  // what it will have been if nothing more is heard
+  return store_run(*connection_, trial, begun, true);
+}
+
+Expected<void> Store::add_run(TrialId trial, const RunRecord& run) {
+  return store_run(*connection_, trial, run, false);
+}
+
+Expected<StoredRun> Store::load_run(std::string_view id) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<StoredRun> {
+    const auto row = first_value<std::int64_t>(database, "SELECT id FROM runs WHERE run_id = ?1", id);
+    if (!row) {
+      return std::unexpected(Error{ErrorCode::NotFound, fmt::format("there is no run '{}'", id)});
+    }
+    return load_run_row(database, *row);
+  });
+}
+
+}  // namespace nocturne::db

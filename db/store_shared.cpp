@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "db/connection.hpp"
+#include "db/rows.hpp"
+#include "db/shared_rows.hpp"
+#include "db/store.hpp"
+
+namespace nocturne::db {
+namespace {
+
+std::string_view to_text(Level level) {
+  switch (level) {
+    case Level::Info:
+      return "info";
+    case Level::Warning:
+      return "warning";
+    case Level::Error:
+      return "error";
+  }
+  return "info";
+}
+
+Level level_from_text(std::string_view text) {
+  return text == "error" ? Level::Error : text == "warning" ? Level::Warning : Level::Info;
+}
+
+std::int64_t or_now(std::int64_t time_unix_ns) {
+  return time_unix_ns == 0 ? now_unix_ns() : time_unix_ns;
+}
+
+}  // namespace
+
+void insert_fingerprint(SQLite::Database& database, const FingerprintRecord& fingerprint) {
+  execute(database,
+          "INSERT INTO fingerprints (hash, fields_json, first_seen_unix_ns) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+          fingerprint.hash, json_text(fingerprint.fields), now_unix_ns());
+}
+
+Expected<void> Store::save_fingerprint(const FingerprintRecord& fingerprint) {
+  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
+    insert_fingerprint(database, fingerprint);
+    return {};
+  });
+}
+
+Expected<FingerprintRecord> Store::load_fingerprint(std::string_view hash) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<FingerprintRecord> {
+    SQLite::Statement row = query(database, "SELECT hash, fields_json FROM fingerprints WHERE hash = ?1", hash);
+    if (!row.executeStep()) {
+      return std::unexpected(Error{ErrorCode::NotFound, fmt::format("there is no fingerprint '{}'", hash)});
+    }
+    FingerprintRecord record;
+    Reader(row).into(record.hash, record.fields);
+    return record;
+  });
+}
+
+Expected<void> Store::save_build(const BuildRecord& build) {
+  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
+    execute(database,
+            "INSERT OR REPLACE INTO builds (build_key, program, compiler, flags_json, folder, build_ns, size_bytes,"
+            " created_unix_ns, last_used_unix_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            build.key, build.program, build.compiler, json_text(build.flags), build.folder, build.build_ns,
+            build.size_bytes, or_now(build.created_unix_ns), or_now(build.last_used_unix_ns));
+    return {};
+  });
+}
+
+Expected<std::vector<BuildRecord>> Store::list_builds() const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<BuildRecord>> {
+    SQLite::Statement rows(
+        database,
+        "SELECT build_key, program, compiler, flags_json, folder, build_ns, size_bytes,"
+        " created_unix_ns, last_used_unix_ns FROM builds ORDER BY last_used_unix_ns DESC, build_key");
+    std::vector<BuildRecord> builds;
+    while (rows.executeStep()) {
+      BuildRecord& b = builds.emplace_back();
+      Reader(rows).into(b.key, b.program, b.compiler, b.flags, b.folder, b.build_ns, b.size_bytes, b.created_unix_ns,
+                        b.last_used_unix_ns);
+    }
+    return builds;
+  });
+}
+
+Expected<void> Store::forget_build(std::string_view key) {
+  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
+    execute(database, "DELETE FROM builds WHERE build_key = ?1", key);
+    return {};
+  });
+}
+
+Expected<void> Store::append_event(const EventRecord& event) {
+  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
+    execute(database, "INSERT INTO events (campaign_id, time_unix_ns, level, what) VALUES (?1, ?2, ?3, ?4)",
+            event.campaign, or_now(event.time_unix_ns), to_text(event.level), event.what);
+    return {};
+  });
+}
+
+Expected<std::vector<EventRecord>> Store::events(std::optional<CampaignId> campaign, std::int64_t limit) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<EventRecord>> {
+    SQLite::Statement rows = query(database,
+                                   "SELECT campaign_id, time_unix_ns, level, what FROM events"
+                                   " WHERE ?1 IS NULL OR campaign_id = ?1 ORDER BY time_unix_ns DESC, id DESC LIMIT ?2",
+                                   campaign, limit);
+    std::vector<EventRecord> events;
+    while (rows.executeStep()) {
+      EventRecord& e = events.emplace_back();
+      std::string level;
+      Reader(rows).into(e.campaign, e.time_unix_ns, level, e.what);
+      e.level = level_from_text(level);
+    }
+    std::reverse(events.begin(), events.end());
+    return events;
+  });
+}
+
+}  // namespace nocturne::db

@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include "db/connection.hpp"
+#include "db/run_rows.hpp"
+#include "db/store.hpp"
+#include "db/trial_rows.hpp"
+
+namespace nocturne::db {
+
+Expected<std::optional<StoredTrial>> Store::find_equal_trial(CampaignId campaign, std::string_view key) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::optional<StoredTrial>> {
+    SQLite::Statement found = query(database,
+                                    select_trials() +
+                                        "WHERE t.trial_key = ?2 AND t.state = 'finished' AND (t.campaign_id = ?1 OR NOT"
+                                        " (SELECT is_fresh FROM campaigns WHERE id = ?1))"
+                                        " ORDER BY t.outcome = 'ok' DESC, t.finished_unix_ns DESC, t.id DESC LIMIT 1",
+                                    campaign, key);
+    return found.executeStep() ? std::optional(read_trial(found)) : std::nullopt;
+  });
+}
+
+Expected<std::vector<StoredTrial>> Store::list_trials(const TrialFilter& filter) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<StoredTrial>> {
+    const bool by_value = filter.order == TrialFilter::Order::ByValue;
+    const auto state =
+        filter.state ? std::optional(*filter.state == TrialState::Finished ? "finished" : "claimed") : std::nullopt;
+    const auto outcome = filter.outcome ? std::optional(to_text(*filter.outcome)) : std::nullopt;
+    const auto configuration = filter.configuration.empty() ? std::nullopt : std::optional(filter.configuration);
+    SQLite::Statement found =
+        query(database,
+              select_trials() +
+                  fmt::format("WHERE t.campaign_id = coalesce(?1, t.campaign_id) AND t.state = coalesce(?2, t.state)"
+                              " AND (?3 IS NULL OR t.outcome = ?3) AND k.identity = coalesce(?4, k.identity){}"
+                              " ORDER BY {} LIMIT coalesce(?5, -1)",
+                              by_value ? " AND t.outcome = 'ok'" : "",
+                              by_value ? "t.objective_s, t.campaign_id, t.number" : "t.campaign_id, t.number"),
+              filter.campaign, state, outcome, configuration, filter.limit);
+    return read_trials(found);
+  });
+}
+
+Expected<StoredTrial> Store::find_trial(CampaignId campaign, std::int64_t number) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<StoredTrial> {
+    SQLite::Statement found =
+        query(database, select_trials() + "WHERE t.campaign_id = ?1 AND t.number = ?2", campaign, number);
+    if (found.executeStep()) {
+      return read_trial(found);
+    }
+    const auto last =
+        first_value<std::int64_t>(database, "SELECT max(number) FROM trials WHERE campaign_id = ?1", campaign);
+    return std::unexpected(
+        Error{ErrorCode::NotFound, last ? fmt::format("there is no trial {}; the last one is {}.", number, *last)
+                                        : fmt::format("there is no trial {}: none was begun yet.", number)});
+  });
+}
+
+Expected<TrialDetail> Store::load_trial(TrialId trial) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<TrialDetail> {
+    auto stored = trial_by_id(database, trial);
+    if (!stored) {
+      return std::unexpected(stored.error());
+    }
+    TrialDetail detail{.stored = *std::move(stored), .runs = {}};
+    SQLite::Statement rows =
+        query(database, "SELECT id FROM runs WHERE trial_id IN (?1, ?2) ORDER BY started_unix_ns, id", trial,
+              detail.stored.reused_from);
+    while (rows.executeStep()) {
+      detail.runs.push_back(load_run_row(database, Reader(rows).next<std::int64_t>()));
+    }
+    return detail;
+  });
+}
+
+Expected<std::optional<StoredTrial>> Store::best(CampaignId campaign) const {
+  auto trials = list_trials({.campaign = campaign, .order = TrialFilter::Order::ByValue, .limit = 1});
+  if (!trials) {
+    return std::unexpected(std::move(trials.error()));
+  }
+  return trials->empty() ? std::nullopt : std::optional(std::move(trials->front()));
+}
+
+}  // namespace nocturne::db

@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include "db/connection.hpp"
+#include "db/exchange_rows.hpp"
+#include "db/leases.hpp"
+#include "db/run_rows.hpp"
+#include "db/store.hpp"
+#include "db/trial_rows.hpp"
+
+namespace nocturne::db {
+namespace {
+
+/// The trial, if this connection may write it and it is in the given state.
+Expected<StoredTrial> own_trial(const Connection& connection, TrialId trial, TrialState state) {
+  auto stored = trial_by_id(connection.database(), trial);
+  if (!stored) {
+    return stored;
+  }
+  if (auto owner = require_owner(connection, stored->campaign); !owner) {
+    return std::unexpected(owner.error());
+  }
+  if (stored->state != state) {
+    return std::unexpected(
+        Error{ErrorCode::Inconsistent,
+              fmt::format("trial {} of campaign '{}' is {}", stored->trial.number, stored->campaign_name,
+                          state == TrialState::Claimed ? "finished already" : "not finished yet")});
+  }
+  return stored;
+}
+
+Expected<void> store_result(Connection& connection, TrialId trial, TrialState state, const TrialResult& result,
+                            std::span<const RunRecord> runs) {
+  if (auto sound = check_result(result); !sound) {
+    return sound;
+  }
+  return connection.write([&](SQLite::Database& database) -> Expected<void> {
+    const auto stored = own_trial(connection, trial, state);
+    if (!stored) {
+      return std::unexpected(stored.error());
+    }
+    for (const RunRecord& run : runs) {
+      if (const auto saved = save_run(database, trial, run, false); !saved) {
+        return std::unexpected(saved.error());
+      }
+    }
+    write_result(database, trial, result);
+    append_tell(database, stored->campaign, trial, result);
+    return {};
+  });
+}
+
+}  // namespace
+
+Expected<TrialId> Store::claim_trial(CampaignId campaign, const TrialClaim& claim) {
+  return connection_->write([&](SQLite::Database& database) -> Expected<TrialId> {
+    if (auto owner = require_owner(*connection_, campaign); !owner) {
+      return std::unexpected(owner.error());
+    }
+    return write_claim(database, connection_->token(), campaign, claim);
+  });
+}
+
+Expected<void> Store::finish_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs) {
+  return store_result(*connection_, trial, TrialState::Claimed, result, runs);
+}
+
+Expected<void> Store::update_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs) {
+  return store_result(*connection_, trial, TrialState::Finished, result, runs);
+}
+
+Expected<TrialId> Store::reuse_trial(CampaignId campaign, const TrialClaim& claim, TrialId source) {
+  return connection_->write([&](SQLite::Database& database) -> Expected<TrialId> {
+    if (auto owner = require_owner(*connection_, campaign); !owner) {
+      return std::unexpected(owner.error());
+    }
+    const auto equal = trial_by_id(database, source);
+    if (!equal) {
+      return std::unexpected(equal.error());
+    }
+    if (equal->state != TrialState::Finished || equal->key != claim.key) {
+      return std::unexpected(
+          Error{ErrorCode::Inconsistent, fmt::format("trial {} of campaign '{}' is not finished, or not an equal one",
+                                                     equal->trial.number, equal->campaign_name)});
+    }
+    const auto id = write_claim(database, connection_->token(), campaign, claim);
+    if (!id) {
+      return id;
+    }
+    const TrialResult result{.outcome = equal->trial.outcome,
+                             .reason = equal->trial.reason,
+                             .estimate = equal->trial.estimate,
+                             .parts = equal->trial.parts};
+    write_result(database, *id, result);
+    // Always the trial that has the runs: chains would have to be followed by every reader.
+    execute(database, "UPDATE trials SET reused_from = ?2 WHERE id = ?1", *id, equal->reused_from.value_or(source));
+    append_tell(database, campaign, *id, result);
+    return id;
+  });
+}
+
+Expected<std::vector<StoredTrial>> Store::recover_interrupted(CampaignId campaign) {
+  return connection_->write([&](SQLite::Database& database) -> Expected<std::vector<StoredTrial>> {
+    if (auto owner = require_owner(*connection_, campaign); !owner) {
+      return std::unexpected(owner.error());
+    }
+    // Only the holder of the lease claims trials: what another store claimed, its owner left behind.
+    const std::string interrupted =
+        "t.campaign_id = ?1 AND t.state = 'claimed'"
+        " AND t.claimed_by IS NOT (SELECT id FROM owners WHERE token = ?2)";
+    SQLite::Statement found = query(database, select_trials() + "WHERE " + interrupted + " ORDER BY t.number", campaign,
+                                    connection_->token());
+    std::vector<StoredTrial> trials = read_trials(found);
+    // A pair or an audit may have been cut short as well, in a trial that is finished.
+    execute(database,
+            "UPDATE runs SET in_flight = 0, outcome = 'killed', reason = 'the tuner ended while this run was in flight'"
+            " WHERE in_flight = 1 AND trial_id IN (SELECT t.id FROM trials t WHERE t.campaign_id = ?1"
+            " AND (t.state = 'finished' OR t.claimed_by IS NOT (SELECT id FROM owners WHERE token = ?2)))",
+            campaign, connection_->token());
+    return trials;
+  });
+}
+
+}  // namespace nocturne::db

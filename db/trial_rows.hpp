@@ -1,0 +1,45 @@
+#pragma once
+
+/// A trial in its table, and the result columns it shares with tells. All within a transaction of the caller.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+
+#include "db/error.hpp"
+#include "db/records.hpp"
+#include "db/rows.hpp"
+
+namespace nocturne::db {
+
+/// In the order of bind_result() and read_result().
+inline constexpr const char* kResultColumns =
+    "outcome, reason, objective_s, objective_se_s, objective_runs, import_s, data_s, compile_s, first_step_excess_s,"
+    " epoch_overhead_s, steps_per_epoch, steady_step_s";
+inline constexpr int kResultColumnCount = 12;
+
+/// Binds from ?`first` on.
+void bind_result(SQLite::Statement& statement, int first, const TrialResult& result);
+[[nodiscard]] TrialResult read_result(Reader& reader);
+
+/// Inconsistent: an ok result without estimate and parts, a failed one with them, NaN, or Killed.
+[[nodiscard]] Expected<void> check_result(const TrialResult& result);
+
+/// `SELECT … FROM trials …` whose rows read_trial() reads; append WHERE, with trials as `t`.
+[[nodiscard]] std::string select_trials();
+[[nodiscard]] StoredTrial read_trial(const SQLite::Statement& statement);
+[[nodiscard]] std::vector<StoredTrial> read_trials(SQLite::Statement& statement);
+
+[[nodiscard]] Expected<StoredTrial> trial_by_id(const SQLite::Database& database, TrialId trial);
+
+/// The result in the row of a trial, which becomes finished.
+void write_result(SQLite::Database& database, TrialId trial, const TrialResult& result);
+
+/// Gives the trial a new row, or takes an interrupted one again; says Inconsistent what contradicts the number's past.
+[[nodiscard]] Expected<TrialId> write_claim(SQLite::Database& database, const std::string& owner_token,
+                                            CampaignId campaign, const TrialClaim& claim);
+
+}  // namespace nocturne::db
