@@ -1,0 +1,36 @@
+#pragma once
+
+/// Owns the buffers of a plan.
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <vector>
+
+namespace nocturne::onednn {
+
+/// Buffers come from malloc's family, so that the allocator and the huge pages under test are the ones used; they are
+/// zeroed in parallel, which also places their pages near the threads that will use them, before the first step.
+class Arena {
+ public:
+  /// 64-byte aligned; buffers of 2 MiB and more start at a huge page. Throws std::bad_alloc.
+  void* allocate(std::size_t bytes);
+  template <typename T>
+  T* allocate_array(std::size_t count) {
+    return static_cast<T*>(allocate(count * sizeof(T)));
+  }
+  dnnl::memory allocate_memory(const dnnl::memory::desc& desc, const dnnl::engine& engine) {
+    return {desc, engine, allocate(desc.get_size())};
+  }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct Free {
+    void operator()(void* buffer) const { std::free(buffer); }
+  };
+  std::vector<std::unique_ptr<void, Free>> buffers_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace nocturne::onednn

@@ -1,0 +1,80 @@
+/// check_reference(): the reference's gradients against central differences of its loss.
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/onednn/check_gradients.hpp"
+#include "kernels/onednn/random.hpp"
+#include "kernels/onednn/reference.hpp"
+
+namespace nocturne::onednn {
+namespace {
+
+constexpr std::int64_t kImages = 2;
+constexpr std::size_t kPositions = 6;  // sampled in each tensor
+constexpr double kStep = 1e-4;  // error of the formula about step², of rounding 1e-16 / step: both far under 1e-6
+
+void fill(ReferenceNetwork& reference, std::uint64_t seed) {
+  for (std::size_t i = 0; i < reference.image.size(); ++i) {
+    reference.image[i] = static_cast<double>(uniform(key_of(seed, 1), i));
+  }
+  for (std::size_t n = 0; n < reference.labels.size(); ++n) reference.labels[n] = static_cast<std::uint8_t>(3 + n);
+  for (std::size_t row = 0; row < reference.layers.size(); ++row) {
+    ReferenceLayer& layer = reference.layers[row];
+    const auto noise = [&](Values& values, std::uint64_t use, double size) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = (2 * static_cast<double>(uniform(key_of(seed, use, row), i)) - 1) * size;
+      }
+    };
+    const double inputs = static_cast<double>(std::max<std::int64_t>(1, layer.figures.weights)) /
+                          static_cast<double>(layer.figures.output.channels);
+    noise(layer.weights, 2, std::sqrt(3 / inputs));
+    noise(layer.biases, 3, 0.1);
+    for (std::size_t i = 0; i < layer.factor.size(); ++i) {
+      const double rate = layer.figures.layer->rate;
+      layer.factor[i] = static_cast<double>(uniform(key_of(seed, 4, row), i)) < rate ? 0 : 1 / (1 - rate);
+    }
+  }
+}
+
+// Moves sampled values of a tensor that row `row` reads (its weights, biases or input) and compares slopes.
+GradientCheck check_tensor(ReferenceNetwork& reference, std::size_t row, const char* name, Values& values,
+                           const Values& gradient) {
+  double largest = 0, worst = 0;
+  for (const double each : gradient) largest = std::max(largest, std::abs(each));
+  for (std::size_t k = 0; k < kPositions; ++k) {
+    const std::size_t at = key_of(k, row) % values.size();
+    const double before = values[at];
+    values[at] = before + kStep;
+    const double above = reference.forward(false, row);
+    values[at] = before - kStep;
+    const double below = reference.forward(false, row);
+    values[at] = before;
+    const double error = std::abs((above - below) / (2 * kStep) - gradient[at]);
+    if (!(error <= worst)) worst = error;
+  }
+  return {std::string(reference.layers[row].figures.layer->name), name, worst / std::max(largest, 1e-300),
+          kToleranceFiniteDifferences};
+}
+
+}  // namespace
+
+std::vector<GradientCheck> check_reference(const networks::Network& network, std::uint64_t seed) {
+  ReferenceNetwork reference(network, kImages);
+  fill(reference, seed);
+  reference.forward(true);
+  reference.backward();
+  std::vector<GradientCheck> checks;
+  // From the last row up: moving a row's values disturbs only the outputs below it, which later rows do not read again.
+  for (std::size_t row = reference.layers.size(); row-- > 0;) {
+    ReferenceLayer& layer = reference.layers[row];
+    checks.push_back(check_tensor(reference, row, "input difference", reference.input(row), layer.input_difference));
+    if (layer.weights.empty()) continue;
+    checks.push_back(check_tensor(reference, row, "weights", layer.weights, layer.weights_gradient));
+    checks.push_back(check_tensor(reference, row, "biases", layer.biases, layer.biases_gradient));
+  }
+  std::reverse(checks.begin(), checks.end());
+  return checks;
+}
+
+}  // namespace nocturne::onednn

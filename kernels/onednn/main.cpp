@@ -1,0 +1,83 @@
+/// nocturne-onednn: the CPU worker. help_text() in options.cpp is its manual.
+
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "kernels/onednn/check_gradients.hpp"
+#include "kernels/onednn/describe.hpp"
+#include "kernels/onednn/options.hpp"
+#include "kernels/onednn/session.hpp"
+#include "kernels/onednn/version.hpp"
+
+namespace {
+
+using namespace nocturne;
+using onednn::Command;
+using onednn::Options;
+
+int serve(const Options& options) {
+  onednn::ProtocolReporter reporter(options.events_path);
+  protocol::Request request;
+  try {
+    std::ifstream file(options.request_path);
+    if (!file) throw std::runtime_error("request: " + options.request_path + " cannot be opened");
+    request = protocol::parse_request(nlohmann::json::parse(file));
+  } catch (const std::exception& error) {
+    reporter.hello();
+    reporter.end("failed", error.what());
+    return 1;
+  }
+  return onednn::run_session(request, reporter);
+}
+
+int train(const Options& options) {
+  onednn::ConsoleReporter reporter;
+  onednn::Profile profile;
+  const int code = onednn::run_session(options.request, reporter, options.profile ? &profile : nullptr);
+  std::int64_t total = 0;
+  for (const auto& [name, ns] : profile) total += ns;
+  for (const auto& [name, ns] : profile) {
+    std::printf("%-40s %9.1f ms %5.1f %%\n", name.c_str(), static_cast<double>(ns) * 1e-6,
+                100.0 * static_cast<double>(ns) / static_cast<double>(total));
+  }
+  return code;
+}
+
+int run(const Options& options) {
+  switch (options.command) {
+    case Command::Serve:
+      return serve(options);
+    case Command::Train:
+      return train(options);
+    case Command::Describe:
+      std::cout << onednn::describe(networks::find_network(options.request.network)).dump(2) << '\n';
+      return 0;
+    case Command::CheckGradients:
+      return onednn::check_gradients(options.request, std::cout);
+    case Command::Version:
+      std::cout << onednn::kWorkerName << ' ' << onednn::kWorkerVersion << " (protocol " << protocol::kVersion << ")\n";
+      return 0;
+    case Command::Help:
+      break;
+  }
+  std::cout << onednn::help_text();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(onednn::parse_options({argv + 1, argv + argc}));
+  } catch (const onednn::UsageError& error) {
+    std::fprintf(stderr, "nocturne-onednn: %s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "nocturne-onednn: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,149 @@
+#include "kernels/onednn/options.hpp"
+
+#include <charconv>
+#include <functional>
+
+#include "kernels/onednn/instruction_set.hpp"
+
+namespace nocturne::onednn {
+namespace {
+
+std::int64_t whole_number(const std::string& option, const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
+    throw UsageError(option + " " + text + ": a whole number is expected");
+  }
+  return value;
+}
+
+// Options with a value: what each does with it.
+using Setter = std::function<void(Options&, const std::string& option, const std::string& value)>;
+
+struct Named {
+  std::string_view name;
+  Setter set;
+};
+
+Setter configure(const char* key) {
+  return [key](Options& options, const std::string&, const std::string& value) {
+    options.request.configuration[key] = value;
+  };
+}
+
+Setter configure_number(const char* key) {
+  return [key](Options& options, const std::string& option, const std::string& value) {
+    options.request.configuration[key] = whole_number(option, value);
+  };
+}
+
+const std::vector<Named>& valued_options() {
+  using O = Options;
+  using S = const std::string;
+  static const std::vector<Named> all = {
+      {"--request", [](O& o, S&, S& value) { o.request_path = value; }},
+      {"--events", [](O& o, S&, S& value) { o.events_path = value; }},
+      {"--network", [](O& o, S&, S& value) { o.request.network = value; }},
+      {"--data", [](O& o, S&, S& value) { o.request.data_folder = value; }},
+      {"--precision", configure("precision")},
+      {"--layout", configure("layout")},
+      {"--isa", configure("isa")},
+      {"--batch", configure_number("batch")},
+      {"--threads", configure_number("threads")},
+      {"--seed", [](O& o, S& name, S& v) { o.request.seed = static_cast<std::uint64_t>(whole_number(name, v)); }},
+      {"--steps", [](O& o, S& name, S& value) { o.request.steps = whole_number(name, value), o.request.epochs = 0; }},
+      {"--epochs", [](O& o, S& name, S& value) { o.request.epochs = whole_number(name, value); }},
+      {"--partial-batch",
+       [](O& o, S&, S& value) {
+         if (value != "drop" && value != "train") throw UsageError("--partial-batch: drop or train");
+         o.request.partial_batch = value == "drop" ? protocol::PartialBatch::Drop : protocol::PartialBatch::Train;
+       }},
+  };
+  return all;
+}
+
+const Named* find_valued(std::string_view name) {
+  for (const Named& option : valued_options()) {
+    if (option.name == name) return &option;
+  }
+  return nullptr;
+}
+
+bool take_flag(Options& options, const std::string& argument) {
+  if (argument == "--train") {
+    options.command = Command::Train;
+  } else if (argument == "--describe") {
+    options.command = Command::Describe;
+  } else if (argument == "--check-gradients") {
+    options.command = Command::CheckGradients;
+  } else if (argument == "--version") {
+    options.command = Command::Version;
+  } else if (argument == "--help" || argument == "-h") {
+    options.command = Command::Help;
+  } else if (argument == "--profile") {
+    options.profile = true;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Options parse_options(const std::vector<std::string>& arguments) {
+  Options options;
+  options.request.epochs = 1;  // of --train; a request file says its own
+  options.request.accuracy = true;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (take_flag(options, arguments[i])) continue;
+    const Named* option = find_valued(arguments[i]);
+    if (option == nullptr) throw UsageError("unknown argument '" + arguments[i] + "'; --help lists them");
+    if (i + 1 == arguments.size()) throw UsageError(arguments[i] + ": its value is missing");
+    option->set(options, arguments[i], arguments[i + 1]);
+    ++i;
+  }
+  if (options.request_path.empty() != options.events_path.empty()) {
+    throw UsageError("--request and --events belong together");
+  }
+  if (!options.request_path.empty()) options.command = Command::Serve;
+  if (options.command == Command::Train && options.request.data_folder.empty()) {
+    throw UsageError("--train needs --data FOLDER (train-images-idx3-ubyte.gz, …, SHA256SUMS)");
+  }
+  return options;
+}
+
+std::string help_text() {
+  return R"(nocturne-onednn: trains networks on the CPU with oneDNN
+
+As a worker of Nocturne:
+  nocturne-onednn --request REQUEST.json --events EVENTS.jsonl
+
+By hand:
+  nocturne-onednn --train --data FOLDER   train and print step times and test accuracy
+    --epochs N            whole epochs (default 1)         --steps N   instead: one step and N more
+    --batch N             images a step (default 128)      --seed N    weights, order, dropout (default 1)
+    --precision f32|bf16  (default f32)                    --threads N (default: OMP_NUM_THREADS, else all CPUs)
+    --layout blocked|plain   activations as each primitive likes them, or channels-last (default blocked)
+    --partial-batch drop|train   an epoch's last images, if fewer than a batch (default drop)
+    --isa NAME            use no more than this instruction set: )" +
+         known_instruction_sets() + R"(
+    --profile             print where the time goes
+  nocturne-onednn --describe [--network NAME]   layers, shapes, parameters, floating-point operations as JSON
+  nocturne-onednn --check-gradients [--precision …] [--batch N] [--layout …] [--isa …] [--threads N] [--seed N]
+                                                gradients of every layer against a double-precision reference
+  nocturne-onednn --version | --help
+
+Affinity, allocator, huge pages and OpenMP's waiting are the environment's: taskset, LD_PRELOAD, GLIBC_TUNABLES,
+OMP_WAIT_POLICY and the like.
+
+Examples:
+  nocturne-onednn --train --epochs 12 --batch 128 --precision bf16 --seed 1 --data examples/data/mnist
+  OMP_WAIT_POLICY=passive taskset -c 0 nocturne-onednn --train --steps 200 --threads 1 --data examples/data/mnist
+  nocturne-onednn --check-gradients --precision bf16
+
+Exit codes: 0 done (also where the request is unsupported or the training diverged: the events say so), 1 failed or
+gradients differ, 2 wrong usage.
+)";
+}
+
+}  // namespace nocturne::onednn

@@ -1,0 +1,81 @@
+#pragma once
+
+/// A network for one batch size and one precision, planned once: forward, loss, backward as flat lists of operations.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+#include <vector>
+
+#include "kernels/networks/network.hpp"
+#include "kernels/onednn/arena.hpp"
+#include "kernels/onednn/bf16.hpp"
+#include "kernels/onednn/builder.hpp"
+#include "kernels/onednn/parameters.hpp"
+#include "kernels/onednn/planned_layer.hpp"
+#include "kernels/onednn/settings.hpp"
+
+namespace nocturne::onednn {
+
+/// Called after the last operation of each row, with its output (forward) or its input's difference (backward; empty
+/// for the first row). For checks; buffers are reused, so look at once.
+using Observer = std::function<void(std::size_t row, const dnnl::memory& memory)>;
+
+/// Nanoseconds by operation, summed over the steps; for people who look for time.
+using Profile = std::map<std::string, std::int64_t>;
+
+/// Not thread-safe; runs on oneDNN's threads.
+class Plan {
+ public:
+  /// Chooses primitives and layouts. Throws Unsupported where oneDNN lacks one, or the table has an unknown kind.
+  Plan(const networks::Network& network, std::int64_t batch, Precision precision, Layout layout,
+       const dnnl::engine& engine);
+
+  [[nodiscard]] std::vector<ParameterLayout> parameter_layouts() const;
+  /// Allocates all buffers and creates the primitives. `parameters` must outlive the plan; several plans may share it.
+  void bind(Parameters& parameters);
+
+  /// The batch to work on, row-major (N, C, H, W), of the plan's precision. REQUIRES of the rest: bind().
+  [[nodiscard]] float* input_f32() { return static_cast<float*>(input_.get_data_handle()); }
+  [[nodiscard]] Bfloat16* input_bf16() { return static_cast<Bfloat16*>(input_.get_data_handle()); }
+
+  /// Forward and backward: returns the mean loss, leaves the gradients in the parameters. `dropout_key` is the draw.
+  float train(const std::uint8_t* labels, std::uint64_t dropout_key);
+  /// Forward without dropout; logits in f32, row-major.
+  const float* infer();
+
+  [[nodiscard]] std::int64_t batch() const { return batch_; }
+  [[nodiscard]] Precision precision() const { return precision_; }
+  [[nodiscard]] const networks::Network& network() const { return network_; }
+  [[nodiscard]] const std::vector<Implementation>& implementations() const { return builder_.implementations(); }
+  [[nodiscard]] std::size_t bytes() const { return arena_.bytes(); }
+
+  void observe(Observer forward, Observer backward);
+  void profile(Profile* into) { profile_ = into; }
+
+ private:
+  void run(const std::vector<Operation>& list, const StepContext& step, const Observer& observer,
+           const std::vector<dnnl::memory>& observed);
+  void refresh();
+
+  const networks::Network& network_;
+  std::int64_t batch_;
+  Precision precision_;
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  Arena arena_;
+  Builder builder_;
+  std::vector<std::unique_ptr<PlannedLayer>> layers_;
+  std::vector<Operation> refresh_, forward_, backward_;
+  dnnl::memory input_, logits_, logits_difference_;
+  std::vector<dnnl::memory> outputs_, input_differences_;  ///< by row
+  Parameters* parameters_ = nullptr;
+  std::uint64_t refreshed_version_ = 0;
+  Observer observe_forward_, observe_backward_;
+  Profile* profile_ = nullptr;
+};
+
+}  // namespace nocturne::onednn

@@ -1,0 +1,72 @@
+#pragma once
+
+/// One row of a network's table, made of oneDNN primitives and own loops for one batch size.
+///
+/// A layer is planned in two stages. Its constructor creates primitive descriptors, which fix the layouts: the row
+/// below and the parameters are built on them. bind_… then adds the operations on real buffers, forwards from the image
+/// to the logits, backwards from the loss to the first row.
+
+#include <memory>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+#include <vector>
+
+#include "kernels/networks/network.hpp"
+#include "kernels/onednn/builder.hpp"
+#include "kernels/onednn/parameters.hpp"
+#include "kernels/onednn/settings.hpp"
+
+namespace nocturne::onednn {
+
+/// What every layer's constructor is told.
+struct LayerPlace {
+  networks::LayerFigures figures;
+  std::size_t row = 0;  ///< in the network's table
+  dnnl::engine engine;
+  std::int64_t batch = 0;
+  Precision precision = Precision::F32;
+  Layout layout = Layout::Blocked;
+  dnnl::memory::desc input;  ///< as the row above writes it
+  bool first = false;        ///< reads the image: needs no input difference
+  bool last = false;         ///< writes the logits: f32
+  /// A ReLU's gate is applied here: by a layer with a ReLU to its output's difference, or by a dropout below on its
+  /// behalf (relu_gate_rows in plan.cpp decides).
+  bool gates_relu = false;
+  /// Pooling: its input is needed by nobody once it was read, so its difference may take that buffer.
+  bool input_is_free = false;
+
+  [[nodiscard]] dnnl::memory::data_type type() const {
+    return precision == Precision::F32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
+  }
+  [[nodiscard]] std::string name() const { return std::string(figures.layer->name); }
+};
+
+class PlannedLayer {
+ public:
+  PlannedLayer() = default;
+  PlannedLayer(const PlannedLayer&) = delete;
+  PlannedLayer& operator=(const PlannedLayer&) = delete;
+  virtual ~PlannedLayer() = default;
+
+  [[nodiscard]] virtual dnnl::memory::desc output() const = 0;
+  [[nodiscard]] virtual std::vector<ParameterLayout> parameter_layouts() const { return {}; }
+
+  /// Adds what must run before forward whenever the parameters have changed.
+  virtual void bind_refresh(Builder&, Parameters&) {}
+  /// Adds the forward operations; returns the output's buffer.
+  [[nodiscard]] virtual dnnl::memory bind_forward(Builder& builder, const dnnl::memory& input) = 0;
+  /// Adds the backward operations, given the output's difference; returns the input's, empty for the first row.
+  /// REQUIRES: bind_refresh and bind_forward.
+  [[nodiscard]] virtual dnnl::memory bind_backward(Builder& builder, const dnnl::memory& difference) = 0;
+};
+
+/// The kinds this worker knows; each in a source file of its own name.
+[[nodiscard]] std::unique_ptr<PlannedLayer> plan_convolution(const LayerPlace& place);
+[[nodiscard]] std::unique_ptr<PlannedLayer> plan_dense(const LayerPlace& place);
+[[nodiscard]] std::unique_ptr<PlannedLayer> plan_max_pool(const LayerPlace& place);
+[[nodiscard]] std::unique_ptr<PlannedLayer> plan_dropout(const LayerPlace& place);
+
+/// Throws Unsupported for the other kinds.
+[[nodiscard]] std::unique_ptr<PlannedLayer> plan_layer(const LayerPlace& place);
+
+}  // namespace nocturne::onednn

@@ -1,0 +1,17 @@
+#pragma once
+
+/// The loops of reference.cpp, one layer each; `batch` images. Backward adds to gradients and differences set to zero.
+
+#include "kernels/onednn/reference.hpp"
+
+namespace nocturne::onednn {
+
+void reference_convolution(ReferenceLayer& layer, const Values& input, std::int64_t batch);
+void reference_convolution_backward(ReferenceLayer& layer, const Values& input, const Values& difference,
+                                    std::int64_t batch);
+void reference_dense(ReferenceLayer& layer, const Values& input, std::int64_t batch);
+void reference_dense_backward(ReferenceLayer& layer, const Values& input, const Values& difference, std::int64_t batch);
+/// With `decide` the first of equal maxima wins; otherwise layer.winner holds.
+void reference_max_pool(ReferenceLayer& layer, const Values& input, std::int64_t batch, bool decide);
+
+}  // namespace nocturne::onednn

@@ -1,0 +1,60 @@
+#include "kernels/onednn/reporter.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "kernels/onednn/version.hpp"
+
+namespace nocturne::onednn {
+
+void ProtocolReporter::hello() {
+  events_.hello(std::string(kWorkerName) + " " + kWorkerVersion);
+}
+
+void ConsoleReporter::phase_begin(const std::string&) {
+  phase_start_ = std::chrono::steady_clock::now();
+}
+
+void ConsoleReporter::phase_end(const std::string& name) {
+  const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - phase_start_;
+  std::fprintf(stderr, "%-12s %8.1f ms\n", name.c_str(), wall.count());
+}
+
+void ConsoleReporter::ready(const nlohmann::json& fields) {
+  std::fprintf(stderr, "oneDNN %s, %s (bf16 %s), %d thread(s), batch %d, %s, %s layout\n",
+               fields.at("versions").at("onednn").get<std::string>().c_str(),
+               fields.at("isa").get<std::string>().c_str(), fields.at("bf16").get<std::string>().c_str(),
+               fields.at("threads").get<int>(), fields.at("batch").get<int>(),
+               fields.at("precision").get<std::string>().c_str(), fields.at("layout").get<std::string>().c_str());
+}
+
+void ConsoleReporter::sample(const protocol::SampleEvent& sample) {
+  step_ms_.push_back(static_cast<double>(sample.wall_ns) * 1e-6 / static_cast<double>(sample.steps));
+  last_loss_ = sample.loss;
+}
+
+void ConsoleReporter::epoch(std::int64_t index, std::chrono::nanoseconds wall, double loss) {
+  std::fprintf(stderr, "epoch %3lld  %8.2f s  mean loss %.4f\n", static_cast<long long>(index + 1),
+               std::chrono::duration<double>(wall).count(), loss);
+}
+
+void ConsoleReporter::accuracy(double accuracy, double loss, std::int64_t examples) {
+  std::printf("test accuracy %.2f %% of %lld images, loss %.4f\n", accuracy * 100, static_cast<long long>(examples),
+              loss);
+}
+
+void ConsoleReporter::memory(std::int64_t peak_rss_bytes, std::int64_t) {
+  if (!step_ms_.empty()) {
+    std::sort(step_ms_.begin(), step_ms_.end());
+    std::printf("step: min %.2f ms, median %.2f ms, 90 %% under %.2f ms (%zu samples), last loss %.4f\n",
+                step_ms_.front(), step_ms_[step_ms_.size() / 2], step_ms_[step_ms_.size() * 9 / 10], step_ms_.size(),
+                last_loss_);
+  }
+  std::printf("peak memory %.0f MiB\n", static_cast<double>(peak_rss_bytes) / (1 << 20));
+}
+
+void ConsoleReporter::end(const std::string& status, const std::string& reason) {
+  if (status != "ok") std::fprintf(stderr, "%s: %s\n", status.c_str(), reason.c_str());
+}
+
+}  // namespace nocturne::onednn

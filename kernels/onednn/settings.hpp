@@ -1,0 +1,40 @@
+#pragma once
+
+/// The parameters of a configuration that this worker acts upon itself. All others (build flags, and what the launcher
+/// puts into the environment: affinity, wait_policy, huge_pages, allocator) are passed over.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "measure/protocol/nlohmann/json.hpp"
+
+namespace nocturne::onednn {
+
+/// f32, or bf16 with f32 master weights, gradients of weights, and optimizer state; activations and their differences
+/// are then bf16.
+enum class Precision { F32, Bf16 };
+
+/// Blocked: each primitive chooses the layout of its tensors, reorders stand where neighbours differ.
+/// Plain: activations stay channels-last (NHWC) throughout; weights are still each primitive's choice.
+enum class Layout { Blocked, Plain };
+
+[[nodiscard]] std::string_view to_text(Precision precision);
+[[nodiscard]] std::string_view to_text(Layout layout);
+
+struct Settings {
+  Precision precision = Precision::F32;
+  std::int64_t batch = 128;
+  Layout layout = Layout::Blocked;
+  int threads = 0;           ///< 0: as the environment has it (OMP_NUM_THREADS, else the CPUs allowed)
+  std::string isa = "auto";  ///< cap, a value of ONEDNN_MAX_CPU_ISA; "auto": none of ours
+};
+
+/// Throws Unsupported with a sentence that names key, value and what is allowed.
+[[nodiscard]] Settings read_settings(const nlohmann::json& configuration);
+
+/// Caps oneDNN's instruction set and sets the number of threads. To be called before anything else of oneDNN; throws
+/// Unsupported where the cap's name is unknown or oneDNN refuses.
+void apply(const Settings& settings);
+
+}  // namespace nocturne::onednn

@@ -1,0 +1,70 @@
+#pragma once
+
+/// One training: plans, parameters, data and the step that joins them.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "kernels/onednn/adadelta.hpp"
+#include "kernels/onednn/image_set.hpp"
+#include "kernels/onednn/plan.hpp"
+#include "kernels/onednn/softmax_loss.hpp"
+#include "measure/protocol/request.hpp"
+
+namespace nocturne::onednn {
+
+struct TrainerOptions {
+  Settings settings;
+  std::uint64_t seed = 1;  ///< initial weights, order of data, dropout
+  protocol::PartialBatch partial_batch = protocol::PartialBatch::Drop;
+  std::int64_t steps = -1;  ///< how many will be asked for, -1: not known; says whether an epoch's end will be reached
+  Adadelta rule;
+};
+
+struct StepResult {
+  float loss = 0;                 ///< mean over the batch
+  std::int64_t data_wait_ns = 0;  ///< time until the batch stood ready
+  std::int64_t images = 0;
+  bool partial = false;      ///< an epoch's last, smaller batch
+  bool epoch_ended = false;  ///< this was the epoch's last step
+};
+
+/// Not thread-safe. The same options and number of threads give the same losses, bit by bit.
+class Trainer {
+ public:
+  /// Plans and allocates everything: no step allocates. `images` must outlive the trainer. Throws Unsupported.
+  Trainer(const networks::Network& network, const TrainerOptions& options, const ImageSet& images);
+
+  /// Trains one batch. Throws Diverged where the loss is not finite. REQUIRES: begin_epoch() after an epoch's last
+  /// step.
+  StepResult step();
+  /// Shuffles for the next epoch; the first has begun.
+  void begin_epoch();
+  /// True where the next step() is an epoch's smaller batch.
+  [[nodiscard]] bool partial_is_next() const { return position_ + main_.batch() > images_.count(); }
+  [[nodiscard]] std::int64_t steps_per_epoch() const;
+
+  /// Runs the network without dropout over a whole set.
+  [[nodiscard]] Score evaluate(const ImageSet& set);
+
+  [[nodiscard]] const Plan& plan() const { return main_; }
+  /// Of the full batch; of the smaller one only reference implementations are added.
+  [[nodiscard]] std::vector<Implementation> implementations() const;
+  void profile(Profile* into);
+
+ private:
+  const ImageSet& images_;
+  TrainerOptions options_;
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  Plan main_;
+  std::optional<Parameters> parameters_;
+  std::unique_ptr<Plan> partial_;  ///< null: partial batches are dropped, or there is none
+  std::vector<std::int32_t> order_;
+  std::vector<std::uint8_t> labels_;
+  std::int64_t epoch_ = -1, position_ = 0, steps_done_ = 0;
+};
+
+}  // namespace nocturne::onednn

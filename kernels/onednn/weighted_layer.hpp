@@ -1,0 +1,43 @@
+#pragma once
+
+/// What convolution and dense layers have in common: weights, biases, a ReLU fused into forward, three primitives.
+
+#include "kernels/onednn/planned_layer.hpp"
+
+namespace nocturne::onednn {
+
+struct WeightedPrimitives {
+  dnnl::primitive_desc_base forward;
+  dnnl::primitive_desc_base backward_data;  ///< empty for the first row
+  dnnl::primitive_desc_base backward_weights;
+};
+
+/// Master weights lie in the layout of their gradient, so that the optimizer's loop needs no reorder; forward and
+/// backward data read copies where they want another layout or type.
+class WeightedLayer final : public PlannedLayer {
+ public:
+  WeightedLayer(const LayerPlace& place, const WeightedPrimitives& primitives)
+      : place_(place), primitives_(primitives) {}
+
+  [[nodiscard]] dnnl::memory::desc output() const override;
+  [[nodiscard]] std::vector<ParameterLayout> parameter_layouts() const override;
+  void bind_refresh(Builder& builder, Parameters& parameters) override;
+  [[nodiscard]] dnnl::memory bind_forward(Builder& builder, const dnnl::memory& input) override;
+  [[nodiscard]] dnnl::memory bind_backward(Builder& builder, const dnnl::memory& difference) override;
+
+ private:
+  void bind_weights_gradient(Builder& builder, const dnnl::memory& difference);
+
+  LayerPlace place_;
+  WeightedPrimitives primitives_;
+  dnnl::memory input_, output_;
+  dnnl::memory forward_weights_, backward_weights_, biases_;
+  dnnl::memory weights_gradient_, biases_gradient_;
+};
+
+/// Descriptors by shape alone: "any" leaves the layout to the primitive, the others fix it.
+[[nodiscard]] dnnl::memory::desc any_layout(const dnnl::memory::dims& dims, dnnl::memory::data_type type);
+[[nodiscard]] dnnl::memory::desc channels_last(const dnnl::memory::dims& dims, dnnl::memory::data_type type);
+[[nodiscard]] dnnl::memory::desc channels_first(const dnnl::memory::dims& dims, dnnl::memory::data_type type);
+
+}  // namespace nocturne::onednn
