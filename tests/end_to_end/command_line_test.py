@@ -1,0 +1,86 @@
+"""What the command line prints and answers, from outside."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from workspace import NOCTURNE, Workspace, campaign
+
+
+class CommandLine(unittest.TestCase):
+    def test_every_verb_has_a_help_with_examples(self):
+        listed = subprocess.run([NOCTURNE, "--help"], capture_output=True, text=True, check=True).stdout
+        for verb in ["doctor", "space", "tune", "best", "list", "show", "explain", "export", "apply", "clean", "schema",
+                     "completion"]:
+            self.assertIn(f"  {verb}", listed)
+            shown = subprocess.run([NOCTURNE, verb, "--help"], capture_output=True, text=True)
+            self.assertEqual(shown.returncode, 0, verb)
+            self.assertIn("Example", shown.stdout, f"{verb} --help has no examples")
+
+    def test_unknown_words_name_the_nearest(self):
+        done = subprocess.run([NOCTURNE, "tnue"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("'tune'", done.stderr)
+
+    def test_version_names_commit_and_libraries(self):
+        shown = subprocess.run([NOCTURNE, "--version"], capture_output=True, text=True, check=True).stdout
+        for word in ["nocturne", "SQLite", "Eigen"]:
+            self.assertIn(word, shown)
+
+    def test_a_bad_campaign_reports_everything_and_stores_nothing(self):
+        document = campaign()
+        document["budgte"] = 3
+        document["space"]["parameters"][0]["default"] = 77
+        with Workspace() as workspace:
+            done = workspace.run("tune", workspace.write(json.dumps(document, indent=1)), check=2)
+            self.assertIn("'budgte'", done.stderr)
+            self.assertIn("'budget'", done.stderr)
+            self.assertIn("/space/parameters/0/default", done.stderr)
+            self.assertEqual(done.stdout, "")
+            self.assertFalse((workspace.data / "nocturne.db").exists())
+
+    def test_each_json_is_one_document(self):
+        with Workspace() as workspace:
+            file = workspace.write(campaign(trials=5))
+            tuned = json.loads(workspace.run("tune", file, "--json", check=0).stdout)
+            self.assertEqual(tuned["campaign"], "fake")
+            self.assertTrue(os.path.exists(tuned["profile"]["json"]))
+            for arguments in [["best"], ["list"], ["list", "trials"], ["list", "strategies"], ["show", "0"], ["explain"],
+                              ["export", "--format", "json"], ["clean"], ["space", file]]:
+                workspace.json(*arguments)
+
+    def test_db_is_accepted_before_and_after_the_verb(self):
+        with Workspace() as workspace:
+            elsewhere = workspace.folder / "other.db"
+            workspace.run("--db", elsewhere, "tune", workspace.write(campaign(trials=3)), check=0)
+            self.assertTrue(elsewhere.exists())
+            self.assertFalse((workspace.data / "nocturne.db").exists())
+            workspace.run("best", "--db", elsewhere, check=0)
+            workspace.run("best", check=3)
+
+    def test_the_repro_line_repeats_the_run(self):
+        with Workspace() as workspace:
+            workspace.run("tune", workspace.write(campaign(trials=2)), check=0)
+            run = workspace.json("show", "0")["runs"][0]
+            done = subprocess.run(["sh", "-c", run["command"]], capture_output=True, text=True, timeout=30)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_exported_script_runs_what_was_measured(self):
+        with Workspace() as workspace:
+            tuned = workspace.json("tune", workspace.write(campaign(trials=5)))
+            script = tuned["profile"]["sh"]
+            subprocess.run(["sh", "-n", script], check=True)
+            done = subprocess.run(["sh", script], capture_output=True, text=True, timeout=30,
+                                  cwd=workspace.folder, env={**os.environ, "EPOCHS": "1"})
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_apply_passes_the_exit_code(self):
+        with Workspace() as workspace:
+            tuned = workspace.json("tune", workspace.write(campaign(trials=3)))
+            done = workspace.run("apply", tuned["profile"]["json"], "--", "sh", "-c", "exit 42")
+            self.assertEqual(done.returncode, 42, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

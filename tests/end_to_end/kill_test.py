@@ -1,0 +1,103 @@
+"""A campaign killed at random moments goes on as if nothing had happened."""
+
+import os
+import random
+import signal
+import sys
+import time
+import unittest
+
+from workspace import Workspace, campaign, wait_until, workers_alive
+
+TRIALS = 40
+KILLS = int(os.environ.get("NOCTURNE_TEST_KILLS", "10"))
+
+
+class KilledCampaign(unittest.TestCase):
+    def test_resumed_equals_undisturbed(self):
+        seed = int(os.environ.get("NOCTURNE_TEST_SEED", str(random.randrange(1 << 30))))
+        print(f"seed {seed}", file=sys.stderr)
+        moments = random.Random(seed)
+        with Workspace() as undisturbed, Workspace() as disturbed:
+            began = time.monotonic()
+            undisturbed.run("tune", undisturbed.write(campaign(trials=TRIALS)), check=0)
+            whole = time.monotonic() - began
+            expected = undisturbed.finished_trials()
+            self.assertEqual(len(expected), TRIALS)
+
+            file = disturbed.write(campaign(trials=TRIALS))
+            known = 0
+            for _ in range(KILLS):
+                tuner = disturbed.start("tune", file)
+                time.sleep(moments.uniform(0.0, max(0.3, whole / KILLS * 1.5)))
+                tuner.send_signal(signal.SIGKILL)
+                tuner.communicate()
+                self.assertTrue(wait_until(lambda: not workers_alive(disturbed.data), 2.0),
+                                "a worker outlived its tuner by two seconds")
+                if not (disturbed.data / "nocturne.db").exists():
+                    continue
+                with disturbed.database() as connection:
+                    self.assertEqual(connection.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+                    self.assertEqual(connection.execute("PRAGMA foreign_key_check").fetchall(), [])
+                finished = disturbed.finished_trials()
+                self.assertGreaterEqual(len(finished), known)  # nothing that was finished is lost
+                self.assertEqual(finished, expected[:len(finished)])  # same trials, same order
+                known = len(finished)
+
+            done = disturbed.run("tune", file, check=0)
+            self.assertEqual(disturbed.finished_trials(), expected, done.stderr)
+            with disturbed.database() as connection:
+                # A run that was cut off is kept as killed; a trial has at most one good search run: none ran twice.
+                twice = connection.execute(
+                    "SELECT trial_id, count(*) FROM runs WHERE outcome = 'ok' AND purpose = 'search' "
+                    "GROUP BY trial_id HAVING count(*) > 1").fetchall()
+                self.assertEqual(twice, [])
+                killed = connection.execute("SELECT count(*) FROM runs WHERE outcome = 'killed'").fetchone()[0]
+                self.assertLessEqual(killed, 2 * KILLS)  # a pair in flight is two runs
+
+    def test_a_second_tune_repeats_nothing(self):
+        with Workspace() as workspace:
+            file = workspace.write(campaign(trials=6))
+            workspace.run("tune", file, check=0)
+            with workspace.database() as connection:
+                before = connection.execute("SELECT count(*) FROM runs").fetchone()[0]
+            workspace.run("tune", file, check=0)
+            with workspace.database() as connection:
+                self.assertEqual(connection.execute("SELECT count(*) FROM runs").fetchone()[0], before)
+
+    def test_ctrl_c_finishes_the_run_in_flight_and_answers(self):
+        with Workspace() as workspace:
+            file = workspace.write(campaign(trials=500, mode="obey", run={"steps": 200}))
+            tuner = workspace.start("tune", file)
+            self.assertTrue(wait_until(lambda: len(workspace.finished_trials()) >= 3, 20))
+            tuner.send_signal(signal.SIGINT)
+            _, err = tuner.communicate(timeout=20)
+            self.assertEqual(tuner.returncode, 130, err)
+            self.assertIn("Ending after the run in flight", err)
+            with workspace.database() as connection:
+                self.assertEqual(connection.execute("SELECT count(*) FROM runs WHERE outcome = 'killed'").fetchone()[0], 0)
+
+    def test_a_terminated_tuner_leaves_no_worker(self):
+        with Workspace() as workspace:
+            file = workspace.write(campaign(trials=5, mode="hang", run={"deadline": "60s"}))
+            tuner = workspace.start("tune", file)
+            self.assertTrue(wait_until(lambda: workers_alive(workspace.data), 20))
+            tuner.send_signal(signal.SIGTERM)
+            tuner.communicate(timeout=10)
+            self.assertEqual(tuner.returncode, 130)
+            self.assertEqual(workers_alive(workspace.data), [])
+
+    def test_a_second_tuner_of_the_same_campaign_is_refused(self):
+        with Workspace() as workspace:
+            file = workspace.write(campaign(trials=5, mode="hang", run={"deadline": "60s"}))
+            tuner = workspace.start("tune", file)
+            self.assertTrue(wait_until(lambda: workers_alive(workspace.data), 20))
+            second = workspace.run("tune", file)
+            tuner.kill()
+            tuner.communicate()
+            self.assertNotEqual(second.returncode, 0)
+            self.assertIn(str(tuner.pid), second.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,109 @@
+"""A data folder of its own, a campaign for the fake worker, and the program run in it."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import time
+
+NOCTURNE = os.environ.get("NOCTURNE", "")
+FAKE_WORKER = os.environ.get("FAKE_WORKER", "")
+
+
+def campaign(name="fake", mode="computed", trials=40, strategy="local", parameters=None, run=None, verify=None):
+    """A campaign whose worker is the fake one: step times are a function of the configuration alone."""
+    return {
+        "campaign": name,
+        "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
+        "objective": {"minimise": "time", "epochs": [1, 12]},
+        "worker": {"command": [FAKE_WORKER, "--mode", mode]},
+        "space": {"parameters": parameters or [
+            {"name": "batch", "stage": "run", "values": [32, 64, 128, 256], "type": "ordinal", "default": 128},
+            {"name": "precision", "stage": "run", "values": ["f32", "bf16"], "default": "f32"},
+            {"name": "width", "stage": "run", "range": [1, 20], "default": 10}]},
+        "strategy": {"name": strategy, "seed": 5},
+        "budget": {"trials": trials},
+        "run": {"steps": 12, "deadline": "5s", **(run or {})},
+        "verify": {"pairs": 2, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0, **(verify or {})},
+    }
+
+
+class Workspace:
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="nocturne-end-to-end-"))
+        self.data = self.folder / "data"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def write(self, document, name="campaign.json"):
+        path = self.folder / name
+        path.write_text(document if isinstance(document, str) else json.dumps(document))
+        return str(path)
+
+    def command(self, *arguments):
+        return [NOCTURNE, "--data", str(self.data), *map(str, arguments)]
+
+    def run(self, *arguments, check=None, **keywords):
+        """Runs to the end. `check`: the exit code that is expected."""
+        done = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=170,
+                              stdin=subprocess.DEVNULL, **keywords)
+        if check is not None and done.returncode != check:
+            raise AssertionError(f"{arguments} ended with {done.returncode}, not {check}:\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def json(self, *arguments):
+        return json.loads(self.run(*arguments, "--json", check=0).stdout)
+
+    def start(self, *arguments):
+        return subprocess.Popen(self.command(*arguments), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, text=True)
+
+    @contextlib.contextmanager
+    def database(self):
+        connection = sqlite3.connect(self.data / "nocturne.db", timeout=30)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    def finished_trials(self):
+        """[(number, configuration)] in the order in which they were told."""
+        if not (self.data / "nocturne.db").exists():
+            return []
+        listed = self.run("list", "trials", "--json")
+        if listed.returncode != 0:
+            return []  # no campaign yet
+        trials = [trial for trial in json.loads(listed.stdout) if trial["outcome"] is not None]
+        return [(trial["trial"], json.dumps(trial["configuration"], sort_keys=True), trial["outcome"]) for trial in trials]
+
+
+def workers_alive(data_folder):
+    """Processes of runs in that data folder."""
+    marker = str(data_folder).encode()
+    alive = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            arguments = (entry / "cmdline").read_bytes()
+            if b"nocturne_fake_worker" in arguments and marker in arguments:
+                alive.append(int(entry.name))
+    return alive
+
+
+def wait_until(condition, seconds):
+    """Polls; returns whether it came true in time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return condition()
