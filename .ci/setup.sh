@@ -56,7 +56,7 @@ step() {  # step TEXT COMMAND [ARGUMENT...]: runs it with its output in the log;
 jobs_that_fit() {  # One compiler a core, but a file of ours may take 1.5 GiB to compile.
   local cores by_memory
   cores=$(nproc)
-  by_memory=$(awk '/^MemAvailable:/ { print int($2 / 1572864) }' /proc/meminfo)
+  by_memory=$(awk '/^MemAvailable:/ { print int($2 / 1572864) }' /proc/meminfo 2>/dev/null || echo "$cores")
   ((by_memory >= 1)) || by_memory=1
   echo $((cores < by_memory ? cores : by_memory))
 }
@@ -142,7 +142,7 @@ need_packages() {
     return
   fi
   onednn_present || set -- "$@" python3-pip
-  mapfile -t missing < <(packages_missing "$@")
+  read -r -d '' -a missing <<<"$(packages_missing "$@")" || true
   if ((with_catch2)) && ! catch2_missing; then with_catch2=0; fi
   if ((${#missing[@]} + with_catch2 == 0)); then
     announce "Debian packages"
