@@ -6,9 +6,10 @@
 /// the program and checks every file; what a schema cannot say (a default inside its range, expressions over known
 /// names) is checked here. All problems are reported at once, each with file, JSON pointer, line and column.
 ///
-/// `extends` names another file, relative to this one; this file is laid over it: objects merge key by key, arrays and
-/// scalars replace, and the list /space/parameters merges by name (a parameter of the same name is merged key by key;
-/// where it gives `type`, `values` or `range`, the whole earlier domain is dropped). Chains are allowed, circles not.
+/// `extends` names another file, relative to this one; this file is laid over it: objects merge key by key (null
+/// removes one), arrays and scalars replace, and the list /space/parameters merges by name (a parameter of the same
+/// name is merged key by key; where it gives `type`, `values` or `range`, the whole earlier domain is dropped). Chains
+/// are allowed, circles not.
 ///
 /// Hostile input is refused, not suffered: files above 1 MiB, nesting above 32, strings above 4096 bytes, chains of
 /// more than 8 files.

@@ -23,8 +23,7 @@ Problem problem_at(const Document& document, std::string_view pointer, At at, st
           .column = at == At::Key ? place.key_column : place.column,
           .found = std::move(found),
           .allowed = std::move(allowed),
-          .nearest = std::move(nearest),
-          .excerpt = {}};
+          .nearest = std::move(nearest)};
 }
 
 std::string pointer_to(std::string_view parent, std::string_view key) {

@@ -134,6 +134,7 @@ class Merger {
     for (const auto& [key, ignored] : base.value.items()) {
       const std::string inner = pointer_to(pointer, key);
       if (over.value.contains(key)) {
+        if (over.value.at(key).is_null()) continue;
         merge(member(base, key), member(over, key), target[key], inner);
       } else {
         copy(member(base, key), target[key], inner);

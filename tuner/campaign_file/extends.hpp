@@ -23,9 +23,9 @@ inline constexpr std::size_t kLongestChain = 8;  ///< files that extend each oth
                                                                                  const std::string& name,
                                                                                  const std::filesystem::path& folder);
 
-/// Lays `over` on `base`. Objects merge key by key; arrays and scalars replace; the elements of /space/parameters merge
-/// by their `name`, those of `base` first, new ones behind. A parameter that gives `type`, `values` or `range` drops
-/// the whole domain (type, values, range, step, scale) that `base` gave it.
+/// Lays `over` on `base`. Objects merge key by key, and null removes a key; arrays and scalars replace; the elements of
+/// /space/parameters merge by their `name`, those of `base` first, new ones behind. A parameter that gives `type`,
+/// `values` or `range` drops the whole domain (type, values, range, step, scale) that `base` gave it.
 [[nodiscard]] Document merge_documents(const Document& base, const Document& over);
 
 }  // namespace nocturne::tuner

@@ -12,14 +12,14 @@
 namespace nocturne::tuner {
 
 struct Problem {
-  std::string file;      ///< as the user named it; of an extended file: its path from there
-  std::string pointer;   ///< RFC 6901 into that file, such as "/space/parameters/2/default"; empty: the whole document
-  std::size_t line = 0;  ///< from 1; 0: unknown (the file could not be read)
+  std::string file{};     ///< as the user named it; of an extended file: its path from there
+  std::string pointer{};  ///< RFC 6901 into that file, such as "/space/parameters/2/default"; empty: the whole document
+  std::size_t line = 0;   ///< from 1; 0: unknown (the file could not be read)
   std::size_t column = 0;  ///< from 1, in characters
-  std::string found;       ///< what is wrong: "unknown key 'epoch'"
-  std::string allowed;     ///< what may stand there; may be empty
-  std::string nearest;     ///< the known name nearest to what was found; empty: none is near
-  std::string excerpt;     ///< lines of text with a caret below the place; empty where line and pointer say enough
+  std::string found{};     ///< what is wrong: "unknown key 'epoch'"
+  std::string allowed{};   ///< what may stand there; may be empty
+  std::string nearest{};   ///< the known name nearest to what was found; empty: none is near
+  std::string excerpt{};   ///< lines of text with a caret below the place; empty where line and pointer say enough
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 

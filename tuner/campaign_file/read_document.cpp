@@ -132,9 +132,7 @@ class PlacingReader final : public nlohmann::json_sax<Json> {
                          .line = at.line,
                          .column = at.column,
                          .found = std::move(found),
-                         .allowed = std::move(allowed),
-                         .nearest = {},
-                         .excerpt = {}});
+                         .allowed = std::move(allowed)});
   }
 
   std::string_view text_;

@@ -118,7 +118,10 @@ Budget read_budget(Checks& checks) {
   read(checks, "/budget", "trials", budget.trials.emplace());
   if (checks.get("/budget", "trials") == nullptr) budget.trials.reset();
   read(checks, "/budget", "wall", budget.wall, [](const std::string& text) {
-    return parse_duration(text).transform([](auto wall) { return std::chrono::ceil<std::chrono::seconds>(wall); });
+    const auto duration = parse_duration(text);
+    std::expected<std::chrono::seconds, std::string> seconds = std::unexpected(duration ? "" : duration.error());
+    if (duration) seconds = std::chrono::ceil<std::chrono::seconds>(*duration);
+    return seconds;
   });
   read(checks, "/budget", "until", budget.until, parse_time_of_day);
   return budget;

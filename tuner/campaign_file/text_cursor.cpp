@@ -60,7 +60,7 @@ void TextCursor::skip_token() {
   } else if (text_[offset_] == '"') {
     ++offset_;
     while (offset_ < text_.size() && text_[offset_] != '"' && text_[offset_] != '\n') {
-      offset_ += text_[offset_] == '\\' ? 2 : 1;
+      offset_ += text_[offset_] == '\\' ? 2U : 1U;
     }
     offset_ = std::min(offset_ + 1, text_.size());
   } else {
