@@ -6,12 +6,30 @@
 #include <fmt/format.h>
 
 #include "space/nearest.hpp"
+#include "tuner/cli/verbs/apply.hpp"
+#include "tuner/cli/verbs/best.hpp"
+#include "tuner/cli/verbs/clean.hpp"
+#include "tuner/cli/verbs/explain.hpp"
+#include "tuner/cli/verbs/export.hpp"
+#include "tuner/cli/verbs/list.hpp"
+#include "tuner/cli/verbs/show.hpp"
+#include "tuner/cli/verbs/tune.hpp"
 #include "tuner/version.hpp"
 
 namespace nocturne::cli {
 
 const std::vector<Verb>& verbs() {
-  static const std::vector<Verb> list = {};
+  // In the order of an evening and the morning after. A new verb is a pair of files and a line here.
+  static const std::vector<Verb> list = {
+      make_verb<TuneOptions>("tune", "Start a campaign, or go on with it"),
+      make_verb<BestOptions>("best", "The best configuration and how sure that is"),
+      make_verb<ListOptions>("list", "Campaigns, trials, parameters, strategies, workers, …"),
+      make_verb<ShowOptions>("show", "Everything known of one trial"),
+      make_verb<ExplainOptions>("explain", "Which parameters made the difference"),
+      make_verb<ExportOptions>("export", "Write the best configuration down for a deployment"),
+      make_verb<ApplyOptions>("apply", "Run a command the way a profile was measured"),
+      make_verb<CleanOptions>("clean", "Drop old run folders and builds"),
+  };
   return list;
 }
 

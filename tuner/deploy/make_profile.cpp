@@ -8,7 +8,9 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "measure/artifact.hpp"
 #include "measure/protocol/request.hpp"
+#include "measure/statistics.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/write_file.hpp"
@@ -65,8 +67,8 @@ std::optional<protocol::Request> stored_request(const space::Run& run) {
   }
 }
 
-std::expected<void, std::string> find_program(const db::Store& store, const space::Run& run, const json& spec,
-                                              Training& training) {
+std::expected<void, std::string> find_program(const space::Run& run, const json& spec,
+                                              const std::filesystem::path& builds_folder, Training& training) {
   if (run.artifact.empty()) {
     const auto worker = spec.find("worker");
     if (worker != spec.end() && worker->contains("command") && !worker->at("command").empty()) {
@@ -77,18 +79,19 @@ std::expected<void, std::string> find_program(const db::Store& store, const spac
     }
     return std::unexpected("the run names neither a build nor a command, so nothing can be exported from it");
   }
-  const auto builds = store.list_builds();
-  if (!builds) {
-    return std::unexpected(builds.error().message);
+  std::error_code error;
+  if (std::filesystem::is_directory(builds_folder, error)) {
+    for (const measure::StoredArtifact& build : measure::ArtifactStore(builds_folder).list()) {
+      if (build.key == run.artifact) {
+        training.artifact = build.key;
+        training.program = std::filesystem::absolute(build.folder) / build.name;
+        return {};
+      }
+    }
   }
-  const auto build = std::ranges::find(*builds, run.artifact, &db::BuildRecord::key);
-  if (build == builds->end()) {
-    return std::unexpected(fmt::format("the build {} of the best configuration is gone; 'nocturne tune' makes it again",
-                                       run.artifact.substr(0, 12)));
-  }
-  training.artifact = run.artifact;
-  training.program = std::filesystem::path(build->folder) / build->program;
-  return {};
+  return std::unexpected(
+      fmt::format("the build {} of the best configuration is not in {}; 'nocturne tune' makes it again",
+                  run.artifact.substr(0, 12), builds_folder.string()));
 }
 
 std::expected<MeasuredOn, std::string> measured_on(const db::Store& store, const std::string& hash) {
@@ -110,6 +113,23 @@ std::expected<MeasuredOn, std::string> measured_on(const db::Store& store, const
   return result;
 }
 
+/// Not the stored estimate: that is for the campaign's own horizon, and this profile may be for another.
+std::optional<space::Estimate> estimate_at(const db::TrialDetail& detail, const space::Workload& workload,
+                                           double epochs) {
+  const auto schedule =
+      measure::schedule_of(workload, detail.stored.trial.configuration, 128, protocol::PartialBatch::Train);
+  std::vector<measure::RunSummary> summaries;
+  for (const db::StoredRun& stored : detail.runs) {
+    const space::Run& run = stored.record.run;
+    if (schedule && run.outcome == space::Outcome::Ok && run.purpose == space::Purpose::Search) {
+      if (auto summary = measure::summarise(run, *schedule)) {
+        summaries.push_back(*std::move(summary));
+      }
+    }
+  }
+  return summaries.empty() ? std::nullopt : std::optional(measure::estimate_at(summaries, epochs));
+}
+
 Gain gain_of(const db::VerdictRecord& verdict, const space::Configuration& baseline) {
   // The record's ratio is of times, candidate over baseline: its low end is the high end of the gain.
   return {.verdict = verdict.verdict,
@@ -124,8 +144,9 @@ Gain gain_of(const db::VerdictRecord& verdict, const space::Configuration& basel
 
 }  // namespace
 
-ProfileCircumstances present_circumstances(const std::string& data) {
+ProfileCircumstances present_circumstances(const std::string& data, const std::filesystem::path& builds_folder) {
   return {.data_folder = tuner::find_installation().data_set(data),
+          .builds_folder = builds_folder,
           .machine = measure::probe_launch_machine(),
           .version = std::string(tuner::version()),
           .commit = std::string(tuner::commit()),
@@ -159,7 +180,7 @@ std::expected<Profile, std::string> make_profile(const db::Store& store, const t
   profile.minimise = answer.objective.minimise;
   profile.epochs = answer.objective.primary;
   profile.configuration = best.trial.configuration;
-  profile.estimate = best.trial.estimate;
+  profile.estimate = estimate_at(*detail, profile.workload, profile.epochs);
   if (answer.verdict && answer.comparison && answer.comparison->record.candidate == best.trial.configuration) {
     profile.gain = gain_of(*answer.verdict, answer.comparison->record.baseline);
   }
@@ -180,7 +201,7 @@ std::expected<Profile, std::string> make_profile(const db::Store& store, const t
     profile.training.steps_per_sample = request->steps_per_sample;
     profile.training.partial_batch = request->partial_batch == protocol::PartialBatch::Train ? "train" : "drop";
   }
-  if (auto found = find_program(store, run, answer.campaign.spec, profile.training); !found) {
+  if (auto found = find_program(run, answer.campaign.spec, circumstances.builds_folder, profile.training); !found) {
     return std::unexpected(found.error());
   }
   auto launch = measure::launch_settings(profile.configuration, circumstances.machine);

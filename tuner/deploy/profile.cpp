@@ -69,18 +69,19 @@ nlohmann::json to_json(const Profile& profile) {
 
 std::string gain_text(const Gain& gain) {
   const std::string horizon = fmt::format("for {:g} epoch{}", gain.epochs, gain.epochs == 1 ? "" : "s");
-  const std::string evidence = fmt::format("({:g} % interval {:.1f} to {:.1f} %, {} pair{})", gain.confidence * 100,
-                                           gain.low_percent, gain.high_percent, gain.pairs, gain.pairs == 1 ? "" : "s");
+  const std::string evidence =
+      fmt::format("({:+.1f} %, {:g} % interval {:+.1f} to {:+.1f} %, {} pair{})", gain.gain_percent,
+                  gain.confidence * 100, gain.low_percent, gain.high_percent, gain.pairs, gain.pairs == 1 ? "" : "s");
   if (gain.verdict == "faster") {
-    return fmt::format("is {:.1f} % faster than the default {} {}", gain.gain_percent, horizon, evidence);
+    return fmt::format("is {:.2f} times as fast as the default {} {}", 1 + gain.gain_percent / 100, horizon, evidence);
   }
   if (gain.verdict == "slower") {
-    return fmt::format("is slower than the default {}: gain {:.1f} % {}", horizon, gain.gain_percent, evidence);
+    return fmt::format("is slower than the default {} {}", horizon, evidence);
   }
   if (gain.verdict == "same") {
-    return fmt::format("is as fast as the default {}: gain {:.1f} % {}", horizon, gain.gain_percent, evidence);
+    return fmt::format("is as fast as the default {} {}", horizon, evidence);
   }
-  return fmt::format("is not told apart from the default {}: gain {:.1f} % {}", horizon, gain.gain_percent, evidence);
+  return fmt::format("is not told apart from the default {} {}", horizon, evidence);
 }
 
 std::string file_stem(std::string_view campaign) {

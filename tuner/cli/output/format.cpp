@@ -160,12 +160,17 @@ std::string shortened(std::string_view text, std::size_t width) {
 
 std::string printable(std::string_view text) {
   std::string safe;
-  for (const char byte : text) {
-    const auto code = static_cast<unsigned char>(byte);
-    if ((code < 0x20 && byte != '\n' && byte != '\t') || code == 0x7F) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto code = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if ((code < 0x20 && text[i] != '\n' && text[i] != '\t') || code == 0x7F) {
       safe += fmt::format("\\x{:02X}", code);
+    } else if (code == 0xC2 && next >= 0x80 && next < 0xA0) {
+      // U+0080 to U+009F, among them a second way to begin an escape sequence
+      safe += fmt::format("\\x{:02X}", next);
+      ++i;
     } else {
-      safe += byte;
+      safe += text[i];
     }
   }
   return safe;

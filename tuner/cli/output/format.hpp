@@ -32,7 +32,7 @@ namespace nocturne::cli {
 [[nodiscard]] std::size_t display_width(std::string_view text);
 /// At most `width` characters, the last an ellipsis where something was cut.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
-/// Text from elsewhere, made safe for a terminal: control characters but newline and tab shown as \xNN.
+/// Text from elsewhere, made safe for a terminal: control characters (C0, DEL, C1) but newline and tab shown as \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
 /// The same on one line: newlines and tabs become spaces.
 [[nodiscard]] std::string one_line(std::string_view text);

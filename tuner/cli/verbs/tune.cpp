@@ -37,7 +37,7 @@ std::expected<void, std::string> override_budget(const TuneOptions& options, tun
   if (!options.wall.empty()) {
     const auto wall = tuner::parse_duration(options.wall);
     if (!wall) return std::unexpected("--wall: " + wall.error());
-    spec.budget.wall = *wall;
+    spec.budget.wall = std::chrono::ceil<std::chrono::seconds>(*wall);
     spec.document["budget"]["wall"] = options.wall;
   }
   if (!options.until.empty()) {
@@ -73,7 +73,9 @@ struct ProfileReport {
 ProfileReport export_profile(const Context& context, const db::Store& store, const tuner::Answer& answer) {
   if (!answer.best) return {};
   const auto profile = deploy::make_profile(
-      store, answer, deploy::present_circumstances(answer.campaign.spec.value("/workload/data"_json_pointer, "mnist")));
+      store, answer,
+      deploy::present_circumstances(answer.campaign.spec.value("/workload/data"_json_pointer, "mnist"),
+                                    context.builds_folder()));
   if (!profile) return {.json = {}, .text = "No profile was written: " + profile.error() + "\n"};
   const auto written = deploy::write_profile(context.profiles_folder(), *profile);
   if (!written) return {.json = {}, .text = "No profile was written: " + written.error() + "\n"};

@@ -1,0 +1,168 @@
+#include "tuner/cli/leftovers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "measure/artifact.hpp"
+#include "tuner/deploy/profile.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Profiles {
+  std::set<std::string> artifacts;
+  std::string unreadable;  ///< a profile that cannot be read; it may need any build
+};
+
+Profiles read_profiles(const fs::path& folder) {
+  Profiles profiles;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() != ".json") {
+      continue;
+    }
+    if (const auto profile = deploy::load_profile(entry.path())) {
+      profiles.artifacts.insert(profile->training.artifact);
+    } else {
+      profiles.unreadable = entry.path().string();
+    }
+  }
+  return profiles;
+}
+
+/// The folder is what a run's folder must be: ROOT/<run id>, a real folder. A database that was edited or moved cannot
+/// name anything else for removal.
+bool is_run_folder(const db::RunFolder& run, const fs::path& root) {
+  const fs::path folder = fs::path(run.folder).lexically_normal();
+  std::error_code error;
+  return folder.is_absolute() && folder.parent_path() == root && folder.filename() == run.run &&
+         fs::is_directory(fs::symlink_status(folder, error));
+}
+
+struct Tuned {
+  std::set<db::TrialId> trials;  ///< of campaigns that a living process tunes
+  std::string campaign;          ///< the name of one, or empty
+};
+
+db::Expected<Tuned> tuned_now(const db::Store& store) {
+  const auto campaigns = store.list_campaigns();
+  if (!campaigns) {
+    return std::unexpected(campaigns.error());
+  }
+  Tuned tuned;
+  for (const db::CampaignSummary& campaign : *campaigns) {
+    if (!campaign.owner_pid) {
+      continue;
+    }
+    tuned.campaign = campaign.name;
+    const auto trials =
+        store.list_trials({.campaign = campaign.id, .state = {}, .outcome = {}, .configuration = {}, .limit = {}});
+    if (!trials) {
+      return std::unexpected(trials.error());
+    }
+    for (const db::StoredTrial& trial : *trials) {
+      tuned.trials.insert(trial.id);
+      if (trial.reused_from) {
+        tuned.trials.insert(*trial.reused_from);
+      }
+    }
+  }
+  return tuned;
+}
+
+std::string why_build_stays(const std::string& key, const Profiles& profiles, const Tuned& tuned) {
+  if (profiles.artifacts.contains(key)) {
+    return "an exported profile runs it";
+  }
+  if (!tuned.campaign.empty()) {
+    return fmt::format("campaign '{}' is being tuned", tuned.campaign);
+  }
+  if (!profiles.unreadable.empty()) {
+    return fmt::format("{} cannot be read and may name it", profiles.unreadable);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::int64_t folder_bytes(const fs::path& folder) {
+  std::int64_t bytes = 0;
+  std::error_code error;
+  for (auto entry = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
+       !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;
+    if (fs::is_regular_file(entry->symlink_status(ignored))) {
+      const auto size = entry->file_size(ignored);
+      bytes += ignored ? 0 : static_cast<std::int64_t>(size);
+    }
+  }
+  return bytes;
+}
+
+db::Expected<std::vector<Leftover>> find_leftovers(const db::Store& store, const Context& context,
+                                                   std::int64_t now_unix_ns) {
+  const auto tuned = tuned_now(store);
+  if (!tuned) {
+    return std::unexpected(tuned.error());
+  }
+  const auto runs = store.run_folders(now_unix_ns);
+  if (!runs) {
+    return std::unexpected(runs.error());
+  }
+  std::vector<Leftover> leftovers;
+  for (const db::RunFolder& run : *runs) {
+    if (!is_run_folder(run, context.runs_folder())) {
+      continue;
+    }
+    const bool stays = tuned->trials.contains(run.trial);
+    leftovers.push_back({.kind = Leftover::Kind::Run,
+                         .name = run.run,
+                         .folder = fs::path(run.folder).lexically_normal(),
+                         .bytes = folder_bytes(run.folder),
+                         .used_unix_ns = run.started_unix_ns,
+                         .kept_because = stays ? "its campaign is being tuned" : ""});
+  }
+  std::error_code error;
+  if (fs::is_directory(context.builds_folder(), error)) {
+    const Profiles profiles = read_profiles(context.profiles_folder());
+    for (const measure::StoredArtifact& build : measure::ArtifactStore(context.builds_folder()).list()) {
+      leftovers.push_back(
+          {.kind = Leftover::Kind::Build,
+           .name = build.key,
+           .folder = build.folder,
+           .bytes = static_cast<std::int64_t>(build.bytes),
+           .used_unix_ns =
+               std::chrono::duration_cast<std::chrono::nanoseconds>(build.last_used.time_since_epoch()).count(),
+           .kept_because = why_build_stays(build.key, profiles, *tuned)});
+    }
+  }
+  return leftovers;
+}
+
+std::expected<void, std::string> remove_leftover(const Leftover& leftover, db::Store& store, const Context& context) {
+  if (leftover.kind == Leftover::Kind::Build) {
+    if (!measure::ArtifactStore(context.builds_folder()).remove(leftover.name)) {
+      return std::unexpected(fmt::format("the build {} is in use or gone", leftover.name.substr(0, 12)));
+    }
+    const auto forgotten = store.forget_build(leftover.name);
+    if (!forgotten && forgotten.error().code != db::ErrorCode::NotFound) {
+      return std::unexpected(forgotten.error().message);
+    }
+    return {};
+  }
+  std::error_code error;
+  fs::remove_all(leftover.folder, error);
+  if (error) {
+    return std::unexpected(fmt::format("cannot remove {}: {}", leftover.folder.string(), error.message()));
+  }
+  if (const auto forgotten = store.forget_run_folder(leftover.name); !forgotten) {
+    return std::unexpected(forgotten.error().message);
+  }
+  return {};
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,179 @@
+#include "tuner/cli/output/rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "measure/statistics.hpp"
+#include "tuner/cli/output/format.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+using nlohmann::json;
+
+double seconds(std::chrono::nanoseconds duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+template <typename T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+json load_row(const space::Load& load) {
+  return {{"loadavg_before", or_null(load.loadavg_before)},
+          {"loadavg_after", or_null(load.loadavg_after)},
+          {"cpu_pressure", or_null(load.cpu_pressure)},
+          {"memory_pressure", or_null(load.memory_pressure)},
+          {"io_pressure", or_null(load.io_pressure)},
+          {"steal", or_null(load.steal)},
+          {"other_cpu", or_null(load.other_cpu)}};
+}
+
+/// Linear interpolation between order statistics (Hyndman and Fan, Am. Stat. 50(4), 1996, definition 7).
+double quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(place));
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], place - std::floor(place));
+}
+
+}  // namespace
+
+json campaign_row(const db::CampaignSummary& campaign) {
+  return {{"name", campaign.name},
+          {"generation", campaign.generation},
+          {"identity", campaign.identity},
+          {"strategy", campaign.strategy},
+          {"seed", campaign.seed},
+          {"trials", campaign.trials},
+          {"finished", campaign.finished},
+          {"ok", campaign.ok},
+          {"state", campaign.owner_pid          ? "running"
+                    : campaign.finished_unix_ns ? "finished"
+                                                : "interrupted"},
+          {"pid", or_null(campaign.owner_pid)},
+          {"created", utc_text(campaign.created_unix_ns)},
+          {"opened", utc_text(campaign.opened_unix_ns)}};
+}
+
+json trial_row(const db::StoredTrial& stored) {
+  const space::Trial& trial = stored.trial;
+  const bool finished = stored.state == db::TrialState::Finished;
+  json row = {{"trial", trial.number},
+              {"campaign", stored.campaign_name},
+              {"generation", stored.generation},
+              {"state", finished ? "finished" : "claimed"},
+              {"outcome", finished ? json(space::to_text(trial.outcome)) : json(nullptr)},
+              {"reason", trial.reason},
+              {"steps", trial.fidelity.steps},
+              {"runs", stored.runs},
+              {"reused", stored.reused_from.has_value()},
+              {"configuration", trial.configuration.to_json()},
+              {"estimate", nullptr},
+              {"parts_s", nullptr}};
+  if (trial.estimate) {
+    row["estimate"] = {{"seconds", trial.estimate->value},
+                       {"standard_error", trial.estimate->standard_error},
+                       {"runs", trial.estimate->runs}};
+  }
+  if (trial.parts) {
+    row["parts_s"] = {{"import", trial.parts->import},
+                      {"data", trial.parts->data},
+                      {"compile", trial.parts->compile},
+                      {"first_step_excess", trial.parts->first_step_excess},
+                      {"epoch_overhead", trial.parts->epoch_overhead},
+                      {"steady_step", trial.parts->steady_step}};
+    row["steps_per_epoch"] = trial.parts->steps_per_epoch;
+  }
+  return row;
+}
+
+json run_row(const db::StoredRun& stored, bool samples) {
+  const space::Run& run = stored.record.run;
+  json row = {{"id", run.id},
+              {"purpose", space::to_text(run.purpose)},
+              {"outcome", stored.in_flight ? json(nullptr) : json(space::to_text(run.outcome))},
+              {"in_flight", stored.in_flight},
+              {"reason", run.reason},
+              {"exit_code", or_null(run.exit_code)},
+              {"signal", or_null(run.signal)},
+              {"started", utc_text(run.started_unix_ns)},
+              {"wall_s", seconds(run.wall)},
+              {"cpu_s", seconds(run.cpu)},
+              {"seed", run.seed},
+              {"folder", run.folder},
+              {"command", run.command},
+              {"artifact", run.artifact},
+              {"ready", run.ready},
+              {"phases", json::array()},
+              {"steps", nullptr},
+              {"epochs", json::array()},
+              {"accuracy", nullptr},
+              {"memory", nullptr},
+              {"load", load_row(run.load)},
+              {"log_tail", run.log_tail}};
+  for (const space::Phase& phase : run.phases) {
+    row["phases"].push_back({{"name", phase.name},
+                             {"wall_s", seconds(phase.wall)},
+                             {"cpu_s", seconds(phase.cpu)},
+                             {"finished", phase.finished}});
+  }
+  if (!run.samples.empty()) {
+    const SampleSummary summary = summarise_samples(measure::step_seconds(run));
+    row["steps"] = {{"samples", run.samples.size()},
+                    {"median_s", summary.median},
+                    {"minimum_s", summary.minimum},
+                    {"maximum_s", summary.maximum},
+                    {"spread_s", summary.spread}};
+  }
+  for (const space::Epoch& epoch : run.epochs) {
+    row["epochs"].push_back({{"index", epoch.index}, {"wall_s", seconds(epoch.wall)}, {"loss", or_null(epoch.loss)}});
+  }
+  if (run.accuracy) {
+    row["accuracy"] = {
+        {"accuracy", run.accuracy->accuracy}, {"loss", run.accuracy->loss}, {"examples", run.accuracy->examples}};
+  }
+  if (run.memory) {
+    row["memory"] = {{"peak_rss_bytes", run.memory->peak_rss_bytes}, {"device_bytes", run.memory->device_bytes}};
+  }
+  if (samples) {
+    row["samples"] = json::array();
+    for (const space::Sample& sample : run.samples) {
+      row["samples"].push_back({{"first_step", sample.first_step},
+                                {"steps", sample.steps},
+                                {"wall_ns", sample.wall.count()},
+                                {"cpu_ns", sample.cpu.count()},
+                                {"data_wait_ns", sample.data_wait.count()},
+                                {"loss", or_null(sample.loss)}});
+    }
+  }
+  return row;
+}
+
+std::string settings_line(const space::Configuration& configuration) {
+  std::string line;
+  for (const auto& [name, value] : configuration.values()) {
+    line += fmt::format("{}{}={}", line.empty() ? "" : " ", name, space::to_text(value));
+  }
+  return line;
+}
+
+std::string json_text(const json& value) {
+  if (value.is_string()) {
+    return value.get<std::string>();
+  }
+  return value.is_null() ? "" : value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+SampleSummary summarise_samples(std::vector<double> values) {
+  std::ranges::sort(values);
+  return {.median = quantile(values, 0.5),
+          .minimum = values.front(),
+          .maximum = values.back(),
+          .spread = quantile(values, 0.75) - quantile(values, 0.25)};
+}
+
+}  // namespace nocturne::cli

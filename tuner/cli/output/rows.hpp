@@ -1,0 +1,31 @@
+#pragma once
+
+/// The things of the database as JSON for `--json`; README.md of tuner/cli describes the keys.
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "db/records.hpp"
+
+namespace nocturne::cli {
+
+[[nodiscard]] nlohmann::json campaign_row(const db::CampaignSummary& campaign);
+[[nodiscard]] nlohmann::json trial_row(const db::StoredTrial& trial);
+/// A run with phases, load and a summary of its samples; the samples themselves only where `samples` is set.
+[[nodiscard]] nlohmann::json run_row(const db::StoredRun& run, bool samples);
+
+/// "batch=128 precision=bf16 threads=2"
+[[nodiscard]] std::string settings_line(const space::Configuration& configuration);
+/// A JSON value for a table: texts without quotes.
+[[nodiscard]] std::string json_text(const nlohmann::json& value);
+
+struct SampleSummary {
+  double median = 0, minimum = 0, maximum = 0;
+  double spread = 0;  ///< interquartile range
+};
+/// Of values that need not be sorted. REQUIRES: not empty.
+[[nodiscard]] SampleSummary summarise_samples(std::vector<double> values);
+
+}  // namespace nocturne::cli

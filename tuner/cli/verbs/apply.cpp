@@ -1,0 +1,183 @@
+#include "tuner/cli/verbs/apply.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ostream>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "measure/fingerprint.hpp"
+#include "measure/machine.hpp"
+#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/deploy/apply.hpp"
+#include "tuner/deploy/training_request.hpp"
+#include "tuner/deploy/write_file.hpp"
+#include "tuner/executor/installation.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+deploy::ApplyMachine this_machine() {
+  const measure::MachineRoots roots{.onednn_prefix = tuner::find_installation().onednn_prefix};
+  const measure::MachineFacts facts = measure::probe_machine(roots);
+  return {.fingerprint = measure::fingerprint_of(facts), .allowed_cpus = facts.allowed_cpus};
+}
+
+/// A path, or a campaign's name.
+fs::path profile_file(const ApplyOptions& options, const Context& context) {
+  std::error_code ignored;
+  const fs::path named = context.profiles_folder() / (deploy::file_stem(options.profile) + ".json");
+  if (!fs::exists(options.profile, ignored) && options.profile.find('/') == std::string::npos &&
+      fs::exists(named, ignored)) {
+    return named;
+  }
+  return options.profile;
+}
+
+fs::path training_folder(const ApplyOptions& options, const deploy::Profile& profile) {
+  if (!options.output.empty()) {
+    return fs::absolute(options.output).lexically_normal();
+  }
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fs::current_path() /
+         fmt::format("{}-{:%Y%m%dT%H%M%S}-{}", deploy::file_stem(profile.campaign), fmt::localtime(now), ::getpid());
+}
+
+/// What a plan says for machines: printed by --dry-run --json, where nothing else is run.
+nlohmann::json plan_json(const deploy::ApplyPlan& plan, bool would_run) {
+  nlohmann::json differences = nlohmann::json::array();
+  for (const space::FingerprintDifference& each : plan.differences) {
+    differences.push_back(
+        {{"field", each.name}, {"profile", each.before}, {"here", each.now}, {"match", space::to_text(each.match)}});
+  }
+  return {{"would_run", would_run},    {"command", plan.argv},      {"environment", plan.set},
+          {"unset", plan.unset},       {"cpus", plan.cpus},         {"objections", plan.objections},
+          {"warnings", plan.warnings}, {"differences", differences}};
+}
+
+/// Writes the request into its folder. The error is a sentence.
+std::expected<void, std::string> prepare_training(const deploy::ApplyPlan& plan, const protocol::Request& request,
+                                                  const Context& context) {
+  std::error_code ignored;
+  fs::remove(plan.working_folder / "events.jsonl", ignored);  // of an earlier training in the same folder
+  auto written = deploy::write_file(plan.working_folder / "request.json", protocol::to_json(request).dump(2) + "\n");
+  if (written) {
+    *context.err << "results: " << (plan.working_folder / "events.jsonl").string() << '\n';
+  }
+  return written;
+}
+
+void print_sentences(std::ostream& err, std::string_view kind, const std::vector<std::string>& sentences) {
+  for (const std::string& sentence : sentences) {
+    err << "nocturne: " << kind << ": " << one_line(sentence) << '\n';
+  }
+}
+
+protocol::Request requested_training(const ApplyOptions& options, const deploy::Profile& profile) {
+  protocol::Request request = deploy::training_request(profile);
+  request.epochs = options.epochs.value_or(request.epochs);
+  request.seed = options.seed.value_or(request.seed);
+  if (options.steps) {
+    request.steps = *options.steps;
+    request.epochs = 0;
+    request.accuracy = false;
+  }
+  if (!options.data_set.empty()) {
+    request.data_folder = fs::absolute(options.data_set).lexically_normal().string();
+  }
+  return request;
+}
+
+ExitCode execute(const Context& context, const deploy::ApplyPlan& plan) {
+  context.out->flush();
+  context.err->flush();
+  const deploy::ExecuteFailure failure = deploy::execute(plan);
+  switch (failure.step) {
+    case deploy::ExecuteStep::Prepare:
+      break;
+    case deploy::ExecuteStep::NotFound:
+      return complain(context, ExitCode::NoCommand, failure.message);
+    case deploy::ExecuteStep::NotExecutable:
+      return complain(context, ExitCode::NotExecutable, failure.message);
+  }
+  return complain(context, ExitCode::Refused, failure.message);
+}
+
+}  // namespace
+
+void setup(CLI::App& verb, ApplyOptions& options) {
+  verb.add_option("profile", options.profile, "A profile's JSON file, or the name of a campaign that was exported")
+      ->type_name("PROFILE")
+      ->required();
+  verb.add_option("command", options.command, "After '--': what to run (default: the profile's own training)")
+      ->type_name("COMMAND...");
+  verb.add_flag("--force", options.force, "Run although this machine is not the one that was measured");
+  verb.add_flag("--dry-run", options.dry_run, "Print what would run, and run nothing");
+  const char* own = "Options of the profile's own training";
+  auto* epochs = verb.add_option("--epochs", options.epochs, "Whole epochs (default: the profile's)");
+  epochs->type_name("N")->check(CLI::PositiveNumber)->group(own);
+  verb.add_option("--steps", options.steps, "This many steps instead, after the first")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->excludes(epochs)
+      ->group(own);
+  verb.add_option("--seed", options.seed, "Of initial weights and order of data (default: the profile's)")
+      ->type_name("N")
+      ->group(own);
+  verb.add_option("--data-set", options.data_set, "Folder of the data set (default: the profile's)")
+      ->type_name("DIR")
+      ->group(own);
+  verb.add_option("--output", options.output, "Folder for request and events (default: a new one here)")
+      ->type_name("DIR")
+      ->group(own);
+  verb.footer(
+      "Sets the environment variables, the allocator and the CPUs that were measured, then becomes the command: its\n"
+      "exit status is that of apply. Refuses with status 125 where this machine differs in what must match.\n\n"
+      "Examples:\n"
+      "  nocturne apply mnist-evening\n"
+      "  nocturne apply mnist-evening.json -- python3 train.py --epochs 3\n"
+      "  nocturne apply mnist-evening --dry-run -- ./train\n");
+}
+
+ExitCode run(const ApplyOptions& options, Context& context) {
+  const auto profile = deploy::load_profile(profile_file(options, context));
+  if (!profile) {
+    return complain(context, ExitCode::Refused, profile.error());
+  }
+  const deploy::ApplyMachine machine = this_machine();
+  const bool own_training = options.command.empty();
+  const protocol::Request request = requested_training(options, *profile);
+  const deploy::ApplyPlan plan = own_training ? deploy::plan_training(*profile, training_folder(options, *profile),
+                                                                      request.data_folder, machine, options.force)
+                                              : deploy::plan_apply(*profile, options.command, machine, options.force);
+  const bool would_run = plan.objections.empty() || options.force;
+  if (context.json && options.dry_run) {
+    print_json(context, plan_json(plan, would_run));
+    return would_run ? ExitCode::Ok : ExitCode::Refused;
+  }
+  print_sentences(*context.err, "warning", plan.warnings);
+  print_sentences(*context.err, would_run ? "forced" : "refused", plan.objections);
+  if (!would_run) {
+    return complain(context, ExitCode::Refused,
+                    "what was measured need not hold here; measure here with 'nocturne tune', or run it with --force");
+  }
+  if (options.dry_run) {
+    *context.out << deploy::shell_line(plan) << '\n';
+    return ExitCode::Ok;
+  }
+  if (own_training) {
+    if (const auto prepared = prepare_training(plan, request, context); !prepared) {
+      return complain(context, ExitCode::Refused, prepared.error());
+    }
+  }
+  return execute(context, plan);
+}
+
+}  // namespace nocturne::cli

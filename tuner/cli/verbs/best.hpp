@@ -1,0 +1,24 @@
+#pragma once
+
+/// `nocturne best [CAMPAIGN] [--epochs N]`: the best configuration with its verdict against the default.
+
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/context.hpp"
+#include "tuner/cli/exit_codes.hpp"
+
+namespace nocturne::cli {
+
+struct BestOptions {
+  CampaignChoice campaign;
+  std::optional<double> epochs;  ///< another horizon than the campaign's own; composed of the parts of each trial
+};
+
+void setup(CLI::App& verb, BestOptions& options);
+/// NotFound where nothing has trained yet.
+[[nodiscard]] ExitCode run(const BestOptions& options, Context& context);
+
+}  // namespace nocturne::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+/// `nocturne clean`: drops old run folders and builds. What was measured is in the database and stays.
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "tuner/cli/context.hpp"
+#include "tuner/cli/exit_codes.hpp"
+
+namespace nocturne::cli {
+
+struct CleanOptions {
+  std::string older_than;  ///< a duration, "30d"; empty: 30 days where no size is given either
+  std::string max_size;    ///< "10GiB"
+  bool yes = false;        ///< false: say what would go, and remove nothing
+};
+
+void setup(CLI::App& verb, CleanOptions& options);
+/// Negative where something could not be removed.
+[[nodiscard]] ExitCode run(const CleanOptions& options, Context& context);
+
+}  // namespace nocturne::cli

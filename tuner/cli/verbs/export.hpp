@@ -1,0 +1,27 @@
+#pragma once
+
+/// `nocturne export [CAMPAIGN]`: writes the best configuration down for a deployment.
+
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/context.hpp"
+#include "tuner/cli/exit_codes.hpp"
+
+namespace nocturne::cli {
+
+struct ExportOptions {
+  CampaignChoice campaign;
+  std::optional<double> epochs;
+  std::string format;  ///< empty: by the extension of `output`, else all formats
+  std::string output;  ///< empty: the profiles folder; "-": standard output
+};
+
+void setup(CLI::App& verb, ExportOptions& options);
+/// Unavailable where the file cannot be written or the build of the best configuration is gone.
+[[nodiscard]] ExitCode run(const ExportOptions& options, Context& context);
+
+}  // namespace nocturne::cli

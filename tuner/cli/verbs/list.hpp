@@ -1,0 +1,28 @@
+#pragma once
+
+/// `nocturne list [WHAT]`: what exists.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/context.hpp"
+#include "tuner/cli/exit_codes.hpp"
+
+namespace nocturne::cli {
+
+struct ListOptions {
+  std::string what = "campaigns";
+  CampaignChoice campaign;  ///< of trials and parameters
+  std::string outcome;      ///< of trials: ok, failed (whatever is not ok), or an outcome by name
+  std::string sort = "number";
+  std::optional<std::int64_t> limit;
+};
+
+void setup(CLI::App& verb, ListOptions& options);
+[[nodiscard]] ExitCode run(const ListOptions& options, Context& context);
+
+}  // namespace nocturne::cli

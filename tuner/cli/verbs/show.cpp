@@ -1,0 +1,194 @@
+#include "tuner/cli/verbs/show.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "measure/statistics.hpp"
+#include "tuner/campaign/answer.hpp"
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/rows.hpp"
+#include "tuner/cli/output/table.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+constexpr std::size_t kLogLines = 10;  // of a run that did not end well, without --log
+constexpr std::size_t kSparkline = 60;
+
+void print_trial(const Context& context, const db::StoredTrial& stored, double epochs) {
+  std::ostream& out = *context.out;
+  const bool colour = context.colour_out();
+  const space::Trial& trial = stored.trial;
+  const bool finished = stored.state == db::TrialState::Finished;
+  const bool ok = finished && trial.outcome == space::Outcome::Ok;
+  out << coloured(fmt::format("{}, generation {}, trial {}", one_line(stored.campaign_name), stored.generation,
+                              trial.number),
+                  Style::Strong, colour)
+      << (trial.number == 0 ? " (the default)" : "") << '\n';
+  out << "outcome        "
+      << coloured(finished ? std::string(space::to_text(trial.outcome)) : "in flight, or interrupted",
+                  ok ? Style::Good : Style::Bad, colour)
+      << (trial.reason.empty() ? "" : ": " + one_line(trial.reason)) << '\n';
+  out << "configuration  " << one_line(settings_line(trial.configuration)) << '\n';
+  out << fmt::format("steps          {} timed in each of {} run{}{}\n", trial.fidelity.steps, stored.runs,
+                     stored.runs == 1 ? "" : "s", stored.reused_from ? ", reused from an equal trial" : "");
+  if (trial.estimate) {
+    out << fmt::format("estimate       {} for {:g} epoch{}\n",
+                       seconds_with_error(trial.estimate->value, trial.estimate->standard_error), epochs,
+                       epochs == 1 ? "" : "s");
+  }
+  if (trial.parts) {
+    const space::Parts& parts = *trial.parts;
+    out << fmt::format("parts          import {}, data {}, compile {}, first step's excess {}\n",
+                       seconds_text(parts.import), seconds_text(parts.data), seconds_text(parts.compile),
+                       seconds_text(parts.first_step_excess));
+    out << fmt::format("               epoch's overhead {}, {:g} steps of {} an epoch\n",
+                       seconds_text(parts.epoch_overhead), parts.steps_per_epoch, seconds_text(parts.steady_step));
+  }
+}
+
+std::string load_text(const space::Load& load) {
+  std::string text;
+  const auto add = [&](std::string_view name, const std::optional<double>& value, bool share) {
+    if (value) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
+                          share ? percent_text(*value) : fmt::format("{:.2f}", *value));
+    }
+  };
+  add("average before", load.loadavg_before, false);
+  add("after", load.loadavg_after, false);
+  add("other processes", load.other_cpu, true);
+  add("steal", load.steal, true);
+  add("CPU pressure", load.cpu_pressure, true);
+  add("memory pressure", load.memory_pressure, true);
+  add("I/O pressure", load.io_pressure, true);
+  return text.empty() ? "not known" : text;
+}
+
+void print_log(std::ostream& out, const std::string& log, std::size_t lines) {
+  std::string safe = printable(log);
+  while (safe.ends_with('\n')) {
+    safe.pop_back();
+  }
+  std::size_t begin = safe.size();
+  for (std::size_t i = 0; i < lines && begin != std::string::npos && begin > 0; ++i) {
+    begin = safe.rfind('\n', begin - 1);
+  }
+  begin = begin == std::string::npos ? 0 : begin == 0 ? 0 : begin + 1;
+  out << "  log\n";
+  while (begin < safe.size()) {
+    const std::size_t end = std::min(safe.find('\n', begin), safe.size());
+    out << "    | " << safe.substr(begin, end - begin) << '\n';
+    begin = end + 1;
+  }
+}
+
+void print_run(const Context& context, const db::StoredRun& stored, bool whole_log) {
+  std::ostream& out = *context.out;
+  const space::Run& run = stored.record.run;
+  const bool ok = !stored.in_flight && run.outcome == space::Outcome::Ok;
+  const std::string outcome = stored.in_flight ? "in flight, or interrupted" : std::string(space::to_text(run.outcome));
+  out << '\n'
+      << coloured(fmt::format("run {}", one_line(run.id)), Style::Strong, context.colour_out()) << " ("
+      << space::to_text(run.purpose) << "): " << coloured(outcome, ok ? Style::Good : Style::Bad, context.colour_out());
+  if (!run.reason.empty()) {
+    out << ": " << one_line(run.reason);
+  }
+  out << fmt::format("\n  started      {}, took {}, CPU time {}\n", time_text(run.started_unix_ns),
+                     nanoseconds_text(run.wall), nanoseconds_text(run.cpu));
+  for (const space::Phase& phase : run.phases) {
+    out << fmt::format("  {:<12} {}{}\n", "phase " + one_line(phase.name),
+                       phase.finished ? nanoseconds_text(phase.wall) : "not finished",
+                       phase.finished && phase.cpu.count() > 0 ? ", CPU time " + nanoseconds_text(phase.cpu) : "");
+  }
+  if (const std::vector<double> steps = measure::step_seconds(run); !steps.empty()) {
+    const SampleSummary summary = summarise_samples(steps);
+    out << fmt::format("  samples      {}: median {} a step, minimum {}, maximum {}, middle half within {}\n",
+                       steps.size(), seconds_text(summary.median), seconds_text(summary.minimum),
+                       seconds_text(summary.maximum), seconds_text(summary.spread));
+    out << "               " << sparkline(steps, kSparkline) << '\n';
+    const auto& losses = run.samples;
+    if (losses.front().loss && losses.back().loss) {
+      out << fmt::format("  loss         {:.4g} → {:.4g}\n", *losses.front().loss, *losses.back().loss);
+    }
+  }
+  for (const space::Epoch& epoch : run.epochs) {
+    out << fmt::format("  epoch {:<6} {}{}\n", epoch.index, nanoseconds_text(epoch.wall),
+                       epoch.loss ? fmt::format(", loss {:.4g}", *epoch.loss) : "");
+  }
+  if (run.accuracy) {
+    out << fmt::format("  accuracy     {:.2f} % of {} examples\n", 100 * run.accuracy->accuracy,
+                       run.accuracy->examples);
+  }
+  if (run.memory) {
+    out << fmt::format(
+        "  memory       {} at its peak{}\n", bytes_text(run.memory->peak_rss_bytes),
+        run.memory->device_bytes > 0 ? ", " + bytes_text(run.memory->device_bytes) + " on the device" : "");
+  }
+  out << "  load         " << load_text(run.load) << '\n';
+  if (!run.folder.empty()) {
+    out << "  folder       " << one_line(run.folder) << '\n';
+  }
+  if (!run.command.empty()) {
+    out << "  repeat with  " << one_line(run.command) << '\n';
+  }
+  if (!run.log_tail.empty() && (whole_log || !ok)) {
+    print_log(out, run.log_tail, whole_log ? run.log_tail.size() + 1 : kLogLines);
+  }
+}
+
+}  // namespace
+
+void setup(CLI::App& verb, ShowOptions& options) {
+  verb.add_option("trial", options.trial, "Number of the trial; 0 is the default configuration")
+      ->type_name("TRIAL")
+      ->required()
+      ->check(CLI::NonNegativeNumber);
+  add_campaign_choice(verb, options.campaign);
+  verb.add_flag("--log", options.log, "Print all that is kept of the worker's output");
+  verb.add_flag("--samples", options.samples, "With --json: the raw samples too");
+  verb.footer(
+      "The line after 'repeat with' runs the same again by hand.\n\n"
+      "Examples:\n"
+      "  nocturne show 0\n"
+      "  nocturne show 17 mnist-evening --log\n"
+      "  nocturne show 17 --json --samples | jq '.runs[0].samples[].wall_ns'\n");
+}
+
+ExitCode run(const ShowOptions& options, Context& context) {
+  const auto store = open_database(context);
+  if (!store) {
+    return store.error();
+  }
+  const auto campaign = choose_campaign(context, *store, options.campaign);
+  if (!campaign) {
+    return campaign.error();
+  }
+  const auto trial = store->find_trial(campaign->id, options.trial);
+  if (!trial) {
+    return complain(context, trial.error());
+  }
+  const auto detail = store->load_trial(trial->id);
+  if (!detail) {
+    return complain(context, detail.error());
+  }
+  if (context.json) {
+    nlohmann::json document = trial_row(detail->stored);
+    document["runs"] = nlohmann::json::array();
+    for (const db::StoredRun& each : detail->runs) {
+      document["runs"].push_back(run_row(each, options.samples));
+    }
+    print_json(context, document);
+    return ExitCode::Ok;
+  }
+  print_trial(context, detail->stored, tuner::objective_of(campaign->spec).primary);
+  for (const db::StoredRun& each : detail->runs) {
+    print_run(context, each, options.log);
+  }
+  return ExitCode::Ok;
+}
+
+}  // namespace nocturne::cli
