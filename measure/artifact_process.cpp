@@ -6,8 +6,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,7 +128,8 @@ CommandResult run_into(const Command& command, int output, Clock::time_point dea
   if (child == 0)
     become(argv.data(), environment.data(), folder, command.cpus.empty() ? nullptr : &cpus, output, parent);
   setpgid(child, child);  // in both: whoever comes first
-  const int handle = pidfd_open(child, 0);
+  const int handle =
+      static_cast<int>(syscall(SYS_pidfd_open, child, 0));  // glibc 2.36 declares no C linkage for its own
   if (handle < 0) {
     const int error = errno;
     end_group(child);

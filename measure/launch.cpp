@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <ranges>
 #include <tuple>
 #include <variant>
 
@@ -80,35 +81,56 @@ std::optional<fs::path> find_allocator(const Allocator& allocator, const LaunchM
   return std::nullopt;
 }
 
-/// `count` of the allowed CPUs: neighbours (all threads of a core, then the next core) or as far apart as can be (one
-/// thread of each core first, packages in turn).
-std::vector<int> choose_cpus(std::vector<LaunchCpu> allowed, std::size_t count, bool spread) {
+/// The first `count` CPUs when neighbours stand side by side: all threads of a core, then the next core.
+std::vector<int> neighbouring_cpus(std::vector<LaunchCpu> allowed, std::size_t count) {
   std::ranges::sort(allowed, {}, [](const LaunchCpu& c) { return std::tuple(c.package, c.core, c.cpu); });
-  std::vector<LaunchCpu> order;
-  if (!spread) {
-    order = allowed;
-  } else {
-    // Rank of a CPU within its core, and of its core within the package: packages alternate within equal ranks.
-    std::vector<std::tuple<int, int, int, int>> ranked;
-    std::map<std::pair<int, int>, int> threads_seen;  // (package, core) → CPUs so far
-    std::map<int, std::map<int, int>> core_rank;      // package → core → rank
-    for (const LaunchCpu& cpu : allowed) {
-      auto& cores = core_rank[cpu.package];
-      const int rank = cores.try_emplace(cpu.core, static_cast<int>(cores.size())).first->second;
-      ranked.emplace_back(threads_seen[{cpu.package, cpu.core}]++, rank, cpu.package, cpu.cpu);
+  std::vector<int> chosen;
+  for (const LaunchCpu& cpu : allowed | std::views::take(count)) chosen.push_back(cpu.cpu);
+  return chosen;
+}
+
+/// The CPUs of one package, first one thread of each core, then the second ones, …; and how many cores these are.
+struct PackageCpus {
+  std::vector<int> cpus;
+  std::size_t cores = 0;
+};
+
+PackageCpus cores_first(const std::map<int, std::vector<int>>& cpus_by_core) {
+  PackageCpus package{.cores = cpus_by_core.size()};
+  for (std::size_t rank = 0, added = 1; added > 0; ++rank) {
+    added = 0;
+    for (const auto& [core, cpus] : cpus_by_core) {
+      if (rank >= cpus.size()) continue;
+      package.cpus.push_back(cpus[rank]);
+      ++added;
     }
-    std::ranges::sort(ranked);
-    // With fewer threads than cores, leave even gaps between the cores used.
-    const auto cores = static_cast<std::size_t>(
-        std::ranges::count_if(ranked, [](const auto& entry) { return std::get<0>(entry) == 0; }));
-    std::vector<int> chosen;
-    for (std::size_t i = 0; i < count && i < ranked.size(); ++i) {
-      chosen.push_back(std::get<3>(ranked[count < cores ? i * cores / count : i]));
-    }
-    return chosen;
+  }
+  return package;
+}
+
+/// `count` CPUs as far apart as can be: packages in turn, even gaps between the cores used in each, second threads
+/// last.
+std::vector<int> distant_cpus(const std::vector<LaunchCpu>& allowed, std::size_t count) {
+  std::map<int, std::map<int, std::vector<int>>> by_package;
+  for (const LaunchCpu& cpu : allowed) by_package[cpu.package][cpu.core].push_back(cpu.cpu);
+  std::vector<PackageCpus> packages;
+  for (const auto& [package, cores] : by_package) packages.push_back(cores_first(cores));
+
+  std::vector<std::size_t> shares(packages.size(), 0);
+  for (std::size_t left = std::min(count, allowed.size()), turn = 0; left > 0; ++turn) {
+    const std::size_t i = turn % packages.size();
+    if (shares[i] == packages[i].cpus.size()) continue;
+    ++shares[i];
+    --left;
   }
   std::vector<int> chosen;
-  for (std::size_t i = 0; i < count && i < order.size(); ++i) chosen.push_back(order[i].cpu);
+  for (std::size_t turn = 0; turn < *std::ranges::max_element(shares); ++turn) {
+    for (std::size_t i = 0; i < packages.size(); ++i) {
+      if (turn >= shares[i]) continue;
+      const bool gaps = shares[i] < packages[i].cores;
+      chosen.push_back(packages[i].cpus[gaps ? turn * packages[i].cores / shares[i] : turn]);
+    }
+  }
   return chosen;
 }
 
@@ -164,7 +186,7 @@ class Composer {
       return std::unexpected(fmt::format("affinity is '{}', but the CPUs of this machine cannot be read", *text));
     }
     const std::size_t count = threads_ == 0 ? machine_.allowed.size() : threads_;
-    settings_.cpus = choose_cpus(machine_.allowed, count, spread);
+    settings_.cpus = spread ? distant_cpus(machine_.allowed, count) : neighbouring_cpus(machine_.allowed, count);
     // Places in the order chosen, so that thread i sits on the i-th CPU of the list. They are explicit: "cores" would
     // mean something else under each runtime where the process may use only some of the CPUs.
     std::vector<std::string> places;

@@ -42,7 +42,7 @@ struct LaunchSettings {
 /// A logical CPU this process may use.
 struct LaunchCpu {
   int cpu = 0;
-  int core = 0;     ///< physical core, unique in the machine
+  int core = 0;     ///< physical core, unique in its package
   int package = 0;  ///< socket
   friend bool operator==(const LaunchCpu&, const LaunchCpu&) = default;
 };

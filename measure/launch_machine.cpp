@@ -30,8 +30,7 @@ std::vector<LaunchCpu> allowed_cpus() {
     const fs::path topology = fs::path("/sys/devices/system/cpu") / ("cpu" + std::to_string(cpu)) / "topology";
     const int package = read_number(topology / "physical_package_id", 0);
     const int core = read_number(topology / "core_id", cpu);
-    // core_id is unique in a package only.
-    cpus.push_back({.cpu = cpu, .core = package * 65536 + core, .package = package});
+    cpus.push_back({.cpu = cpu, .core = core, .package = package});
   }
   return cpus;
 }

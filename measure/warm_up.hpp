@@ -8,10 +8,13 @@
 ///
 ///     g(d) = 1/(n-d)² · Σ_{i ≥ d} (y_i − ȳ_d)²,   0 ≤ d ≤ n/2,
 ///
-/// over means y of m = 5 neighbouring samples from 50 samples on, over the samples themselves below. Two changes for
+/// over means y of m = 5 neighbouring samples from 50 samples on, over the samples themselves below. Three changes for
 /// step times, which are few and spiked:
-/// - samples are first clipped to median ± 5 scaled median absolute deviations of the second half, else one preempted
-///   step in the middle would move the truncation point behind it;
+/// - each sample is first replaced by the median of itself and its neighbours (the two ends stay): else one preempted
+///   step in the middle would move the truncation point behind it; a level that lasts passes this filter;
+/// - from that d it walks back over values within the scatter of the second half (3 sigma, or 0.1 %): the minimum of
+/// g is
+///   flat, and its place behind the warm-up is chance;
 /// - d is taken only if the dropped samples' median is off the rest's by more than the rest's scatter, else plain MSER
 ///   throws away a random share of samples that were steady from the start.
 

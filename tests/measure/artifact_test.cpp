@@ -1,0 +1,373 @@
+#include "measure/artifact.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "measure/artifact_compiler.hpp"
+#include "measure/artifact_plan.hpp"
+#include "measure/artifact_process.hpp"
+
+// Builds real programs with the compiler of this machine, small ones.
+
+namespace nocturne::measure {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+/// A folder of its own for each test, gone afterwards.
+class Workshop {
+ public:
+  Workshop() {
+    std::string name = (fs::temp_directory_path() / "nocturne-artifact-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    folder_ = name;
+    write("src/main.cpp", "#include \"greeting.hpp\"\nint second();\nint main() { return kAnswer + second(); }\n");
+    write("src/second.cpp", "int second() { return 2; }\n");
+    write("src/greeting.hpp", "#pragma once\nconstexpr int kAnswer = 40;\n");
+  }
+  Workshop(const Workshop&) = delete;
+  Workshop& operator=(const Workshop&) = delete;
+  ~Workshop() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  void write(const fs::path& name, const std::string& text) const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << text;
+  }
+  [[nodiscard]] fs::path operator/(const fs::path& name) const { return folder_ / name; }
+  [[nodiscard]] BuildRecipe recipe() const {
+    return {.name = "tiny",
+            .source_root = folder_ / "src",
+            .sources = {"main.cpp", "second.cpp"},
+            .include = {"."},
+            .defines = {},
+            .libraries = {},
+            .flags = {},
+            .uses = {}};
+  }
+
+ private:
+  fs::path folder_;
+};
+
+const BuildOptions kOptions{.prefixes = {}, .jobs = 2, .deadline = std::chrono::seconds(60), .cpus = {}};
+const BuildFlags kPlain{.optimisation = "O0"};
+
+int exit_code_of(const fs::path& program) {
+  const int status = std::system(program.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+std::size_t entries_in(const fs::path& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+}  // namespace
+
+TEST_CASE("a program is built once and found again", "[artifact]") {
+  const Workshop workshop;
+  ArtifactStore store(workshop / "builds");
+  const auto first = store.obtain(workshop.recipe(), kPlain, kOptions);
+  REQUIRE(first);
+  CHECK(first->built_now);
+  CHECK(exit_code_of(first->program) == 42);
+  CHECK(entries_in(workshop / "builds/.making") == 0);
+  CHECK(entries_in(first->program.parent_path()) == 3);  // program, build.log, manifest.json
+
+  ArtifactStore other(workshop / "builds");  // as another campaign would see it
+  for (ArtifactStore* again : {&store, &other}) {
+    const auto second = again->obtain(workshop.recipe(), kPlain, kOptions);
+    REQUIRE(second);
+    CHECK_FALSE(second->built_now);
+    CHECK(second->program == first->program);
+    CHECK(second->build_time == first->build_time);
+  }
+}
+
+TEST_CASE("whatever changes the program changes the key", "[artifact]") {
+  const Workshop workshop;
+  ArtifactStore store(workshop / "builds");
+  const std::string before = *store.key_of(workshop.recipe(), kPlain, kOptions);
+  CHECK(*store.key_of(workshop.recipe(), kPlain, kOptions) == before);
+
+  SECTION("a header") {
+    workshop.write("src/greeting.hpp", "#pragma once\nconstexpr int kAnswer = 100;\n");
+    CHECK(*store.key_of(workshop.recipe(), kPlain, kOptions) != before);
+  }
+  SECTION("a source") {
+    workshop.write("src/second.cpp", "int second() { return 12; }\n");
+    CHECK(*store.key_of(workshop.recipe(), kPlain, kOptions) != before);
+  }
+  SECTION("a flag") {
+    CHECK(*store.key_of(workshop.recipe(), {.optimisation = "O1"}, kOptions) != before);
+    CHECK(*store.key_of(workshop.recipe(), {.optimisation = "O0", .march = "x86-64-v3"}, kOptions) != before);
+  }
+  SECTION("a define of the recipe") {
+    BuildRecipe recipe = workshop.recipe();
+    recipe.defines = {"NDEBUG"};
+    CHECK(*store.key_of(recipe, kPlain, kOptions) != before);
+  }
+  SECTION("a library's contents") {
+    BuildRecipe recipe = workshop.recipe();
+    recipe.uses = {"onednn"};
+    BuildOptions options = kOptions;
+    options.prefixes = {{"onednn", workshop / "prefix"}};
+    workshop.write("prefix/lib/libdnnl.so", "one");
+    const std::string one = *store.key_of(recipe, kPlain, options);
+    workshop.write("prefix/lib/libdnnl.so", "another");
+    CHECK(*store.key_of(recipe, kPlain, options) != one);
+  }
+}
+
+TEST_CASE("what does not change the program does not change the key", "[artifact]") {
+  const Workshop workshop, elsewhere;
+  ArtifactStore store(workshop / "builds");
+  const std::string before = *store.key_of(workshop.recipe(), kPlain, kOptions);
+  workshop.write("src/unused.hpp", "int unused;\n");
+  CHECK(*store.key_of(workshop.recipe(), kPlain, kOptions) == before);
+  CHECK(*store.key_of(elsewhere.recipe(), kPlain, kOptions) == before);  // another checkout of the same sources
+  BuildOptions more_jobs = kOptions;
+  more_jobs.jobs = 1;
+  CHECK(*store.key_of(workshop.recipe(), kPlain, more_jobs) == before);
+}
+
+TEST_CASE("native is spelled out by the compiler", "[artifact]") {
+  const auto deadline = Clock::now() + std::chrono::seconds(60);
+  for (const auto& path : find_compilers()) {
+    const auto compiler = identify_compiler(path.string(), deadline);
+    REQUIRE(compiler);
+    CAPTURE(compiler->path);
+    const auto native = spelled_out_target(*compiler, {"-march=native"}, deadline);
+    const auto generic = spelled_out_target(*compiler, {"-march=x86-64"}, deadline);
+    REQUIRE(native);
+    REQUIRE(generic);
+    CHECK_FALSE(native->contains("native"));
+    CHECK(*native != *generic);
+  }
+}
+
+TEST_CASE("a build that fails says the compiler's first error and leaves nothing", "[artifact]") {
+  const Workshop workshop;
+  workshop.write("src/second.cpp", "int second() { return undeclared_thing; }\n");
+  ArtifactStore store(workshop / "builds");
+  const auto result = store.obtain(workshop.recipe(), kPlain, kOptions);
+  REQUIRE_FALSE(result);
+  CHECK(result.error().reason.contains("second.cpp:1"));
+  CHECK(result.error().reason.contains("undeclared_thing"));
+  CHECK(result.error().log_tail.contains("undeclared_thing"));
+  CHECK_FALSE(result.error().interrupted);
+  CHECK(store.list().empty());
+  CHECK(entries_in(workshop / "builds/.making") == 0);
+
+  workshop.write("src/second.cpp", "int second() { return 3; }\n");  // not remembered
+  CHECK(exit_code_of(store.obtain(workshop.recipe(), kPlain, kOptions)->program) == 43);
+}
+
+TEST_CASE("a missing header and a missing symbol are failures with their names", "[artifact]") {
+  const Workshop workshop;
+  ArtifactStore store(workshop / "builds");
+  workshop.write("src/second.cpp", "#include \"nowhere.hpp\"\n");
+  CHECK(store.obtain(workshop.recipe(), kPlain, kOptions).error().reason.contains("nowhere.hpp"));
+  workshop.write("src/second.cpp", "int third();\n");
+  CHECK(store.obtain(workshop.recipe(), kPlain, kOptions).error().reason.contains("second"));
+}
+
+TEST_CASE("a compiler that is not here is named with its package", "[artifact]") {
+  const Workshop workshop;
+  ArtifactStore store(workshop / "builds");
+  const auto result = store.obtain(workshop.recipe(), {.compiler = "clang++-4711"}, kOptions);
+  CHECK(result.error().reason == "the compiler 'clang++-4711' is not on PATH: install the package clang-4711");
+}
+
+TEST_CASE("a damaged artifact is built again", "[artifact]") {
+  const Workshop workshop;
+  ArtifactStore store(workshop / "builds");
+  const auto first = store.obtain(workshop.recipe(), kPlain, kOptions);
+  REQUIRE(first);
+  SECTION("torn program") {
+    fs::resize_file(first->program, 100);
+  }
+  SECTION("torn manifest") {
+    fs::resize_file(first->program.parent_path() / "manifest.json", 10);
+  }
+  const auto second = store.obtain(workshop.recipe(), kPlain, kOptions);
+  REQUIRE(second);
+  CHECK(second->built_now);
+  CHECK(exit_code_of(second->program) == 42);
+}
+
+TEST_CASE("two campaigns build once, the second waits for the first", "[artifact]") {
+  const Workshop workshop;
+  ArtifactStore one(workshop / "builds"), two(workshop / "builds");
+  std::atomic<int> built = 0, fine = 0;
+  {
+    std::vector<std::jthread> campaigns;
+    for (ArtifactStore* store : {&one, &two}) {
+      campaigns.emplace_back([&, store] {
+        const auto artifact = store->obtain(workshop.recipe(), kPlain, kOptions);
+        built += artifact && artifact->built_now;
+        fine += artifact && fs::exists(artifact->program);
+      });
+    }
+  }
+  CHECK(built == 1);
+  CHECK(fine == 2);
+}
+
+TEST_CASE("half-made builds of the dead are swept, those of the living are not", "[artifact]") {
+  const Workshop workshop;
+  const std::string dead(64, 'd'), living(64, 'a');
+  {
+    const ArtifactStore store(workshop / "builds");
+  }
+  workshop.write("builds/.making/" + dead + ".123/0.o", "half");
+  workshop.write("builds/.making/" + living + ".124/0.o", "half");
+  workshop.write("builds/.making/somebody-elses/file", "kept");
+  const int lock = open((workshop / ("builds/.lock/" + living)).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  REQUIRE(flock(lock, LOCK_EX) == 0);
+  {
+    const ArtifactStore store(workshop / "builds");
+  }
+  CHECK_FALSE(fs::exists(workshop / ("builds/.making/" + dead + ".123")));
+  CHECK(fs::exists(workshop / ("builds/.making/" + living + ".124")));
+  CHECK(fs::exists(workshop / "builds/.making/somebody-elses"));
+  close(lock);
+}
+
+TEST_CASE("artifacts are listed, least recently used first, and removed", "[artifact]") {
+  const Workshop workshop;
+  ArtifactStore store(workshop / "builds");
+  const auto a = store.obtain(workshop.recipe(), kPlain, kOptions);
+  const auto b = store.obtain(workshop.recipe(), {.optimisation = "O1"}, kOptions);
+  REQUIRE(a);
+  REQUIRE(b);
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(48);
+  fs::last_write_time(a->program.parent_path() / "manifest.json", old);
+  fs::last_write_time(b->program.parent_path() / "manifest.json", old - std::chrono::hours(1));
+  auto list = store.list();
+  REQUIRE(list.size() == 2);
+  CHECK(list[0].key == b->key);
+  CHECK(list[1].key == a->key);
+  CHECK(list[1].name == "tiny");
+  CHECK(list[1].flags == "g++ -O0");
+  CHECK(list[1].bytes > fs::file_size(a->program));
+
+  REQUIRE(store.obtain(workshop.recipe(), {.optimisation = "O1"}, kOptions));  // using it makes it young
+  CHECK(store.list()[1].key == b->key);
+
+  CHECK(store.remove(a->key));
+  CHECK_FALSE(store.remove(a->key));
+  CHECK_FALSE(store.remove("../.."));
+  CHECK(store.list().size() == 1);
+  CHECK(store.obtain(workshop.recipe(), kPlain, kOptions)->built_now);
+}
+
+TEST_CASE("an artifact that is being built cannot be removed", "[artifact]") {
+  const Workshop workshop;
+  ArtifactStore store(workshop / "builds");
+  const auto artifact = store.obtain(workshop.recipe(), kPlain, kOptions);
+  REQUIRE(artifact);
+  const int lock = open((workshop / ("builds/.lock/" + artifact->key)).c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(flock(lock, LOCK_EX) == 0);
+  CHECK_FALSE(store.remove(artifact->key));
+  close(lock);
+  CHECK(store.remove(artifact->key));
+}
+
+namespace {
+
+/// A compiler that answers what it is and then hangs, with a grandchild: a shell script in front of the real one.
+void write_hanging_compiler(const Workshop& workshop) {
+  workshop.write("bin/hanging-g++", "#!/bin/sh\nfor a in \"$@\"; do if [ \"$a\" = -c ]; then sleep 600 & echo $! > " +
+                                        (workshop / "grandchild").string() + "; wait; fi; done\nexec g++ \"$@\"\n");
+  fs::permissions(workshop / "bin/hanging-g++", fs::perms::owner_all);
+}
+
+bool is_alive(const fs::path& pid_file) {
+  std::ifstream in(pid_file);
+  pid_t pid = 0;
+  if (!(in >> pid)) return false;
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string number, name, state;
+  return stat >> number >> name >> state && state != "Z" && state != "X";
+}
+
+/// Killed processes vanish when the kernel gets to it.
+bool dies_soon(const fs::path& pid_file) {
+  for (const auto deadline = Clock::now() + std::chrono::seconds(10); Clock::now() < deadline;) {
+    if (!is_alive(pid_file)) return true;
+    std::this_thread::yield();
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("a compiler that hangs is killed at the deadline, its children too", "[artifact]") {
+  const Workshop workshop;
+  write_hanging_compiler(workshop);
+  ArtifactStore store(workshop / "builds");
+  const BuildFlags flags{.compiler = (workshop / "bin/hanging-g++").string(), .optimisation = "O0"};
+  BuildOptions options = kOptions;
+  REQUIRE(store.key_of(workshop.recipe(), flags, options));  // known before the clock runs
+  options.deadline = std::chrono::seconds(2);
+  const auto result = store.obtain(workshop.recipe(), flags, options);
+  REQUIRE_FALSE(result);
+  CHECK(result.error().reason.ends_with("took longer than allowed"));
+  CHECK_FALSE(result.error().interrupted);
+  CHECK(dies_soon(workshop / "grandchild"));
+  CHECK(entries_in(workshop / "builds/.making") == 0);
+}
+
+TEST_CASE("a build can be stopped", "[artifact]") {
+  const Workshop workshop;
+  write_hanging_compiler(workshop);
+  ArtifactStore store(workshop / "builds");
+  const BuildFlags flags{.compiler = (workshop / "bin/hanging-g++").string(), .optimisation = "O0"};
+  std::stop_source source;
+  std::jthread stopper([&] {
+    while (!fs::exists(workshop / "grandchild")) std::this_thread::yield();
+    source.request_stop();
+  });
+  const auto result = store.obtain(workshop.recipe(), flags, kOptions, source.get_token());
+  REQUIRE_FALSE(result);
+  CHECK(result.error().interrupted);
+  CHECK(dies_soon(workshop / "grandchild"));
+}
+
+TEST_CASE("link-time optimisation and fast-math build and run", "[artifact]") {
+  const Workshop workshop;
+  ArtifactStore store(workshop / "builds");
+  const auto artifact =
+      store.obtain(workshop.recipe(), {.optimisation = "O2", .lto = true, .fast_math = true}, kOptions);
+  REQUIRE(artifact);
+  CHECK(exit_code_of(artifact->program) == 42);
+}
+
+TEST_CASE("makefile rules are taken apart", "[artifact]") {
+  CHECK(parse_dependencies("x: a.cpp b/c.hpp \\\n  with\\ space.hpp \\\n d$$e.hpp\n") ==
+        std::vector<std::string>{"a.cpp", "b/c.hpp", "with space.hpp", "d$e.hpp"});
+  CHECK(parse_dependencies("nonsense").empty());
+}
+
+TEST_CASE("the first error of a log is found", "[artifact]") {
+  CHECK(first_error("+ g++ -Werror: x\na.cpp:1: note: hm\na.cpp:2:3: error: no\nb: error: later\n") ==
+        "a.cpp:2:3: error: no");
+  CHECK(first_error("main.o: undefined reference to `f()'\n") == "main.o: undefined reference to `f()'");
+  CHECK(first_error("something else\n\n") == "something else");
+  CHECK(first_error("") == "the compiler failed without a word");
+}
+
+}  // namespace nocturne::measure

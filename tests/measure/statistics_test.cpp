@@ -1,0 +1,154 @@
+#include "measure/statistics.hpp"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <cmath>
+
+namespace nocturne::measure {
+namespace {
+
+using Catch::Approx;
+using namespace std::chrono_literals;
+
+space::Phase phase(const char* name, std::chrono::nanoseconds wall) {
+  return {.name = name, .wall = wall, .cpu = wall, .finished = true};
+}
+
+/// `steps` samples of one step each, `each` long, behind `first`.
+space::Run steady_run(std::chrono::nanoseconds first, std::chrono::nanoseconds each, int steps) {
+  space::Run run;
+  run.outcome = space::Outcome::Ok;
+  run.phases = {phase("first_step", first)};
+  for (int i = 0; i < steps; ++i) run.samples.push_back({.first_step = i + 1, .steps = 1, .wall = each});
+  return run;
+}
+
+const Schedule kMnist{.training_examples = 60000, .batch = 128};
+
+}  // namespace
+
+TEST_CASE("steps of an epoch are whole where the partial batch is dropped", "[statistics]") {
+  CHECK(steps_per_epoch(kMnist) == 468);
+  CHECK(steps_per_epoch({.training_examples = 60000, .batch = 128, .partial_batch = protocol::PartialBatch::Train}) ==
+        468.75);
+}
+
+TEST_CASE("the schedule takes the batch from the configuration and refuses nonsense", "[statistics]") {
+  space::Configuration configuration;
+  CHECK(schedule_of({}, configuration)->batch == 128);
+  configuration.set("batch", std::int64_t{32});
+  CHECK(schedule_of({}, configuration)->batch == 32);
+  configuration.set("batch", std::int64_t{0});
+  CHECK_FALSE(schedule_of({}, configuration));
+  configuration.set("batch", std::string("many"));
+  CHECK(schedule_of({}, configuration).error() == "batch is many, it must be an integer of at least 1");
+  configuration.set("batch", std::int64_t{70000});
+  CHECK_FALSE(schedule_of({}, configuration));
+}
+
+TEST_CASE("the parts of a run come from its phases and samples", "[statistics]") {
+  space::Run run = steady_run(350ms, 50ms, 10);
+  run.phases.insert(run.phases.begin(),
+                    {phase("import", 2s), phase("data", 300ms), phase("build", 1s), phase("compile", 4s)});
+  run.phases.push_back({.name = "data", .wall = 7s, .cpu = 0s, .finished = false});  // where a run hung: no duration
+  const auto summary = summarise(run, kMnist);
+  REQUIRE(summary);
+  CHECK(summary->parts.import == Approx(2));
+  CHECK(summary->parts.data == Approx(0.3));
+  CHECK(summary->parts.compile == Approx(5));
+  CHECK(summary->parts.first_step_excess == Approx(0.3));
+  CHECK(summary->parts.steady_step == Approx(0.05));
+  CHECK(summary->parts.epoch_overhead == 0);
+  CHECK(summary->steady_step_error < 1e-12);
+  CHECK(summary->samples == 10);
+  // 2 + 0.3 + 5 + 0.3 + 12 · 468 · 0.05
+  CHECK(space::total_time(summary->parts, 12) == Approx(288.4));
+}
+
+TEST_CASE("a sample of several steps counts as their mean", "[statistics]") {
+  space::Run run = steady_run(50ms, 50ms, 0);
+  for (int i = 0; i < 8; ++i) run.samples.push_back({.first_step = 1 + 5 * i, .steps = 5, .wall = 200ms});
+  const auto summary = summarise(run, kMnist);
+  REQUIRE(summary);
+  CHECK(summary->parts.steady_step == Approx(0.04));
+  CHECK(summary->parts.first_step_excess == Approx(0.01));
+}
+
+TEST_CASE("what warm-up steps took beyond steady ones is paid once, with the first step", "[statistics]") {
+  space::Run run = steady_run(350ms, 50ms, 12);
+  run.samples[0].wall = 450ms;
+  run.samples[1].wall = 150ms;
+  const auto summary = summarise(run, kMnist);
+  REQUIRE(summary);
+  CHECK(summary->warm_up.samples == 2);
+  CHECK(summary->parts.steady_step == Approx(0.05));
+  CHECK(summary->parts.first_step_excess == Approx(0.3 + 0.4 + 0.1));
+}
+
+TEST_CASE("a first step that is faster than a steady one has no excess", "[statistics]") {
+  CHECK(summarise(steady_run(20ms, 50ms, 10), kMnist)->parts.first_step_excess == 0);
+}
+
+TEST_CASE("the epoch's overhead is what its steps do not explain", "[statistics]") {
+  space::Run run = steady_run(150ms, 50ms, 10);
+  run.epochs = {{.index = 0, .wall = 24s}};  // 468 · 0.05 = 23.4, the first step's excess 0.1
+  CHECK(summarise(run, kMnist)->parts.epoch_overhead == Approx(0.5));
+  run.epochs.push_back({.index = 1, .wall = 23700ms});
+  run.epochs.push_back({.index = 2, .wall = 23600ms});
+  CHECK(summarise(run, kMnist)->parts.epoch_overhead == Approx(0.25));
+  run.epochs = {{.index = 0, .wall = 1s}};
+  CHECK(summarise(run, kMnist)->parts.epoch_overhead == 0);
+}
+
+TEST_CASE("a run without samples has no summary, in a sentence", "[statistics]") {
+  CHECK(summarise(steady_run(1s, 1s, 0), kMnist).error() ==
+        "the run has no samples: nothing is known of its steady step");
+}
+
+TEST_CASE("the error of T(N) grows with the horizon and knows of the step inside the excess", "[statistics]") {
+  RunSummary summary;
+  summary.parts.steps_per_epoch = 10;
+  summary.steady_step_error = 0.5;
+  summary.parts.first_step_excess = 3;
+  CHECK(total_time_error(summary, 2) == Approx(19 * 0.5));
+  summary.parts.first_step_excess = 0;
+  CHECK(total_time_error(summary, 2) == Approx(20 * 0.5));
+}
+
+TEST_CASE("several runs: the mean, and the scatter between processes", "[statistics]") {
+  const std::vector<space::Run> runs = {steady_run(50ms, 50ms, 10), steady_run(54ms, 54ms, 10),
+                                        steady_run(52ms, 52ms, 10)};
+  const space::Objective objective{.epochs = {1}, .primary = 1};
+  const auto trial = summarise(runs, kMnist, objective);
+  REQUIRE(trial);
+  CHECK(trial->estimate.runs == 3);
+  CHECK(trial->estimate.value == Approx(468 * 0.052));
+  CHECK(trial->estimate.value == Approx(space::total_time(trial->parts, 1)));
+  CHECK(trial->estimate.standard_error == Approx(468 * 0.002 / std::sqrt(3.0)));
+  CHECK(estimate_at(trial->runs, 10).value == Approx(4680 * 0.052));
+}
+
+TEST_CASE("two runs that agree by luck keep the error they have within", "[statistics]") {
+  space::Run run = steady_run(50ms, 50ms, 20);
+  for (std::size_t i = 0; i < run.samples.size(); ++i) run.samples[i].wall += (i * 7 % 5) * 1ms;
+  const space::Objective objective{.epochs = {1}, .primary = 1};
+  const auto single = summarise(std::vector{run}, kMnist, objective);
+  const auto twice = summarise(std::vector{run, run}, kMnist, objective);
+  REQUIRE(single);
+  REQUIRE(twice);
+  CHECK(single->estimate.standard_error > 0);
+  CHECK(twice->estimate.standard_error == Approx(single->estimate.standard_error / std::sqrt(2.0)));
+}
+
+TEST_CASE("runs that failed do not enter the estimate", "[statistics]") {
+  space::Run crashed = steady_run(1s, 1s, 10);
+  crashed.outcome = space::Outcome::Crashed;
+  const auto trial = summarise(std::vector{crashed, steady_run(50ms, 50ms, 10)}, kMnist, {});
+  REQUIRE(trial);
+  CHECK(trial->estimate.runs == 1);
+  CHECK(trial->parts.steady_step == Approx(0.05));
+  CHECK(summarise(std::vector{crashed}, kMnist, {}).error() == "no run of the trial ended well");
+}
+
+}  // namespace nocturne::measure
