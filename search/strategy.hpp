@@ -19,7 +19,8 @@ namespace nocturne::search {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// Returns up to `count` valid configurations that were neither asked nor told before. Empty: nothing left to propose.
+  /// Returns up to `count` valid configurations that were neither asked nor told before. Empty: nothing left to
+  /// propose.
   [[nodiscard]] virtual std::vector<space::Configuration> ask(std::size_t count) = 0;
   /// Learns from finished trials, failed ones too: their estimate is empty, their outcome says why.
   virtual void tell(std::span<const space::Trial> finished) = 0;

@@ -1,0 +1,34 @@
+#pragma once
+
+/// Which configurations a strategy need not propose again.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+#include "space/configuration.hpp"
+#include "space/random.hpp"
+#include "space/space.hpp"
+
+namespace nocturne::search {
+
+/// Configurations that were asked or told. Not thread-safe.
+class Asked {
+ public:
+  /// Whether it was new.
+  bool insert(const space::Configuration& configuration) { return seen_.insert(configuration.identity()).second; }
+  [[nodiscard]] bool contains(const space::Configuration& configuration) const {
+    return seen_.contains(configuration.identity());
+  }
+
+  /// Uniform over the valid configurations that are not among these; does not insert it. Empty: there are none (in a
+  /// space with real ranges: none of many that were tried).
+  [[nodiscard]] std::optional<space::Configuration> sample_other(const space::Space& space,
+                                                                 space::Random& random) const;
+
+ private:
+  std::unordered_set<std::string> seen_;
+};
+
+}  // namespace nocturne::search

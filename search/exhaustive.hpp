@@ -1,0 +1,23 @@
+#pragma once
+
+/// Every valid configuration once, in the order of Space::enumerate(): what is dear to prepare changes last.
+
+#include "search/asked.hpp"
+#include "search/strategy.hpp"
+#include "space/space.hpp"
+
+namespace nocturne::search {
+
+/// Draws nothing; real ranges are walked on a grid.
+class Exhaustive : public Strategy {
+ public:
+  explicit Exhaustive(const space::Space& space) : rest_(space.enumerate()) {}
+  [[nodiscard]] std::vector<space::Configuration> ask(std::size_t count) override;
+  void tell(std::span<const space::Trial> finished) override;
+
+ private:
+  space::Enumerator rest_;
+  Asked told_;
+};
+
+}  // namespace nocturne::search

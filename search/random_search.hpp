@@ -1,0 +1,28 @@
+#pragma once
+
+/// Uniform random search without repetition: the yardstick of every other strategy (Bergstra and Bengio, "Random search
+/// for hyper-parameter optimization", JMLR 13, 2012).
+
+#include <cstdint>
+
+#include "search/asked.hpp"
+#include "search/strategy.hpp"
+#include "space/space.hpp"
+
+namespace nocturne::search {
+
+/// Learns nothing but what not to propose again.
+class RandomSearch : public Strategy {
+ public:
+  RandomSearch(const space::Space& space, std::uint64_t seed) : space_(space), seed_(seed) {}
+  [[nodiscard]] std::vector<space::Configuration> ask(std::size_t count) override;
+  void tell(std::span<const space::Trial> finished) override;
+
+ private:
+  const space::Space& space_;
+  std::uint64_t seed_;
+  std::uint64_t asks_ = 0;
+  Asked asked_;
+};
+
+}  // namespace nocturne::search

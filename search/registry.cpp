@@ -1,0 +1,66 @@
+#include "search/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <vector>
+
+#include "search/exhaustive.hpp"
+#include "search/local_search.hpp"
+#include "search/random_search.hpp"
+#include "space/nearest.hpp"
+
+namespace nocturne::search {
+namespace {
+
+using space::Space;
+using Made = std::unique_ptr<Strategy>;
+
+// Fewer than this are measured all: at some seconds each that is a coffee break, and nothing is left to chance.
+constexpr std::uint64_t kFew = 64;
+
+Made make_auto(const Space& space, const Options& options) {
+  const auto size = space.count();
+  if (size.kind == space::Size::Kind::Exact && size.count <= space::Count(kFew))
+    return std::make_unique<Exhaustive>(space);
+  return std::make_unique<LocalSearch>(space, LocalSearchOptions{.seed = options.seed});
+}
+
+Made make_local(const Space& space, const Options& options, Improvement improvement) {
+  return std::make_unique<LocalSearch>(space, LocalSearchOptions{.seed = options.seed, .improvement = improvement});
+}
+
+constexpr std::array<StrategyEntry, 5> kStrategies = {{
+    {"auto", "Chooses: exhaustive for up to 64 configurations, local for more.", make_auto},
+    {"random", "Draws uniformly from the valid configurations, none twice.",
+     [](const Space& space, const Options& options) -> Made {
+       return std::make_unique<RandomSearch>(space, options.seed);
+     }},
+    {"exhaustive", "Walks through all valid configurations; what is dear to prepare changes last.",
+     [](const Space& space, const Options&) -> Made { return std::make_unique<Exhaustive>(space); }},
+    {"local", "Moves to the first better neighbour; restarts at random where there is none.",
+     [](const Space& space, const Options& options) { return make_local(space, options, Improvement::First); }},
+    {"local-best", "As local, but tries all neighbours before it moves to the best of them.",
+     [](const Space& space, const Options& options) { return make_local(space, options, Improvement::Best); }},
+}};
+
+}  // namespace
+
+std::span<const StrategyEntry> strategies() {
+  return kStrategies;
+}
+
+std::expected<std::unique_ptr<Strategy>, std::string> make_strategy(std::string_view name, const space::Space& space,
+                                                                    const Options& options) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const auto& entry : kStrategies) {
+    if (entry.name == name) return entry.make(space, options);
+    names.emplace_back(entry.name);
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  return std::unexpected(
+      fmt::format("unknown strategy '{}'{} (there are: {})", name, space::did_you_mean(name, names), list));
+}
+
+}  // namespace nocturne::search
