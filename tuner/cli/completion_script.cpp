@@ -1,0 +1,270 @@
+#include "tuner/cli/completion_script.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nocturne::cli {
+namespace {
+
+/// An option as the scripts need it.
+struct Flag {
+  std::vector<std::string> long_names, short_names;
+  std::string description;
+  bool takes_value = false;
+  std::vector<std::string> choices;  ///< of its value, where they are few and known
+};
+
+/// What may follow the program's name, or a verb.
+struct Words {
+  std::string name, description;
+  std::vector<Flag> flags;
+  std::vector<std::string> choices;  ///< of the first positional argument
+};
+
+/// CLI11 shows the members of a set as "{a,b,c}" in the option's type.
+std::vector<std::string> choices_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t open = type.find('{'), close = type.find('}');
+  std::vector<std::string> choices;
+  if (open == std::string::npos || close == std::string::npos || close < open) return choices;
+  for (std::size_t start = open + 1; start <= close;) {
+    const std::size_t end = std::min(type.find(',', start), close);
+    choices.push_back(type.substr(start, end - start));
+    start = end + 1;
+  }
+  return choices;
+}
+
+/// Descriptions are one line in all three shells.
+std::string one_line_of(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+Words words_of(const CLI::App& app) {
+  Words words{.name = app.get_name(), .description = one_line_of(app.get_description()), .flags = {}, .choices = {}};
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) {
+      if (words.choices.empty()) words.choices = choices_of(*option);
+      continue;
+    }
+    words.flags.push_back({.long_names = option->get_lnames(),
+                           .short_names = option->get_snames(),
+                           .description = one_line_of(option->get_description()),
+                           .takes_value = option->get_items_expected_max() > 0,
+                           .choices = choices_of(*option)});
+  }
+  return words;
+}
+
+std::vector<Words> verbs_of(const CLI::App& root) {
+  std::vector<Words> verbs;
+  for (const CLI::App* verb : root.get_subcommands([](const CLI::App*) { return true; }))
+    verbs.push_back(words_of(*verb));
+  return verbs;
+}
+
+std::vector<std::string> names_of(const Flag& flag) {
+  std::vector<std::string> names;
+  for (const std::string& name : flag.long_names) names.push_back("--" + name);
+  for (const std::string& name : flag.short_names) names.push_back("-" + name);
+  return names;
+}
+
+/// In single quotes of a POSIX shell.
+std::string quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      result += "'\\''";
+    } else {
+      result += c;
+    }
+  }
+  return result + "'";
+}
+
+// ---- bash ----------------------------------------------------------------------------------------------------------
+
+std::string bash_flags(const Words& words) {
+  std::vector<std::string> names;
+  for (const Flag& flag : words.flags) {
+    for (std::string& name : names_of(flag)) names.push_back(std::move(name));
+  }
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+/// Lines of `case "$verb $previous"`: what an option's value may be; none: left to bash, which completes file names.
+std::string bash_values(const Words& words, std::string_view verb) {
+  std::string lines;
+  for (const Flag& flag : words.flags) {
+    if (!flag.takes_value) continue;
+    for (const std::string& name : names_of(flag)) {
+      lines += fmt::format("    '{} {}') COMPREPLY=($(compgen -W {} -- \"$current\")); return ;;\n", verb, name,
+                           quoted(fmt::format("{}", fmt::join(flag.choices, " "))));
+    }
+  }
+  return lines;
+}
+
+std::string bash_script(const Words& root, const std::vector<Words>& verbs) {
+  std::vector<std::string> names;
+  std::string flags = fmt::format("    '') flags={} ;;\n", quoted(bash_flags(root)));
+  std::string choices, values = bash_values(root, "");
+  for (const Words& verb : verbs) {
+    names.push_back(verb.name);
+    flags += fmt::format("    {}) flags={} ;;\n", verb.name, quoted(bash_flags(verb)));
+    values += bash_values(verb, verb.name);
+    if (!verb.choices.empty()) {
+      choices +=
+          fmt::format("    {}) words={} ;;\n", verb.name, quoted(fmt::format("{}", fmt::join(verb.choices, " "))));
+    }
+  }
+  return fmt::format(R"(# bash completion for nocturne; made by `nocturne completion bash`
+_nocturne() {{
+  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} verb='' flags='' words='' i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case ${{COMP_WORDS[i]}} in
+    --) return ;;
+    {}) verb=${{COMP_WORDS[i]}}; break ;;
+    esac
+  done
+  COMPREPLY=()
+  case "$verb $previous" in
+{}  esac
+  case $verb in
+{}  esac
+  case $verb in
+    '') words={} ;;
+{}  esac
+  [[ $current == -* ]] && words=$flags
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}}
+complete -o default -F _nocturne nocturne
+)",
+                     fmt::join(names, "|"), values, flags, quoted(fmt::format("{}", fmt::join(names, " "))), choices);
+}
+
+// ---- zsh -----------------------------------------------------------------------------------------------------------
+
+/// Colons and brackets have a meaning in the specifications of _arguments and _describe.
+std::string zsh_escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == ':' || c == '[' || c == ']' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+std::string zsh_arguments(const Words& words, std::string_view indent) {
+  std::string text;
+  for (const Flag& flag : words.flags) {
+    const std::string action = flag.choices.empty() ? "_files" : fmt::format("({})", fmt::join(flag.choices, " "));
+    for (const std::string& name : names_of(flag)) {
+      const bool is_long = name.starts_with("--");
+      const std::string value = flag.takes_value ? fmt::format(":value:{}", action) : "";
+      text += fmt::format(" \\\n{}{}", indent,
+                          quoted(fmt::format("{}{}[{}]{}", name, flag.takes_value && is_long ? "=" : "",
+                                             zsh_escaped(flag.description), value)));
+    }
+  }
+  return text;
+}
+
+std::string zsh_script(const Words& root, const std::vector<Words>& verbs) {
+  std::string list, cases;
+  for (const Words& verb : verbs) {
+    list += fmt::format("    {}\n", quoted(zsh_escaped(verb.name) + ":" + zsh_escaped(verb.description)));
+    const std::string positional =
+        verb.choices.empty() ? "*:file:_files" : fmt::format("1:choice:({})", fmt::join(verb.choices, " "));
+    cases += fmt::format("    {}) _arguments{} \\\n      {} ;;\n", verb.name, zsh_arguments(verb, "      "),
+                         quoted(positional));
+  }
+  return fmt::format(R"(#compdef nocturne
+# zsh completion for nocturne; made by `nocturne completion zsh`
+_nocturne() {{
+  local context state state_descr line
+  typeset -A opt_args
+  local -a verbs
+  verbs=(
+{}  )
+  _arguments -C{} \
+    '1:verb:->verb' '*::argument:->arguments'
+  case $state in
+  verb) _describe verb verbs ;;
+  arguments)
+    case $words[1] in
+{}    esac ;;
+  esac
+}}
+if [[ $funcstack[1] == _nocturne ]]; then
+  _nocturne "$@"
+else
+  compdef _nocturne nocturne
+fi
+)",
+                     list, zsh_arguments(root, "    "), cases);
+}
+
+// ---- fish ----------------------------------------------------------------------------------------------------------
+
+/// In single quotes of fish, where a backslash escapes.
+std::string fish_quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "'";
+}
+
+std::string fish_flags(const Words& words, std::string_view condition) {
+  std::string lines;
+  for (const Flag& flag : words.flags) {
+    std::string line = fmt::format("complete -c nocturne -n '{}'", condition);
+    for (const std::string& name : flag.long_names) line += " -l " + name;
+    for (const std::string& name : flag.short_names) line += " -s " + name;
+    if (flag.takes_value) line += flag.choices.empty() ? " -r" : " -x";
+    if (!flag.choices.empty()) line += fmt::format(" -a '{}'", fmt::join(flag.choices, " "));
+    lines += fmt::format("{} -d {}\n", line, fish_quoted(flag.description));
+  }
+  return lines;
+}
+
+std::string fish_script(const Words& root, const std::vector<Words>& verbs) {
+  std::string script = "# fish completion for nocturne; made by `nocturne completion fish`\n";
+  script += fish_flags(root, "__fish_use_subcommand");
+  for (const Words& verb : verbs) {
+    script += fmt::format("complete -c nocturne -n __fish_use_subcommand -f -a {} -d {}\n", verb.name,
+                          fish_quoted(verb.description));
+  }
+  for (const Words& verb : verbs) {
+    const std::string condition = "__fish_seen_subcommand_from " + verb.name;
+    script += fish_flags(verb, condition);
+    if (!verb.choices.empty()) {
+      script += fmt::format("complete -c nocturne -n '{}' -f -a '{}'\n", condition, fmt::join(verb.choices, " "));
+    }
+  }
+  return script;
+}
+
+}  // namespace
+
+const std::vector<std::string>& completion_shells() {
+  static const std::vector<std::string> shells = {"bash", "zsh", "fish"};
+  return shells;
+}
+
+std::expected<std::string, std::string> completion_script(const CLI::App& root, std::string_view shell) {
+  const Words words = words_of(root);
+  const std::vector<Words> verbs = verbs_of(root);
+  if (shell == "bash") return bash_script(words, verbs);
+  if (shell == "zsh") return zsh_script(words, verbs);
+  if (shell == "fish") return fish_script(words, verbs);
+  return std::unexpected(fmt::format("unknown shell '{}'; known: {}", shell, fmt::join(completion_shells(), ", ")));
+}
+
+}  // namespace nocturne::cli

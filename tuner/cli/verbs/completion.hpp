@@ -1,0 +1,21 @@
+#pragma once
+
+/// `nocturne completion SHELL`: a script that completes verbs and options.
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "tuner/cli/context.hpp"
+#include "tuner/cli/exit_codes.hpp"
+
+namespace nocturne::cli {
+
+struct CompletionOptions {
+  std::string shell;
+};
+
+void setup(CLI::App& verb, CompletionOptions& options);
+[[nodiscard]] ExitCode run(const CompletionOptions& options, Context& context);
+
+}  // namespace nocturne::cli

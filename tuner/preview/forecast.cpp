@@ -1,0 +1,124 @@
+#include "tuner/preview/forecast.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tuner/campaign/pacing.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+// Assumptions for a machine that has measured nothing: the MNIST network on two cores of a server.
+constexpr double kStartSeconds = 1.5;   // process, data, primitives, first step
+constexpr double kStepSeconds = 0.1;    // between 0.01 (bf16, small batch) and 0.6
+constexpr double kBuildSeconds = 30;    // two dozen source files on two cores
+constexpr double kEpochSeconds = 40;    // 469 steps at batch 128
+constexpr std::int64_t kRecent = 1000;  // trials that are looked at
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+double seconds_of(std::int64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) * 1e-9;
+}
+
+/// Ids of the campaigns that train the same network.
+db::Expected<std::vector<db::CampaignId>> campaigns_like(const CampaignSpec& spec, const db::Store& store) {
+  const auto campaigns = store.list_campaigns();
+  if (!campaigns) return std::unexpected(campaigns.error());
+  std::vector<db::CampaignId> ids;
+  for (const db::CampaignSummary& campaign : *campaigns) {
+    const nlohmann::json::json_pointer network("/workload/network");
+    if (campaign.spec.value(network, space::Workload{}.network) == spec.workload.network) ids.push_back(campaign.id);
+  }
+  return ids;
+}
+
+}  // namespace
+
+db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store) {
+  Costs costs;
+  const double processes = spec.run.repeats;
+  costs.trial_seconds = processes * (kStartSeconds + kStepSeconds * static_cast<double>(spec.run.steps));
+  costs.build_seconds = kBuildSeconds;
+  costs.finals_seconds = 2 * spec.verify.pairs *
+                             (kStartSeconds + kStepSeconds * static_cast<double>(spec.verify.slices) *
+                                                  static_cast<double>(spec.verify.slice_steps)) +
+                         2 * kEpochSeconds * static_cast<double>(spec.verify.accuracy_epochs);
+  if (store == nullptr) return costs;
+
+  const auto campaigns = campaigns_like(spec, *store);
+  if (!campaigns) return std::unexpected(campaigns.error());
+  std::vector<double> durations;
+  std::optional<space::Parts> parts;
+  for (const db::CampaignId campaign : *campaigns) {
+    const auto trials = store->list_trials({.campaign = campaign, .state = db::TrialState::Finished, .limit = kRecent});
+    if (!trials) return std::unexpected(trials.error());
+    for (const db::StoredTrial& stored : *trials) {
+      if (stored.reused_from || !stored.finished_unix_ns || stored.trial.fidelity.steps != spec.run.steps) continue;
+      durations.push_back(seconds_of(*stored.finished_unix_ns - stored.claimed_unix_ns));
+      if (!parts) parts = stored.trial.parts;
+    }
+  }
+  if (!durations.empty()) {
+    costs.trials = static_cast<std::int64_t>(durations.size());
+    costs.trial_seconds = median(std::move(durations));
+  }
+  if (parts) {
+    costs.finals_seconds = std::chrono::duration<double>(forecast_finals(spec.verify, *parts, *parts)).count();
+  }
+  const auto builds = store->list_builds();
+  if (!builds) return std::unexpected(builds.error());
+  std::vector<double> build_times;
+  for (const db::BuildRecord& build : *builds) {
+    if (build.build_ns > 0) build_times.push_back(seconds_of(build.build_ns));
+  }
+  if (!build_times.empty()) {
+    costs.builds = static_cast<std::int64_t>(build_times.size());
+    costs.build_seconds = median(std::move(build_times));
+  }
+  return costs;
+}
+
+double time_of_trials(double trials, double builds, const Costs& costs) {
+  const double met = builds <= 1 ? std::min(builds, trials) : builds * -std::expm1(trials * std::log1p(-1 / builds));
+  return trials * costs.trial_seconds + met * costs.build_seconds;
+}
+
+Forecast forecast(const CampaignSpec& spec, const Survey& survey, const Costs& costs,
+                  std::optional<double> until_seconds) {
+  Forecast result;
+  const bool infinite = survey.valid.kind == space::Size::Kind::Infinite;
+  const double builds = std::max(survey.builds.size.approximate, 1.0);
+  const double valid = survey.valid.approximate;
+  if (!infinite) {
+    result.everything_seconds =
+        valid * costs.trial_seconds + std::min(builds, valid) * costs.build_seconds + costs.finals_seconds;
+  }
+  if (spec.budget.wall) result.budget_seconds = std::chrono::duration<double>(*spec.budget.wall).count();
+  if (until_seconds) result.budget_seconds = std::min(result.budget_seconds.value_or(*until_seconds), *until_seconds);
+
+  double trials = infinite ? HUGE_VAL : valid;
+  if (spec.budget.trials) trials = std::min(trials, static_cast<double>(*spec.budget.trials));
+  if (result.budget_seconds) {
+    const double room = *result.budget_seconds - costs.finals_seconds;
+    double low = 0, high = std::max(room, 0.0) / costs.trial_seconds;  // time_of_trials() rises with the trials
+    for (int i = 0; i < 60; ++i) {
+      const double middle = (low + high) / 2;
+      (time_of_trials(middle, builds, costs) <= room ? low : high) = middle;
+    }
+    trials = std::min(trials, std::max(1.0, std::floor(low)));  // the default is measured, whatever the budget
+  }
+  const bool all = !infinite && trials >= valid;
+  if (!std::isinf(trials)) {
+    result.trials = trials;
+    result.seconds = all ? *result.everything_seconds : time_of_trials(trials, builds, costs) + costs.finals_seconds;
+  }
+  return result;
+}
+
+}  // namespace nocturne::tuner

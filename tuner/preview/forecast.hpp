@@ -1,0 +1,42 @@
+#pragma once
+
+/// How long a campaign will take, from what earlier trials took, else from assumptions that are named. No clock.
+
+#include <cstdint>
+#include <optional>
+
+#include "db/store.hpp"
+#include "tuner/campaign_file.hpp"
+#include "tuner/preview/survey.hpp"
+
+namespace nocturne::tuner {
+
+/// What is known, or assumed, of the costs.
+struct Costs {
+  double trial_seconds = 0;
+  std::int64_t trials = 0;  ///< measured ones it rests on; 0: assumed
+  double build_seconds = 0;
+  std::int64_t builds = 0;    ///< likewise
+  double finals_seconds = 0;  ///< best and default measured again, and trained for their accuracy
+};
+
+/// Without a store: all assumed. Trials of the same network and number of steps count, whatever campaign they belong
+/// to.
+[[nodiscard]] db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store);
+
+struct Forecast {
+  std::optional<double> everything_seconds;  ///< to try every valid configuration; empty: infinitely many
+  std::optional<double> budget_seconds;  ///< what the budget allows, `until_seconds` included; empty: no limit of time
+  std::optional<double> trials;          ///< that fit into the budget; empty: no limit
+  std::optional<double> seconds;         ///< the campaign as it is planned; empty: infinite
+};
+
+/// `until_seconds`: from now to the budget's time of day, where it names one.
+[[nodiscard]] Forecast forecast(const CampaignSpec& spec, const Survey& survey, const Costs& costs,
+                                std::optional<double> until_seconds);
+
+/// Time of `trials` trials drawn at random: builds are made when first met, so `builds` different ones are met one by
+/// one (the mean number met by n draws of b is b·(1 - (1 - 1/b)ⁿ)).
+[[nodiscard]] double time_of_trials(double trials, double builds, const Costs& costs);
+
+}  // namespace nocturne::tuner

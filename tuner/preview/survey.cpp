@@ -1,0 +1,129 @@
+#include "tuner/preview/survey.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "tuner/campaign_file/expression_words.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+// Walking this many configurations takes about a second; above it the builds are counted without walking.
+constexpr double kWalked = 200'000;
+
+/// The description from which an equal parameter is made.
+space::ParameterSpec spec_of(const space::Parameter& parameter) {
+  space::DomainSpec domain;
+  switch (parameter.kind) {
+    case space::Kind::Boolean:
+      domain = space::BooleanSpec{};
+      break;
+    case space::Kind::Integer:
+      domain = space::IntegerRangeSpec{parameter.lower, std::get<std::int64_t>(parameter.value(parameter.size() - 1)),
+                                       parameter.step, parameter.logarithmic};
+      break;
+    case space::Kind::Real:
+      domain = space::RealRangeSpec{parameter.real_lower, parameter.real_upper, parameter.logarithmic};
+      break;
+    case space::Kind::Ordinal:
+      domain = space::OrdinalSpec{parameter.values};
+      break;
+    case space::Kind::Categorical:
+      domain = space::CategoricalSpec{parameter.values};
+      break;
+  }
+  return {.name = parameter.name,
+          .stage = parameter.stage,
+          .domain = std::move(domain),
+          .default_value = parameter.default_value,
+          .unit = parameter.unit,
+          .description = parameter.description,
+          .active_if = parameter.active_if};
+}
+
+std::vector<space::ParameterSpec> specs_of(const space::Space& space) {
+  std::vector<space::ParameterSpec> specs;
+  for (const space::Parameter& parameter : space.parameters()) specs.push_back(spec_of(parameter));
+  return specs;
+}
+
+bool is_exact(const space::Size& size) {
+  return size.kind == space::Size::Kind::Exact && !size.count.is_saturated();
+}
+
+bool is_prepared(const space::Parameter& parameter) {
+  return parameter.stage == space::Stage::Environment || parameter.stage == space::Stage::Build;
+}
+
+/// By walking all configurations.
+std::uint64_t walked_builds(const space::Space& space) {
+  std::set<std::string> builds;
+  space.for_each([&](const space::Configuration& configuration) {
+    space::Configuration build;
+    for (const space::Parameter& parameter : space.parameters()) {
+      const space::Value* value = is_prepared(parameter) ? configuration.find(parameter.name) : nullptr;
+      if (value != nullptr) build.set(parameter.name, *value);
+    }
+    builds.insert(build.canonical());
+    return true;
+  });
+  return builds.size();
+}
+
+/// Whether all parameters that an expression names are prepared ones.
+bool stays_within(const std::string& expression, const space::Space& space) {
+  return std::ranges::all_of(expression_words(expression), [&](const std::string& word) {
+    const space::Parameter* parameter = space.find(word);
+    return parameter == nullptr || is_prepared(*parameter);
+  });
+}
+
+BuildCount count_builds(const space::Space& space, const space::Facts& facts, const space::Size& valid) {
+  if (std::ranges::none_of(space.parameters(), is_prepared)) return {{.count = 1, .approximate = 1}};
+  if (is_exact(valid) && valid.approximate <= kWalked) {
+    const std::uint64_t builds = walked_builds(space);
+    return {{.count = builds, .approximate = static_cast<double>(builds)}};
+  }
+  std::vector<space::ParameterSpec> parameters;
+  for (const space::Parameter& parameter : space.parameters()) {
+    if (!is_prepared(parameter)) continue;
+    parameters.push_back(spec_of(parameter));
+    if (!stays_within(parameter.active_if, space)) parameters.back().active_if.clear();
+  }
+  std::vector<space::ConstraintSpec> constraints;
+  for (const space::ConstraintSpec& constraint : space.constraints()) {
+    if (stays_within(constraint.require, space)) constraints.push_back(constraint);
+  }
+  const bool at_most = constraints.size() < space.constraints().size();
+  const auto builds = space::Space::create(parameters, constraints, facts);
+  return {builds ? builds->count() : space.cardinality(), at_most || !builds};
+}
+
+}  // namespace
+
+Survey survey(const space::Space& space, const space::Facts& facts, std::chrono::milliseconds patience) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<space::ParameterSpec> parameters = specs_of(space);
+  const auto free = space::Space::create(parameters, {}, facts);
+  Survey result{.combinations = free ? free->count() : space.cardinality(),
+                .valid = space.count(),
+                .constraints = {},
+                .builds = {}};
+  result.builds = count_builds(space, facts, result.valid);
+  for (const space::ConstraintSpec& constraint : space.constraints()) {
+    ConstraintEffect effect{.constraint = constraint, .removed = {}};
+    if (is_exact(result.combinations) && std::chrono::steady_clock::now() - begin < patience) {
+      const auto alone = space::Space::create(parameters, std::span(&constraint, 1), facts);
+      const space::Size left = alone ? alone->count() : space::Size{.kind = space::Size::Kind::Estimate};
+      if (is_exact(left)) {
+        effect.removed = space::Count::from_bits(result.combinations.count.bits() - left.count.bits());
+      }
+    }
+    result.constraints.push_back(std::move(effect));
+  }
+  return result;
+}
+
+}  // namespace nocturne::tuner
