@@ -131,12 +131,7 @@ void Pair::settle(const Stop& stop) {
   if (!live_[index_of(partner)]) return record(partner, lost);
   // Told that no more steps follow, most end by themselves and their record is whole.
   live(partner).abandon(std::chrono::seconds(2), lost.reason);
-  record(partner, std::nullopt);
-  space::Run& other = result_.runs[index_of(partner)];
-  if (other.outcome == Outcome::Ok || other.outcome == Outcome::Killed) {
-    other.outcome = lost.outcome;
-    other.reason = lost.reason;
-  }
+  record(partner, lost);
 }
 
 }  // namespace

@@ -1,0 +1,80 @@
+#pragma once
+
+/// One supervised run: what is known of it while it lasts, and the loop that watches it.
+
+#include <sys/types.h>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "measure/load.hpp"
+#include "measure/supervisor/cgroup.hpp"
+#include "measure/supervisor/control.hpp"
+#include "measure/supervisor/log_capture.hpp"
+#include "measure/supervisor/memory_watch.hpp"
+#include "measure/supervisor/process_tree.hpp"
+
+namespace nocturne::measure {
+
+/// How often the kernel's out-of-memory killer struck since boot (oom_kill of /proc/vmstat).
+[[nodiscard]] std::int64_t kernel_oom_kills();
+
+class Supervisor {
+ public:
+  /// `signals`: a signalfd that does not block.
+  Supervisor(int control, pid_t tuner, int signals) : control_(control), tuner_(tuner), signals_(signals) {}
+
+  /// From the spec to the report; the exit code of the program (supervise.hpp).
+  int serve();
+
+ private:
+  bool read_spec();
+  void start();
+  void sleep();
+  void watch();
+  void clean_up();
+  bool report();
+
+  void read_control();
+  void obey(const std::string& line);
+  void read_signals();
+  void reap();
+  void check_time(std::chrono::steady_clock::time_point now);
+  void check_memory(std::chrono::steady_clock::time_point now);
+  void terminate(std::chrono::steady_clock::time_point now);
+  void kill_all(int signal);
+  void lose_tuner();
+  [[nodiscard]] std::chrono::nanoseconds runnable(std::chrono::steady_clock::time_point now) const;
+
+  const int control_;
+  const pid_t tuner_;
+  const int signals_;
+  bool tuner_alive_ = true;
+  LineBuffer lines_;
+
+  SuperviseSpec spec_;
+  SuperviseResult result_;
+  ProcessIdentity self_ = ProcessIdentity::of_this_process();
+  std::optional<Cgroup> cgroup_;
+  std::unique_ptr<LogCapture> log_;
+  std::optional<MemoryWatch> memory_;  // only where no control group limits
+  LoadSnapshot load_before_;
+  std::int64_t oom_kills_before_ = 0;
+
+  pid_t worker_ = -1;
+  bool running_ = false;
+  std::chrono::steady_clock::time_point started_;
+  std::chrono::nanoseconds ran_{};  // before the stop it is in, or before resumed_
+  std::chrono::steady_clock::time_point resumed_;
+  bool stop_wanted_ = false;
+  bool stop_told_ = false;
+  std::optional<std::chrono::steady_clock::time_point> kill_at_;  // SIGTERM was sent; SIGKILL follows
+  bool we_killed_ = false;
+  std::chrono::steady_clock::time_point next_memory_check_;
+  std::chrono::steady_clock::time_point next_log_read_;
+  std::int64_t max_rss_bytes_ = 0;
+};
+
+}  // namespace nocturne::measure

@@ -1,0 +1,136 @@
+#include "measure/event_reader.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <fstream>
+
+#include "measure/protocol/event_writer.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace nocturne;
+using namespace nocturne::measure;
+using Catch::Matchers::ContainsSubstring;
+using std::chrono::nanoseconds;
+
+namespace {
+
+constexpr const char* kHello = R"({"event":"hello","protocol":1,"worker":"w"})";
+
+// What the reader makes of a file with this text.
+Events read_text(const std::string& text, std::int64_t cap = 1 << 20) {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder.path() / "events") << text;
+  EventReader reader(folder.path() / "events", cap);
+  reader.read();
+  return reader.events();
+}
+
+std::string error_of(const std::string& line) {
+  const Events events = read_text(std::string(kHello) + '\n' + line + '\n');
+  return events.error ? std::to_string(events.error->line) + ": " + events.error->what : "";
+}
+
+}  // namespace
+
+TEST_CASE("the reader understands all that the writer writes", "[events]") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "events";
+  protocol::EventWriter writer(path.string());
+  EventReader reader(path, 1 << 20);
+  writer.hello("onednn");
+  writer.phase_begin("build");
+  CHECK(reader.read());
+  CHECK(reader.events().open_phase() == "build");
+  CHECK_FALSE(reader.read());
+  writer.phase_end("build");
+  writer.ready({{"threads", 2}});
+  writer.sample({.first_step = 1, .steps = 2, .wall_ns = 3000, .cpu_ns = 5000, .data_wait_ns = 7, .loss = 2.5});
+  writer.epoch(0, nanoseconds(1'500'000'000), 0.25);
+  writer.accuracy(0.975, 0.1, 10'000);
+  writer.memory(1000, 20);
+  writer.end("ok", "");
+  CHECK(reader.read());
+
+  const Events& events = reader.events();
+  CHECK_FALSE(events.error);
+  CHECK(events.worker == "onednn");
+  CHECK(events.open_phase().empty());
+  REQUIRE(events.phases.size() == 1);
+  CHECK(events.phases[0].finished);
+  CHECK(events.ready == nlohmann::json{{"threads", 2}});
+  REQUIRE(events.samples.size() == 1);
+  CHECK(events.samples[0] == space::Sample{1, 2, nanoseconds(3000), nanoseconds(5000), nanoseconds(7), 2.5});
+  CHECK(events.steps() == 2);
+  REQUIRE(events.epochs.size() == 1);
+  CHECK(events.epochs[0] == space::Epoch{0, nanoseconds(1'500'000'000), 0.25});
+  CHECK(events.accuracy == space::Accuracy{0.975, 0.1, 10'000});
+  CHECK(events.memory == space::Memory{1000, 20});
+  REQUIRE(events.end);
+  CHECK(events.end->status == "ok");
+}
+
+TEST_CASE("a torn last line is no error, and is read when its rest arrives", "[events]") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "events";
+  EventReader reader(path, 1 << 20);
+  CHECK_FALSE(reader.read());  // not there yet
+  std::ofstream file(path);
+  file << kHello << "\n{\"event\":\"end\",\"sta" << std::flush;
+  reader.read();
+  CHECK(reader.events().torn);
+  CHECK_FALSE(reader.events().error);
+  CHECK_FALSE(reader.events().end);
+  file << "tus\":\"ok\"}\n" << std::flush;
+  CHECK(reader.read());
+  CHECK_FALSE(reader.events().torn);
+  CHECK(reader.events().end);
+}
+
+TEST_CASE("what breaks the protocol is an error with its line", "[events]") {
+  CHECK_THAT(error_of("42 ms"), ContainsSubstring("2: not JSON"));
+  CHECK_THAT(error_of("[1]"), ContainsSubstring("2: not an event"));
+  CHECK_THAT(error_of(R"({"event":"hello","protocol":1,"worker":"w"})"), ContainsSubstring("twice"));
+  CHECK_THAT(error_of(R"({"event":"phase_end","name":"build","wall_s":1,"cpu_s":1})"),
+             ContainsSubstring("has not begun"));
+  CHECK_THAT(error_of(R"({"event":"phase_begin"})"), ContainsSubstring("'name' is missing"));
+  CHECK_THAT(error_of(R"({"event":"epoch","index":0,"wall_s":-1})"), ContainsSubstring("no possible duration"));
+  CHECK_THAT(error_of(R"({"event":"epoch","index":0,"wall_s":1e300})"), ContainsSubstring("no possible duration"));
+  CHECK_THAT(error_of(R"({"event":"accuracy","accuracy":1.5,"loss":0,"examples":1})"),
+             ContainsSubstring("between 0 and 1"));
+  CHECK_THAT(error_of(R"({"event":"end","status":"fine"})"), ContainsSubstring("'fine' is unknown"));
+  CHECK_THAT(error_of(R"({"event":"sample","first_step":1,"steps":0,"wall_ns":1,"cpu_ns":0,"data_wait_ns":0})"),
+             ContainsSubstring("'steps' is 0"));
+  CHECK_THAT(error_of(R"({"event":"sample","first_step":1,"steps":1,"wall_ns":"1","cpu_ns":0,"data_wait_ns":0})"),
+             ContainsSubstring("'wall_ns' is not an integer"));
+  CHECK_THAT(error_of("{\"event\":\"phase_begin\",\"name\":\"\xff\"}"), ContainsSubstring("2: not JSON"));
+  CHECK(error_of(R"({"event":"something new","value":1})").empty());
+  CHECK(error_of(R"({"event":"memory","peak_rss_bytes":1,"device_bytes":0,"new":true})").empty());
+}
+
+TEST_CASE("the first event must be hello in our version", "[events]") {
+  CHECK_THAT(read_text("{\"event\":\"memory\",\"peak_rss_bytes\":1,\"device_bytes\":0}\n").error.value().what,
+             ContainsSubstring("before 'hello'"));
+  CHECK_THAT(read_text("{\"event\":\"hello\",\"protocol\":2,\"worker\":\"w\"}\n").error.value().what,
+             ContainsSubstring("protocol 2, this tuner speaks 1"));
+}
+
+TEST_CASE("a loss that is not finite is remembered with its step", "[events]") {
+  const Events events = read_text(
+      std::string(kHello) + "\n" +
+      R"({"event":"sample","first_step":1,"steps":4,"wall_ns":9,"cpu_ns":0,"data_wait_ns":0,"loss":"nan"})" + "\n");
+  CHECK_FALSE(events.error);
+  CHECK(events.not_finite_at == 4);
+  CHECK_FALSE(events.samples.at(0).loss);
+}
+
+TEST_CASE("a file beyond its cap, and a line without end, are cut off", "[events]") {
+  std::string many = std::string(kHello) + '\n';
+  while (many.size() < 200'000) many += "{\"event\":\"x\"}\n";
+  const Events cut = read_text(many, 100'000);
+  CHECK(cut.overflow);
+  CHECK_THAT(cut.error.value().what, ContainsSubstring("more than 100000 bytes"));
+  const Events endless = read_text(std::string(3 << 20, 'x'), 64 << 20);
+  CHECK(endless.overflow);
+  CHECK_THAT(endless.error.value().what, ContainsSubstring("a line longer than"));
+}

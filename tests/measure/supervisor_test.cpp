@@ -1,0 +1,183 @@
+// What outlives whom: tuner, supervisor, worker and its descendants, each killed in turn.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "measure/runner.hpp"
+#include "measure/supervisor/client.hpp"
+#include "measure/supervisor/process_tree.hpp"
+#include "measure/sweep.hpp"
+#include "tests/measure/fake_run.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace nocturne;
+using namespace nocturne::measure;
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+using space::Outcome;
+
+namespace {
+
+// A tuner of its own: a process that does nothing but run this plan.
+pid_t fork_tuner(const RunPlan& plan) {
+  const pid_t tuner = ::fork();
+  if (tuner == 0) {
+    (void)measure::run(plan);
+    ::_exit(0);
+  }
+  return tuner;
+}
+
+pid_t supervisor_of(const RunPlan& plan) {
+  for (const auto& process : tagged_processes()) {
+    if (process.run_id != plan.id) continue;
+    if (const auto supervisor = ProcessIdentity::from_text(process.supervisor)) return supervisor->pid;
+  }
+  return 0;
+}
+
+SuperviseSpec lingering_spec(const std::filesystem::path& folder) {
+  SuperviseSpec spec;
+  spec.run_id = new_run_id();
+  spec.folder = folder.string();
+  spec.argv = {NOCTURNE_FAKE_WORKER, "--linger"};
+  spec.grace = 50ms;
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("nothing outlives a killed tuner by more than two seconds", "[supervisor]") {
+  const test::TemporaryFolder folder;
+  const RunPlan plan = test::fake_plan(folder.path(), "orphan_hang");
+  const pid_t tuner = fork_tuner(plan);
+  pid_t orphan = 0;
+  REQUIRE(test::comes_true([&] { return (orphan = test::pid_in(plan.folder / "orphan.pid")) != 0; }, 10s));
+  REQUIRE(test::comes_true([&] { return !processes_of_run(plan.id).empty(); }, 10s));
+  const pid_t supervisor = supervisor_of(plan);
+  REQUIRE(supervisor > 0);
+
+  ::kill(tuner, SIGKILL);
+  const auto gone = [&] {
+    return processes_of_run(plan.id).empty() && !test::process_runs(orphan) && !test::process_runs(supervisor);
+  };
+  CHECK(test::comes_true(gone, 2s));
+  ::waitpid(tuner, nullptr, 0);
+  std::ifstream file(plan.folder / "result.json");
+  const auto result = nlohmann::json::parse(file);
+  CHECK(result["killed"] == true);
+  CHECK(result["killed_reason"] == "the tuner ended");
+}
+
+TEST_CASE("a killed supervisor takes its worker along and the run is killed, not failed", "[supervisor]") {
+  const test::TemporaryFolder folder;
+  const RunPlan plan = test::fake_plan(folder.path(), "grandchildren", {{"step_us", 1'000'000}});
+  RunControl control;
+  std::vector<pid_t> seen;
+  control.progress = [&](const RunProgress& progress) {
+    if (progress.phase != "first_step" && progress.samples == 0) return;
+    seen = processes_of_run(plan.id);
+    ::kill(supervisor_of(plan), SIGKILL);
+    control.progress = {};
+  };
+  const space::Run run = measure::run(plan, control);
+  CHECK(run.outcome == Outcome::Killed);
+  CHECK_THAT(run.reason, ContainsSubstring("supervisor was killed"));
+  CHECK(seen.size() == 10);
+  CHECK(processes_of_run(plan.id).empty());
+}
+
+TEST_CASE("a sweep ends what a dead supervisor left and nothing of a living one", "[supervisor]") {
+  const test::TemporaryFolder living_folder;
+  auto living = Supervised::start(lingering_spec(living_folder.path()), find_supervisor());
+  REQUIRE(living);
+  // As if its supervisor and its tuner had been killed at once: a stray with the marks of a process that is no more.
+  const std::string id = new_run_id();
+  const pid_t dead = ::fork();
+  if (dead == 0) ::_exit(0);
+  ProcessIdentity gone = ProcessIdentity::of_this_process();
+  gone.pid = dead;
+  ::waitpid(dead, nullptr, 0);
+  const pid_t stray = ::fork();
+  if (stray == 0) {
+    ::setenv(kRunIdVariable, id.c_str(), 1);
+    ::setenv(kSupervisorVariable, gone.to_text().c_str(), 1);
+    ::execl(NOCTURNE_FAKE_WORKER, NOCTURNE_FAKE_WORKER, "--linger", nullptr);
+    ::_exit(1);
+  }
+  REQUIRE(test::comes_true([&] { return processes_of_run(id).size() == 1; }, 10s));
+
+  const SweepReport report = sweep();
+  int status = 0;
+  CHECK(::waitpid(stray, &status, 0) == stray);
+  CHECK(WTERMSIG(status) == SIGKILL);
+  CHECK(report.runs == std::vector{id});
+  living->wait(0ms);
+  CHECK_FALSE(living->finished());
+}
+
+TEST_CASE("an identity outlives no process", "[supervisor]") {
+  const ProcessIdentity self = ProcessIdentity::of_this_process();
+  CHECK(self.alive());
+  CHECK(ProcessIdentity::from_text(self.to_text()) == self);
+  ProcessIdentity recycled = self;
+  recycled.start_ticks += 1;
+  CHECK_FALSE(recycled.alive());
+  ProcessIdentity elsewhere = recycled;
+  elsewhere.pid_namespace += 1;
+  CHECK(elsewhere.alive());  // another namespace's process is not judged
+  CHECK_FALSE(ProcessIdentity::from_text("12"));
+  CHECK_FALSE(ProcessIdentity::from_text("a-b-c"));
+}
+
+TEST_CASE("a worker is stopped and continued, and its deadline waits meanwhile", "[supervisor]") {
+  const test::TemporaryFolder folder;
+  SuperviseSpec spec = lingering_spec(folder.path());
+  spec.deadline = 400ms;
+  auto supervised = Supervised::start(spec, find_supervisor());
+  REQUIRE(supervised);
+  REQUIRE(test::comes_true([&] { return processes_of_run(spec.run_id).size() == 1; }, 10s));
+  const pid_t worker = processes_of_run(spec.run_id).front();
+  supervised->stop();
+  const auto waiting = [&](auto condition) {
+    return test::comes_true(
+        [&] {
+          supervised->wait(5ms);
+          return condition();
+        },
+        10s);
+  };
+  REQUIRE(waiting([&] { return supervised->stopped(); }));
+  CHECK(test::process_state(worker) == 'T');
+  const auto pause = std::chrono::steady_clock::now() + 600ms;  // longer than the deadline
+  while (std::chrono::steady_clock::now() < pause) supervised->wait(50ms);
+  CHECK_FALSE(supervised->finished());
+  supervised->resume();
+  REQUIRE(waiting([&] { return supervised->finished(); }));
+  CHECK(supervised->result().timed_out);
+  CHECK(supervised->result().wall >= 900ms);
+}
+
+TEST_CASE("a supervised worker that is let go is ended", "[supervisor]") {
+  const test::TemporaryFolder folder;
+  const SuperviseSpec spec = lingering_spec(folder.path());
+  {
+    auto supervised = Supervised::start(spec, find_supervisor());
+    REQUIRE(supervised);
+    REQUIRE(test::comes_true([&] { return processes_of_run(spec.run_id).size() == 1; }, 10s));
+  }
+  CHECK(processes_of_run(spec.run_id).empty());
+}
+
+TEST_CASE("the supervisor refuses to be used by hand", "[supervisor]") {
+  const std::string program = find_supervisor().string();
+  REQUIRE_FALSE(program.empty());
+  const int status = std::system((program + " 2>/dev/null").c_str());
+  CHECK(WEXITSTATUS(status) == 2);
+}

@@ -1,0 +1,185 @@
+/// A worker for tests: trains nothing, and behaves as its mode says. `--mode NAME` or the configuration's "mode":
+///
+///   obey (default)   samples of `step_us` microseconds each, spent spinning; takes turns when asked
+///   computed         the same without spending time: step times are a function of the configuration alone, 20 to 200
+///   us unsupported, diverge, say_failed      ends so;   not_finite   says ok, though its loss is not a number exit
+///   prints a message and exits with `code`;   no_end   exits with 0 without its last word torn             its last
+///   line is half an event hang             in the phase named by `phase`;   hang_silent   before its first word
+///   ignore_sigterm   hangs, and SIGTERM does not impress it
+///   crash            dies of `signal`;   stop_self   stops itself
+///   grandchildren    leaves nine processes behind;   orphan   leaves one that has left session, parents and
+///   environment orphan_hang      the same, and hangs flood_output     prints `bytes`;   flood_events   writes samples
+///   without end eat_memory       touches memory up to `bytes`, in `processes` children if there are any lie_version,
+///   lie_order, lie_negative, lie_time, lie_no_hello, lie_steps, not_json, after_end ignore_turns     trains on when it
+///   should wait;   greedy   trains one step more than its turn crash_in_turn    dies in its turn number `turn`
+///
+/// `ready` tells its surroundings: environment variables that begin with FAKE_, CPUs, session, umask, folder.
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+#include "measure/protocol/event_writer.hpp"
+#include "measure/protocol/request.hpp"
+#include "tests/support/fake_worker_trouble.hpp"
+
+namespace nocturne::fake {
+namespace {
+
+using nlohmann::json;
+
+json surroundings() {
+  json environment = json::object();
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (!text.starts_with("FAKE_") && !text.starts_with("NOCTURNE_")) continue;
+    const std::size_t equals = text.find('=');
+    environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  ::sched_getaffinity(0, sizeof set, &set);
+  json cpus = json::array();
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  const mode_t mask = ::umask(077);
+  ::umask(mask);
+  json descriptors = json::array();
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    descriptors.push_back(std::stoi(entry.path().filename().string()));
+  }
+  return {{"threads", 1},
+          {"versions", {{"fake", "1"}}},
+          {"environment", environment},
+          {"cpus", cpus},
+          {"session_leader", ::getsid(0) == ::getpid()},
+          {"umask", static_cast<int>(mask)},
+          {"descriptors", descriptors},
+          {"stdin", std::filesystem::read_symlink("/proc/self/fd/0").string()},
+          {"folder", std::filesystem::current_path().string()}};
+}
+
+std::uint64_t fnv1a(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211ULL;
+  return hash;
+}
+
+class FakeWorker {
+ public:
+  FakeWorker(const Settings& settings, const protocol::Request& request, const std::string& events)
+      : settings_(settings), request_(request), events_(events) {}
+
+  int run() {
+    begin();
+    if (request_.turns && settings_.mode != "ignore_turns") {
+      take_turns();
+    } else {
+      train(request_.steps);
+    }
+    events_.memory(8 << 20, 0);
+    events_.end("ok", "");
+    return 0;
+  }
+
+ private:
+  void begin() {
+    events_.hello("fake");
+    events_.phase_begin("import");
+    events_.phase_end("import");
+    events_.phase_begin("data");
+    events_.phase_end("data");
+    events_.ready(surroundings());
+    events_.phase_begin("first_step");
+    spend(step_ns());
+    events_.phase_end("first_step");
+  }
+
+  [[nodiscard]] std::int64_t step_ns() const {
+    if (settings_.mode != "computed") return settings_.integer("step_us", 50) * 1000;
+    return 20'000 + static_cast<std::int64_t>(fnv1a(request_.configuration.dump()) % 180'000);
+  }
+
+  // Spins: a sleep would end late by as much as a step lasts.
+  void spend(std::int64_t nanoseconds) {
+    if (settings_.mode == "computed") return;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(nanoseconds);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  }
+
+  void train(std::int64_t steps) {
+    while (steps > 0) {
+      const std::int64_t count = std::min(steps, request_.steps_per_sample);
+      const auto begin = std::chrono::steady_clock::now();
+      spend(count * step_ns());
+      std::int64_t wall = count * step_ns();
+      if (settings_.mode != "computed") wall = (std::chrono::steady_clock::now() - begin).count();
+      const double loss = settings_.mode == "not_finite" ? std::nan("") : 2.3 / static_cast<double>(next_step_);
+      events_.sample(
+          {.first_step = next_step_, .steps = count, .wall_ns = wall, .cpu_ns = wall, .data_wait_ns = 0, .loss = loss});
+      next_step_ += count;
+      steps -= count;
+    }
+  }
+
+  void take_turns() {
+    std::ifstream turns(*request_.turns);
+    std::int64_t steps = 0;
+    for (std::int64_t turn = 1; turns >> steps; ++turn) {
+      if (settings_.mode == "crash_in_turn" && turn == settings_.integer("turn", 2)) crash(SIGSEGV);
+      train(settings_.mode == "greedy" ? steps + 1 : steps);
+    }
+  }
+
+  const Settings& settings_;
+  const protocol::Request& request_;
+  protocol::EventWriter events_;
+  std::int64_t next_step_ = 1;
+};
+
+int main(int argc, char** argv) {
+  std::string request_file, events_file;
+  Settings settings;
+  for (int index = 1; index < argc; ++index) {
+    const std::string word = argv[index];
+    if (word == "--linger") linger();
+    if (index + 1 >= argc) continue;
+    if (word == "--mode") settings.mode = argv[++index];
+    if (word == "--request") request_file = argv[++index];
+    if (word == "--events") events_file = argv[++index];
+  }
+  std::ifstream file(request_file);
+  const protocol::Request request = protocol::parse_request(json::parse(file));
+  settings.configuration = request.configuration;
+  settings.steps = request.steps;
+  settings.mode = request.configuration.value("mode", settings.mode);
+  settings.program = argv[0];
+  if (const auto code = make_trouble(settings, events_file)) return *code;
+  return FakeWorker(settings, request, events_file).run();
+}
+
+}  // namespace
+}  // namespace nocturne::fake
+
+int main(int argc, char** argv) {
+  try {
+    return nocturne::fake::main(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}
