@@ -1,0 +1,220 @@
+/// COMMAND DATABASE ARGUMENTS…: a second process for the tests of the store.
+///
+///   tune NAME COUNT              finishes trials 0 … COUNT - 1, a line "finished N" after each
+///   die-after-claim NAME         claims trial 0, begins a run, and kills itself
+///   die-inside NAME N            kills itself as the N-th statement of finish_trial() begins; 0: at its commit
+///   hold NAME                    begins the campaign, says "held", and waits for ever
+///   open-as-nobody read|write    gives up root's rights, opens, and prints "CODE MESSAGE"
+///   fill NAME                    on a file system of its own of 1 MiB, writes until it is full; makes room; goes on
+
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <sched.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/store.hpp"
+
+namespace {
+
+using namespace nocturne;
+
+[[noreturn]] void die() {
+  ::raise(SIGKILL);
+  std::abort();
+}
+
+template <typename T>
+T must(db::Expected<T> result) {
+  if (!result) {
+    std::cout << "error " << static_cast<int>(result.error().code) << ' ' << result.error().message << std::endl;
+    std::exit(1);
+  }
+  if constexpr (!std::is_void_v<T>) {
+    return *std::move(result);
+  }
+}
+
+db::CampaignRecord campaign(const std::string& name) {
+  return {.name = name, .identity = "identity-of-" + name, .strategy = "random", .seed = 1};
+}
+
+db::TrialClaim claim(std::int64_t number) {
+  space::Configuration configuration;
+  configuration.set("threads", number);
+  return {.number = number, .configuration = configuration, .fidelity = {.steps = 40}, .key = std::to_string(number)};
+}
+
+db::RunRecord run(const std::string& campaign, std::int64_t number, std::int64_t samples) {
+  db::RunRecord record;
+  record.run.id = campaign + "-" + std::to_string(number);
+  record.run.outcome = space::Outcome::Ok;
+  record.run.folder = "/runs/" + record.run.id;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    record.run.samples.push_back({.first_step = i,
+                                  .steps = 1,
+                                  .wall = std::chrono::nanoseconds(1000 + i),
+                                  .cpu = {},
+                                  .data_wait = {},
+                                  .loss = 1.0});
+  }
+  return record;
+}
+
+db::TrialResult result(std::int64_t number) {
+  return {.outcome = space::Outcome::Ok,
+          .reason = "",
+          .estimate = space::Estimate{.value = 10.0 + static_cast<double>(number), .standard_error = 0.1, .runs = 1},
+          .parts = space::Parts{.steady_step = 0.01}};
+}
+
+db::Expected<void> one_trial(db::Store& store, db::CampaignId id, const std::string& name, std::int64_t number,
+                             std::int64_t samples) {
+  const auto trial = store.claim_trial(id, claim(number));
+  if (!trial) {
+    return std::unexpected(trial.error());
+  }
+  db::RunRecord record = run(name, number, samples);
+  record.run.id += "-" + std::to_string(::getpid());  // an interrupted run keeps its own id
+  if (auto begun = store.begin_run(*trial, record); !begun) {
+    return begun;
+  }
+  return store.finish_trial(*trial, result(number), std::span(&record, 1));
+}
+
+void tune(const std::string& path, const std::string& name, std::int64_t count) {
+  db::Store store = must(db::Store::open(path, db::Mode::ReadWrite));
+  const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
+  must(store.recover_interrupted(handle.id));
+  for (std::int64_t number = handle.finished; number < count; ++number) {
+    must(one_trial(store, handle.id, name, number, 20));
+    std::cout << "finished " << number << std::endl;
+  }
+}
+
+void die_after_claim(const std::string& path, const std::string& name) {
+  db::Store store = must(db::Store::open(path, db::Mode::ReadWrite));
+  const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
+  const auto trial = must(store.claim_trial(handle.id, claim(0)));
+  must(store.begin_run(trial, run(name, 0, 0)));
+  die();
+}
+
+// Counts down from the moment it is set; -1: not set.
+int statements_until_death = -1;
+bool die_at_commit = false;
+
+int on_statement(unsigned, void*, void*, void*) {
+  if (statements_until_death > 0 && --statements_until_death == 0) {
+    die();
+  }
+  return 0;
+}
+
+int on_commit(void*) {
+  if (die_at_commit) {
+    die();
+  }
+  return 0;
+}
+
+/// SQLite calls this for every connection it opens; so the store's own is reached.
+int hook(sqlite3* connection, char**, const sqlite3_api_routines*) {
+  sqlite3_trace_v2(connection, SQLITE_TRACE_STMT, on_statement, nullptr);
+  sqlite3_commit_hook(connection, on_commit, nullptr);
+  return SQLITE_OK;
+}
+
+void die_inside(const std::string& path, const std::string& name, int statement) {
+  sqlite3_auto_extension(reinterpret_cast<void (*)()>(hook));
+  db::Store store = must(db::Store::open(path, db::Mode::ReadWrite));
+  const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
+  const auto trial = must(store.claim_trial(handle.id, claim(0)));
+  statements_until_death = statement == 0 ? -1 : statement;
+  die_at_commit = statement == 0;
+  const db::RunRecord record = run(name, 0, 5);
+  must(store.finish_trial(trial, result(0), std::span(&record, 1)));
+  statements_until_death = -1;
+  std::cout << "survived" << std::endl;
+}
+
+void hold(const std::string& path, const std::string& name) {
+  db::Store store = must(db::Store::open(path, db::Mode::ReadWrite));
+  must(store.begin_or_resume_campaign(campaign(name)));
+  std::cout << "held" << std::endl;
+  for (;;) {
+    ::pause();
+  }
+}
+
+void open_as_nobody(const std::string& path, const std::string& mode) {
+  constexpr uid_t kNobody = 65534;
+  if (::geteuid() == 0 && (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0)) {
+    std::cout << "skip cannot give up the rights of root" << std::endl;
+    return;
+  }
+  auto store = must(db::Store::open(path, mode == "write" ? db::Mode::ReadWrite : db::Mode::ReadOnly));
+  std::cout << "opened " << must(store.list_campaigns()).size() << std::endl;
+}
+
+void fill(const std::string& path, const std::string& name) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=1m") != 0) {
+    std::cout << "skip cannot mount a small file system: " << std::strerror(errno) << std::endl;
+    return;
+  }
+  const std::string ballast = folder + "/ballast";
+  std::ofstream(ballast) << std::string(256 * 1024, 'x');
+  db::Store store = must(db::Store::open(path, db::Mode::ReadWrite));
+  const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
+  std::int64_t number = 0;
+  for (; number < 1000; ++number) {
+    if (const auto stored = one_trial(store, handle.id, name, number, 500); !stored) {
+      std::cout << "error " << static_cast<int>(stored.error().code) << ' ' << stored.error().message << std::endl;
+      break;
+    }
+  }
+  std::cout << "finished " << number << std::endl;
+  std::filesystem::remove(ballast);
+  std::cout << "stored " << must(store.list_trials({.state = db::TrialState::Finished})).size() << std::endl;
+  std::cout << "problems " << must(store.integrity_check()).size() << std::endl;
+  must(one_trial(store, handle.id, name, number, 20));
+  std::cout << "went on" << std::endl;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::cerr << "COMMAND DATABASE ARGUMENTS…\n";
+    return 2;
+  }
+  const std::string command = argv[1];
+  const std::string path = argv[2];
+  const std::string first = argv[3];
+  const int number = argc > 4 ? std::atoi(argv[4]) : 0;
+  const std::map<std::string, std::function<void()>> commands = {
+      {"tune", [&] { tune(path, first, number); }},
+      {"die-after-claim", [&] { die_after_claim(path, first); }},
+      {"die-inside", [&] { die_inside(path, first, number); }},
+      {"hold", [&] { hold(path, first); }},
+      {"open-as-nobody", [&] { open_as_nobody(path, first); }},
+      {"fill", [&] { fill(path, first); }},
+  };
+  commands.at(command)();
+  return 0;
+}

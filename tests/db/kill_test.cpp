@@ -1,0 +1,116 @@
+#include <signal.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/db/child.hpp"
+#include "tests/db/fixture.hpp"
+
+using namespace nocturne::db;
+using namespace nocturne::db::test;
+using nocturne::space::Outcome;
+
+namespace {
+
+CampaignRecord as_child(const std::string& name) {
+  return {.name = name, .identity = "identity-of-" + name, .strategy = "random", .seed = 1};
+}
+
+}  // namespace
+
+TEST_CASE("a process killed between claim and finish leaves a trial that is run again, the same", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  Child child("die-after-claim", path, {"c"});
+  CHECK(child.rest().empty());
+  REQUIRE(child.wait().signal == SIGKILL);
+
+  Store store = open(path);
+  CHECK(must(store.integrity_check()).empty());
+  const auto handle = must(store.begin_or_resume_campaign(as_child("c")));
+  CHECK(handle.resumed);
+  CHECK(handle.trials == 1);
+  CHECK(handle.finished == 0);
+  const auto interrupted = must(store.recover_interrupted(handle.id));
+  REQUIRE(interrupted.size() == 1);
+  CHECK(interrupted[0].trial.number == 0);
+  nocturne::space::Configuration same;
+  same.set("threads", std::int64_t{0});
+  CHECK(interrupted[0].trial.configuration == same);
+  const auto killed = must(store.load_run("c-0"));
+  CHECK(!killed.in_flight);
+  CHECK(killed.record.run.outcome == Outcome::Killed);
+  CHECK(!killed.record.run.reason.empty());
+
+  TrialClaim wrong = claim(0);
+  CHECK(store.claim_trial(handle.id, wrong).error().code == ErrorCode::Inconsistent);
+  TrialClaim again{.number = 0, .configuration = same, .fidelity = {.steps = 40}, .key = "0"};
+  const auto trial = must(store.claim_trial(handle.id, again));
+  CHECK(trial == interrupted[0].id);
+  CHECK(must(store.recover_interrupted(handle.id)).empty());  // it is ours now
+  must(store.finish_trial(trial, ok_result(1)));
+  CHECK(must(store.load_trial(trial)).runs.size() == 1);
+}
+
+TEST_CASE("a process killed at any statement of finish leaves the whole trial or nothing of it", "[db]") {
+  int statement = 0;  // 0: while it commits
+  for (bool survived = false; !survived; ++statement) {
+    CAPTURE(statement);
+    const TemporaryFolder folder;
+    const auto path = folder / "n.db";
+    Child child("die-inside", path, {"c", std::to_string(statement)});
+    survived = child.rest() == "survived\n";
+    REQUIRE((survived || child.wait().signal == SIGKILL));
+    Store store = open(path);
+    CHECK(must(store.integrity_check()).empty());
+    const auto handle = must(store.begin_or_resume_campaign(as_child("c")));
+    CHECK(must(store.recover_interrupted(handle.id)).size() == (survived ? 0 : 1));
+    CHECK(must(store.exchanges(handle.id)).size() == (survived ? 1 : 0));
+    CHECK(store.load_run("c-0").has_value() == survived);
+  }
+  CHECK(statement > 15);  // the run, 5 samples, the trial and the tell alone are more than ten
+}
+
+TEST_CASE("a tuner killed again and again ends with what it would have done undisturbed", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  constexpr int kTrials = 60;
+  int kills = 0;
+  for (int lines = 1;; lines = lines % 7 + 1) {
+    Child child("tune", path, {"c", std::to_string(kTrials)});
+    std::optional<std::string> last;
+    for (int i = 0; i < lines; ++i) {
+      if (const auto line = child.line()) {
+        last = line;
+      }
+    }
+    child.kill();
+    const auto end = child.wait();
+    kills += end.signal == SIGKILL ? 1 : 0;
+    REQUIRE(last);
+    CAPTURE(*last);
+    REQUIRE(last->starts_with("finished "));
+    const Store store = open(path, Mode::ReadOnly);
+    REQUIRE(must(store.integrity_check()).empty());
+    const auto finished = must(store.list_trials({.state = TrialState::Finished}));
+    REQUIRE(static_cast<int>(finished.size()) > std::stoi(last->substr(9)));  // nothing that was reported is lost
+    if (finished.size() == kTrials) {
+      break;
+    }
+  }
+  CHECK(kills >= 8);
+  Store store = open(path);
+  const auto trials = must(store.list_trials({}));
+  REQUIRE(trials.size() == kTrials);
+  const auto log = must(store.exchanges(trials[0].campaign));
+  const auto outcome = [](const StoredRun& stored) { return stored.record.run.outcome; };
+  REQUIRE(log.size() == kTrials);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    CHECK(trials[i].trial.number == static_cast<std::int64_t>(i));
+    CHECK(std::get<Tell>(log[i]).trial.number == static_cast<std::int64_t>(i));
+    const auto runs = must(store.load_trial(trials[i].id)).runs;
+    CHECK(std::ranges::count(runs, Outcome::Ok, outcome) == 1);
+    CHECK(std::ranges::count(runs, Outcome::Killed, outcome) == static_cast<std::ptrdiff_t>(runs.size()) - 1);
+    CHECK(runs.back().record.run.samples.size() == 20);
+  }
+}

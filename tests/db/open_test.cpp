@@ -1,0 +1,205 @@
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+
+#include "db/migrations.hpp"
+#include "tests/db/child.hpp"
+#include "tests/db/fixture.hpp"
+
+using namespace nocturne::db;
+using namespace nocturne::db::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+Error refused(const std::filesystem::path& path, Mode mode = Mode::ReadWrite) {
+  auto store = Store::open(path, mode);
+  if (store) {
+    FAIL("was opened: " << path);
+  }
+  CHECK_THAT(store.error().message, ContainsSubstring(path.string()));
+  return store.error();
+}
+
+void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a missing file and its folders are made, in WAL mode and with our application id", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "a" / "b c" / "nocturne.db";
+  const Store store = open(path);
+  CHECK(store.path() == path);
+  CHECK(query_number(path, "PRAGMA application_id") == kApplicationId);
+  CHECK(query_number(path, "PRAGMA user_version") == newest_version());
+  CHECK(query_number(path, "SELECT journal_mode = 'wal' FROM pragma_journal_mode") == 1);
+  CHECK(must(store.integrity_check()).empty());
+}
+
+TEST_CASE("every table is strict", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  const Store store = open(path);
+  CHECK(query_number(path, "SELECT count(*) FROM pragma_table_list WHERE strict = 0 AND name NOT LIKE 'sqlite%'") == 0);
+}
+
+TEST_CASE("an empty file becomes a database", "[db]") {
+  const TemporaryFolder folder;
+  write_bytes(folder / "n.db", "");
+  const Store store = open(folder / "n.db");
+  CHECK(must(store.list_campaigns()).empty());
+}
+
+TEST_CASE("a database from a newer version is refused with both versions", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  {
+    const Store store = open(path);
+  }
+  execute_sql(path, "PRAGMA user_version = 4711");
+  for (const Mode mode : {Mode::ReadWrite, Mode::ReadOnly}) {
+    const Error error = refused(path, mode);
+    CHECK(error.code == ErrorCode::Newer);
+    CHECK_THAT(error.message,
+               ContainsSubstring("4711") && ContainsSubstring("version " + std::to_string(newest_version())));
+  }
+  CHECK(query_number(path, "PRAGMA user_version") == 4711);
+}
+
+TEST_CASE("a store notices that a newer program migrated its file meanwhile", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  Store store = open(path);
+  must(store.append_event({.what = "before"}));
+  execute_sql(path, "PRAGMA user_version = 4711");
+  const auto stored = store.append_event({.what = "after"});
+  REQUIRE(!stored);
+  CHECK(stored.error().code == ErrorCode::Newer);
+}
+
+TEST_CASE("another program's database is refused and left untouched", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "places.sqlite";
+  SECTION("with an application id of its own") {
+    execute_sql(path, "PRAGMA application_id = 77; CREATE TABLE t (a)");
+  }
+  SECTION("with tables and no application id") {
+    execute_sql(path, "CREATE TABLE t (a)");
+  }
+  SECTION("with a version and no tables") {
+    execute_sql(path, "PRAGMA user_version = 3");
+  }
+  const std::string before = read_bytes(path);
+  CHECK(refused(path).code == ErrorCode::NotOurs);
+  CHECK(refused(path, Mode::ReadOnly).code == ErrorCode::NotOurs);
+  CHECK(read_bytes(path) == before);
+}
+
+TEST_CASE("what is no database is refused and left untouched", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  write_bytes(path, "\x89PNG\r\n" + std::string(5000, 'p'));
+  const std::string before = read_bytes(path);
+  CHECK(refused(path).code == ErrorCode::NotOurs);
+  CHECK(read_bytes(path) == before);
+  CHECK(refused(folder.path()).code == ErrorCode::NotOurs);
+}
+
+TEST_CASE("a torn header is recognised", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  {
+    const Store store = open(path);
+  }
+  std::filesystem::resize_file(path, 50);
+  CHECK(refused(path).code == ErrorCode::Damaged);
+}
+
+TEST_CASE("a file cut short is reported as damaged, not misread", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  {
+    const Store store = open(path);
+  }
+  std::filesystem::resize_file(path, 4096 * 3);
+  const auto store = Store::open(path, Mode::ReadWrite);
+  const Error error =
+      store ? must(store->integrity_check()).empty() ? Error{} : Error{ErrorCode::Damaged, ""} : store.error();
+  CHECK(error.code == ErrorCode::Damaged);
+}
+
+TEST_CASE("overwritten pages are found by the integrity check", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  {
+    Store store = open(path);
+    const auto handle = must(store.begin_or_resume_campaign(campaign("c")));
+    const auto trial = must(store.claim_trial(handle.id, claim(0)));
+    const std::vector<RunRecord> runs = {run("r", 5000)};
+    must(store.finish_trial(trial, ok_result(1), runs));
+  }
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(path)) - 4096 * 4);
+  file << std::string(4096, '\x55');
+  file.close();
+  const Store store = open(path);
+  const auto found = store.integrity_check();
+  CHECK((!found || !found->empty()));
+}
+
+TEST_CASE("reading what does not exist says so and makes nothing", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "none" / "n.db";
+  CHECK(refused(path, Mode::ReadOnly).code == ErrorCode::NotFound);
+  CHECK(!std::filesystem::exists(path.parent_path()));
+}
+
+TEST_CASE("a folder that is a file is named", "[db]") {
+  const TemporaryFolder folder;
+  write_bytes(folder / "file", "x");
+  const auto store = Store::open(folder.path() / "file" / "n.db", Mode::ReadWrite);
+  REQUIRE(!store);
+  CHECK_THAT(store.error().message, ContainsSubstring((folder / "file").string()));
+}
+
+TEST_CASE("a store opened for reading writes nothing", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  {
+    const Store store = open(path);
+  }
+  Store store = open(path, Mode::ReadOnly);
+  const auto stored = store.append_event({.what = "no"});
+  REQUIRE(!stored);
+  CHECK(stored.error().code == ErrorCode::ReadOnly);
+  CHECK(must(store.events({})).empty());
+}
+
+TEST_CASE("a file that this user may not write is refused for writing, and read", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "r?o #1%.db";  // characters that mean something in a URI
+  {
+    Store store = open(path);
+    must(store.begin_or_resume_campaign(campaign("kept")));
+  }
+  using std::filesystem::perms;
+  std::filesystem::permissions(path, perms::owner_read | perms::group_read | perms::others_read);
+  std::filesystem::permissions(folder.path(),
+                               perms::owner_read | perms::owner_exec | perms::others_read | perms::others_exec);
+  Child writer("open-as-nobody", path, {"write"});
+  const std::string said = writer.rest();
+  if (said.starts_with("skip")) {
+    SKIP(said);
+  }
+  CHECK_THAT(said, ContainsSubstring("error " + std::to_string(static_cast<int>(ErrorCode::ReadOnly))) &&
+                       ContainsSubstring("permissions"));
+  Child reader("open-as-nobody", path, {"read"});
+  CHECK(reader.rest() == "opened 1\n");
+  Child elsewhere("open-as-nobody", folder.path() / "new" / "n.db", {"write"});
+  CHECK_THAT(elsewhere.rest(), ContainsSubstring("error " + std::to_string(static_cast<int>(ErrorCode::ReadOnly))));
+  std::filesystem::permissions(folder.path(), perms::owner_all);
+}

@@ -1,0 +1,123 @@
+#include <catch2/catch_test_macros.hpp>
+#include <limits>
+
+#include "tests/db/fixture.hpp"
+
+using namespace nocturne::db;
+using namespace nocturne::db::test;
+using nocturne::space::Outcome;
+
+namespace {
+
+void check_equal(const nocturne::space::Run& a, const nocturne::space::Run& b) {
+  CHECK(a.id == b.id);
+  CHECK(a.purpose == b.purpose);
+  CHECK(a.outcome == b.outcome);
+  CHECK(a.reason == b.reason);
+  CHECK(a.exit_code == b.exit_code);
+  CHECK(a.signal == b.signal);
+  CHECK(a.folder == b.folder);
+  CHECK(a.command == b.command);
+  CHECK(a.artifact == b.artifact);
+  CHECK(a.started_unix_ns == b.started_unix_ns);
+  CHECK(a.wall == b.wall);
+  CHECK(a.cpu == b.cpu);
+  CHECK(a.seed == b.seed);
+  CHECK(a.ready == b.ready);
+  CHECK(a.phases == b.phases);
+  CHECK(a.samples == b.samples);
+  CHECK(a.epochs == b.epochs);
+  CHECK(a.accuracy == b.accuracy);
+  CHECK(a.memory == b.memory);
+  CHECK(a.load == b.load);
+  CHECK(a.log_tail == b.log_tail);
+}
+
+struct Begun {
+  TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  CampaignId campaign_id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  TrialId trial = must(store.claim_trial(campaign_id, claim(0)));
+};
+
+}  // namespace
+
+TEST_CASE("a run comes back with every field", "[db]") {
+  Begun begun;
+  RunRecord record = run("r");
+  SECTION("all filled") {}
+  SECTION("all that is optional empty") {
+    record = {};
+    record.run.id = "r";
+  }
+  SECTION("ended by a signal") {
+    record.run.outcome = Outcome::Crashed;
+    record.run.exit_code.reset();
+    record.run.signal = 11;
+    record.run.reason = "SIGSEGV";
+  }
+  SECTION("output that is no text") {
+    record.run.log_tail = std::string("\xff\xfe torn \xc3", 9) + '\0' + std::string("after NUL \x80");
+    record.run.command = "caf\xe9 \xf0\x9f\x8c\x99";
+    record.run.reason = "\xed\xa0\x80";
+  }
+  SECTION("extreme numbers") {
+    record.run.samples = {{.first_step = std::numeric_limits<std::int64_t>::max(),
+                           .steps = std::numeric_limits<std::int64_t>::min(),
+                           .wall = std::chrono::nanoseconds::max(),
+                           .cpu = std::chrono::nanoseconds::min(),
+                           .data_wait = {},
+                           .loss = std::numeric_limits<double>::denorm_min()},
+                          {.loss = std::numeric_limits<double>::infinity()},
+                          {.loss = 0.1}};
+  }
+  must(begun.store.add_run(begun.trial, record));
+  const StoredRun stored = must(begun.store.load_run("r"));
+  CHECK(stored.trial == begun.trial);
+  CHECK(!stored.in_flight);
+  CHECK(stored.record.fingerprint == record.fingerprint);
+  check_equal(stored.record.run, record.run);
+}
+
+TEST_CASE("a ready event with bytes that are no text is stored with them replaced", "[db]") {
+  Begun begun;
+  RunRecord record = run("r");
+  record.run.ready = {{"device", "GPU \xff"}};
+  must(begun.store.add_run(begun.trial, record));
+  CHECK(must(begun.store.load_run("r")).record.run.ready.at("device") == "GPU \xef\xbf\xbd");
+}
+
+TEST_CASE("a run in flight is known as killed until its result replaces it", "[db]") {
+  Begun begun;
+  RunRecord record = run("r");
+  must(begun.store.begin_run(begun.trial, record));
+  const auto in_flight = must(begun.store.load_run("r"));
+  CHECK(in_flight.in_flight);
+  CHECK(in_flight.record.run.outcome == Outcome::Killed);
+  CHECK(in_flight.record.run.folder == record.run.folder);
+  must(begun.store.finish_trial(begun.trial, ok_result(1), std::span(&record, 1)));
+  const auto stored = must(begun.store.load_run("r"));
+  CHECK(!stored.in_flight);
+  check_equal(stored.record.run, record.run);
+}
+
+TEST_CASE("a run that ended stays as it is", "[db]") {
+  Begun begun;
+  RunRecord record = run("r");
+  must(begun.store.add_run(begun.trial, record));
+  const std::vector<RunRecord> listed = {record, run("another")};
+  must(begun.store.finish_trial(begun.trial, ok_result(1), listed));
+  CHECK(must(begun.store.load_trial(begun.trial)).runs.size() == 2);
+  record.run.outcome = Outcome::Failed;
+  CHECK(begun.store.add_run(begun.trial, record).error().code == ErrorCode::Inconsistent);
+  const auto other = must(begun.store.claim_trial(begun.campaign_id, claim(1)));
+  CHECK(begun.store.add_run(other, run("r")).error().code == ErrorCode::Inconsistent);
+  CHECK(must(begun.store.load_run("r")).record.run.outcome == Outcome::Ok);
+}
+
+TEST_CASE("a run of 50,000 samples comes back sample by sample", "[db]") {
+  Begun begun;
+  const RunRecord record = run("long", 50'000);
+  must(begun.store.finish_trial(begun.trial, ok_result(1), std::span(&record, 1)));
+  CHECK((must(begun.store.load_run("long")).record.run.samples == record.run.samples));
+}

@@ -1,0 +1,68 @@
+#include "tests/db/schema_shape.hpp"
+
+#include <SQLiteCpp/Statement.h>
+
+#include <regex>
+#include <set>
+#include <vector>
+
+namespace nocturne::db::test {
+namespace {
+
+void add_rows(const SQLite::Database& database, const std::string& query, const std::string& about,
+              std::multiset<std::string>& lines) {
+  SQLite::Statement rows(database, query);
+  while (rows.executeStep()) {
+    std::string line = about;
+    for (int i = 0; i < rows.getColumnCount(); ++i) {
+      line += " | " + rows.getColumn(i).getString();
+    }
+    lines.insert(line);
+  }
+}
+
+/// Every CHECK of the table's text, white space and comments aside.
+void add_checks(const std::string& table, std::string sql, std::multiset<std::string>& lines) {
+  sql = std::regex_replace(sql, std::regex("--[^\n]*"), "");
+  sql = std::regex_replace(sql, std::regex("\\s+"), " ");
+  std::size_t start = sql.find("CHECK (");
+  while (start != std::string::npos) {
+    int depth = 0;
+    std::size_t end = sql.find('(', start);
+    do {
+      depth += sql[end] == '(' ? 1 : sql[end] == ')' ? -1 : 0;
+      ++end;
+    } while (depth > 0 && end < sql.size());
+    lines.insert(table + " " + sql.substr(start, end - start));
+    start = sql.find("CHECK (", end);
+  }
+}
+
+}  // namespace
+
+std::string schema_shape(const SQLite::Database& database) {
+  std::multiset<std::string> lines;
+  add_rows(database,
+           "SELECT type, name, strict, wr FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite%'",
+           "table", lines);
+  SQLite::Statement tables(database, "SELECT name, sql FROM sqlite_master WHERE type = 'table'");
+  while (tables.executeStep()) {
+    const std::string table = tables.getColumn(0).getString();
+    add_rows(database, "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_xinfo('" + table + "')",
+             table + " column", lines);
+    add_rows(database, "SELECT \"table\", \"from\", \"to\", on_delete FROM pragma_foreign_key_list('" + table + "')",
+             table + " reference", lines);
+    add_rows(database,
+             "SELECT i.\"unique\", i.origin, i.partial, group_concat(c.name, ', ') FROM pragma_index_list('" + table +
+                 "') i, pragma_index_info(i.name) c GROUP BY i.name",
+             table + " index", lines);
+    add_checks(table, tables.getColumn(1).getString(), lines);
+  }
+  std::string shape;
+  for (const std::string& line : lines) {
+    shape += line + "\n";
+  }
+  return shape;
+}
+
+}  // namespace nocturne::db::test

@@ -1,0 +1,194 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <limits>
+
+#include "tests/db/fixture.hpp"
+
+using namespace nocturne::db;
+using namespace nocturne::db::test;
+using nocturne::space::Outcome;
+
+TEST_CASE("a trial is claimed, finished with its runs, and read back whole", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  const auto trial = must(store.claim_trial(id, claim(0)));
+  auto stored = must(store.find_trial(id, 0));
+  CHECK(stored.state == TrialState::Claimed);
+  CHECK(!stored.finished_unix_ns);
+  const std::vector<RunRecord> runs = {run("r1"), run("r2")};
+  must(store.finish_trial(trial, ok_result(12.5), runs));
+  const auto detail = must(store.load_trial(trial));
+  stored = detail.stored;
+  CHECK(stored.id == trial);
+  CHECK(stored.campaign == id);
+  CHECK(stored.campaign_name == "c");
+  CHECK(stored.state == TrialState::Finished);
+  CHECK(stored.key == "key-0");
+  CHECK(stored.trial.number == 0);
+  CHECK(stored.trial.configuration == configuration(0));
+  CHECK(stored.trial.fidelity.steps == 40);
+  CHECK(stored.trial.outcome == Outcome::Ok);
+  CHECK(stored.trial.estimate == ok_result(12.5).estimate);
+  CHECK(stored.trial.parts == ok_result(12.5).parts);
+  CHECK(stored.finished_unix_ns >= stored.claimed_unix_ns);
+  CHECK(stored.runs == 2);
+  REQUIRE(detail.runs.size() == 2);
+  CHECK(detail.runs[1].record.run.id == "r2");
+}
+
+TEST_CASE("a result that contradicts itself is refused", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  const auto trial = must(store.claim_trial(id, claim(0)));
+  TrialResult result = ok_result(1);
+  SECTION("ok without an estimate") {
+    result.estimate.reset();
+  }
+  SECTION("failed with an estimate") {
+    result.outcome = Outcome::Failed;
+  }
+  SECTION("not a number") {
+    result.estimate->value = std::numeric_limits<double>::quiet_NaN();
+  }
+  SECTION("killed") {
+    result = failed_result(Outcome::Killed, "by us");
+  }
+  CHECK(store.finish_trial(trial, result).error().code == ErrorCode::Inconsistent);
+  CHECK(must(store.find_trial(id, 0)).state == TrialState::Claimed);
+}
+
+TEST_CASE("a trial is finished once, and updated only then", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  const auto trial = must(store.claim_trial(id, claim(0)));
+  CHECK(store.update_trial(trial, ok_result(1)).error().code == ErrorCode::Inconsistent);
+  must(store.finish_trial(trial, ok_result(2)));
+  CHECK(store.finish_trial(trial, ok_result(3)).error().code == ErrorCode::Inconsistent);
+  CHECK(store.claim_trial(id, claim(0)).error().code == ErrorCode::Inconsistent);
+  const std::vector<RunRecord> runs = {run("audit")};
+  must(store.update_trial(trial, ok_result(4), runs));
+  CHECK(must(store.find_trial(id, 0)).trial.estimate->value == 4);
+  CHECK(must(store.find_trial(id, 0)).runs == 1);
+}
+
+TEST_CASE("a finish that fails half-way leaves nothing of itself", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  const auto trial = must(store.claim_trial(id, claim(0)));
+  std::vector<RunRecord> runs = {run("good"), run("bad")};
+  runs[1].fingerprint = "of no machine we know";
+  const auto finished = store.finish_trial(trial, ok_result(1), runs);
+  REQUIRE(!finished);
+  CHECK_THAT(finished.error().message, Catch::Matchers::ContainsSubstring("of no machine we know"));
+  CHECK(store.load_run("good").error().code == ErrorCode::NotFound);
+  CHECK(must(store.exchanges(id)).empty());
+  CHECK(must(store.find_trial(id, 0)).state == TrialState::Claimed);
+}
+
+TEST_CASE("an equal trial is found in any campaign and reused with its runs", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const auto first = must(store.begin_or_resume_campaign(campaign("c", "A"))).id;
+  const auto source = must(store.claim_trial(first, claim(0)));
+  const auto second = must(store.begin_or_resume_campaign(campaign("c", "B"))).id;
+  CHECK(!must(store.find_equal_trial(second, "key-0")));  // not finished yet
+  const std::vector<RunRecord> runs = {run("r1")};
+  must(store.finish_trial(source, ok_result(6), runs));
+  const auto equal = must(store.find_equal_trial(second, "key-0"));
+  REQUIRE(equal);
+  CHECK(equal->id == source);
+  CHECK(!must(store.find_equal_trial(second, "key-1")));
+
+  const auto reused = must(store.reuse_trial(second, claim(0), source));
+  const auto detail = must(store.load_trial(reused));
+  CHECK(detail.stored.reused_from == source);
+  CHECK(detail.stored.trial.estimate == ok_result(6).estimate);
+  CHECK(detail.stored.runs == 1);
+  REQUIRE(detail.runs.size() == 1);
+  CHECK(detail.runs[0].trial == source);
+  CHECK(std::get<Tell>(must(store.exchanges(second)).at(0)).trial.number == 0);
+
+  const auto third = must(store.begin_or_resume_campaign(campaign("d"))).id;
+  const auto again = must(store.reuse_trial(third, claim(0), reused));
+  CHECK(must(store.load_trial(again)).stored.reused_from == source);  // no chains
+
+  CampaignRecord fresh = campaign("c", "A");
+  fresh.fresh = true;
+  const auto fourth = must(store.begin_or_resume_campaign(fresh)).id;
+  CHECK(!must(store.find_equal_trial(fourth, "key-0")));
+}
+
+TEST_CASE("an equal trial that went well is preferred to one that failed later", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const auto first = must(store.begin_or_resume_campaign(campaign("a"))).id;
+  const auto good = must(store.claim_trial(first, claim(0)));
+  must(store.finish_trial(good, ok_result(6)));
+  const auto second = must(store.begin_or_resume_campaign(campaign("b"))).id;
+  must(store.finish_trial(must(store.claim_trial(second, claim(0))), failed_result(Outcome::Timeout, "after 60 s")));
+  CHECK(must(store.find_equal_trial(second, "key-0"))->id == good);
+  CHECK(store.reuse_trial(second, claim(1), good).error().code == ErrorCode::Inconsistent);  // another key
+}
+
+TEST_CASE("trials are listed by number, value, outcome, state and configuration", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  const std::vector<double> values = {5, 3, 4};
+  for (std::int64_t n = 0; n < 3; ++n) {
+    must(store.finish_trial(must(store.claim_trial(id, claim(n))), ok_result(values[static_cast<std::size_t>(n)])));
+  }
+  must(store.finish_trial(must(store.claim_trial(id, claim(3))), failed_result(Outcome::Crashed, "SIGSEGV")));
+  must(store.claim_trial(id, claim(4)));
+  const auto other = must(store.begin_or_resume_campaign(campaign("other"))).id;
+  must(store.finish_trial(must(store.claim_trial(other, claim(1))), ok_result(1)));
+
+  const auto numbers = [&](const TrialFilter& filter) {
+    std::vector<std::int64_t> result;
+    for (const StoredTrial& stored : must(store.list_trials(filter))) {
+      result.push_back(stored.trial.number);
+    }
+    return result;
+  };
+  using V = std::vector<std::int64_t>;
+  CHECK(numbers({.campaign = id}) == V{0, 1, 2, 3, 4});
+  CHECK(numbers({.campaign = id, .order = TrialFilter::Order::ByValue}) == V{1, 2, 0});
+  CHECK(numbers({.campaign = id, .order = TrialFilter::Order::ByValue, .limit = 1}) == V{1});
+  CHECK(numbers({.campaign = id, .outcome = Outcome::Crashed}) == V{3});
+  CHECK(numbers({.campaign = id, .state = TrialState::Claimed}) == V{4});
+  CHECK(numbers({.configuration = configuration(1).identity()}) == V{1, 1});
+  CHECK(numbers({}).size() == 6);
+  CHECK(must(store.best(id))->trial.number == 1);
+  CHECK(store.find_trial(id, 99).error().code == ErrorCode::NotFound);
+  CHECK(store.load_trial(99).error().code == ErrorCode::NotFound);
+}
+
+TEST_CASE("a campaign without an ok trial has no best one", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  must(store.finish_trial(must(store.claim_trial(id, claim(0))), failed_result(Outcome::Failed, "exit code 1")));
+  CHECK(!must(store.best(id)));
+}
+
+TEST_CASE("configurations are shared, and their values can be queried with their types", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  Store store = open(path);
+  for (const char* name : {"a", "b"}) {
+    const auto id = must(store.begin_or_resume_campaign(campaign(name))).id;
+    must(store.claim_trial(id, claim(2)));
+  }
+  CHECK(query_number(path, "SELECT count(*) FROM configurations") == 1);
+  const auto has = [&](const std::string& condition) {
+    return query_number(path, "SELECT count(*) FROM configuration_values WHERE " + condition) == 1;
+  };
+  CHECK(has("parameter = 'threads' AND value = 2 AND kind = 'integer' AND typeof(value) = 'integer'"));
+  CHECK(has("parameter = 'precision' AND value = 'bf16' AND kind = 'text'"));
+  CHECK(has("parameter = 'xla' AND value = 1 AND kind = 'boolean'"));
+  CHECK(has("parameter = 'scale' AND kind = 'real' AND typeof(value) = 'real'"));
+}

@@ -1,0 +1,58 @@
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Transaction.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/db/child.hpp"
+#include "tests/db/fixture.hpp"
+
+using namespace nocturne::db;
+using namespace nocturne::db::test;
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("a file that another process keeps locked is named, with what to do", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  Store store = must(Store::open(path, Mode::ReadWrite, {.busy_timeout = std::chrono::milliseconds(20)}));
+  SQLite::Database other(path.string(), SQLite::OPEN_READWRITE);
+  {
+    const SQLite::Transaction writing(other, SQLite::TransactionBehavior::IMMEDIATE);
+    const auto stored = store.append_event({.what = "too late"});
+    REQUIRE(!stored);
+    CHECK(stored.error().code == ErrorCode::Locked);
+    CHECK_THAT(stored.error().message, ContainsSubstring(path.string()) && ContainsSubstring("fuser"));
+    CHECK(must(store.events({})).empty());  // a reader does not wait
+  }
+  must(store.append_event({.what = "now"}));
+}
+
+TEST_CASE("a full disk loses nothing that was stored, and the store goes on when there is room", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  Child child("fill", path, {"c"});
+  const std::string said = child.rest();
+  if (said.starts_with("skip")) {
+    SKIP(said);
+  }
+  INFO(said);
+  CHECK(child.wait().exit_code == 0);
+  CHECK_THAT(said, ContainsSubstring("error " + std::to_string(static_cast<int>(ErrorCode::Full)) + " no room"));
+  const auto number_after = [&](const std::string& word) {
+    const std::size_t start = said.find("\n" + word + " ");
+    return start == std::string::npos ? -1 : std::stol(said.substr(start + 1 + word.size()));
+  };
+  CHECK(number_after("finished") > 0);
+  CHECK(number_after("stored") == number_after("finished"));
+  CHECK(number_after("problems") == 0);
+  CHECK_THAT(said, ContainsSubstring("went on"));
+}
+
+TEST_CASE("a stored JSON that was tampered with is reported as damage", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  Store store = open(path);
+  must(store.begin_or_resume_campaign(campaign("c")));
+  execute_sql(path, "UPDATE campaigns SET spec_json = '{torn'");
+  CHECK(store.find_campaign("c").error().code == ErrorCode::Damaged);
+}
