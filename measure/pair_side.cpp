@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -90,6 +91,7 @@ Wait LiveSide::take_turn(const PairLimits& limits, std::vector<space::Sample>& s
       return Wait::Ended;
     }
   }
+  const auto resumed = Clock::now();
   active_.resume();
   const auto steps_done = [&] {
     if (spans_stop_ && said.size() > begin) {
@@ -103,13 +105,28 @@ Wait LiveSide::take_turn(const PairLimits& limits, std::vector<space::Sample>& s
   Wait waited = wait_until(limits, [&] { return steps_done() >= side_.slice_steps; });
   if (waited == Wait::Done) waited = stop(limits);
   if (waited != Wait::Done) return waited;
-  if (side_.mode == TurnMode::Fifo && steps_done() > side_.slice_steps) {
-    break_rules(fmt::format("it trained {} steps in a turn of {}", steps_done(), side_.slice_steps));
-    return Wait::Ended;
+  if (side_.mode == TurnMode::Fifo) {
+    if (const auto how = rule_broken(steps_done(), begin, Clock::now() - resumed)) {
+      break_rules(*how);
+      return Wait::Ended;
+    }
   }
   samples.assign(said.begin() + static_cast<std::ptrdiff_t>(begin), said.end());
   spans_stop_ = side_.mode == TurnMode::Signal;
   return Wait::Done;
+}
+
+// A worker that does not wait for its turns is stopped in the middle of a step, and that step would count the other
+// side's slice as its own.
+std::optional<std::string> LiveSide::rule_broken(std::int64_t steps, std::size_t begin, Clock::duration turn) const {
+  if (steps > side_.slice_steps) return fmt::format("it trained {} steps in a turn of {}", steps, side_.slice_steps);
+  int unread = 0;
+  if (::ioctl(turns_, FIONREAD, &unread) == 0 && unread > 0) return "it trained without reading its turns";
+  const auto& said = active_.events().samples;
+  std::chrono::nanoseconds sum{};
+  for (std::size_t index = begin; index < said.size(); ++index) sum += said[index].wall;
+  if (sum > turn + milliseconds(1)) return "its samples last longer than its turn";
+  return std::nullopt;
 }
 
 Wait LiveSide::stop(const PairLimits& limits) {
@@ -126,8 +143,7 @@ Wait LiveSide::end(const PairLimits& limits) {
     ended_by_us_ = true;
     active_.kill("its slices are done");
   }
-  const Wait waited = wait_until(limits, [this] { return active_.finished(); });
-  return waited;
+  return wait_until(limits, [this] { return active_.finished(); });
 }
 
 void LiveSide::abandon(milliseconds patience, const std::string& reason) {

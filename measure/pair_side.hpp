@@ -55,6 +55,9 @@ class LiveSide {
   Wait wait_until(const PairLimits& limits, Condition done);
   Wait stop(const PairLimits& limits);
   void close_turns();
+  /// How the turn that began with sample `begin` and lasted `turn` went against the rules, if it did.
+  [[nodiscard]] std::optional<std::string> rule_broken(std::int64_t steps, std::size_t begin,
+                                                       std::chrono::steady_clock::duration turn) const;
   void break_rules(const std::string& how);
 
   PairSide side_;

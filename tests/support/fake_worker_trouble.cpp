@@ -72,14 +72,23 @@ void leave_orphan(const Settings& settings) {
   for (std::string pid; pid.empty(); std::ifstream("orphan.pid") >> pid) std::this_thread::yield();
 }
 
+// Three children with two children each; returns when all nine live.
 void leave_grandchildren() {
+  int born[2];
+  if (::pipe(born) != 0) std::abort();
+  const auto live = [&] {
+    (void)!::write(born[1], "x", 1);
+    linger();
+  };
   for (int child = 0; child < 3; ++child) {
     if (::fork() != 0) continue;
     for (int grandchild = 0; grandchild < 2; ++grandchild) {
-      if (::fork() == 0) linger();
+      if (::fork() == 0) live();
     }
-    linger();
+    live();
   }
+  char cry = 0;
+  for (int count = 0; count < 9; ++count) (void)!::read(born[0], &cry, 1);
 }
 
 void eat(std::int64_t bytes) {
