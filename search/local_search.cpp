@@ -1,89 +1,105 @@
 #include "search/local_search.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace nocturne::search {
 
-void LocalSearch::stand_on(const Point& point) {
-  current_ = point;
-  ring_ = Ring::Near;
-  queue_.clear();
+std::vector<space::Configuration> LocalSearch::ask(std::size_t count) {
+  space::Random random(options_.seed, asks_++);
+  std::vector<space::Configuration> proposals;
+  while (proposals.size() < count) {
+    auto next = propose(random);
+    if (!next) break;
+    asked_.insert(*next);
+    proposals.push_back(std::move(*next));
+  }
+  return proposals;
 }
 
 void LocalSearch::tell(std::span<const space::Trial> finished) {
-  for (const space::Trial& trial : finished) {
-    known_.insert(trial.configuration);
-    const std::string identity = trial.configuration.identity();
-    const bool landed = landing_ == identity;
-    if (landed) landing_.reset();
-    if (!trial.estimate) {
-      points_.erase(identity);
-      continue;
+  for (const auto& trial : finished) {
+    const auto identity = trial.configuration.identity();
+    asked_.insert(trial.configuration);
+    awaited_.erase(identity);
+    // The first that is told begins the first descent; so does a stranger while there is none.
+    if (descent_.empty()) {
+      descent_.insert(identity);
+      ++descents_;
     }
-    const Point point{trial.configuration, trial.estimate->value};
-    points_[identity] = point;
-    if (landed || !current_ || point.value < current_->value) {
-      stand_on(point);
-    } else if (current_->configuration == point.configuration) {
-      current_->value = point.value;  // judged again
+    auto& known = told_[identity];
+    known.configuration = trial.configuration;
+    known.value = trial.estimate ? std::optional(trial.estimate->value) : std::nullopt;
+    // A better configuration from elsewhere (a filler, a verification) is a better place to walk from.
+    const auto* centre = centre_ ? told(*centre_) : nullptr;
+    if (known.value && centre != nullptr && centre->value && *known.value < *centre->value) descent_.insert(identity);
+  }
+}
+
+const LocalSearch::Told* LocalSearch::told(const Identity& identity) const {
+  const auto found = told_.find(identity);
+  return found == told_.end() ? nullptr : &found->second;
+}
+
+/// Best of the descent; ties go to the present centre, then to the smaller identity, so that order does not matter.
+void LocalSearch::choose_centre() {
+  std::optional<Identity> best;
+  double least = 0;
+  for (const auto& identity : descent_) {
+    const auto* known = told(identity);
+    if (known == nullptr || !known->value) continue;
+    if (!best || *known->value < least || (*known->value == least && identity == centre_)) {
+      best = identity;
+      least = *known->value;
     }
   }
-  const auto least = std::ranges::min_element(points_, {}, [](const auto& entry) {
-    return std::pair(entry.second.value, std::string_view(entry.first));  // ties by identity: no order of hashing
-  });
-  best_ = least != points_.end() ? std::optional(least->second) : std::nullopt;
+  centre_ = best;
 }
 
-bool LocalSearch::look_around(space::Random& random) {
-  while (queue_.empty() && ring_ != Ring::Done) {
-    const auto reach = ring_ == Ring::Near ? space::Reach::Adjacent : space::Reach::All;
-    ring_ = ring_ == Ring::Near ? Ring::All : Ring::Done;
-    std::vector<space::Configuration> neighbours = space_.neighbours(current_->configuration, reach);
-    std::erase_if(neighbours, [this](const space::Configuration& neighbour) { return known_.contains(neighbour); });
-    random.shuffle(std::span(neighbours));
-    queue_.assign(std::make_move_iterator(neighbours.begin()), std::make_move_iterator(neighbours.end()));
-  }
-  return !queue_.empty();
+/// Adjacent neighbours come first, the farther ones after them; each kind in random order.
+void LocalSearch::list_neighbours(space::Random& random) {
+  const auto& configuration = told_.at(*centre_).configuration;
+  auto near = space_.neighbours(configuration, space::Reach::Adjacent);
+  auto all = space_.neighbours(configuration, space::Reach::All);
+  std::erase_if(all, [&](const auto& each) { return std::ranges::find(near, each) != near.end(); });
+  random.shuffle(std::span(near));
+  random.shuffle(std::span(all));
+  neighbours_ = std::move(all);
+  neighbours_.insert(neighbours_.end(), near.begin(), near.end());
+  std::erase_if(neighbours_, [&](const auto& each) { return asked_.contains(each); });
+  listed_ = centre_;
 }
 
-std::optional<space::Configuration> LocalSearch::jump(space::Random& random) {
-  const bool from_best = best_ && jumps_++ % 2 == 0;
-  if (from_best) {
-    space::Configuration landed = best_->configuration;
-    for (int step = 0; step < kJumpSteps; ++step) {
-      const auto neighbours = space_.neighbours(landed, space::Reach::All);
-      if (neighbours.empty()) break;
-      landed = neighbours[static_cast<std::size_t>(random.below(static_cast<std::uint64_t>(neighbours.size())))];
-    }
-    if (!known_.contains(landed)) return landed;
-  }
-  return known_.sample_other(space_, random);
+std::optional<space::Configuration> LocalSearch::begin_descent(space::Random& random) {
+  auto start = asked_.sample_other(space_, random);
+  descent_.clear();
+  awaited_.clear();
+  neighbours_.clear();
+  centre_.reset();
+  listed_.reset();
+  if (!start) return std::nullopt;
+  ++descents_;
+  descent_.insert(start->identity());
+  awaited_.insert(start->identity());
+  return start;
 }
 
-std::optional<space::Configuration> LocalSearch::next(space::Random& random) {
-  if (!current_ && !known_.contains(space_.default_configuration())) return space_.default_configuration();
-  if (current_ && look_around(random)) {
-    space::Configuration neighbour = std::move(queue_.front());
-    queue_.pop_front();
-    if (!known_.contains(neighbour)) return neighbour;
-    return next(random);
+std::optional<space::Configuration> LocalSearch::propose(space::Random& random) {
+  const bool may_move =
+      options_.improvement == Improvement::First || !centre_ || (neighbours_.empty() && awaited_.empty());
+  if (may_move) choose_centre();
+  if (centre_ && centre_ != listed_) list_neighbours(random);
+  while (!neighbours_.empty()) {
+    auto next = std::move(neighbours_.back());
+    neighbours_.pop_back();
+    if (asked_.contains(next)) continue;
+    descent_.insert(next.identity());
+    awaited_.insert(next.identity());
+    return next;
   }
-  auto landed = jump(random);
-  if (landed) landing_ = landed->identity();
-  return landed;
-}
-
-std::vector<space::Configuration> LocalSearch::ask(std::size_t count) {
-  space::Random random(seed_, asks_++);
-  std::vector<space::Configuration> proposed;
-  while (proposed.size() < count) {
-    auto configuration = next(random);
-    if (!configuration) break;
-    known_.insert(*configuration);
-    proposed.push_back(std::move(*configuration));
-  }
-  return proposed;
+  if (awaited_.empty()) return begin_descent(random);
+  return asked_.sample_other(space_, random);
 }
 
 }  // namespace nocturne::search

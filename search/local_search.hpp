@@ -1,18 +1,19 @@
 #pragma once
 
-/// Iterated local search (Lourenço, Martin, Stützle, "Iterated Local Search", Handbook of Metaheuristics, 2003, section
-/// 2): walk to the first neighbour that is better; from where none is, jump a few steps away from the best known and
-/// walk again.
+/// Local search with restarts: walk from the best known configuration to a better neighbour until there is none.
 ///
-/// A walk tries the near neighbours first (adjacent values of ordered parameters), then all that differ in one
-/// parameter. Every second jump starts from a uniformly drawn configuration instead, so that no basin is a prison.
-/// Failed trials are neighbours that are not better.
+/// A *descent* begins where the campaign begins (its first told trial, the default) or at a random configuration. Its
+/// centre is the best of its trials; neighbours of the centre are asked in random order, adjacent values first, then
+/// all values. When the centre has no neighbour left, a random configuration begins the next descent; the best of
+/// earlier ones is not lost, the campaign holds it. While neighbours are still out (asked, not told), random
+/// configurations fill the time and join no descent unless they beat its centre.
 
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
-#include <unordered_map>
+#include <vector>
 
 #include "search/asked.hpp"
 #include "search/strategy.hpp"
@@ -21,40 +22,50 @@
 
 namespace nocturne::search {
 
-class LocalSearch final : public Strategy {
+/// When to move to a better neighbour.
+enum class Improvement {
+  First,  ///< as soon as one is told: fewer trials where steps are many
+  Best,   ///< when all neighbours are told: fewer moves where trials are noisy
+};
+
+struct LocalSearchOptions {
+  std::uint64_t seed = 1;
+  Improvement improvement = Improvement::First;
+};
+
+class LocalSearch : public Strategy {
  public:
-  /// Steps of a jump: one or two fall back into the same basin, many forget the best.
-  static constexpr int kJumpSteps = 3;
-
-  /// Walks from the best trial told before the first ask(), else from the space's default.
-  /// REQUIRES: the space outlives the strategy.
-  LocalSearch(const space::Space& space, std::uint64_t seed) : space_(space), seed_(seed) {}
-
+  LocalSearch(const space::Space& space, LocalSearchOptions options) : space_(space), options_(options) {}
   [[nodiscard]] std::vector<space::Configuration> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
 
+  /// Descents begun so far.
+  [[nodiscard]] std::size_t descents() const { return descents_; }
+
  private:
-  struct Point {
+  using Identity = std::string;
+  struct Told {
     space::Configuration configuration;
-    double value = 0;
+    std::optional<double> value;  // empty: failed
   };
-  [[nodiscard]] std::optional<space::Configuration> next(space::Random& random);
-  [[nodiscard]] std::optional<space::Configuration> jump(space::Random& random);
-  /// Fills the queue with unknown neighbours in random order; false: there are none.
-  bool look_around(space::Random& random);
-  void stand_on(const Point& point);
+
+  std::optional<space::Configuration> propose(space::Random& random);
+  std::optional<space::Configuration> begin_descent(space::Random& random);
+  void choose_centre();
+  void list_neighbours(space::Random& random);
+  [[nodiscard]] const Told* told(const Identity& identity) const;
 
   const space::Space& space_;
-  std::uint64_t seed_;
+  LocalSearchOptions options_;
   std::uint64_t asks_ = 0;
-  std::uint64_t jumps_ = 0;
-  Asked known_;
-  std::unordered_map<std::string, Point> points_;  ///< trials that were ok, by identity
-  std::optional<Point> current_;                   ///< where the walk stands
-  std::optional<Point> best_;
-  std::optional<std::string> landing_;  ///< identity of a jump's end that was asked: the walk goes on from there
-  enum class Ring { Near, All, Done } ring_ = Ring::Near;
-  std::deque<space::Configuration> queue_;  ///< neighbours of current_ still to ask
+  std::size_t descents_ = 0;
+  Asked asked_;
+  std::map<Identity, Told> told_;
+  std::set<Identity> descent_;                    // trials of this descent: its start and neighbours asked
+  std::optional<Identity> centre_;                // best told of the descent
+  std::optional<Identity> listed_;                // the centre whose neighbours are listed
+  std::vector<space::Configuration> neighbours_;  // of it, still to be asked, the last one first
+  std::set<Identity> awaited_;                    // asked in this descent, not told yet
 };
 
 }  // namespace nocturne::search

@@ -1,23 +1,21 @@
 #include "search/random_search.hpp"
 
-#include "space/random.hpp"
-
 namespace nocturne::search {
 
 std::vector<space::Configuration> RandomSearch::ask(std::size_t count) {
   space::Random random(seed_, asks_++);
-  std::vector<space::Configuration> proposed;
-  while (proposed.size() < count) {
-    auto configuration = known_.sample_other(space_, random);
-    if (!configuration) break;
-    known_.insert(*configuration);
-    proposed.push_back(std::move(*configuration));
+  std::vector<space::Configuration> proposals;
+  while (proposals.size() < count) {
+    auto next = asked_.sample_other(space_, random);
+    if (!next) break;
+    asked_.insert(*next);
+    proposals.push_back(std::move(*next));
   }
-  return proposed;
+  return proposals;
 }
 
 void RandomSearch::tell(std::span<const space::Trial> finished) {
-  for (const space::Trial& trial : finished) known_.insert(trial.configuration);
+  for (const auto& trial : finished) asked_.insert(trial.configuration);
 }
 
 }  // namespace nocturne::search

@@ -1,7 +1,9 @@
 #pragma once
 
-/// Uniform over the valid configurations, without repetition: the baseline every other strategy must beat, and the
-/// only one whose results say what a typical configuration is worth.
+/// Uniform random search without repetition: the yardstick of every other strategy (Bergstra and Bengio, "Random search
+/// for hyper-parameter optimization", JMLR 13, 2012).
+
+#include <cstdint>
 
 #include "search/asked.hpp"
 #include "search/strategy.hpp"
@@ -9,11 +11,10 @@
 
 namespace nocturne::search {
 
-class RandomSearch final : public Strategy {
+/// Learns nothing but what not to propose again.
+class RandomSearch : public Strategy {
  public:
-  /// REQUIRES: the space outlives the strategy.
   RandomSearch(const space::Space& space, std::uint64_t seed) : space_(space), seed_(seed) {}
-
   [[nodiscard]] std::vector<space::Configuration> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
 
@@ -21,7 +22,7 @@ class RandomSearch final : public Strategy {
   const space::Space& space_;
   std::uint64_t seed_;
   std::uint64_t asks_ = 0;
-  Asked known_;
+  Asked asked_;
 };
 
 }  // namespace nocturne::search

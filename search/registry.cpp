@@ -1,11 +1,9 @@
 #include "search/registry.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <array>
 #include <vector>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "search/exhaustive.hpp"
 #include "search/local_search.hpp"
@@ -15,20 +13,36 @@
 namespace nocturne::search {
 namespace {
 
-constexpr std::array kStrategies = {
-    StrategyEntry{"local", "walks to better neighbours, and jumps away from where none is better",
-                  [](const space::Space& space, const Options& options) -> std::unique_ptr<Strategy> {
-                    return std::make_unique<LocalSearch>(space, options.seed);
-                  }},
-    StrategyEntry{"random", "uniform over the valid configurations: the baseline",
-                  [](const space::Space& space, const Options& options) -> std::unique_ptr<Strategy> {
-                    return std::make_unique<RandomSearch>(space, options.seed);
-                  }},
-    StrategyEntry{"exhaustive", "every valid configuration once, builds changing last",
-                  [](const space::Space& space, const Options&) -> std::unique_ptr<Strategy> {
-                    return std::make_unique<Exhaustive>(space);
-                  }},
-};
+using space::Space;
+using Made = std::unique_ptr<Strategy>;
+
+// Fewer than this are measured all: at some seconds each that is a coffee break, and nothing is left to chance.
+constexpr std::uint64_t kFew = 64;
+
+Made make_auto(const Space& space, const Options& options) {
+  const auto size = space.count();
+  if (size.kind == space::Size::Kind::Exact && size.count <= space::Count(kFew))
+    return std::make_unique<Exhaustive>(space);
+  return std::make_unique<LocalSearch>(space, LocalSearchOptions{.seed = options.seed});
+}
+
+Made make_local(const Space& space, const Options& options, Improvement improvement) {
+  return std::make_unique<LocalSearch>(space, LocalSearchOptions{.seed = options.seed, .improvement = improvement});
+}
+
+constexpr std::array<StrategyEntry, 5> kStrategies = {{
+    {"auto", "Chooses: exhaustive for up to 64 configurations, local for more.", make_auto},
+    {"random", "Draws uniformly from the valid configurations, none twice.",
+     [](const Space& space, const Options& options) -> Made {
+       return std::make_unique<RandomSearch>(space, options.seed);
+     }},
+    {"exhaustive", "Walks through all valid configurations; what is dear to prepare changes last.",
+     [](const Space& space, const Options&) -> Made { return std::make_unique<Exhaustive>(space); }},
+    {"local", "Moves to the first better neighbour; restarts at random where there is none.",
+     [](const Space& space, const Options& options) { return make_local(space, options, Improvement::First); }},
+    {"local-best", "As local, but tries all neighbours before it moves to the best of them.",
+     [](const Space& space, const Options& options) { return make_local(space, options, Improvement::Best); }},
+}};
 
 }  // namespace
 
@@ -38,12 +52,15 @@ std::span<const StrategyEntry> strategies() {
 
 std::expected<std::unique_ptr<Strategy>, std::string> make_strategy(std::string_view name, const space::Space& space,
                                                                     const Options& options) {
-  const auto found = std::ranges::find(kStrategies, name, &StrategyEntry::name);
-  if (found != kStrategies.end()) return found->make(space, options);
   std::vector<std::string> names;
-  for (const StrategyEntry& entry : kStrategies) names.emplace_back(entry.name);
-  return std::unexpected(fmt::format("unknown strategy '{}'{}; there are: {}", name, space::did_you_mean(name, names),
-                                     fmt::join(names, ", ")));
+  std::string list;
+  for (const auto& entry : kStrategies) {
+    if (entry.name == name) return entry.make(space, options);
+    names.emplace_back(entry.name);
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  return std::unexpected(
+      fmt::format("unknown strategy '{}'{} (there are: {})", name, space::did_you_mean(name, names), list));
 }
 
 }  // namespace nocturne::search
