@@ -16,17 +16,23 @@ std::string_view between(std::string_view text, std::string_view before, std::st
   return text.substr(0, text.find(after));
 }
 
-/// The last separator before the offending token, and where that token begins.
+/// Where the offending token begins, and what stands before it.
 struct Offence {
   std::size_t offset;
-  char separator_before;  ///< ',' or ':' or 0
+  char separator_before;      ///< ',' or ':' or 0
+  bool inside_value = false;  ///< the parser saw two values where the cursor saw one word: 01, truefalse
 };
 
-Offence find_offence(TextCursor& cursor, std::string_view text, std::size_t bytes_read) {
+Offence find_offence(const SyntaxFailure& failure, TextCursor& cursor, std::string_view text) {
+  const std::size_t bytes_read = failure.bytes_read;
+  if (bytes_read <= cursor.offset() && bytes_read > 0) {
+    const std::size_t before = text.substr(0, bytes_read).find_last_of(" \t\r\n,:{}[]\"/");
+    return {before == std::string_view::npos ? 0 : before + 1, '\0', true};
+  }
   char separator = 0;
   while (true) {
     const std::size_t start = cursor.next_token_or_separator();
-    if (start >= text.size() || cursor.offset() >= bytes_read) return {start, separator};
+    if (start >= text.size() || cursor.offset() >= bytes_read) return {start, separator, false};
     separator = text[start] == ',' || text[start] == ':' ? text[start] : '\0';
   }
 }
@@ -42,7 +48,9 @@ std::string expected_words(std::string_view expected) {
 
 std::string word_at(std::string_view text, std::size_t offset) {
   const std::string_view rest = text.substr(offset, 30);
-  std::string word(rest.substr(0, rest.find_first_of(" \t\r\n,:{}[]\"/", 1)));
+  std::size_t end = rest.find_first_of(" \t\r\n,:{}[]\"/", 1);
+  if (rest.starts_with('"')) end = std::min(rest.find('"', 1), rest.size() - 1) + 1;
+  std::string word(rest.substr(0, end));
   std::ranges::replace_if(word, [](char c) { return c < ' ' || c > '~'; }, '?');
   return word;
 }
@@ -82,7 +90,8 @@ void explain_end(Problem& problem, const SyntaxFailure& failure, const TextCurso
 
 Problem syntax_problem(const SyntaxFailure& failure, TextCursor cursor, std::string_view text,
                        const std::string& file) {
-  const Offence offence = find_offence(cursor, text, failure.bytes_read);
+  const std::size_t behind_last_token = cursor.offset();
+  const Offence offence = find_offence(failure, cursor, text);
   std::size_t offset = offence.offset;
   Problem problem{.file = file, .pointer = failure.pointer};
 
@@ -91,12 +100,15 @@ Problem syntax_problem(const SyntaxFailure& failure, TextCursor cursor, std::str
   const std::string_view expected = between(failure.message, "; expected ", "\n");
   if (unexpected == "end of input") {
     explain_end(problem, failure, cursor, text);
+  } else if (offence.inside_value) {
+    explain_invalid_literal(problem, text, offset);
   } else if (!unexpected.empty() && offset < text.size()) {
     if (offence.separator_before == ',' && (text[offset] == '}' || text[offset] == ']')) {
       problem.found = fmt::format("a comma before '{}'", text[offset]);
       problem.allowed = "a comma only between two entries";
     } else {
-      problem.found = fmt::format("unexpected {}", word_at(text, offset));
+      problem.found =
+          fmt::format("unexpected {}{}", word_at(text, offset), offence.inside_value ? " directly behind a value" : "");
       problem.allowed = expected_words(expected);
       if (text[offset] == '"' && (expected == "']'" || expected == "'}'"))
         problem.found += " (is a comma missing before it?)";
@@ -108,6 +120,7 @@ Problem syntax_problem(const SyntaxFailure& failure, TextCursor cursor, std::str
     problem.found = "a text that is not closed on its line";
     problem.allowed = "a closing '\"'; a line break inside a text is written \\n";
   } else if (!what.empty()) {
+    if (what.find("closing '*/'") != std::string_view::npos) offset = text.find("/*", behind_last_token);
     if (what.starts_with("invalid string")) offset = failure.bytes_read > 0 ? failure.bytes_read - 1 : 0;
     problem.found = std::string(what);
   } else {

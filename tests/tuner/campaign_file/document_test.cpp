@@ -84,14 +84,15 @@ TEST_CASE("errors of syntax name the line, show it, and say what was meant", "[c
       {"[1, 2, ]", 1, 8, "a comma before ']'", "a comma only between two entries"},
       {"{\"a\" 1}", 1, 6, "unexpected 1", "':'"},
       {"{a: 1}", 1, 2, "'a' is not JSON", ""},
-      {"{\"a\": 1 \"b\": 2}", 1, 9, "unexpected \" (is a comma missing before it?)", "',' or '}'"},
+      {"{\"a\": 1 \"b\": 2}", 1, 9, "unexpected \"b\" (is a comma missing before it?)", "',' or '}'"},
       {"{\"a\": 'x'}", 1, 7, "text in single quotes", "double quotes"},
       {"{\"a\": True}", 1, 7, "'True' is not JSON", ""},
       {"# c\n{}", 1, 1, "'#' does not begin a comment", "// to the end of the line, or /* ... */"},
-      {"{\"a\": \"x\n\"}", 1, 9, "a text that is not closed on its line",
+      {"{\"a\": \"x\n\"}", 1, 7, "a text that is not closed on its line",
        "a closing '\"'; a line break inside a text is written \\n"},
       {"{} {}", 1, 4, "unexpected {", "nothing but comments"},
-      {"{\"a\": 01}", 1, 7, "", ""},
+      {"{\"a\": 01}", 1, 7, "'01' is not JSON", "a number"},
+      {"{\"a\": truefalse}", 1, 7, "'truefalse' is not JSON", "a number"},
       {"{\"a\": 1e999}", 1, 7, "", ""},
       {"{\"a\": \"\\x\"}", 1, 9, "invalid string: forbidden character after backslash", ""},
       {"{\"a\": \"\xff\"}", 1, 8, "invalid string: ill-formed UTF-8 byte", ""},
@@ -106,7 +107,7 @@ TEST_CASE("errors of syntax name the line, show it, and say what was meant", "[c
     CHECK(problem.column == c.column);
     CHECK(!problem.found.empty());
     if (*c.found != '\0') CHECK(problem.found == c.found);
-    if (*c.allowed != '\0') CHECK(problem.allowed == c.allowed);
+    CHECK(problem.allowed.find(c.allowed) != std::string::npos);
     if (problem.found != "the file is empty") CHECK(problem.excerpt.find('^') != std::string::npos);
   }
   CHECK(only_problem("{\"a\": True}").nearest == "true");
