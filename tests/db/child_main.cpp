@@ -60,9 +60,11 @@ db::TrialClaim claim(std::int64_t number) {
 
 db::RunRecord run(const std::string& campaign, std::int64_t number, std::int64_t samples) {
   db::RunRecord record;
-  record.run.id = campaign + "-" + std::to_string(number);
+  record.run.id = campaign;
+  record.run.id.append("-").append(std::to_string(number));
   record.run.outcome = space::Outcome::Ok;
-  record.run.folder = "/runs/" + record.run.id;
+  record.run.folder = "/runs/";
+  record.run.folder += record.run.id;
   for (std::int64_t i = 0; i < samples; ++i) {
     record.run.samples.push_back({.first_step = i,
                                   .steps = 1,
@@ -88,7 +90,7 @@ db::Expected<void> one_trial(db::Store& store, db::CampaignId id, const std::str
     return std::unexpected(trial.error());
   }
   db::RunRecord record = run(name, number, samples);
-  record.run.id += "-" + std::to_string(::getpid());  // an interrupted run keeps its own id
+  record.run.id.append("-").append(std::to_string(::getpid()));  // an interrupted run keeps its own id
   if (auto begun = store.begin_run(*trial, record); !begun) {
     return begun;
   }
