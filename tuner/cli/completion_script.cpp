@@ -74,7 +74,7 @@ std::vector<std::string> names_of(const Flag& flag) {
 }
 
 /// In single quotes of a POSIX shell.
-std::string quoted(std::string_view text) {
+std::string shell_word(std::string_view text) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'') {
@@ -103,7 +103,7 @@ std::string bash_values(const Words& words, std::string_view verb) {
     if (!flag.takes_value) continue;
     for (const std::string& name : names_of(flag)) {
       lines += fmt::format("    '{} {}') COMPREPLY=($(compgen -W {} -- \"$current\")); return ;;\n", verb, name,
-                           quoted(fmt::format("{}", fmt::join(flag.choices, " "))));
+                           shell_word(fmt::format("{}", fmt::join(flag.choices, " "))));
     }
   }
   return lines;
@@ -111,15 +111,15 @@ std::string bash_values(const Words& words, std::string_view verb) {
 
 std::string bash_script(const Words& root, const std::vector<Words>& verbs) {
   std::vector<std::string> names;
-  std::string flags = fmt::format("    '') flags={} ;;\n", quoted(bash_flags(root)));
+  std::string flags = fmt::format("    '') flags={} ;;\n", shell_word(bash_flags(root)));
   std::string choices, values = bash_values(root, "");
   for (const Words& verb : verbs) {
     names.push_back(verb.name);
-    flags += fmt::format("    {}) flags={} ;;\n", verb.name, quoted(bash_flags(verb)));
+    flags += fmt::format("    {}) flags={} ;;\n", verb.name, shell_word(bash_flags(verb)));
     values += bash_values(verb, verb.name);
     if (!verb.choices.empty()) {
       choices +=
-          fmt::format("    {}) words={} ;;\n", verb.name, quoted(fmt::format("{}", fmt::join(verb.choices, " "))));
+          fmt::format("    {}) words={} ;;\n", verb.name, shell_word(fmt::format("{}", fmt::join(verb.choices, " "))));
     }
   }
   return fmt::format(R"(# bash completion for nocturne; made by `nocturne completion bash`
@@ -144,7 +144,8 @@ _nocturne() {{
 }}
 complete -o default -F _nocturne nocturne
 )",
-                     fmt::join(names, "|"), values, flags, quoted(fmt::format("{}", fmt::join(names, " "))), choices);
+                     fmt::join(names, "|"), values, flags, shell_word(fmt::format("{}", fmt::join(names, " "))),
+                     choices);
 }
 
 // ---- zsh -----------------------------------------------------------------------------------------------------------
@@ -167,8 +168,8 @@ std::string zsh_arguments(const Words& words, std::string_view indent) {
       const bool is_long = name.starts_with("--");
       const std::string value = flag.takes_value ? fmt::format(":value:{}", action) : "";
       text += fmt::format(" \\\n{}{}", indent,
-                          quoted(fmt::format("{}{}[{}]{}", name, flag.takes_value && is_long ? "=" : "",
-                                             zsh_escaped(flag.description), value)));
+                          shell_word(fmt::format("{}{}[{}]{}", name, flag.takes_value && is_long ? "=" : "",
+                                                 zsh_escaped(flag.description), value)));
     }
   }
   return text;
@@ -177,11 +178,11 @@ std::string zsh_arguments(const Words& words, std::string_view indent) {
 std::string zsh_script(const Words& root, const std::vector<Words>& verbs) {
   std::string list, cases;
   for (const Words& verb : verbs) {
-    list += fmt::format("    {}\n", quoted(zsh_escaped(verb.name) + ":" + zsh_escaped(verb.description)));
+    list += fmt::format("    {}\n", shell_word(zsh_escaped(verb.name) + ":" + zsh_escaped(verb.description)));
     const std::string positional =
         verb.choices.empty() ? "*:file:_files" : fmt::format("1:choice:({})", fmt::join(verb.choices, " "));
     cases += fmt::format("    {}) _arguments{} \\\n      {} ;;\n", verb.name, zsh_arguments(verb, "      "),
-                         quoted(positional));
+                         shell_word(positional));
   }
   return fmt::format(R"(#compdef nocturne
 # zsh completion for nocturne; made by `nocturne completion zsh`
