@@ -122,10 +122,10 @@ void setup(CLI::App& verb, ApplyOptions& options) {
   verb.add_flag("--dry-run", options.dry_run, "Print what would run, and run nothing");
   const char* own = "Options of the profile's own training";
   auto* epochs = verb.add_option("--epochs", options.epochs, "Whole epochs (default: the profile's)");
-  epochs->type_name("N")->check(CLI::PositiveNumber)->group(own);
+  epochs->type_name("N")->check(CLI::PositiveNumber.description(""))->group(own);
   verb.add_option("--steps", options.steps, "This many steps instead, after the first")
       ->type_name("N")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::PositiveNumber.description(""))
       ->excludes(epochs)
       ->group(own);
   verb.add_option("--seed", options.seed, "Of initial weights and order of data (default: the profile's)")

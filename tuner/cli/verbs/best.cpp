@@ -12,7 +12,7 @@ void setup(CLI::App& verb, BestOptions& options) {
   add_campaign_choice(verb, options.campaign);
   verb.add_option("--epochs", options.epochs, "Best for this many epochs (default: the campaign's own)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber.description(""));
   verb.footer(
       "The best for one epoch need not be the best for ninety: what compiling costs is paid once.\n\n"
       "Examples:\n"

@@ -97,7 +97,7 @@ void setup(CLI::App& verb, ExplainOptions& options) {
   add_campaign_choice(verb, options.campaign);
   verb.add_option("--epochs", options.epochs, "Explain the time of this many epochs (default: the campaign's own)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber.description(""));
   verb.footer(
       "'mean' averages all trials with a value and mixes in whatever else they had; 'alone' compares trials that\n"
       "are equal but for the parameter, with the default's value. * marks the default.\n\n"

@@ -64,7 +64,7 @@ void setup(CLI::App& verb, ExportOptions& options) {
   add_campaign_choice(verb, options.campaign);
   verb.add_option("--epochs", options.epochs, "Export the best for this many epochs (default: the campaign's own)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber.description(""));
   verb.add_option("-f,--format", options.format, "One format only (default: all, or by the extension of --output)")
       ->type_name("FORMAT")
       ->check(check_format);

@@ -291,7 +291,7 @@ void setup(CLI::App& verb, ListOptions& options) {
       ->check(check_outcome);
   verb.add_option("--sort", options.sort, "Trials: by number, or by value (good ones only, the best first)")
       ->check(CLI::IsMember({"number", "value"}));
-  verb.add_option("--limit", options.limit, "At most this many")->type_name("N")->check(CLI::PositiveNumber);
+  verb.add_option("--limit", options.limit, "At most this many")->type_name("N")->check(CLI::PositiveNumber.description(""));
   verb.footer(
       fmt::format("What:\n{}\nExamples:\n"
                   "  nocturne list\n"

@@ -146,7 +146,7 @@ void setup(CLI::App& verb, ShowOptions& options) {
   verb.add_option("trial", options.trial, "Number of the trial; 0 is the default configuration")
       ->type_name("TRIAL")
       ->required()
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::NonNegativeNumber.description(""));
   add_campaign_choice(verb, options.campaign);
   verb.add_flag("--log", options.log, "Print all that is kept of the worker's output");
   verb.add_flag("--samples", options.samples, "With --json: the raw samples too");
