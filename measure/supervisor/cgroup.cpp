@@ -39,6 +39,7 @@ std::optional<std::int64_t> keyed_value(const fs::path& path, const std::string&
 
 bool set_limit(const fs::path& folder, std::int64_t limit_bytes) {
   if (!write_text(folder / "memory.max", std::to_string(limit_bytes))) return false;
+  (void)write_text(folder / "memory.oom.group", "1");  // half a worker is worse than none
   // Absent on kernels without swap; then nothing can be swapped out.
   const fs::path swap = folder / "memory.swap.max";
   return !fs::exists(swap) || write_text(swap, "0");
