@@ -14,7 +14,8 @@ namespace nocturne::onednn {
 /// zeroed in parallel, which also places their pages near the threads that will use them, before the first step.
 class Arena {
  public:
-  /// 64-byte aligned; buffers of 2 MiB and more start at a huge page. Throws std::bad_alloc.
+  /// Starts at a cache line; not at a huge page, which would put all buffers on the same sets of the caches. Throws
+  /// std::bad_alloc.
   void* allocate(std::size_t bytes);
   template <typename T>
   T* allocate_array(std::size_t count) {

@@ -186,14 +186,8 @@ std::vector<GradientCheck> check_kernels(const networks::Network& network, const
   return Comparison(network, options).run();
 }
 
-int check_gradients(const protocol::Request& request, std::ostream& out) {
-  constexpr std::int64_t kBatch = 16;  // small, as the reference is slow; no multiple of it is special
-  nlohmann::json configuration = request.configuration;
-  if (!configuration.contains("batch")) configuration["batch"] = kBatch;
-  const networks::Network& network = networks::find_network(request.network);
-  CheckOptions options{.settings = read_settings(configuration), .seed = request.seed, .tamper = {}};
+int check_gradients(const networks::Network& network, const CheckOptions& options, std::ostream& out) {
   apply(options.settings);
-
   std::vector<GradientCheck> kernels = check_kernels(network, options);
   const std::vector<GradientCheck> reference = check_reference(network, options.seed);
   bool passed = true;

@@ -18,7 +18,6 @@
 #include "kernels/networks/network.hpp"
 #include "kernels/onednn/parameters.hpp"
 #include "kernels/onednn/settings.hpp"
-#include "measure/protocol/request.hpp"
 
 namespace nocturne::onednn {
 
@@ -35,7 +34,7 @@ inline constexpr double kToleranceBf16 = 5e-2;
 inline constexpr double kToleranceFiniteDifferences = 1e-6;
 
 struct CheckOptions {
-  Settings settings;
+  Settings settings;       ///< a small batch will do: the reference is slow
   std::uint64_t seed = 1;  ///< of weights, images, labels and dropout: noise, no data set is needed
   /// Called between backward and the comparison: a test plants its errors here.
   std::function<void(Parameters&)> tamper;
@@ -47,8 +46,7 @@ struct CheckOptions {
 /// Comparison 2.
 [[nodiscard]] std::vector<GradientCheck> check_reference(const networks::Network& network, std::uint64_t seed);
 
-/// Both, as a table; returns the exit code: 0 where all pass, else 1. Network, configuration and seed are the
-/// request's; the batch is 16 unless the configuration says otherwise.
-[[nodiscard]] int check_gradients(const protocol::Request& request, std::ostream& out);
+/// Both, as a table; returns the exit code: 0 where all pass, else 1. Applies the settings first.
+[[nodiscard]] int check_gradients(const networks::Network& network, const CheckOptions& options, std::ostream& out);
 
 }  // namespace nocturne::onednn

@@ -43,8 +43,11 @@ std::unique_ptr<PlannedLayer> plan_dense(const LayerPlace& place) {
   for (const memory::desc& source : inputs) {
     backward_weights.push_back(
         [&] { return BackwardWeights(place.engine, source, gradient, biases, difference, hint, attributes(), true); });
-    backward_data.push_back(
-        [&] { return BackwardData(place.engine, source, weights, difference, hint, attributes(), true); });
+    // The forward layout first: then one copy of the weights serves both.
+    for (const memory::desc& layout : {hint.weights_desc(), weights}) {
+      backward_data.push_back(
+          [&, layout] { return BackwardData(place.engine, source, layout, difference, hint, attributes(), true); });
+    }
   }
   primitives.backward_weights = choose(name + "backward weights" + type_name, backward_weights);
   if (!place.first) primitives.backward_data = choose(name + "backward data" + type_name, backward_data);

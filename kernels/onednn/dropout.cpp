@@ -12,6 +12,8 @@ namespace {
 
 using dnnl::memory;
 
+constexpr std::int64_t kGrain = 32 * kDropoutGrain;  // microseconds of work: less is not worth a second thread
+
 class DropoutLayer final : public PlannedLayer {
  public:
   explicit DropoutLayer(const LayerPlace& place) : place_(place) {}
@@ -48,7 +50,7 @@ class DropoutLayer final : public PlannedLayer {
     builder.add_loop("forward", [=, passed = passed_, count = count_](const StepContext& step) {
       if (!step.training) return;
       const DropoutDraw draw = dropout_draw(rate, key_of(step.dropout_key, layer), gate);
-      parallel_for(count, kDropoutGrain, [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
         dropout_forward(values + begin, passed + begin, begin, end - begin, draw);
       });
     });
@@ -58,7 +60,7 @@ class DropoutLayer final : public PlannedLayer {
   void add_backward(Builder& builder, T* difference) {
     const float scale = dropout_draw(place_.figures.layer->rate, 0, false).scale;
     builder.add_loop("backward", [=, passed = passed_, count = count_](const StepContext&) {
-      parallel_for(count, kDropoutGrain, [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
         dropout_backward(difference + begin, passed + begin, end - begin, scale);
       });
     });

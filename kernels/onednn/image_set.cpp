@@ -17,7 +17,7 @@ void gather_as(const ImageSet& set, std::span<const std::int32_t> indices, T* im
   const std::int64_t pixels = set.pixels();
   const std::uint8_t* source = set.images.values;
   const std::uint8_t* known = set.labels.values;
-  parallel_for(static_cast<std::int64_t>(indices.size()), 8, [=](std::int64_t begin, std::int64_t end) {
+  parallel_for(static_cast<std::int64_t>(indices.size()), 32, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t n = begin; n < end; ++n) {
       const std::int64_t index = indices[static_cast<std::size_t>(n)];
       scale_pixels(source + index * pixels, images + n * pixels, pixels);

@@ -169,7 +169,7 @@ void Plan::run(const std::vector<Operation>& list, const StepContext& step, cons
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::int64_t begin = profile_ != nullptr ? now_ns() : 0;
     list[i].run(step);
-    if (profile_ != nullptr) (*profile_)[list[i].name] += now_ns() - begin;
+    if (profile_ != nullptr) (*profile_)[list[i].name].add(now_ns() - begin);
     const bool last_of_row = i + 1 == list.size() || list[i + 1].layer != list[i].layer;
     if (observer && last_of_row) observer(list[i].layer, observed[list[i].layer]);
   }

@@ -24,8 +24,17 @@ namespace nocturne::onednn {
 /// for the first row). For checks; buffers are reused, so look at once.
 using Observer = std::function<void(std::size_t row, const dnnl::memory& memory)>;
 
-/// Nanoseconds by operation, summed over the steps; for people who look for time.
-using Profile = std::map<std::string, std::int64_t>;
+/// Time of one operation over the steps; the minimum is what the machine can do when nobody disturbs.
+struct OperationTime {
+  std::int64_t calls = 0, total_ns = 0, min_ns = INT64_MAX;
+  void add(std::int64_t ns) {
+    ++calls;
+    total_ns += ns;
+    min_ns = ns < min_ns ? ns : min_ns;
+  }
+};
+/// By operation; for people who look for time.
+using Profile = std::map<std::string, OperationTime>;
 
 /// Not thread-safe; runs on oneDNN's threads.
 class Plan {

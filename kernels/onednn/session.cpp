@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "kernels/onednn/configuration.hpp"
 #include "kernels/onednn/instruction_set.hpp"
 #include "kernels/onednn/parallel.hpp"
 #include "kernels/onednn/refusal.hpp"
@@ -95,7 +96,7 @@ void train(const protocol::Request& request, Reporter& reporter, Profile* profil
       in_phase(reporter, "data", [&] { return load_images(request.data, request.data_folder, Split::Train, network); });
   const TrainerOptions options{.settings = settings,
                                .seed = request.seed,
-                               .partial_batch = request.partial_batch,
+                               .train_partial_batch = request.partial_batch == protocol::PartialBatch::Train,
                                .steps = steps_asked_for(request),
                                .rule = {}};
   const auto trainer =

@@ -1,13 +1,11 @@
 #pragma once
 
-/// The parameters of a configuration that this worker acts upon itself. All others (build flags, and what the launcher
-/// puts into the environment: affinity, wait_policy, huge_pages, allocator) are passed over.
+/// The parameters that this worker acts upon itself. Affinity, wait policy, huge pages and allocator are the
+/// launcher's: they are in the environment already.
 
 #include <cstdint>
 #include <string>
 #include <string_view>
-
-#include "measure/protocol/nlohmann/json.hpp"
 
 namespace nocturne::onednn {
 
@@ -29,9 +27,6 @@ struct Settings {
   int threads = 0;           ///< 0: as the environment has it (OMP_NUM_THREADS, else the CPUs allowed)
   std::string isa = "auto";  ///< cap, a value of ONEDNN_MAX_CPU_ISA; "auto": none of ours
 };
-
-/// Throws Unsupported with a sentence that names key, value and what is allowed.
-[[nodiscard]] Settings read_settings(const nlohmann::json& configuration);
 
 /// Caps oneDNN's instruction set and sets the number of threads. To be called before anything else of oneDNN; throws
 /// Unsupported where the cap's name is unknown or oneDNN refuses.

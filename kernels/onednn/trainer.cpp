@@ -36,7 +36,7 @@ Trainer::Trainer(const networks::Network& network, const TrainerOptions& options
   parameters_->initialise(options.seed, stream_);
   main_.bind(*parameters_);
   const bool reached = options.steps < 0 || options.steps > images.count() / batch;
-  if (options.partial_batch == protocol::PartialBatch::Train && rest > 0 && reached) {
+  if (options.train_partial_batch && rest > 0 && reached) {
     partial_ = std::make_unique<Plan>(network, rest, options.settings.precision, options.settings.layout, engine_);
     partial_->bind(*parameters_);
   }
@@ -46,7 +46,7 @@ Trainer::Trainer(const networks::Network& network, const TrainerOptions& options
 std::int64_t Trainer::steps_per_epoch() const {
   const std::int64_t full = images_.count() / main_.batch();
   const bool rest = images_.count() % main_.batch() > 0;
-  return full + (options_.partial_batch == protocol::PartialBatch::Train && rest ? 1 : 0);
+  return full + (options_.train_partial_batch && rest ? 1 : 0);
 }
 
 void Trainer::begin_epoch() {
@@ -70,7 +70,12 @@ StepResult Trainer::step() {
   if (!is_finite(result.loss)) {
     throw Diverged("the loss of step " + std::to_string(steps_done_) + " is not a finite number");
   }
+  const auto update_begin = std::chrono::steady_clock::now();
   parameters_->update(options_.rule);
+  if (profile_ != nullptr) {
+    (*profile_)["(adadelta)"].add((std::chrono::steady_clock::now() - update_begin).count());
+    (*profile_)["(gather)"].add(result.data_wait_ns);
+  }
   ++steps_done_;
   position_ += plan.batch();
   result.epoch_ended = position_ == images_.count() || (partial_is_next() && !partial_);
@@ -104,6 +109,7 @@ std::vector<Implementation> Trainer::implementations() const {
 }
 
 void Trainer::profile(Profile* into) {
+  profile_ = into;
   main_.profile(into);
   if (partial_) partial_->profile(into);
 }

@@ -11,14 +11,13 @@
 #include "kernels/onednn/image_set.hpp"
 #include "kernels/onednn/plan.hpp"
 #include "kernels/onednn/softmax_loss.hpp"
-#include "measure/protocol/request.hpp"
 
 namespace nocturne::onednn {
 
 struct TrainerOptions {
   Settings settings;
-  std::uint64_t seed = 1;  ///< initial weights, order of data, dropout
-  protocol::PartialBatch partial_batch = protocol::PartialBatch::Drop;
+  std::uint64_t seed = 1;            ///< initial weights, order of data, dropout
+  bool train_partial_batch = false;  ///< else an epoch's last images, fewer than a batch, are dropped
   std::int64_t steps = -1;  ///< how many will be asked for, -1: not known; says whether an epoch's end will be reached
   Adadelta rule;
 };
@@ -64,6 +63,7 @@ class Trainer {
   std::unique_ptr<Plan> partial_;  ///< null: partial batches are dropped, or there is none
   std::vector<std::int32_t> order_;
   std::vector<std::uint8_t> labels_;
+  Profile* profile_ = nullptr;
   std::int64_t epoch_ = -1, position_ = 0, steps_done_ = 0;
 };
 

@@ -22,7 +22,7 @@ void add_gate(Builder& builder, const dnnl::memory& difference, const dnnl::memo
   T* gated = static_cast<T*>(difference.get_data_handle());
   const T* values = static_cast<const T*>(output.get_data_handle());
   builder.add_loop("ReLU gate", [gated, values, count](const StepContext&) {
-    parallel_for(count, 1 << 12,
+    parallel_for(count, 1 << 15,
                  [=](std::int64_t begin, std::int64_t end) { gate_relu(gated + begin, values + begin, end - begin); });
   });
 }

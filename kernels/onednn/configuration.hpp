@@ -1,0 +1,14 @@
+#pragma once
+
+/// From a request's configuration (parameter name → value) to this worker's settings: precision, batch, layout,
+/// threads, isa (or isa_cap). Parameters of other stages and of the launcher are passed over.
+
+#include "kernels/onednn/settings.hpp"
+#include "measure/protocol/nlohmann/json.hpp"
+
+namespace nocturne::onednn {
+
+/// Throws Unsupported with a sentence that names key, value and what is allowed.
+[[nodiscard]] Settings read_settings(const nlohmann::json& configuration);
+
+}  // namespace nocturne::onednn
