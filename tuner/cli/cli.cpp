@@ -9,10 +9,14 @@
 #include "tuner/cli/verbs/apply.hpp"
 #include "tuner/cli/verbs/best.hpp"
 #include "tuner/cli/verbs/clean.hpp"
+#include "tuner/cli/verbs/completion.hpp"
+#include "tuner/cli/verbs/doctor.hpp"
 #include "tuner/cli/verbs/explain.hpp"
 #include "tuner/cli/verbs/export.hpp"
 #include "tuner/cli/verbs/list.hpp"
+#include "tuner/cli/verbs/schema.hpp"
 #include "tuner/cli/verbs/show.hpp"
+#include "tuner/cli/verbs/space.hpp"
 #include "tuner/cli/verbs/tune.hpp"
 #include "tuner/version.hpp"
 
@@ -21,6 +25,8 @@ namespace nocturne::cli {
 const std::vector<Verb>& verbs() {
   // In the order of an evening and the morning after. A new verb is a pair of files and a line here.
   static const std::vector<Verb> list = {
+      make_verb<DoctorOptions>("doctor", "What this machine can run, what not, and why"),
+      make_verb<SpaceOptions>("space", "What a campaign file describes, and how long it will take"),
       make_verb<TuneOptions>("tune", "Start a campaign, or go on with it"),
       make_verb<BestOptions>("best", "The best configuration and how sure that is"),
       make_verb<ListOptions>("list", "Campaigns, trials, parameters, strategies, workers, …"),
@@ -29,6 +35,8 @@ const std::vector<Verb>& verbs() {
       make_verb<ExportOptions>("export", "Write the best configuration down for a deployment"),
       make_verb<ApplyOptions>("apply", "Run a command the way a profile was measured"),
       make_verb<CleanOptions>("clean", "Drop old run folders and builds"),
+      make_verb<SchemaOptions>("schema", "The JSON Schema of campaign files"),
+      make_verb<CompletionOptions>("completion", "A script that completes verbs and options in your shell"),
   };
   return list;
 }
@@ -103,6 +111,8 @@ ExitCode usage_error(const CLI::App& root, const std::string& sentence, std::ost
 ExitCode run_command_line(std::span<const std::string> arguments, Context& context) {
   CLI::App root{std::string(kDescription), "nocturne"};
   root.require_subcommand(0, 1);
+  root.get_formatter()->label("SUBCOMMAND", "VERB");
+  root.get_formatter()->column_width(26);
   root.footer(fmt::format("{}\n{}", kExamples, exit_code_table()));
   bool show_version = false;
   root.add_flag("--version", show_version, "Print the version, its commit and the libraries' versions");
@@ -112,6 +122,7 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
   std::function<ExitCode(Context&)> action;
   for (const Verb& verb : verbs()) {
     CLI::App* app = root.add_subcommand(std::string(verb.name), std::string(verb.summary));
+    app->group("Verbs");
     auto runner = verb.add(*app);
     add_common_options(*app, context);
     app->callback([&action, runner] { action = runner; });

@@ -1,0 +1,188 @@
+#include "tuner/doctor/machine_checks.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nocturne::tuner {
+namespace {
+
+constexpr double kGibibyte = 1024.0 * 1024 * 1024;
+constexpr double kLeastMemory = 1.0;   // GiB: the MNIST network at batch 512 and the tuner itself
+constexpr double kRoomyMemory = 4.0;   // GiB: every configuration of the first example
+constexpr double kQuietOthers = 0.05;  // share of the machine that others may use before step times suffer
+constexpr double kQuietSteal = 0.01;
+constexpr double kQuietPressure = 0.05;
+
+bool has_compiler(const measure::MachineFacts& facts, std::string_view name) {
+  return std::ranges::any_of(facts.compilers, [&](const measure::Compiler& each) { return each.name == name; });
+}
+
+}  // namespace
+
+Finding check_processor(const measure::MachineFacts& facts) {
+  const int usable = facts.usable_cores();
+  Finding finding{
+      .subject = "processor",
+      .found = fmt::format("{}, {} of {} cores usable", facts.cpu_model.empty() ? "unknown model" : facts.cpu_model,
+                           usable, facts.cores)};
+  if (facts.cpu_quota) {
+    finding.health = Health::Note;
+    finding.meaning = fmt::format("a quota grants {:g} CPUs: threads beyond it are stopped in turns, and times vary",
+                                  *facts.cpu_quota);
+  } else if (usable < facts.cores) {
+    finding.meaning = "the affinity of this process leaves out the others";
+  }
+  return finding;
+}
+
+Finding check_instructions(const measure::MachineFacts& facts) {
+  std::vector<std::string_view> found;
+  constexpr std::array<std::string_view, 8> kInteresting = {"sse4_1",      "avx2",        "avx512f",  "avx512_vnni",
+                                                            "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_int8"};
+  for (const std::string_view name : kInteresting) {
+    if (measure::has_isa(facts, name)) found.push_back(name);
+  }
+  Finding finding{.subject = "instructions", .found = fmt::format("{}", fmt::join(found, ", "))};
+  if (!measure::has_isa(facts, "sse4_1")) {
+    finding.health = Health::Bad;
+    finding.found = "no SSE4.1";
+    finding.meaning = "oneDNN has only reference code for this processor";
+  } else if (!measure::has_isa(facts, "avx2")) {
+    finding.health = Health::Note;
+    finding.meaning = "without AVX2 training is many times slower than on newer processors";
+  } else if (measure::has_isa(facts, "avx512_bf16") || measure::has_isa(facts, "amx_bf16")) {
+    finding.meaning = "f32 and bf16 run natively";
+  } else {
+    finding.health = Health::Note;
+    finding.meaning = "f32 runs natively; bf16 would be emulated, several times slower";
+  }
+  return finding;
+}
+
+Finding check_memory(const measure::MachineFacts& facts) {
+  const double usable = static_cast<double>(facts.usable_memory_bytes()) / kGibibyte;
+  Finding finding{.subject = "memory", .found = fmt::format("{:.1f} GiB usable", usable)};
+  if (facts.memory_limit_bytes) finding.found += " (limited by a control group)";
+  if (usable < kLeastMemory) {
+    finding.health = Health::Bad;
+    finding.meaning = fmt::format("a run needs about {:g} GiB", kLeastMemory);
+  } else if (usable < kRoomyMemory) {
+    finding.health = Health::Note;
+    finding.meaning = "large batches may end as out_of_memory";
+  }
+  return finding;
+}
+
+Finding check_compilers(const measure::MachineFacts& facts) {
+  std::vector<std::string> names;
+  for (const measure::Compiler& compiler : facts.compilers) names.push_back(compiler.name);
+  Finding finding{.subject = "compilers", .found = fmt::format("{}", fmt::join(names, ", "))};
+  if (names.empty()) {
+    return {.subject = "compilers",
+            .health = Health::Bad,
+            .found = "none",
+            .meaning = "workers are built from source, once for each set of flags",
+            .packages = {"g++"}};
+  }
+  if (!has_compiler(facts, "g++")) {
+    finding.health = Health::Bad;
+    finding.meaning = "g++ is the default of the examples";
+    finding.packages = {"g++"};
+  } else if (std::ranges::none_of(names, [](const std::string& name) { return name.starts_with("clang++"); })) {
+    finding.health = Health::Optional;
+    finding.meaning = "configurations with clang cannot be tried";
+    finding.packages = {"clang-19"};
+  }
+  return finding;
+}
+
+Finding check_onednn(const measure::MachineFacts& facts) {
+  if (!facts.onednn.empty()) return {.subject = "oneDNN", .found = facts.onednn};
+  return {.subject = "oneDNN",
+          .health = Health::Bad,
+          .found = "not found",
+          .meaning = "the worker onednn cannot be built; ./quickstart --setup-only fetches it (54 MiB)"};
+}
+
+Finding check_allocators(const measure::MachineFacts& facts) {
+  Finding finding{.subject = "allocators", .found = fmt::format("{}", fmt::join(facts.allocators, ", "))};
+  constexpr std::array kPackages = {std::pair{"jemalloc", "libjemalloc2"},
+                                    std::pair{"tcmalloc", "libtcmalloc-minimal4"}};
+  for (const auto& [name, package] : kPackages) {
+    if (std::ranges::find(facts.allocators, name) != facts.allocators.end()) continue;
+    finding.health = Health::Optional;
+    finding.packages.emplace_back(package);
+    finding.meaning += fmt::format("{}{}", finding.meaning.empty() ? "cannot be tried: " : ", ", name);
+  }
+  return finding;
+}
+
+Finding check_gpu(const measure::MachineFacts& facts) {
+  if (facts.gpus.empty()) {
+    return {.subject = "GPU", .health = Health::Note, .found = "none", .meaning = "workers for the CPU run"};
+  }
+  Finding finding{.subject = "GPU", .found = fmt::format("{}", fmt::join(facts.gpus, ", "))};
+  if (facts.gpu_driver.empty()) {
+    finding.health = Health::Note;
+    finding.meaning = "no driver answers: it cannot be used";
+  } else {
+    finding.found += ", driver " + facts.gpu_driver;
+  }
+  return finding;
+}
+
+Finding check_steadiness(const measure::MachineFacts& facts) {
+  Finding finding{.subject = "clock"};
+  finding.found = facts.governor.empty() ? "no governor to be seen" : "governor " + facts.governor;
+  if (facts.boost) finding.found += *facts.boost ? ", boost on" : ", boost off";
+  if (!facts.hypervisor.empty()) finding.found += ", virtual machine (" + facts.hypervisor + ")";
+  if (!facts.container.empty()) finding.found += ", container (" + facts.container + ")";
+  if (!facts.governor.empty() && facts.governor != "performance") {
+    finding.health = Health::Note;
+    finding.meaning = "clocks follow the load: first steps are slower (cpupower frequency-set -g performance)";
+  } else if (!facts.hypervisor.empty()) {
+    finding.health = Health::Note;
+    finding.meaning = "neighbours on the host are invisible: what is compared closely is measured in turns";
+  }
+  return finding;
+}
+
+Finding check_huge_pages(const measure::MachineFacts& facts) {
+  Finding finding{.subject = "huge pages", .found = facts.transparent_huge_pages};
+  if (facts.transparent_huge_pages.empty()) {
+    return {.subject = "huge pages",
+            .health = Health::Note,
+            .found = "not offered by this kernel",
+            .meaning = "the parameter huge_pages has no effect"};
+  }
+  if (facts.transparent_huge_pages == "never") {
+    finding.health = Health::Note;
+    finding.meaning = "the parameter huge_pages has no effect (/sys/kernel/mm/transparent_hugepage/enabled)";
+  } else if (facts.transparent_huge_pages == "always") {
+    finding.meaning = "programs get them unasked; the parameter huge_pages changes little";
+  }
+  return finding;
+}
+
+Finding check_quiet(const measure::MachineFacts& facts, const space::Load& load) {
+  Finding finding{.subject = "quiet"};
+  std::vector<std::string> seen;
+  if (load.loadavg_after) seen.push_back(fmt::format("load average {:.2f}", *load.loadavg_after));
+  if (load.other_cpu) seen.push_back(fmt::format("other processes {:.0f} %", 100 * *load.other_cpu));
+  if (load.steal) seen.push_back(fmt::format("steal {:.1f} %", 100 * *load.steal));
+  if (load.cpu_pressure) seen.push_back(fmt::format("CPU pressure {:.0f} %", 100 * *load.cpu_pressure));
+  finding.found = seen.empty() ? "the kernel does not tell" : fmt::format("{}", fmt::join(seen, ", "));
+  // The average looks back a minute; half a core's worth of work is felt by a trainer that uses all of them.
+  const bool averaged = load.loadavg_after.value_or(0) > 0.5 * std::max(1, facts.usable_cores());
+  if (averaged || load.other_cpu.value_or(0) > kQuietOthers || load.steal.value_or(0) > kQuietSteal ||
+      load.cpu_pressure.value_or(0) > kQuietPressure) {
+    finding.health = Health::Note;
+    finding.meaning = "something else computes: training on all cores can take several times as long meanwhile";
+  }
+  return finding;
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,184 @@
+#include "tuner/doctor/place_checks.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "db/store.hpp"
+#include "measure/slot.hpp"
+#include "space/digest.hpp"
+#include "tuner/executor/worker_catalogue.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kGibibyte = 1024.0 * 1024 * 1024;
+constexpr double kLeastDisk = 0.5;  // GiB: a dozen builds and the runs of an evening
+constexpr double kRoomyDisk = 5.0;
+
+std::optional<std::string> digest_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return std::nullopt;
+  space::Sha256 digest;
+  std::array<char, 1 << 16> buffer{};
+  while (stream) {
+    stream.read(buffer.data(), buffer.size());
+    digest.update({buffer.data(), static_cast<std::size_t>(stream.gcount())});
+  }
+  if (stream.bad()) return std::nullopt;
+  return digest.finish();
+}
+
+/// The folder itself, or the nearest above it that exists.
+fs::path existing_part(fs::path folder) {
+  std::error_code ignored;
+  while (!fs::exists(folder, ignored) && folder.has_parent_path() && folder != folder.parent_path()) {
+    folder = folder.parent_path();
+  }
+  return folder;
+}
+
+bool can_write(const fs::path& path) {
+  return ::access(path.c_str(), W_OK) == 0;
+}
+
+}  // namespace
+
+Finding check_data(const fs::path& folder) {
+  Finding finding{.subject = "data"};
+  std::ifstream sums(folder / "SHA256SUMS");
+  std::size_t good = 0;
+  std::vector<std::string> wrong;
+  std::string digest, name;
+  while (sums >> digest >> name) {
+    const auto found = digest_of(folder / name);
+    if (!found) {
+      wrong.push_back(name + " is missing");
+    } else if (*found != digest) {
+      wrong.push_back(name + " has a wrong checksum");
+    } else {
+      ++good;
+    }
+  }
+  if (!wrong.empty() || good == 0) {
+    finding.health = Health::Bad;
+    finding.found =
+        wrong.empty() ? fmt::format("no SHA256SUMS in {}", folder.string()) : fmt::format("{}", fmt::join(wrong, ", "));
+    finding.meaning = "they belong to the checkout: git checkout -- examples/data";
+    return finding;
+  }
+  finding.found = fmt::format("{} files in {}, checksums right", good, folder.string());
+  return finding;
+}
+
+Finding check_sources(const fs::path& source_root) {
+  std::vector<std::string> missing, there;
+  std::error_code ignored;
+  for (const WorkerRecipe& recipe : worker_recipes()) {
+    const fs::path file = source_root / recipe.build_file;
+    (fs::exists(file, ignored) ? there : missing).emplace_back(recipe.name);
+  }
+  if (missing.empty()) return {.subject = "workers", .found = fmt::format("{}", fmt::join(there, ", "))};
+  return {.subject = "workers",
+          .health = Health::Bad,
+          .found = fmt::format("no sources of {} in {}", fmt::join(missing, ", "), source_root.string()),
+          .meaning = "NOCTURNE_SOURCE names the checkout where it was moved"};
+}
+
+Finding check_supervisor(const fs::path& program) {
+  if (!program.empty()) return {.subject = "supervisor", .found = program.string()};
+  return {.subject = "supervisor",
+          .health = Health::Bad,
+          .found = "nocturne-supervisor not found",
+          .meaning = "it lies beside nocturne after the build; NOCTURNE_SUPERVISOR_PROGRAM names another place"};
+}
+
+Finding check_database(const fs::path& file) {
+  Finding finding{.subject = "database", .found = file.string()};
+  const auto bad = [&](std::string meaning) {
+    finding.health = Health::Bad;
+    finding.meaning = std::move(meaning);
+    return finding;
+  };
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) {
+    const fs::path above = existing_part(file.parent_path());
+    if (!can_write(above)) return bad(fmt::format("it cannot be made: {} is not writable", above.string()));
+    finding.found += " (will be made)";
+    return finding;
+  }
+  const auto store = db::Store::open(file, db::Mode::ReadOnly);
+  if (!store) return bad(store.error().message);
+  if (!can_write(file) || !can_write(file.parent_path()))
+    return bad(fmt::format("not writable: {}", std::strerror(EACCES)));
+  if (const auto campaigns = store->list_campaigns()) finding.found += fmt::format(", {} campaigns", campaigns->size());
+  return finding;
+}
+
+Finding check_disk(const fs::path& folder) {
+  const fs::path above = existing_part(folder);
+  std::error_code error;
+  const fs::space_info room = fs::space(above, error);
+  if (error) return {.subject = "disk", .health = Health::Note, .found = "unknown: " + error.message()};
+  const double free = static_cast<double>(room.available) / kGibibyte;
+  Finding finding{.subject = "disk", .found = fmt::format("{:.1f} GiB free for {}", free, folder.string())};
+  if (free < kLeastDisk) {
+    finding.health = Health::Bad;
+    finding.meaning = "builds and run folders need about half a GiB; nocturne clean drops old ones";
+  } else if (free < kRoomyDisk) {
+    finding.health = Health::Note;
+    finding.meaning = "enough for an evening; nocturne clean drops what is old";
+  }
+  return finding;
+}
+
+Finding check_slot(const fs::path& folder) {
+  const auto lock = measure::SlotLock::try_take({}, "doctor", folder);
+  if (lock) return {.subject = "slot", .found = "free"};
+  if (lock.error().holder) {
+    return {.subject = "slot",
+            .health = Health::Note,
+            .found = measure::describe(*lock.error().holder),
+            .meaning = "a campaign begun now waits for it"};
+  }
+  return {.subject = "slot",
+          .health = Health::Bad,
+          .found = lock.error().error,
+          .meaning = "two measurements at a time would spoil each other"};
+}
+
+Finding check_containers(const std::function<std::optional<fs::path>(std::string_view)>& find_program) {
+  constexpr std::array kTools = {std::pair{"ch-run", "Charliecloud"}, std::pair{"apptainer", "Apptainer"},
+                                 std::pair{"podman", "Podman"}, std::pair{"docker", "Docker"}};
+  std::vector<std::string> found;
+  for (const auto& [program, name] : kTools) {
+    if (find_program(program)) found.emplace_back(name);
+  }
+  if (!found.empty()) return {.subject = "containers", .found = fmt::format("{}", fmt::join(found, ", "))};
+  return {.subject = "containers",
+          .health = Health::Note,
+          .found = "none",
+          .meaning = "not needed: workers run on the host itself"};
+}
+
+std::optional<fs::path> find_on_path(std::string_view program, std::string_view path_variable) {
+  std::istringstream folders{std::string(path_variable)};
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path candidate = fs::path(folder) / program;
+    std::error_code ignored;
+    if (!folder.empty() && fs::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0)
+      return candidate;
+  }
+  return std::nullopt;
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,37 @@
+#pragma once
+
+/// What lies around on this machine: data, database, programs, disk, the slot. Reads files; changes nothing, but holds
+/// the slot for a moment.
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tuner/doctor/finding.hpp"
+
+namespace nocturne::tuner {
+
+/// Reads SHA256SUMS in `folder` and every file it names.
+[[nodiscard]] Finding check_data(const std::filesystem::path& folder);
+/// `source_root` holds kernels/: what the workers are built from.
+[[nodiscard]] Finding check_sources(const std::filesystem::path& source_root);
+/// `program`: empty where the supervisor was not found.
+[[nodiscard]] Finding check_supervisor(const std::filesystem::path& program);
+/// Whether the database can be read and written; where there is none yet, whether one can be made.
+[[nodiscard]] Finding check_database(const std::filesystem::path& file);
+/// Room for builds and run folders.
+[[nodiscard]] Finding check_disk(const std::filesystem::path& folder);
+/// `folder`: of the lock files; empty: the machine's own.
+[[nodiscard]] Finding check_slot(const std::filesystem::path& folder = {});
+/// `find_program`: name → path on PATH.
+[[nodiscard]] Finding check_containers(
+    const std::function<std::optional<std::filesystem::path>(std::string_view)>& find_program);
+
+/// Looks a program up in a list of folders joined by ':'.
+[[nodiscard]] std::optional<std::filesystem::path> find_on_path(std::string_view program,
+                                                                std::string_view path_variable);
+
+}  // namespace nocturne::tuner
