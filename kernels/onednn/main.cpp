@@ -74,7 +74,7 @@ int run(const Options& options) {
       std::cout << onednn::describe(networks::find_network(options.request.network)).dump(2) << '\n';
       return 0;
     case Command::CheckGradients:
-      return onednn::check_gradients(options.request, std::cout);
+      return check_gradients(options.request);
     case Command::Version:
       std::cout << onednn::kWorkerName << ' ' << onednn::kWorkerVersion << " (protocol " << protocol::kVersion << ")\n";
       return 0;
