@@ -91,7 +91,7 @@ std::vector<int> neighbouring_cpus(std::vector<LaunchCpu> allowed, std::size_t c
 
 /// The CPUs of one package, first one thread of each core, then the second ones, …; and how many cores these are.
 struct PackageCpus {
-  std::vector<int> cpus;
+  std::vector<int> cpus{};
   std::size_t cores = 0;
 };
 
