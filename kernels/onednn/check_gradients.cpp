@@ -27,7 +27,8 @@ double relative_error(std::span<const float> found, std::span<const double> expe
   double worst = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double error = std::abs(static_cast<double>(found[i]) - expected[i]);
-    if (!(error <= worst)) worst = error;
+    if (std::isnan(error)) return error;
+    worst = std::max(worst, error);
   }
   return worst / std::max(largest_magnitude(expected), 1e-300);
 }

@@ -50,6 +50,7 @@ std::size_t sample(const Values& gradient, double largest, std::uint64_t key) {
 // Moves sampled values of a tensor that row `row` reads (its weights, biases or input) and compares slopes.
 GradientCheck check_tensor(ReferenceNetwork& reference, std::size_t row, const char* name, Values& values,
                            const Values& gradient) {
+  const std::string layer(reference.layers[row].figures.layer->name);
   double largest = 0, worst = 0;
   for (const double each : gradient) largest = std::max(largest, std::abs(each));
   for (std::size_t k = 0; k < kPositions; ++k) {
@@ -61,10 +62,10 @@ GradientCheck check_tensor(ReferenceNetwork& reference, std::size_t row, const c
     const double below = reference.forward(false, row);
     values[at] = before;
     const double error = std::abs((above - below) / (2 * kStep) - gradient[at]);
-    if (!(error <= worst)) worst = error;
+    if (std::isnan(error)) return {layer, name, error, kToleranceFiniteDifferences};
+    worst = std::max(worst, error);
   }
-  return {std::string(reference.layers[row].figures.layer->name), name, worst / std::max(largest, 1e-300),
-          kToleranceFiniteDifferences};
+  return {layer, name, worst / std::max(largest, 1e-300), kToleranceFiniteDifferences};
 }
 
 }  // namespace

@@ -1,0 +1,158 @@
+/// The worker's own loops: threads, pixels, gates, dropout, loss, optimizer.
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "kernels/onednn/adadelta.hpp"
+#include "kernels/onednn/elementwise.hpp"
+#include "kernels/onednn/image_set.hpp"
+#include "kernels/onednn/parallel.hpp"
+#include "kernels/onednn/random.hpp"
+#include "kernels/onednn/softmax_loss.hpp"
+
+namespace nocturne::onednn {
+
+using Catch::Approx;
+
+TEST_CASE("a parallel loop visits every index once, in ranges cut at the grain", "[onednn]") {
+  for (const int count : {1, 2, 3, 5}) {
+    set_threads(count);
+    CHECK(threads() == count);
+    std::vector<std::atomic<int>> visits(10'007);
+    std::atomic<bool> aligned = true;
+    parallel_for(std::ssize(visits), 64, [&](std::int64_t begin, std::int64_t end) {
+      if (begin % 64 != 0) aligned = false;
+      for (std::int64_t i = begin; i < end; ++i) ++visits[static_cast<std::size_t>(i)];
+    });
+    CHECK(aligned);
+    CHECK(std::all_of(visits.begin(), visits.end(), [](const std::atomic<int>& each) { return each == 1; }));
+  }
+  set_threads(1);
+}
+
+TEST_CASE("bf16 rounds to nearest, ties to even", "[onednn]") {
+  CHECK(to_float(to_bf16(1.0F)) == 1.0F);
+  CHECK(to_bf16(std::bit_cast<float>(0x3f808000U)) == 0x3f80);  // a tie: down to even
+  CHECK(to_bf16(std::bit_cast<float>(0x3f818000U)) == 0x3f82);  // a tie: up to even
+  CHECK(to_bf16(std::bit_cast<float>(0x3f808001U)) == 0x3f81);
+  CHECK(to_bf16(-2.5F) == 0xc020);
+}
+
+TEST_CASE("finiteness is read from the bits", "[onednn]") {
+  CHECK(is_finite(0.0F));
+  CHECK(is_finite(std::numeric_limits<float>::max()));
+  CHECK_FALSE(is_finite(std::numeric_limits<float>::infinity()));
+  CHECK_FALSE(is_finite(-std::numeric_limits<float>::infinity()));
+  CHECK_FALSE(is_finite(std::numeric_limits<float>::quiet_NaN()));
+}
+
+TEST_CASE("a closed ReLU lets no difference through", "[onednn]") {
+  std::vector<float> difference = {1, 2, 3, -4};
+  const std::vector<float> output = {0, 1, -0.0F, 5};
+  gate_relu(difference.data(), output.data(), 4);
+  CHECK(difference == std::vector<float>{0, 2, 0, -4});
+  std::vector<Bfloat16> small = {to_bf16(1), to_bf16(2), to_bf16(3), to_bf16(-4)};
+  const std::vector<Bfloat16> small_output = {0, to_bf16(1), 0x8000, to_bf16(5)};
+  gate_relu(small.data(), small_output.data(), 4);
+  CHECK(small == std::vector<Bfloat16>{0, to_bf16(2), 0, to_bf16(-4)});
+}
+
+TEST_CASE("dropout keeps its share and scales what it keeps", "[onednn]") {
+  constexpr std::size_t kCount = 400'000;
+  for (const double rate : {0.25, 0.5}) {
+    std::vector<float> values(kCount, 3.0F);
+    std::vector<std::uint8_t> passed(kCount);
+    dropout_forward(values.data(), passed.data(), 0, kCount, dropout_draw(rate, key_of(7, 1), false));
+    const double kept = std::accumulate(passed.begin(), passed.end(), 0.0);
+    const double deviation = std::sqrt(rate * (1 - rate) * kCount);
+    CHECK(std::abs(kept - (1 - rate) * kCount) < 4 * deviation);
+    std::size_t equal_neighbours = 0;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      REQUIRE(values[i] == (passed[i] != 0 ? 3.0F * static_cast<float>(1 / (1 - rate)) : 0.0F));
+      if (i > 0 && passed[i] == passed[i - 1]) ++equal_neighbours;
+    }
+    const double share = 1 - 2 * rate * (1 - rate);  // of equal neighbours, if they are independent
+    CHECK(std::abs(static_cast<double>(equal_neighbours) - share * kCount) <
+          4 * std::sqrt(share * (1 - share) * kCount));
+  }
+}
+
+TEST_CASE("dropout does not depend on how the range is split", "[onednn]") {
+  constexpr std::int64_t kCount = 10 * kDropoutGrain + 77;
+  const DropoutDraw draw = dropout_draw(0.5, key_of(3, 2, 1), false);
+  std::vector<float> whole(kCount, 1.0F), pieces(kCount, 1.0F);
+  std::vector<std::uint8_t> passed(kCount), passed_pieces(kCount);
+  dropout_forward(whole.data(), passed.data(), 0, kCount, draw);
+  for (std::int64_t first = 0; first < kCount; first += 3 * kDropoutGrain) {
+    const std::int64_t count = std::min(3 * kDropoutGrain, kCount - first);
+    dropout_forward(pieces.data() + first, passed_pieces.data() + first, first, count, draw);
+  }
+  CHECK(whole == pieces);
+  CHECK(passed == passed_pieces);
+  std::vector<float> again(kCount, 1.0F);
+  dropout_forward(again.data(), passed.data(), 0, kCount, dropout_draw(0.5, key_of(3, 2, 2), false));
+  CHECK(whole != again);
+}
+
+TEST_CASE("dropout remembers the ReLU's gate where it is asked to", "[onednn]") {
+  std::vector<float> values(4096, 1.0F), difference(4096, 1.0F);
+  for (std::size_t i = 0; i < values.size(); i += 2) values[i] = 0;
+  std::vector<std::uint8_t> passed(4096);
+  const DropoutDraw draw = dropout_draw(0.25, key_of(1, 1), true);
+  dropout_forward(values.data(), passed.data(), 0, 4096, draw);
+  dropout_backward(difference.data(), passed.data(), 4096, draw.scale);
+  for (std::size_t i = 0; i < values.size(); ++i) REQUIRE(difference[i] == values[i]);
+}
+
+TEST_CASE("softmax cross-entropy of hand-computed logits", "[onednn]") {
+  // Row 1: probabilities 1/4, 1/2, 1/4. Row 2: equal, with logits that would overflow an exponential.
+  const std::vector<float> logits = {0, std::log(2.0F), 0, 1000, 1000, 1000};
+  const std::vector<std::uint8_t> labels = {1, 2};
+  std::vector<float> difference(6);
+  const float loss = softmax_loss(logits.data(), labels.data(), 2, 3, difference.data());
+  CHECK(loss == Approx((std::log(2.0) + std::log(3.0)) / 2));
+  const std::vector<float> expected = {0.125F, -0.25F, 0.125F, 1 / 6.0F, 1 / 6.0F, -2 / 6.0F};
+  for (std::size_t i = 0; i < 6; ++i) CHECK(difference[i] == Approx(expected[i]).margin(1e-7));
+  const Score score = judge(logits.data(), labels.data(), 2, 3);
+  CHECK(score.correct == 1);
+  CHECK(score.loss == Approx(std::log(2.0) + std::log(3.0)));
+}
+
+TEST_CASE("a loss of logits that are no numbers is not finite", "[onednn]") {
+  const std::vector<float> logits = {0, std::numeric_limits<float>::quiet_NaN(), 0};
+  std::vector<float> difference(3);
+  const std::uint8_t label = 0;
+  CHECK_FALSE(is_finite(softmax_loss(logits.data(), &label, 1, 3, difference.data())));
+}
+
+TEST_CASE("Adadelta follows its formula, two steps by hand", "[onednn]") {
+  float weight = 1, mean_square_gradient = 0, mean_square_update = 0;
+  float gradient = 0.5F;
+  adadelta_update({}, &weight, &gradient, &mean_square_gradient, &mean_square_update, 1);
+  CHECK(mean_square_gradient == Approx(0.0125));
+  CHECK(weight == Approx(0.99858579));
+  CHECK(mean_square_update == Approx(9.99992e-8).epsilon(1e-5));
+  gradient = -0.2F;
+  adadelta_update({}, &weight, &gradient, &mean_square_gradient, &mean_square_update, 1);
+  CHECK(mean_square_gradient == Approx(0.013875));
+  CHECK(weight == Approx(0.99934511));
+}
+
+TEST_CASE("an epoch's order is a permutation that seed and epoch decide", "[onednn]") {
+  const auto order = epoch_order(1000, 1, 0);
+  auto sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < sorted.size(); ++i) REQUIRE(sorted[i] == static_cast<std::int32_t>(i));
+  CHECK(order == epoch_order(1000, 1, 0));
+  CHECK(order != epoch_order(1000, 1, 1));
+  CHECK(order != epoch_order(1000, 2, 0));
+}
+
+}  // namespace nocturne::onednn
