@@ -216,10 +216,10 @@ TEST_CASE("an interrupted run is killed, and says so", "[runner]") {
 TEST_CASE("a plan that cannot be tried fails with its reason", "[runner]") {
   const test::TemporaryFolder folder;
   RunPlan plan = test::fake_plan(folder.path(), "obey");
-  plan.argv = {"no-such-program-anywhere"};
+  plan.argv = {"/nonexistent/program"};
   space::Run run = measure::run(plan);
   CHECK(run.outcome == Outcome::Failed);
-  CHECK(run.reason == "cannot start no-such-program-anywhere: No such file or directory");
+  CHECK(run.reason == "cannot start /nonexistent/program: No such file or directory");
 
   plan.argv = {NOCTURNE_FAKE_WORKER};
   CHECK_THAT(measure::run(plan).reason, ContainsSubstring("is not empty"));
