@@ -58,8 +58,7 @@ Values widen(const std::vector<float>& values) {
 class Comparison {
  public:
   Comparison(const networks::Network& network, const CheckOptions& options)
-      : network_(network),
-        options_(options),
+      : options_(options),
         engine_(dnnl::engine::kind::cpu, 0),
         stream_(engine_),
         plan_(network, options.settings.batch, options.settings.precision, options.settings.layout, engine_),
@@ -170,7 +169,6 @@ class Comparison {
     }
   }
 
-  const networks::Network& network_;
   const CheckOptions& options_;
   dnnl::engine engine_;
   dnnl::stream stream_;
