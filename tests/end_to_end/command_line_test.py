@@ -34,7 +34,7 @@ class CommandLine(unittest.TestCase):
         document["space"]["parameters"][0]["default"] = 77
         with Workspace() as workspace:
             done = workspace.run("tune", workspace.write(json.dumps(document, indent=1)), check=2)
-            self.assertIn("'budgte'", done.stderr)
+            self.assertIn('"budgte"', done.stderr)
             self.assertIn("'budget'", done.stderr)
             self.assertIn("/space/parameters/0/default", done.stderr)
             self.assertEqual(done.stdout, "")
