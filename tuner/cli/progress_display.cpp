@@ -83,7 +83,8 @@ void ProgressDisplay::prepared(std::int64_t number, std::chrono::nanoseconds bui
 
 void ProgressDisplay::running(std::int64_t number, const space::Configuration& configuration) {
   if (number == 0) baseline_ = configuration;
-  doing_ = fmt::format("trial {}: {}", number, difference_text(number == 0 ? space::Configuration() : baseline_, configuration));
+  doing_ = fmt::format("trial {}: {}", number,
+                       difference_text(number == 0 ? space::Configuration() : baseline_, configuration));
   status(fmt::format("{}  {}", standing_, doing_));
 }
 
@@ -103,7 +104,8 @@ void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tun
   std::string text = fmt::format("trial {:>4}  ", trial.number);
   if (trial.estimate) {
     const bool best = standing.best && standing.best->number == trial.number;
-    text += coloured(fmt::format("{:>9}", seconds_text(trial.estimate->value)), best ? Style::Good : Style::Plain, colour);
+    text +=
+        coloured(fmt::format("{:>9}", seconds_text(trial.estimate->value)), best ? Style::Good : Style::Plain, colour);
     text += best && trial.number != 0 ? " best" : "     ";
   } else {
     text += coloured(fmt::format("{:>14}", space::to_text(trial.outcome)), Style::Bad, colour);
@@ -119,7 +121,8 @@ void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tun
   if (standing.best && standing.best->estimate) {
     standing_ += ", best " + seconds_text(standing.best->estimate->value);
     if (standing.baseline && standing.baseline->estimate) {
-      standing_ += fmt::format(" ({:.2f} x default)", standing.baseline->estimate->value / standing.best->estimate->value);
+      standing_ +=
+          fmt::format(" ({:.2f} x default)", standing.baseline->estimate->value / standing.best->estimate->value);
     }
   }
   const double minutes = std::chrono::duration<double, std::ratio<60>>(standing.elapsed).count();
@@ -131,7 +134,8 @@ void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tun
 
 void ProgressDisplay::verifying(std::int64_t pairs_done, std::int64_t pairs_wanted) {
   if (pairs_done == 0) {
-    line(fmt::format("The best and the default are measured again: {} pairs of fresh processes in turns", pairs_wanted));
+    line(
+        fmt::format("The best and the default are measured again: {} pairs of fresh processes in turns", pairs_wanted));
   }
   status(fmt::format("pair {} of {}", pairs_done + 1, pairs_wanted));
 }

@@ -47,7 +47,7 @@ SignalWatch::SignalWatch(tuner::Interruption& interruption, std::function<void()
       }
     }
   });
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
