@@ -13,7 +13,7 @@ namespace {
 constexpr double kStartSeconds = 1.5;   // process, data, primitives, first step
 constexpr double kStepSeconds = 0.1;    // between 0.01 (bf16, small batch) and 0.6
 constexpr double kBuildSeconds = 30;    // two dozen source files on two cores
-constexpr double kEpochSeconds = 40;    // 469 steps at batch 128
+constexpr double kEpochSeconds = 25;    // 469 steps at batch 128
 constexpr std::int64_t kRecent = 1000;  // trials that are looked at
 
 double median(std::vector<double> values) {

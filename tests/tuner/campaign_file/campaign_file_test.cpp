@@ -8,6 +8,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign_file/sample_facts.hpp"
 #include "tuner/campaign_file/schema_check.hpp"
 
@@ -77,18 +78,12 @@ std::string file_text(const fs::path& path) {
 const fs::path kExamples = fs::path(NOCTURNE_SOURCE_FOLDER) / "examples";
 
 /// A folder of files that is gone afterwards.
-struct Folder {
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "nocturne-campaign-file-XXXXXX").string();
-    path = ::mkdtemp(pattern.data());
-  }
-  ~Folder() { fs::remove_all(path); }
+struct Folder : test::TemporaryFolder {
   fs::path write(const std::string& name, const std::string& text) const {
-    fs::create_directories((path / name).parent_path());
-    std::ofstream(path / name) << text;
-    return path / name;
+    fs::create_directories((path() / name).parent_path());
+    std::ofstream(path() / name) << text;
+    return path() / name;
   }
-  fs::path path;
 };
 
 }  // namespace
@@ -390,7 +385,7 @@ TEST_CASE("a problem of an extended file names that file and its line", "[campai
   REQUIRE(loaded.error().size() == 2);
   CHECK(loaded.error()[0].file == over);
   CHECK(loaded.error()[0].line == 2);
-  CHECK(loaded.error()[1].file == folder.path / "base.json");
+  CHECK(loaded.error()[1].file == folder.path() / "base.json");
   CHECK(loaded.error()[1].pointer == "/space/parameters/1/default");
   CHECK(loaded.error()[1].line == 8);
 }
@@ -415,7 +410,7 @@ TEST_CASE("a worker's path is relative to the file that names it", "[campaign_fi
   const fs::path over = folder.write("over.json", R"({"extends": "base/good.json"})");
   const auto loaded = tuner::load_campaign(over, tests::sample_facts());
   REQUIRE(loaded);
-  CHECK(loaded->worker.command.front() == (folder.path / "base/w").string());
+  CHECK(loaded->worker.command.front() == (folder.path() / "base/w").string());
 }
 
 TEST_CASE("files that extend each other in a circle are refused", "[campaign_file]") {
@@ -426,7 +421,7 @@ TEST_CASE("files that extend each other in a circle are refused", "[campaign_fil
   REQUIRE(!loaded);
   REQUIRE(loaded.error().size() == 1);
   CHECK(loaded.error()[0].pointer == "/extends");
-  CHECK(loaded.error()[0].file == folder.path / "sub/b.json");
+  CHECK(loaded.error()[0].file == folder.path() / "sub/b.json");
   CHECK(loaded.error()[0].found.find("extends itself") != std::string::npos);
 }
 
@@ -441,10 +436,10 @@ TEST_CASE("long chains, missing files and folders are refused with a sentence", 
     REQUIRE(loaded.error().size() == 1);
     return loaded.error()[0].found;
   };
-  CHECK(found(folder.path / "0.json") == "a longer chain of files");
-  CHECK(found(folder.path / "11.json").find("No such file") != std::string::npos);
-  CHECK(found(folder.path / "nowhere.json").find("No such file") != std::string::npos);
-  CHECK(found(folder.path) == "is a folder");
+  CHECK(found(folder.path() / "0.json") == "a longer chain of files");
+  CHECK(found(folder.path() / "11.json").find("No such file") != std::string::npos);
+  CHECK(found(folder.path() / "nowhere.json").find("No such file") != std::string::npos);
+  CHECK(found(folder.path()) == "is a folder");
   CHECK(found("/dev/zero") == "the file is too large");
   CHECK(found(folder.write("no.json", R"({"extends": 7})")) == "found 7");
 }

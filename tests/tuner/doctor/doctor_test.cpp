@@ -1,0 +1,184 @@
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "space/digest.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/tuner/cli/desk.hpp"
+#include "tuner/doctor/machine_checks.hpp"
+#include "tuner/doctor/place_checks.hpp"
+
+using namespace nocturne;
+using tuner::Finding;
+using tuner::Health;
+namespace fs = std::filesystem;
+
+namespace {
+
+measure::MachineFacts good_machine() {
+  measure::MachineFacts facts;
+  facts.cpu_model = "A processor";
+  facts.isa = {"avx2", "avx512_bf16", "avx512f", "sse4_1"};
+  facts.cores = facts.threads = 4;
+  facts.allowed_cpus = {0, 1, 2, 3};
+  facts.memory_bytes = std::int64_t{16} << 30;
+  facts.governor = "performance";
+  facts.transparent_huge_pages = "madvise";
+  facts.onednn = "3.2.0";
+  facts.compilers = {{"clang++-19", "/usr/bin/clang++-19", ""}, {"g++", "/usr/bin/g++", ""}};
+  facts.allocators = {"glibc", "glibc-large", "jemalloc", "tcmalloc"};
+  return facts;
+}
+
+void write(const fs::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+}  // namespace
+
+TEST_CASE("a good machine has nothing to complain about", "[doctor]") {
+  const auto facts = good_machine();
+  for (const Finding& finding : {check_processor(facts), check_instructions(facts), check_memory(facts),
+                                 check_compilers(facts), check_onednn(facts), check_allocators(facts),
+                                 check_steadiness(facts), check_huge_pages(facts), check_quiet(facts, {})}) {
+    CAPTURE(finding.subject, finding.found, finding.meaning);
+    CHECK(finding.health == Health::Good);
+    CHECK(finding.packages.empty());
+  }
+}
+
+TEST_CASE("what is missing is said with what follows and what to install", "[doctor]") {
+  auto facts = good_machine();
+  facts.compilers.clear();
+  CHECK(check_compilers(facts).health == Health::Bad);
+  CHECK(check_compilers(facts).packages == std::vector<std::string>{"g++"});
+  facts.compilers = {{"g++", "/usr/bin/g++", ""}};
+  CHECK(check_compilers(facts).health == Health::Optional);
+  CHECK(check_compilers(facts).packages == std::vector<std::string>{"clang-19"});
+  facts.compilers = {{"clang++", "/usr/bin/clang++", ""}};
+  CHECK(check_compilers(facts).health == Health::Bad);
+  facts.allocators = {"glibc", "glibc-large"};
+  CHECK(check_allocators(facts).health == Health::Optional);
+  CHECK(check_allocators(facts).packages == std::vector<std::string>{"libjemalloc2", "libtcmalloc-minimal4"});
+  facts.onednn.clear();
+  CHECK(check_onednn(facts).health == Health::Bad);
+}
+
+TEST_CASE("the install line names each package once, the needed ones first", "[doctor]") {
+  const std::vector<Finding> findings = {{"a", Health::Optional, "", "", {"x", "y"}},
+                                         {"b", Health::Bad, "", "", {"y", "z"}},
+                                         {"c", Health::Good, "", "", {}}};
+  CHECK(tuner::install_line(findings) == "apt-get install y z x");
+  CHECK_FALSE(tuner::can_measure(findings));
+  CHECK(tuner::can_measure({findings[0], findings[2]}));
+  CHECK(tuner::install_line({findings[2]}).empty());
+}
+
+TEST_CASE("instructions decide what runs natively", "[doctor]") {
+  auto facts = good_machine();
+  CHECK(check_instructions(facts).meaning == "f32 and bf16 run natively");
+  facts.isa = {"avx2", "sse4_1"};
+  CHECK(check_instructions(facts).health == Health::Note);
+  CHECK(check_instructions(facts).meaning.find("emulated") != std::string::npos);
+  facts.isa = {"sse4_1"};
+  CHECK(check_instructions(facts).health == Health::Note);
+  facts.isa = {};
+  CHECK(check_instructions(facts).health == Health::Bad);
+}
+
+TEST_CASE("limits of memory and processor are told", "[doctor]") {
+  auto facts = good_machine();
+  facts.memory_limit_bytes = std::int64_t{1} << 29;
+  CHECK(check_memory(facts).health == Health::Bad);
+  facts.memory_limit_bytes = std::int64_t{2} << 30;
+  CHECK(check_memory(facts).health == Health::Note);
+  facts.cpu_quota = 1.5;
+  CHECK(check_processor(facts).health == Health::Note);
+  CHECK(check_processor(facts).meaning.find("1.5") != std::string::npos);
+}
+
+TEST_CASE("noise is a note, never a refusal", "[doctor]") {
+  auto facts = good_machine();
+  space::Load load;
+  load.loadavg_after = 0.1;
+  CHECK(check_quiet(facts, load).health == Health::Good);
+  load.loadavg_after = 3;
+  CHECK(check_quiet(facts, load).health == Health::Note);
+  load = {};
+  load.other_cpu = 0.5;
+  CHECK(check_quiet(facts, load).health == Health::Note);
+  load = {};
+  load.steal = 0.1;
+  CHECK(check_quiet(facts, load).health == Health::Note);
+  facts.governor = "powersave";
+  CHECK(check_steadiness(facts).health == Health::Note);
+  facts.transparent_huge_pages = "never";
+  CHECK(check_huge_pages(facts).health == Health::Note);
+}
+
+TEST_CASE("data files are read and compared with their checksums", "[doctor]") {
+  const test::TemporaryFolder folder;
+  CHECK(tuner::check_data(folder.path()).health == Health::Bad);
+  write(folder.path() / "one", "first");
+  write(folder.path() / "two", "second");
+  write(folder.path() / "SHA256SUMS", space::sha256("first") + "  one\n" + space::sha256("second") + "  two\n");
+  CHECK(tuner::check_data(folder.path()).health == Health::Good);
+  write(folder.path() / "two", "sec0nd");
+  CHECK(tuner::check_data(folder.path()).health == Health::Bad);
+  CHECK(tuner::check_data(folder.path()).found == "two has a wrong checksum");
+  fs::remove(folder.path() / "one");
+  CHECK(tuner::check_data(folder.path()).found == "one is missing, two has a wrong checksum");
+}
+
+TEST_CASE("a database is looked at and not made", "[doctor]") {
+  const test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "new" / "nocturne.db";
+  CHECK(tuner::check_database(file).health == Health::Good);
+  CHECK_FALSE(fs::exists(folder.path() / "new"));
+  const fs::path strange = folder.path() / "strange.db";
+  write(strange, "this is not a database, but it is long enough to be looked at as one, or so one may hope\n");
+  CHECK(tuner::check_database(strange).health == Health::Bad);
+  test::Desk desk;
+  {
+    const auto store = test::fill(desk);
+  }
+  CHECK(tuner::check_database(desk.database()).health == Health::Good);
+  CHECK(tuner::check_database(desk.database()).found.find("1 campaigns") != std::string::npos);
+}
+
+TEST_CASE("a slot that is held is a note with its holder", "[doctor]") {
+  const test::TemporaryFolder folder;
+  CHECK(tuner::check_slot(folder.path()).found == "free");
+  const auto lock = measure::SlotLock::try_take({}, "evening", folder.path());
+  REQUIRE(lock);
+  const Finding finding = tuner::check_slot(folder.path());
+  CHECK(finding.health == Health::Note);
+  CHECK(finding.found.find("evening") != std::string::npos);
+}
+
+TEST_CASE("programs are found on the path, folders and other files are not", "[doctor]") {
+  const test::TemporaryFolder folder;
+  fs::create_directories(folder.path() / "a" / "podman");
+  fs::create_directories(folder.path() / "b");
+  write(folder.path() / "b" / "podman", "#!/bin/sh\n");
+  const std::string path = ":" + (folder.path() / "a").string() + ":" + (folder.path() / "b").string();
+  CHECK_FALSE(tuner::find_on_path("podman", path));
+  fs::permissions(folder.path() / "b" / "podman", fs::perms::owner_all);
+  CHECK(tuner::find_on_path("podman", path) == folder.path() / "b" / "podman");
+  const auto find = [&](std::string_view name) { return tuner::find_on_path(name, path); };
+  CHECK(tuner::check_containers(find).found == "Podman");
+  CHECK(tuner::check_containers([](std::string_view) { return std::optional<fs::path>(); }).health == Health::Note);
+}
+
+TEST_CASE("sources and supervisor are needed", "[doctor]") {
+  const test::TemporaryFolder folder;
+  CHECK(tuner::check_sources(folder.path()).health == Health::Bad);
+  CHECK(tuner::check_sources(NOCTURNE_SOURCE_FOLDER).health == Health::Good);
+  CHECK(tuner::check_supervisor({}).health == Health::Bad);
+  CHECK(tuner::check_supervisor("/bin/x").health == Health::Good);
+  CHECK(tuner::check_disk(folder.path() / "not" / "yet").health != Health::Optional);
+}
