@@ -27,8 +27,8 @@ void set_rules(SQLite::Database& database) {
   database.exec("PRAGMA cell_size_check = ON");  // finds damage early
 }
 
-/// SQLite does not call its busy handler for this one switch, so the waiting is done here. Once made, it is kept in
-/// the file, and later opens only read it.
+/// Where another process is just writing, SQLite refuses this switch at once, without its busy handler: it holds a
+/// read lock by then. So the waiting is done here. Once made, the switch is kept in the file.
 void switch_to_wal(SQLite::Database& database, std::chrono::milliseconds timeout) {
   const auto end = std::chrono::steady_clock::now() + timeout;
   for (;;) {

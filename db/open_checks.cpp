@@ -3,6 +3,7 @@
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
+#include <SQLiteCpp/Transaction.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 
@@ -114,7 +115,9 @@ std::optional<Error> make_folder(const std::filesystem::path& path) {
                            error.message())};
 }
 
-Expected<bool> check_identity(const SQLite::Database& database, const std::filesystem::path& path) {
+Expected<bool> check_identity(SQLite::Database& database, const std::filesystem::path& path) {
+  // Of one moment: another process may be making the schema just now.
+  const SQLite::Transaction moment(database, SQLite::TransactionBehavior::DEFERRED);
   const auto id = read_number(database, "PRAGMA application_id");
   const auto version = stored_version(database);
   if (id == kApplicationId) {

@@ -25,7 +25,7 @@ namespace nocturne::db {
 
 /// True: nothing is in it, the schema can be made. False: ours. Error: another program's, or newer.
 /// Throws SQLite::Exception.
-[[nodiscard]] Expected<bool> check_identity(const SQLite::Database& database, const std::filesystem::path& path);
+[[nodiscard]] Expected<bool> check_identity(SQLite::Database& database, const std::filesystem::path& path);
 
 [[nodiscard]] Error read_only_error(const std::filesystem::path& path);
 [[nodiscard]] Error newer_error(const std::filesystem::path& path, int found);

@@ -201,5 +201,9 @@ TEST_CASE("a file that this user may not write is refused for writing, and read"
   CHECK(reader.rest() == "opened 1\n");
   Child elsewhere("open-as-nobody", folder.path() / "new" / "n.db", {"write"});
   CHECK_THAT(elsewhere.rest(), ContainsSubstring("error " + std::to_string(static_cast<int>(ErrorCode::ReadOnly))));
-  std::filesystem::permissions(folder.path(), perms::owner_all);
+
+  // Where the folder may be written and the file may not, SQLite itself would open it and fail at the first write.
+  std::filesystem::permissions(folder.path(), perms::all);
+  Child late("open-as-nobody", path, {"write"});
+  CHECK_THAT(late.rest(), ContainsSubstring("error " + std::to_string(static_cast<int>(ErrorCode::ReadOnly))));
 }

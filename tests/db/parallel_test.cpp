@@ -32,6 +32,20 @@ TEST_CASE("four processes begin one file together and store 200 trials each, and
   CHECK(query_number(path, "SELECT count(*) FROM leases") == 0);
 }
 
+TEST_CASE("eight processes that open a missing file at once all find it well made", "[db]") {
+  for (int round = 0; round < 10; ++round) {
+    const TemporaryFolder folder;
+    std::vector<std::unique_ptr<Child>> children;
+    for (int i = 0; i < 8; ++i) {
+      children.push_back(
+          std::make_unique<Child>("tune", folder / "n.db", std::vector<std::string>{fmt::format("c{}", i), "1"}));
+    }
+    for (const auto& child : children) {
+      CHECK(child->rest() == "finished 0\n");
+    }
+  }
+}
+
 TEST_CASE("a reader sees one moment while another process writes", "[db]") {
   const TemporaryFolder folder;
   const auto path = folder / "n.db";

@@ -1,5 +1,6 @@
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Transaction.h>
+#include <sqlite3.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -25,6 +26,44 @@ TEST_CASE("a file that another process keeps locked is named, with what to do", 
     CHECK(must(store.events({})).empty());  // a reader does not wait
   }
   must(store.append_event({.what = "now"}));
+}
+
+namespace {
+
+/// A writer that ends just before the second attempt to switch to WAL.
+SQLite::Database* writer = nullptr;
+int attempts = 0;
+
+int on_statement(unsigned, void*, void* statement, void*) {
+  const std::string sql = sqlite3_sql(static_cast<sqlite3_stmt*>(statement));
+  if (sql == "PRAGMA journal_mode = WAL" && ++attempts == 2) {
+    writer->exec("COMMIT");
+  }
+  return 0;
+}
+
+int watch(sqlite3* connection, char**, const sqlite3_api_routines*) {
+  return sqlite3_trace_v2(connection, SQLITE_TRACE_STMT, on_statement, nullptr);
+}
+
+}  // namespace
+
+TEST_CASE("opening waits for a writer that stands in the way of the switch to WAL", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  {
+    const Store store = open(path);
+  }
+  execute_sql(path, "PRAGMA journal_mode = DELETE");
+  SQLite::Database other(path.string(), SQLite::OPEN_READWRITE);
+  other.exec("BEGIN IMMEDIATE");
+  writer = &other;
+  attempts = 0;
+  sqlite3_auto_extension(reinterpret_cast<void (*)()>(watch));
+  const auto store = Store::open(path, Mode::ReadWrite);
+  sqlite3_cancel_auto_extension(reinterpret_cast<void (*)()>(watch));
+  REQUIRE(store);
+  CHECK(attempts == 2);
 }
 
 TEST_CASE("a full disk loses nothing that was stored, and the store goes on when there is room", "[db]") {
