@@ -149,6 +149,14 @@ TEST_CASE("random search does not depend on what it is told, but for what it ski
   CHECK(one.ask(3) == other.ask(3));
 }
 
+TEST_CASE("an ask draws from its own number, however many were proposed before", "[search]") {
+  const auto space = bowl(12);  // so large that no draw repeats
+  RandomSearch one(space, 5);
+  RandomSearch other(space, 5);
+  CHECK(one.ask(1)[0] == other.ask(4)[0]);
+  CHECK(one.ask(2) == other.ask(2));
+}
+
 TEST_CASE("exhaustive keeps the order of the stages", "[search]") {
   auto level = integers("level", 1, 2);
   level.stage = space::Stage::Build;

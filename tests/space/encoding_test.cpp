@@ -72,6 +72,16 @@ TEST_CASE("long logarithmic integer ranges decode to the number they came from",
   }
 }
 
+TEST_CASE("positions that are no exact fractions decode to the nearest value", "[encoding]") {
+  const Encoding encoding(make_space({integers("n", 0, 98)}));  // 1 / 98 * 98 and others come out below their integer
+  for (std::int64_t n = 0; n <= 98; ++n) {
+    Configuration configuration;
+    configuration.set("n", n);
+    CHECK(encoding.decode(encoding.encode(configuration)) == configuration);
+  }
+  CHECK(encoding.decode(Eigen::VectorXd::Constant(1, 0.6 / 98)).canonical() == R"({"n":1})");
+}
+
 TEST_CASE("any vector decodes to values of the domains", "[encoding]") {
   const auto space = make_space(
       {choices("c", {std::string("x"), std::string("y")}), integers("n", 1, 5, "c == 'y'"), reals("r", 0, 1)});
