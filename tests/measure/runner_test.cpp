@@ -28,11 +28,13 @@ namespace {
 
 // Runs the mode and checks what holds for every run: nothing of it is left.
 space::Run run_mode(const std::string& mode, nlohmann::json configuration = nlohmann::json::object(),
-                    milliseconds deadline = std::chrono::seconds(30)) {
+                    milliseconds deadline = std::chrono::seconds(30), bool use_cgroup = true) {
   const test::TemporaryFolder folder;
   RunPlan plan = test::fake_plan(folder.path(), mode, std::move(configuration));
   plan.deadline = deadline;
-  space::Run run = measure::run(plan);
+  RunControl control;
+  control.use_cgroup = use_cgroup;
+  space::Run run = measure::run(plan, control);
   CHECK(processes_of_run(plan.id).empty());
   const pid_t orphan = test::pid_in(plan.folder / "orphan.pid");
   if (orphan != 0) CHECK_FALSE(test::process_runs(orphan));
@@ -159,9 +161,13 @@ TEST_CASE("a total limit counts as well as the deadline", "[runner]") {
 }
 
 TEST_CASE("processes that a worker leaves behind end with it", "[runner]") {
-  CHECK(run_mode("grandchildren").outcome == Outcome::Ok);
-  CHECK(run_mode("orphan").outcome == Outcome::Ok);
-  CHECK(run_mode("orphan_hang", {}, milliseconds(200)).outcome == Outcome::Timeout);
+  // A control group would catch them all alone; without it the supervisor must.
+  for (const bool use_cgroup : {true, false}) {
+    CAPTURE(use_cgroup);
+    CHECK(run_mode("grandchildren", {}, std::chrono::seconds(30), use_cgroup).outcome == Outcome::Ok);
+    CHECK(run_mode("orphan", {}, std::chrono::seconds(30), use_cgroup).outcome == Outcome::Ok);
+    CHECK(run_mode("orphan_hang", {}, milliseconds(200), use_cgroup).outcome == Outcome::Timeout);
+  }
 }
 
 TEST_CASE("the supervisor counts what it had to end", "[runner]") {

@@ -28,7 +28,9 @@ namespace {
 pid_t fork_tuner(const RunPlan& plan) {
   const pid_t tuner = ::fork();
   if (tuner == 0) {
-    (void)measure::run(plan);
+    RunControl control;
+    control.use_cgroup = false;  // a control group would hide what the supervisor forgets
+    (void)measure::run(plan, control);
     ::_exit(0);
   }
   return tuner;
