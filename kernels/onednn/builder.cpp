@@ -6,6 +6,7 @@
 
 #include "kernels/onednn/instruction_set.hpp"
 #include "kernels/onednn/refusal.hpp"
+#include "kernels/onednn/slices.hpp"
 
 namespace nocturne::onednn {
 namespace {
@@ -73,22 +74,37 @@ void Builder::begin(std::vector<Operation>& list, std::size_t layer, const std::
   reordered_.clear();
 }
 
-void Builder::add_primitive(const std::string& name, const dnnl::primitive_desc_base& descriptor,
-                            const std::vector<std::pair<int, dnnl::memory>>& arguments) {
-  std::vector<std::pair<int, dnnl::memory>> all = arguments;
+void Builder::add_call(const std::string& name, const dnnl::primitive_desc_base& descriptor,
+                       std::vector<std::pair<int, dnnl::memory>> arguments, std::int64_t slice) {
   const dnnl::memory::desc scratchpad = descriptor.scratchpad_desc();
   if (scratchpad.get_size() > 0) {
     scratchpads_.push_back({scratchpad, engine_, DNNL_MEMORY_NONE});
-    all.emplace_back(DNNL_ARG_SCRATCHPAD, scratchpads_.back());
+    arguments.emplace_back(DNNL_ARG_SCRATCHPAD, scratchpads_.back());
   }
-  auto call = std::make_shared<PrimitiveCall>(descriptor, stream_, all);
-  list_->push_back({layer_, layer_name_ + " " + name, [call](const StepContext&) { call->run(); }});
+  auto call = std::make_shared<PrimitiveCall>(descriptor, stream_, arguments);
+  list_->push_back({layer_, slice, layer_name_ + " " + name, [call](const StepContext&) { call->run(); }, false});
+  if (slice > 0) return;
   const std::string implementation = descriptor.impl_info_str();
   implementations_.push_back({layer_name_, name, implementation, is_reference(implementation)});
 }
 
-void Builder::add_loop(const std::string& name, std::function<void(const StepContext&)> loop) {
-  list_->push_back({layer_, layer_name_ + " " + name, std::move(loop)});
+void Builder::add_primitive(const std::string& name, const dnnl::primitive_desc_base& descriptor,
+                            const std::vector<std::pair<int, dnnl::memory>>& arguments) {
+  add_call(name, descriptor, arguments, -1);
+}
+
+void Builder::add_slices(const std::string& name, const dnnl::primitive_desc_base& descriptor, std::int64_t slices,
+                         const std::vector<std::pair<int, dnnl::memory>>& per_image,
+                         const std::vector<std::pair<int, dnnl::memory>>& shared) {
+  for (std::int64_t slice = 0; slice < slices; ++slice) {
+    std::vector<std::pair<int, dnnl::memory>> arguments = shared;
+    for (const auto& [index, memory] : per_image) arguments.emplace_back(index, slice_of(memory, slices, slice));
+    add_call(name, descriptor, std::move(arguments), slice);
+  }
+}
+
+void Builder::add_loop(const std::string& name, std::function<void(const StepContext&)> loop, std::int64_t slice) {
+  list_->push_back({layer_, slice, layer_name_ + " " + name, std::move(loop), false});
 }
 
 dnnl::memory Builder::in_layout(const dnnl::memory& from, const dnnl::memory::desc& wanted, const std::string& name) {

@@ -20,9 +20,11 @@ struct StepContext {
 };
 
 struct Operation {
-  std::size_t layer = 0;  ///< row of the network's table
-  std::string name;       ///< "conv2 backward data"
+  std::size_t layer = 0;    ///< row of the network's table
+  std::int64_t slice = -1;  ///< of the batch; -1: the whole (slices.hpp)
+  std::string name;         ///< "conv2 backward data"
   std::function<void(const StepContext&)> run;
+  bool completes_row = false;  ///< after it the row's output, or its input's difference, is whole
 };
 
 /// Which of oneDNN's implementations serves an operation.
@@ -53,7 +55,15 @@ class Builder {
 
   void add_primitive(const std::string& name, const dnnl::primitive_desc_base& descriptor,
                      const std::vector<std::pair<int, dnnl::memory>>& arguments);
-  void add_loop(const std::string& name, std::function<void(const StepContext&)> loop);
+  /// The same for a primitive on one of `slices` parts of the batch: adds it once for each part. Arguments in
+  /// `per_image` are cut, those in `shared` are not.
+  void add_slices(const std::string& name, const dnnl::primitive_desc_base& descriptor, std::int64_t slices,
+                  const std::vector<std::pair<int, dnnl::memory>>& per_image,
+                  const std::vector<std::pair<int, dnnl::memory>>& shared);
+  /// `slice`: -1, or the part of the batch that the loop works on.
+  void add_loop(const std::string& name, std::function<void(const StepContext&)> loop, std::int64_t slice = -1);
+  /// Operations added until the next begin() go to the end of `list` instead: for those that may wait.
+  void divert(std::vector<Operation>& list) { list_ = &list; }
   /// The same values in the wanted layout and type: `from` itself, or a buffer that a reorder added here fills.
   [[nodiscard]] dnnl::memory in_layout(const dnnl::memory& from, const dnnl::memory::desc& wanted,
                                        const std::string& name);
@@ -69,6 +79,9 @@ class Builder {
   void finish();
 
  private:
+  void add_call(const std::string& name, const dnnl::primitive_desc_base& descriptor,
+                std::vector<std::pair<int, dnnl::memory>> arguments, std::int64_t slice);
+
   struct Reordered {
     dnnl_memory_t from;
     dnnl::memory to;

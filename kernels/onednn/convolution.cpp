@@ -4,6 +4,7 @@
 /// gradient of a convolution of one input channel does so for a blocked difference, a hundred times slower than with a
 /// plain difference, one reorder included.
 
+#include "kernels/onednn/slices.hpp"
 #include "kernels/onednn/weighted_layer.hpp"
 
 namespace nocturne::onednn {
@@ -53,6 +54,16 @@ dnnl::primitive_desc_base pick(const LayerPlace& place, const char* what, const 
   return choose(place.name() + " " + what + " (" + std::string(to_text(place.precision)) + ")", candidates);
 }
 
+// The forward primitive, or the backward one, on one slice of the batch, in the layouts chosen for the whole. Empty
+// where the images of a slice do not lie together, or oneDNN would run reference code.
+template <typename Make>
+dnnl::primitive_desc_base pick_slice(const LayerPlace& place, const Sides& whole, Make make) {
+  const std::int64_t slices = place.slices;
+  if (slices == 1 || !can_slice(whole.input, slices) || !can_slice(whole.output, slices)) return {};
+  const dnnl::primitive_desc_base found = make({slice_of(whole.input, slices), slice_of(whole.output, slices)});
+  return found && !is_reference(found.impl_info_str()) ? found : dnnl::primitive_desc_base();
+}
+
 }  // namespace
 
 std::unique_ptr<PlannedLayer> plan_convolution(const LayerPlace& place) {
@@ -60,25 +71,38 @@ std::unique_ptr<PlannedLayer> plan_convolution(const LayerPlace& place) {
   const auto type = place.type();
   const memory::desc weights = any_layout(shape.weights, type);
   const memory::desc gradient = any_layout(shape.weights, memory::data_type::f32);
-  const memory::desc free_output = any_layout(shape.output, type);
 
-  Forward hint;
   WeightedPrimitives primitives;
-  primitives.forward = pick(place, "forward", attempts(place, shape, free_output), [&](const Sides& sides) {
-    return Forward(place.engine, dnnl::prop_kind::forward_training, kDirect, sides.input, weights, shape.biases,
+  const auto forward = [&](const Sides& sides, const memory::desc& layout) {
+    return Forward(place.engine, dnnl::prop_kind::forward_training, kDirect, sides.input, layout, shape.biases,
                    sides.output, shape.strides, shape.padding, shape.padding, attributes(shape.layer.relu), true);
-  });
-  hint = Forward(primitives.forward.get());
-  const std::vector<Sides> backward = attempts(place, shape, hint.dst_desc());
-  primitives.backward_weights = pick(place, "backward weights", backward, [&](const Sides& sides) {
+  };
+  primitives.forward = pick(place, "forward", attempts(place, shape, any_layout(shape.output, type)),
+                            [&](const Sides& sides) { return forward(sides, weights); });
+  const Forward hint(primitives.forward.get());
+  const Sides chosen{hint.src_desc(), hint.dst_desc()};
+  primitives.forward_slice =
+      pick_slice(place, chosen, [&](const Sides& sides) { return forward(sides, hint.weights_desc()); });
+
+  const std::vector<Sides> sides_backward = attempts(place, shape, hint.dst_desc());
+  primitives.backward_weights = pick(place, "backward weights", sides_backward, [&](const Sides& sides) {
     return BackwardWeights(place.engine, kDirect, sides.input, gradient, shape.biases, sides.output, shape.strides,
                            shape.padding, shape.padding, hint, attributes(), true);
   });
-  if (!place.first) {
-    primitives.backward_data = pick(place, "backward data", backward, [&](const Sides& sides) {
-      return BackwardData(place.engine, kDirect, sides.input, weights, sides.output, shape.strides, shape.padding,
-                          shape.padding, hint, attributes(), true);
-    });
+  if (place.first) return std::make_unique<WeightedLayer>(place, primitives);
+
+  const auto backward = [&](const Sides& sides, const memory::desc& layout, const Forward& like) {
+    return BackwardData(place.engine, kDirect, sides.input, layout, sides.output, shape.strides, shape.padding,
+                        shape.padding, like, attributes(), true);
+  };
+  primitives.backward_data =
+      pick(place, "backward data", sides_backward, [&](const Sides& sides) { return backward(sides, weights, hint); });
+  if (primitives.forward_slice) {
+    const BackwardData whole(primitives.backward_data.get());
+    const Forward like(primitives.forward_slice.get());
+    primitives.backward_data_slice =
+        pick_slice(place, {whole.diff_src_desc(), whole.diff_dst_desc()},
+                   [&](const Sides& sides) { return backward(sides, whole.weights_desc(), like); });
   }
   return std::make_unique<WeightedLayer>(place, primitives);
 }

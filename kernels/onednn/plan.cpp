@@ -3,7 +3,9 @@
 #include <chrono>
 #include <utility>
 
+#include "kernels/onednn/parallel.hpp"
 #include "kernels/onednn/refusal.hpp"
+#include "kernels/onednn/slices.hpp"
 #include "kernels/onednn/softmax_loss.hpp"
 
 namespace nocturne::onednn {
@@ -40,6 +42,11 @@ void require_chain(const networks::Network& network) {
     throw Unsupported("network " + std::string(network.name) + ": layer " + std::string(layer.name) +
                       " does not read the row above; this worker trains chains only");
   }
+}
+
+// Marks the row's last operation, if it has any in this list.
+void complete(std::vector<Operation>& list, std::size_t row) {
+  if (!list.empty() && list.back().layer == row) list.back().completes_row = true;
 }
 
 std::int64_t now_ns() {
@@ -83,6 +90,7 @@ Plan::Plan(const networks::Network& network, std::int64_t batch, Precision preci
   input_ = dnnl::memory(input, engine_, DNNL_MEMORY_NONE);
   const std::vector<networks::LayerFigures> figures = networks::figures(network);
   const std::vector<bool> gates = relu_gate_rows(network);
+  const std::int64_t slices = slice_count(figures, batch, precision == Precision::F32 ? 4 : 2, threads());
   for (std::size_t row = 0; row < figures.size(); ++row) {
     layers_.push_back(plan_layer({.figures = figures[row],
                                   .row = row,
@@ -94,6 +102,8 @@ Plan::Plan(const networks::Network& network, std::int64_t batch, Precision preci
                                   .first = row == 0,
                                   .last = row + 1 == figures.size(),
                                   .gates_relu = gates[row],
+                                  .slices = is_sliced(figures, row) ? slices : 1,
+                                  .later = &later_,
                                   .input_is_free = pool_input_is_free(network, row, gates)}));
     input = layers_.back()->output();
   }
@@ -119,6 +129,7 @@ void Plan::bind(Parameters& parameters) {
   for (std::size_t row = 0; row < layers_.size(); ++row) {
     builder_.begin(forward_, row, name(row));
     current = layers_[row]->bind_forward(builder_, current);
+    complete(forward_, row);
     outputs_.push_back(current);
   }
   logits_ = current;
@@ -129,8 +140,12 @@ void Plan::bind(Parameters& parameters) {
   for (std::size_t row = layers_.size(); row-- > 0;) {
     builder_.begin(backward_, row, name(row));
     current = layers_[row]->bind_backward(builder_, current);
+    complete(backward_, row);
     input_differences_[row] = current;
   }
+  backward_.insert(backward_.end(), later_.begin(), later_.end());
+  interleave_slices(forward_);
+  interleave_slices(backward_);
   builder_.finish();
 }
 
@@ -166,14 +181,25 @@ void Plan::observe(Observer forward, Observer backward) {
 
 void Plan::run(const std::vector<Operation>& list, const StepContext& step, const Observer& observer,
                const std::vector<dnnl::memory>& observed) {
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::int64_t begin = profile_ != nullptr ? now_ns() : 0;
-    list[i].run(step);
-    if (profile_ != nullptr) (*profile_)[list[i].name].add(now_ns() - begin);
-    const bool last_of_row = i + 1 == list.size() || list[i + 1].layer != list[i].layer;
-    if (observer && last_of_row) observer(list[i].layer, observed[list[i].layer]);
+  if (profile_ != nullptr) {
+    run_timed(list, step);
+    return;
+  }
+  for (const Operation& operation : list) {
+    operation.run(step);
+    if (observer && operation.completes_row) observer(operation.layer, observed[operation.layer]);
   }
   stream_.wait();
+}
+
+void Plan::run_timed(const std::vector<Operation>& list, const StepContext& step) {
+  std::map<std::string, std::int64_t> spent;  // the slices of an operation are one
+  for (const Operation& operation : list) {
+    const std::int64_t begin = now_ns();
+    operation.run(step);
+    spent[operation.name] += now_ns() - begin;
+  }
+  for (const auto& [name, ns] : spent) (*profile_)[name].add(ns);
 }
 
 }  // namespace nocturne::onednn

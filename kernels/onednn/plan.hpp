@@ -20,8 +20,9 @@
 
 namespace nocturne::onednn {
 
-/// Called after the last operation of each row, with its output (forward) or its input's difference (backward; empty
-/// for the first row). For checks; buffers are reused, so look at once.
+/// Called as soon as each row's output (forward) or its input's difference (backward; empty for the first row) is
+/// whole. For checks; buffers are reused, so look at once. The row above may have begun with its slices: a difference
+/// may be zero already where that row's ReLU is closed.
 using Observer = std::function<void(std::size_t row, const dnnl::memory& memory)>;
 
 /// Time of one operation over the steps; the minimum is what the machine can do when nobody disturbs.
@@ -68,6 +69,7 @@ class Plan {
  private:
   void run(const std::vector<Operation>& list, const StepContext& step, const Observer& observer,
            const std::vector<dnnl::memory>& observed);
+  void run_timed(const std::vector<Operation>& list, const StepContext& step);
   void refresh();
 
   const networks::Network& network_;
@@ -79,6 +81,7 @@ class Plan {
   Builder builder_;
   std::vector<std::unique_ptr<PlannedLayer>> layers_;
   std::vector<Operation> refresh_, forward_, backward_;
+  std::vector<Operation> later_;  ///< goes to the end of backward_: sums over the batch, between sliced rows
   dnnl::memory input_, logits_, logits_difference_;
   std::vector<dnnl::memory> outputs_, input_differences_;  ///< by row
   Parameters* parameters_ = nullptr;

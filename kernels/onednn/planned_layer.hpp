@@ -32,6 +32,10 @@ struct LayerPlace {
   /// A ReLU's gate is applied here: by a layer with a ReLU to its output's difference, or by a dropout below on its
   /// behalf (relu_gate_rows in plan.cpp decides).
   bool gates_relu = false;
+  /// Parts of the batch this row may work on one after the other, 1: the whole at once (slices.hpp).
+  std::int64_t slices = 1;
+  /// Where a sliced row's gradient of weights goes, so that it does not stand between slices.
+  std::vector<Operation>* later = nullptr;
   /// Pooling: its input is needed by nobody once it was read, so its difference may take that buffer.
   bool input_is_free = false;
 

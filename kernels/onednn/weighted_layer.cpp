@@ -2,6 +2,7 @@
 
 #include "kernels/onednn/elementwise.hpp"
 #include "kernels/onednn/parallel.hpp"
+#include "kernels/onednn/slices.hpp"
 
 namespace nocturne::onednn {
 namespace {
@@ -18,13 +19,15 @@ std::int64_t stored_count(const dnnl::memory& memory, Precision precision) {
 }
 
 template <typename T>
-void add_gate(Builder& builder, const dnnl::memory& difference, const dnnl::memory& output, std::int64_t count) {
+void add_gate(Builder& builder, const dnnl::memory& difference, const dnnl::memory& output, std::int64_t count,
+              std::int64_t slice) {
   T* gated = static_cast<T*>(difference.get_data_handle());
   const T* values = static_cast<const T*>(output.get_data_handle());
-  builder.add_loop("ReLU gate", [gated, values, count](const StepContext&) {
+  const auto gate = [gated, values, count](const StepContext&) {
     parallel_for(count, 1 << 15,
                  [=](std::int64_t begin, std::int64_t end) { gate_relu(gated + begin, values + begin, end - begin); });
-  });
+  };
+  builder.add_loop("ReLU gate", gate, slice);
 }
 
 }  // namespace
@@ -61,11 +64,14 @@ void WeightedLayer::bind_refresh(Builder& builder, Parameters& parameters) {
 dnnl::memory WeightedLayer::bind_forward(Builder& builder, const dnnl::memory& input) {
   input_ = builder.in_layout(input, layout_of(primitives_.forward, query::src_md), "reorder input");
   output_ = builder.allocate(output());
-  builder.add_primitive("forward", primitives_.forward,
-                        {{DNNL_ARG_SRC, input_},
-                         {DNNL_ARG_WEIGHTS, forward_weights_},
-                         {DNNL_ARG_BIAS, biases_},
-                         {DNNL_ARG_DST, output_}});
+  const std::vector<std::pair<int, dnnl::memory>> images = {{DNNL_ARG_SRC, input_}, {DNNL_ARG_DST, output_}};
+  const std::vector<std::pair<int, dnnl::memory>> shared = {{DNNL_ARG_WEIGHTS, forward_weights_},
+                                                            {DNNL_ARG_BIAS, biases_}};
+  if (primitives_.forward_slice) {
+    builder.add_slices("forward", primitives_.forward_slice, place_.slices, images, shared);
+  } else {
+    builder.add_primitive("forward", primitives_.forward, {images[0], images[1], shared[0], shared[1]});
+  }
   return output_;
 }
 
@@ -73,21 +79,42 @@ dnnl::memory WeightedLayer::bind_backward(Builder& builder, const dnnl::memory& 
   dnnl::memory gated = difference;
   if (place_.gates_relu) {
     gated = builder.in_layout(difference, output(), "reorder difference");
-    const std::int64_t count = stored_count(output_, place_.precision);
-    if (place_.precision == Precision::F32) {
-      add_gate<float>(builder, gated, output_, count);
-    } else {
-      add_gate<Bfloat16>(builder, gated, output_, count);
-    }
+    bind_gate(builder, gated);
+  }
+  if (primitives_.backward_data_slice) {
+    const dnnl::memory result = bind_data_difference(builder, gated);
+    builder.divert(*place_.later);
+    bind_weights_gradient(builder, gated);
+    return result;
   }
   bind_weights_gradient(builder, gated);
-  if (!primitives_.backward_data) return {};
+  return primitives_.backward_data ? bind_data_difference(builder, gated) : dnnl::memory();
+}
+
+void WeightedLayer::bind_gate(Builder& builder, const dnnl::memory& difference) {
+  const std::int64_t slices = can_slice(output(), place_.slices) ? place_.slices : 1;
+  for (std::int64_t i = 0; i < slices; ++i) {
+    const dnnl::memory gated = slice_of(difference, slices, i), values = slice_of(output_, slices, i);
+    const std::int64_t count = stored_count(values, place_.precision), slice = slices > 1 ? i : -1;
+    if (place_.precision == Precision::F32) {
+      add_gate<float>(builder, gated, values, count, slice);
+    } else {
+      add_gate<Bfloat16>(builder, gated, values, count, slice);
+    }
+  }
+}
+
+dnnl::memory WeightedLayer::bind_data_difference(Builder& builder, const dnnl::memory& difference) {
   const dnnl::memory read =
-      builder.in_layout(gated, layout_of(primitives_.backward_data, query::diff_dst_md), "reorder difference");
+      builder.in_layout(difference, layout_of(primitives_.backward_data, query::diff_dst_md), "reorder difference");
   const dnnl::memory result = builder.allocate(layout_of(primitives_.backward_data, query::diff_src_md));
-  builder.add_primitive(
-      "backward data", primitives_.backward_data,
-      {{DNNL_ARG_DIFF_DST, read}, {DNNL_ARG_WEIGHTS, backward_weights_}, {DNNL_ARG_DIFF_SRC, result}});
+  const std::vector<std::pair<int, dnnl::memory>> images = {{DNNL_ARG_DIFF_DST, read}, {DNNL_ARG_DIFF_SRC, result}};
+  const std::pair<int, dnnl::memory> weights = {DNNL_ARG_WEIGHTS, backward_weights_};
+  if (primitives_.backward_data_slice) {
+    builder.add_slices("backward data", primitives_.backward_data_slice, place_.slices, images, {weights});
+  } else {
+    builder.add_primitive("backward data", primitives_.backward_data, {images[0], images[1], weights});
+  }
   return result;
 }
 

@@ -10,6 +10,8 @@ struct WeightedPrimitives {
   dnnl::primitive_desc_base forward;
   dnnl::primitive_desc_base backward_data;  ///< empty for the first row
   dnnl::primitive_desc_base backward_weights;
+  /// The same on one slice of the batch; empty: run on the whole.
+  dnnl::primitive_desc_base forward_slice, backward_data_slice;
 };
 
 /// Master weights lie in the layout of their gradient, so that the optimizer's loop needs no reorder; forward and
@@ -26,6 +28,8 @@ class WeightedLayer final : public PlannedLayer {
   [[nodiscard]] dnnl::memory bind_backward(Builder& builder, const dnnl::memory& difference) override;
 
  private:
+  void bind_gate(Builder& builder, const dnnl::memory& difference);
+  [[nodiscard]] dnnl::memory bind_data_difference(Builder& builder, const dnnl::memory& difference);
   void bind_weights_gradient(Builder& builder, const dnnl::memory& difference);
 
   LayerPlace place_;
