@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <ostream>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -132,7 +134,9 @@ ExitCode run(const ExplainOptions& options, Context& context) {
     trials.push_back(each.trial);
   }
   auto effects = effects_of(trials, answer->objective.primary);
-  std::ranges::stable_sort(effects, std::greater{}, reach);
+  std::ranges::sort(effects, {}, [](const ParameterEffect& each) {
+    return std::pair(-reach(each), std::string_view(each.parameter));  // what matters most comes first
+  });
 
   if (context.json) {
     json document = answer_json(*answer);

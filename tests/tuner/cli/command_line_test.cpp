@@ -1,0 +1,122 @@
+#include "tuner/cli/cli.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <set>
+
+#include "tests/tuner/cli/desk.hpp"
+
+using namespace nocturne;
+using Catch::Matchers::ContainsSubstring;
+using cli::ExitCode;
+
+TEST_CASE("an unknown verb is answered with the nearest one", "[cli]") {
+  test::Desk desk;
+  CHECK(desk.nocturne({"lits"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("unknown verb 'lits', did you mean 'list'?"));
+  CHECK(desk.out().empty());
+  CHECK(desk.nocturne({"frobnicate"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("--help"));
+}
+
+TEST_CASE("an unknown option, a wrong value and a word too many are usage errors that are named", "[cli]") {
+  test::Desk desk;
+  CHECK(desk.nocturne({"best", "--epoch", "3"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("unknown option '--epoch', did you mean '--epochs'?"));
+  CHECK(desk.nocturne({"best", "--epochs", "many"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("--epochs"));
+  CHECK(desk.nocturne({"best", "--epochs", "0"}) == ExitCode::Usage);
+  CHECK(desk.nocturne({"best", "one", "two"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("'two'"));
+  CHECK(desk.nocturne({"show"}) == ExitCode::Usage);
+  CHECK(desk.nocturne({"show", "-3"}) == ExitCode::Usage);
+  CHECK(desk.nocturne({"list", "trails"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("did you mean 'trials'?"));
+  CHECK(desk.nocturne({"list", "trials", "--outcome", "fine"}) == ExitCode::Usage);
+  CHECK(desk.nocturne({"export", "--format", "jsno"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("did you mean 'json'?"));
+  CHECK(desk.nocturne({"clean", "--older-than", "soon"}) == ExitCode::Usage);
+}
+
+TEST_CASE("without a verb the help goes to standard error", "[cli]") {
+  test::Desk desk;
+  CHECK(desk.nocturne({}) == ExitCode::Usage);
+  CHECK(desk.out().empty());
+  CHECK_THAT(desk.err(), ContainsSubstring("Usage"));
+}
+
+TEST_CASE("help shows every verb with an example, and the exit codes", "[cli]") {
+  test::Desk desk;
+  CHECK(desk.nocturne({"--help"}) == ExitCode::Ok);
+  const std::string all = desk.out();
+  CHECK_THAT(all, ContainsSubstring("130  interrupted"));
+  std::set<std::string_view> names;
+  for (const cli::Verb& verb : cli::verbs()) {
+    const std::string name(verb.name);
+    CAPTURE(name);
+    CHECK(names.insert(verb.name).second);
+    CHECK_THAT(all, ContainsSubstring(name));
+    CHECK_FALSE(verb.summary.empty());
+    CHECK(desk.nocturne({name, "--help"}) == ExitCode::Ok);
+    CHECK_THAT(desk.out(), ContainsSubstring("nocturne " + name));
+    CHECK_THAT(desk.out(), ContainsSubstring("\nExample"));
+    CHECK_THAT(desk.out(), ContainsSubstring("--db"));
+  }
+}
+
+TEST_CASE("the version names the commit and the libraries", "[cli]") {
+  test::Desk desk;
+  CHECK(desk.nocturne({"--version"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("commit") && ContainsSubstring("SQLite 3."));
+  CHECK(desk.nocturne({"--json", "--version"}) == ExitCode::Ok);
+  const auto document = desk.json();
+  for (const char* key : {"version", "commit", "compiler", "build_type"}) {
+    CHECK_FALSE(document.at(key).get<std::string>().empty());
+  }
+  for (const char* library : {"SQLite", "CLI11", "Eigen", "fmt", "nlohmann-json"}) {
+    CHECK(document.at("libraries").contains(library));
+  }
+}
+
+TEST_CASE("the database and --json are understood before and after the verb", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  std::filesystem::rename(desk.data(), desk.folder() / "moved");
+  const std::string database = (desk.folder() / "moved" / "nocturne.db").string();
+  CHECK(desk.nocturne({"list"}) == ExitCode::NotFound);
+  CHECK(desk.nocturne({"--db", database, "list", "--json"}) == ExitCode::Ok);
+  CHECK(desk.json().size() == 1);
+  CHECK(desk.nocturne({"--json", "list", "--db", database}) == ExitCode::Ok);
+  CHECK(desk.json().size() == 1);
+  CHECK(desk.nocturne({"list", "--json", "--db=" + database}) == ExitCode::Ok);
+  CHECK(desk.nocturne({"list", "--json", "--data", (desk.folder() / "moved").string()}) == ExitCode::Ok);
+  CHECK(desk.json().size() == 1);
+}
+
+TEST_CASE("a file that is no database of ours is an error of the database", "[cli]") {
+  test::Desk desk;
+  std::filesystem::create_directories(desk.database());  // a folder
+  CHECK(desk.nocturne({"list"}) == ExitCode::Database);
+  CHECK_THAT(desk.err(), ContainsSubstring("nocturne.db"));
+}
+
+TEST_CASE("reading makes no database and no folder", "[cli]") {
+  test::Desk desk;
+  for (const char* verb : {"best", "list", "explain", "export", "clean"}) {
+    CAPTURE(verb);
+    CHECK(desk.nocturne({verb}) == ExitCode::NotFound);
+    CHECK_THAT(desk.err(), ContainsSubstring("nocturne tune"));
+  }
+  CHECK(desk.nocturne({"show", "0"}) == ExitCode::NotFound);
+  CHECK(std::filesystem::is_empty(desk.data()));
+}
+
+TEST_CASE("every exit code has a name and an explanation of its own", "[cli]") {
+  std::set<std::string_view> names;
+  for (const ExitCode code : {ExitCode::Ok, ExitCode::Negative, ExitCode::Usage, ExitCode::NotFound, ExitCode::Database,
+                              ExitCode::Unavailable, ExitCode::Internal, ExitCode::Refused, ExitCode::NotExecutable,
+                              ExitCode::NoCommand, ExitCode::Interrupted}) {
+    CHECK(names.insert(cli::to_text(code)).second);
+    CHECK_FALSE(cli::explanation(code).empty());
+  }
+}

@@ -1,0 +1,82 @@
+#include "tuner/cli/output/format.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <limits>
+#include <sstream>
+#include <vector>
+
+#include "tuner/cli/output/colour.hpp"
+#include "tuner/cli/output/rows.hpp"
+#include "tuner/cli/output/table.hpp"
+
+using namespace nocturne::cli;
+
+TEST_CASE("times are shown with three digits and a unit that fits", "[cli]") {
+  CHECK(seconds_text(0) == "0 s");
+  CHECK(seconds_text(12e-9) == "12.0 ns");
+  CHECK(seconds_text(0.00085) == "850 µs");
+  CHECK(seconds_text(0.0471) == "47.1 ms");
+  CHECK(seconds_text(0.9996) == "1.00 s");
+  CHECK(seconds_text(12.34) == "12.3 s");
+  CHECK(seconds_text(125) == "2 min 05 s");
+  CHECK(seconds_text(5400) == "1 h 30 min");
+  CHECK(seconds_text(-0.0471) == "-47.1 ms");
+  CHECK(seconds_text(std::numeric_limits<double>::quiet_NaN()) == "unknown");
+  CHECK(seconds_with_error(12.345, 0.052) == "12.345 ± 0.052 s");
+  CHECK(seconds_with_error(150.5, 12) == "150 ± 12 s");
+  CHECK(seconds_with_error(0.0471, 0.0005) == "47.10 ± 0.50 ms");
+  CHECK(seconds_with_error(1, 0) == "1.00 s");
+}
+
+TEST_CASE("sizes, shares and moments", "[cli]") {
+  CHECK(bytes_text(700) == "700 B");
+  CHECK(bytes_text(1536LL << 20) == "1.5 GiB");
+  CHECK(percent_text(0.2414) == "24.1 %");
+  CHECK(utc_text(1'717'182'192'000'000'000) == "2024-05-31T19:03:12Z");
+}
+
+TEST_CASE("a sparkline runs from the lowest to the highest value", "[cli]") {
+  CHECK(sparkline(std::vector{1.0, 2.0, 3.0}, 10) == "▁▄█");
+  CHECK(sparkline(std::vector{5.0, 5.0}, 10) == "▁▁");
+  CHECK(sparkline(std::vector{1.0, 1.0, 3.0, 3.0}, 2) == "▁█");
+  CHECK(sparkline(std::vector{1.0, std::numeric_limits<double>::quiet_NaN(), 2.0}, 3) == "▁ █");
+  CHECK(sparkline({}, 10).empty());
+}
+
+TEST_CASE("text from elsewhere cannot steer the terminal", "[cli]") {
+  CHECK(printable("a\x1b[31mb\x7f\tc\n") == "a\\x1B[31mb\\x7F\tc\n");
+  CHECK(printable("\xC2\x9B"
+                  "31m é") == "\\x9B31m é");
+  CHECK(one_line("a\nb\tc\n") == "a b c");
+}
+
+TEST_CASE("width counts characters, not bytes", "[cli]") {
+  CHECK(display_width("µs ±") == 4);
+  CHECK(shortened("ééééé", 3) == "éé…");
+  CHECK(shortened("abc", 3) == "abc");
+}
+
+TEST_CASE("a table lines its columns up", "[cli]") {
+  Table table({{"name"}, {"time", Align::Right}, {"note"}});
+  table.add({Cell("é"), Cell("5 µs"), Cell("first\nline")});
+  table.add({Cell("longer"), Cell("100 s", Style::Good), Cell("a rather long note")});
+  std::ostringstream plain;
+  table.print(plain, false, 25);
+  CHECK(plain.str() ==
+        "name     time  note\n"
+        "é        5 µs  first line\n"
+        "longer  100 s  a rather …\n");
+  std::ostringstream coloured_text;
+  table.print(coloured_text, true);
+  CHECK(coloured_text.str().find("\x1b[32m100 s\x1b[0m") != std::string::npos);
+  CHECK_THROWS(table.add({Cell("too few")}));
+}
+
+TEST_CASE("samples are summarised by quantiles", "[cli]") {
+  const SampleSummary summary = summarise_samples({5, 1, 2, 4, 3});
+  CHECK(summary.median == 3);
+  CHECK(summary.minimum == 1);
+  CHECK(summary.maximum == 5);
+  CHECK(summary.spread == 2);
+  CHECK(summarise_samples({1, 2}).median == 1.5);
+}

@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/tuner/cli/desk.hpp"
+
+using namespace nocturne;
+using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
+using cli::ExitCode;
+
+TEST_CASE("best names the best trial and its gain over the default", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  CHECK(desk.nocturne({"best", "--json"}) == ExitCode::Ok);
+  const auto document = desk.json();
+  CHECK(document.at("campaign") == "evening");
+  CHECK(document.at("best").at("trial") == 1);
+  CHECK(document.at("best").at("configuration").at("precision") == "bf16");
+  CHECK(document.at("default").at("trial") == 0);
+  CHECK(document.at("gain").at("verdict") == "faster");
+  CHECK(document.at("gain").at("percent").get<double>() == Approx(100 * (1 / 0.6 - 1)));
+  CHECK(document.at("gain").at("low_percent").get<double>() == Approx(100 * (1 / 0.65 - 1)));
+  CHECK(desk.err().empty());
+
+  CHECK(desk.nocturne({"best", "evening"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("bf16") && ContainsSubstring("1.67 times as fast"));
+  CHECK(desk.out().find('\x1b') == std::string::npos);  // no terminal, no colours
+}
+
+TEST_CASE("best composes the time of other horizons from the parts", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  CHECK(desk.nocturne({"best", "--epochs", "90", "--json"}) == ExitCode::Ok);
+  CHECK(desk.json().at("best").at("seconds").get<double>() == Approx(1 + 90 * 2));
+  CHECK(desk.json().at("gain").is_null());  // compared for one epoch only
+}
+
+TEST_CASE("a campaign that does not exist is not found, and the nearest is named", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  CHECK(desk.nocturne({"best", "evenign"}) == ExitCode::NotFound);
+  CHECK_THAT(desk.err(), ContainsSubstring("evening"));
+  CHECK(desk.nocturne({"best", "evening", "--generation", "9"}) == ExitCode::NotFound);
+}
+
+TEST_CASE("list shows campaigns and their state", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  const auto running = test::fill(desk, {.name = "late", .finished = false, .artifact = {}, .machine = {}});
+  CHECK(desk.nocturne({"list", "--json"}) == ExitCode::Ok);
+  auto document = desk.json();
+  REQUIRE(document.size() == 2);
+  CHECK(document[0].at("name") == "late");
+  CHECK(document[0].at("state") == "running");
+  CHECK(document[1].at("state") == "finished");
+  CHECK(document[1].at("ok") == 4);
+  CHECK(desk.nocturne({"list", "campaigns", "--limit", "1"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("late") && !ContainsSubstring("evening"));
+}
+
+TEST_CASE("list filters, sorts and limits trials", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  const auto numbers = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"list", "trials", "--json"});
+    CHECK(desk.nocturne(words) == ExitCode::Ok);
+    std::vector<int> result;
+    for (const auto& row : desk.json()) {
+      result.push_back(row.at("trial").get<int>());
+    }
+    return result;
+  };
+  CHECK(numbers({}) == std::vector{0, 1, 2, 3, 4, 5});
+  CHECK(numbers({"--sort", "value"}) == std::vector{1, 3, 0, 2});
+  CHECK(numbers({"--sort", "value", "--limit", "2"}) == std::vector{1, 3});
+  CHECK(numbers({"--outcome", "crashed"}) == std::vector{4});
+  CHECK(numbers({"--outcome", "failed"}) == std::vector{4});
+  CHECK(numbers({"--outcome", "ok", "--limit", "1"}) == std::vector{0});
+  CHECK(numbers({"--outcome", "timeout"}).empty());
+  CHECK(desk.nocturne({"list", "trials", "evening"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(),
+             ContainsSubstring("precision=bf16") && ContainsSubstring("in flight") && ContainsSubstring("signal 11"));
+}
+
+TEST_CASE("list names what can be named in a campaign file", "[cli]") {
+  test::Desk desk;
+  for (const char* what : {"strategies", "workers", "exporters"}) {
+    CAPTURE(what);
+    CHECK(desk.nocturne({"list", what, "--json"}) == ExitCode::Ok);
+    CHECK_FALSE(desk.json().empty());
+    CHECK(desk.json()[0].contains("name"));
+    CHECK(desk.nocturne({"list", what}) == ExitCode::Ok);
+  }
+  (void)test::fill(desk);
+  for (const char* what : {"parameters", "builds"}) {
+    CAPTURE(what);
+    CHECK(desk.nocturne({"list", what, "--json"}) == ExitCode::Ok);
+    CHECK(desk.json().is_array());
+    CHECK(desk.nocturne({"list", what}) == ExitCode::Ok);
+  }
+}
+
+TEST_CASE("show gives a trial with its runs, and the samples when asked", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  CHECK(desk.nocturne({"show", "1", "--json"}) == ExitCode::Ok);
+  auto document = desk.json();
+  CHECK(document.at("estimate").at("seconds") == Approx(3));
+  CHECK(document.at("parts_s").at("steady_step").get<double>() == Approx(0.02));
+  REQUIRE(document.at("runs").size() == 1);
+  const auto& run = document.at("runs")[0];
+  CHECK(run.at("steps").at("median_s").get<double>() == Approx(0.02));
+  CHECK(run.at("phases")[0].at("name") == "import");
+  CHECK(run.at("command").get<std::string>().find("--request") != std::string::npos);
+  CHECK_FALSE(run.contains("samples"));
+  CHECK(desk.nocturne({"show", "1", "--json", "--samples"}) == ExitCode::Ok);
+  CHECK(desk.json().at("runs")[0].at("samples").size() == 12);
+
+  CHECK(desk.nocturne({"show", "1"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("repeat with") && ContainsSubstring("median 20.0 ms") &&
+                             ContainsSubstring("300.0 MiB") && ContainsSubstring("loss         2.3 → 1.2"));
+  CHECK(desk.nocturne({"show", "99"}) == ExitCode::NotFound);
+}
+
+TEST_CASE("show says where a failed run was and what it printed last, harmless to the terminal", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  CHECK(desk.nocturne({"show", "4"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("crashed: signal 11") && ContainsSubstring("first_step") &&
+                             ContainsSubstring("not finished") && ContainsSubstring("| Segmentation fault"));
+  CHECK(desk.out().find('\x1b') == std::string::npos);
+  CHECK(desk.nocturne({"show", "5"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("in flight"));
+}
+
+TEST_CASE("explain gives the effect of each value", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  CHECK(desk.nocturne({"explain", "--json"}) == ExitCode::Ok);
+  const auto document = desk.json();
+  const auto& effects = document.at("effects");
+  REQUIRE(effects.size() == 2);  // batch never varied
+  const auto precision = std::ranges::find(effects, "precision", [](const auto& each) { return each.at("parameter"); });
+  REQUIRE(precision != effects.end());
+  const auto& bf16 = precision->at("values")[0];
+  CHECK(bf16.at("value") == "bf16");
+  CHECK(bf16.at("measured") == 2);
+  // T(1): 3 against 5 with two threads, 4.5 against 9 with one.
+  CHECK(bf16.at("alone").at("time_ratio").get<double>() == Approx(std::sqrt(0.6 * 0.5)));
+  CHECK(bf16.at("alone").at("pairs") == 2);
+  CHECK(document.at("changes")[0].at("parameter") == "precision");
+
+  CHECK(desk.nocturne({"explain"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("× 0.548") && ContainsSubstring("f32 *"));
+}

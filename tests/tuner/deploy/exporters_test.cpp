@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <set>
+
+#include "measure/protocol/request.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/tuner/deploy/sample_profile.hpp"
+#include "tests/tuner/deploy/shell.hpp"
+#include "tuner/deploy/exporter.hpp"
+#include "tuner/deploy/shell_quote.hpp"
+#include "tuner/deploy/training_request.hpp"
+
+using namespace nocturne;
+using Catch::Matchers::ContainsSubstring;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A profile whose program writes down how it was started.
+struct Bench {
+  explicit Bench(deploy::Profile from) : profile(std::move(from)) {
+    profile.training.program = folder.path() / "the worker's=place" / "worker";
+    profile.training.data_folder = folder.path() / "data \"set\"\\";
+    fs::create_directories(profile.training.data_folder);
+    test::make_file(profile.training.program,
+                    "#!/bin/sh\n"
+                    "printf '%s\\0' \"$@\" > arguments\n"
+                    "env -0 > environment\n"
+                    "exit 7\n",
+                    true);
+    script = folder.path() / "train.sh";
+    test::make_file(script, deploy::export_sh(profile));
+  }
+  [[nodiscard]] test::ShellResult run(const std::string& words = "", const std::string& variables = "") const {
+    return test::shell("cd " + deploy::shell_quote(folder.path().string()) + " && OUTPUT=out " + variables + " sh " +
+                       deploy::shell_quote(script.string()) + " " + words + " 2>&1");
+  }
+  [[nodiscard]] fs::path out() const { return folder.path() / "out"; }
+  [[nodiscard]] nlohmann::json request() const {
+    return nlohmann::json::parse(test::read_file(out() / "request.json"));
+  }
+  [[nodiscard]] std::string environment() const { return test::read_file(out() / "environment"); }
+
+  test::TemporaryFolder folder;
+  deploy::Profile profile;
+  fs::path script;
+};
+
+std::string variable(const std::string& file, const std::string& name) {
+  return test::shell(". " + deploy::shell_quote(file) + "; printf %s \"$" + name + "\"").output;
+}
+
+}  // namespace
+
+TEST_CASE("the list of exporters has no name twice", "[deploy]") {
+  std::set<std::string_view> names;
+  for (const deploy::Exporter& exporter : deploy::exporters()) {
+    CHECK(names.insert(exporter.name).second);
+    CHECK(deploy::find_exporter(exporter.name) == &exporter);
+    CHECK_FALSE(exporter.summary.empty());
+  }
+  CHECK(deploy::find_exporter("yaml") == nullptr);
+}
+
+TEST_CASE("the exported JSON is the profile", "[deploy]") {
+  const auto again = deploy::profile_from_json(nlohmann::json::parse(deploy::export_json(test::sample_profile())));
+  REQUIRE(again);
+  CHECK(*again == test::sample_profile());
+}
+
+TEST_CASE("exported variables come out of a shell as they were measured", "[deploy]") {
+  const test::TemporaryFolder folder;
+  const std::string file = (folder.path() / "p.env").string();
+  deploy::Profile profile = test::sample_profile();
+  profile.launch.cpus = {0, 1, 3};
+  profile.launch.set["ODD"] = "it's \"$(odd)\" \\ \n second line";
+  test::make_file(file, deploy::export_env(profile));
+  CHECK(variable(file, "OMP_NUM_THREADS") == "2");
+  CHECK(variable(file, "GLIBC_TUNABLES") == "glibc.malloc.hugetlb=1");
+  CHECK(variable(file, "ODD") == "it's \"$(odd)\" \\ \n second line");
+  CHECK(variable(file, "NOCTURNE_CPUS") == "0-1,3");
+  CHECK(variable(file, "NOCTURNE_PARAMETER_PRECISION") == "bf16");
+  CHECK(variable(file, "NOCTURNE_PARAMETER_HUGE_PAGES") == "true");
+}
+
+TEST_CASE("no value of a profile becomes a command in what is exported", "[deploy]") {
+  const test::TemporaryFolder markers;
+  const fs::path marker = markers.path() / "marker";
+  const Bench bench(test::hostile_profile(marker.string()));
+  CHECK(test::shell("sh -n " + deploy::shell_quote(bench.script.string())).code == 0);
+  const auto result = bench.run("--epochs 1");
+  CAPTURE(result.output);
+  CHECK(result.code == 7);
+  CHECK_THAT(bench.environment(), ContainsSubstring("HOSTILE=" + test::hostile(marker.string())));
+  CHECK(bench.request().at("workload").at("network") == test::hostile(marker.string()));
+
+  const fs::path env = bench.folder.path() / "p.env";
+  test::make_file(env, deploy::export_env(bench.profile));
+  CHECK(variable(env.string(), "HOSTILE") == test::hostile(marker.string()));
+  CHECK_FALSE(fs::exists(marker));
+}
+
+TEST_CASE("the exported script is well formed", "[deploy]") {
+  const test::TemporaryFolder folder;
+  deploy::Profile profile = test::sample_profile();
+  profile.launch.cpus = {0, 1};
+  profile.launch.preload = {"/usr/lib/libjemalloc.so.2"};
+  test::make_file(folder.path() / "train.sh", deploy::export_sh(profile));
+  const std::string script = deploy::shell_quote((folder.path() / "train.sh").string());
+  CHECK(test::shell("sh -n " + script).code == 0);
+  // 127: this machine has no shellcheck.
+  const auto checked = test::shell("command -v shellcheck >/dev/null || exit 127; shellcheck -s sh " + script);
+  CAPTURE(checked.output);
+  CHECK((checked.code == 0 || checked.code == 127));
+}
+
+TEST_CASE("the exported script starts the worker as it was measured", "[deploy]") {
+  Bench bench(test::sample_profile());
+  const auto result = bench.run("", "GOMP_CPU_AFFINITY=0 OMP_NUM_THREADS=64");
+  CAPTURE(result.output);
+  CHECK(result.code == 7);  // the worker's own
+  CHECK_THAT(result.output, ContainsSubstring("results: " + (bench.out() / "events.jsonl").string()));
+  const std::string environment = bench.environment();
+  CHECK_THAT(environment, ContainsSubstring("OMP_NUM_THREADS=2"));
+  CHECK(environment.find("GOMP_CPU_AFFINITY=") == std::string::npos);
+  const std::string words = test::read_file(bench.out() / "arguments");
+  CHECK(words == std::string("--quiet") + '\0' + "--request" + '\0' + (bench.out() / "request.json").string() + '\0' +
+                     "--events" + '\0' + (bench.out() / "events.jsonl").string() + '\0');
+
+  // The worker reads the request that training_request() describes.
+  const protocol::Request read = protocol::parse_request(bench.request());
+  CHECK(protocol::to_json(read) == protocol::to_json(deploy::training_request(bench.profile)));
+}
+
+TEST_CASE("epochs, steps, seed and data of the exported script can be chosen", "[deploy]") {
+  const Bench bench(test::sample_profile());
+  CHECK(bench.run("--epochs 3", "SEED=9").code == 7);
+  CHECK(bench.request().at("epochs") == 3);
+  CHECK(bench.request().at("seed") == 9);
+  CHECK(bench.request().at("accuracy") == true);
+  CHECK(bench.run("", "EPOCHS=4").code == 7);
+  CHECK(bench.request().at("epochs") == 4);
+  CHECK(bench.run("--epochs=5").code == 7);
+  CHECK(bench.request().at("epochs") == 5);
+
+  const fs::path other = bench.folder.path() / "other";
+  fs::create_directories(other);
+  CHECK(bench.run("", "STEPS=25 DATA=other").code == 7);
+  const protocol::Request request = protocol::parse_request(bench.request());
+  CHECK(request.steps == 25);
+  CHECK(request.epochs == 0);
+  CHECK_FALSE(request.accuracy);
+  CHECK(request.data_folder == other.string());
+  CHECK(request.configuration == bench.profile.configuration.to_json());
+}
+
+TEST_CASE("the exported script refuses what it cannot do, with a sentence", "[deploy]") {
+  Bench bench(test::sample_profile());
+  for (const char* number : {"x", "-1", "1.5", "''", "'1;id'", "007"}) {
+    CAPTURE(number);
+    const auto result = bench.run(std::string("--epochs ") + number);
+    CHECK(result.code == 2);
+  }
+  CHECK(bench.run("--epochs").code == 2);
+  CHECK(bench.run("--epochs 0").code == 2);
+  CHECK(bench.run("--epoch 1").code == 2);
+  CHECK(bench.run("--help").code == 0);
+  CHECK_THAT(bench.run("--help").output, ContainsSubstring("EPOCHS"));
+  CHECK_FALSE(fs::exists(bench.out()));
+
+  const auto no_data = bench.run("", "DATA=/nowhere/at/all");
+  CHECK(no_data.code == 5);
+  CHECK_THAT(no_data.output, ContainsSubstring("/nowhere/at/all"));
+  fs::remove(bench.profile.training.program);
+  const auto no_program = bench.run();
+  CHECK(no_program.code == 5);
+  CHECK_THAT(no_program.output, ContainsSubstring("is missing"));
+}
+
+TEST_CASE("the exported script binds the worker to the CPUs that were measured", "[deploy]") {
+  const auto allowed = test::shell("taskset -cp $$ | sed 's/.*: //; s/[-,].*//'");
+  if (allowed.code != 0 || allowed.output.empty()) {
+    SKIP("taskset is missing");
+  }
+  deploy::Profile profile = test::sample_profile();
+  profile.launch.cpus = {std::stoi(allowed.output)};
+  Bench bench(profile);
+  test::make_file(bench.profile.training.program, "#!/bin/sh\ntaskset -cp $$ | sed 's/.*: //' > cpus\n", true);
+  CHECK(bench.run().code == 0);
+  CHECK(test::read_file(bench.out() / "cpus") == allowed.output);
+}
