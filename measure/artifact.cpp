@@ -128,6 +128,12 @@ std::vector<ArtifactStore::KnownFile> ArtifactStore::look_at(const std::vector<f
   return seen;
 }
 
+bool ArtifactStore::is_unchanged(const std::vector<KnownFile>& files) {
+  std::vector<fs::path> paths;
+  for (const KnownFile& file : files) paths.push_back(file.path);
+  return look_at(paths) == files;
+}
+
 std::expected<ArtifactStore::KnownKey, BuildFailure> ArtifactStore::find_key(const BuildRecipe& recipe,
                                                                              const BuildFlags& flags,
                                                                              const BuildOptions& options,
@@ -144,9 +150,7 @@ std::expected<ArtifactStore::KnownKey, BuildFailure> ArtifactStore::find_key(con
   for (const auto& [name, prefix] : options.prefixes) question.push_back(name + '=' + prefix.string());
   const std::string asked = question.dump();
   if (const auto known = known_.find(asked); known != known_.end()) {
-    std::vector<fs::path> files;
-    for (const KnownFile& file : known->second.files) files.push_back(file.path);
-    if (look_at(files) == known->second.files) return known->second;
+    if (is_unchanged(known->second.files)) return known->second;
     known_.erase(known);
   }
   const auto plan = plan_build(recipe, flags, options, deadline, stop);
@@ -192,6 +196,9 @@ std::expected<Artifact, BuildFailure> ArtifactStore::obtain(const BuildRecipe& r
     HalfMade making(root_, key);
     if (auto done = carry_out(*plan, options, making.path(), deadline, stop); !done) {
       return std::unexpected(std::move(done.error()));
+    }
+    if (!is_unchanged(known->files)) {
+      return std::unexpected(trouble("a source, header or library changed while the program was being built", stop));
     }
     const std::chrono::nanoseconds took = Clock::now() - began;
     const fs::path program = making.path() / plan->name;

@@ -92,6 +92,7 @@ class ArtifactStore {
     std::vector<KnownFile> files;
   };
   [[nodiscard]] static std::vector<KnownFile> look_at(const std::vector<std::filesystem::path>& files);
+  [[nodiscard]] static bool is_unchanged(const std::vector<KnownFile>& files);
   [[nodiscard]] std::expected<KnownKey, BuildFailure> find_key(const BuildRecipe& recipe, const BuildFlags& flags,
                                                                const BuildOptions& options,
                                                                std::chrono::steady_clock::time_point deadline,

@@ -347,6 +347,24 @@ TEST_CASE("a build can be stopped", "[artifact]") {
   CHECK(dies_soon(workshop / "grandchild"));
 }
 
+TEST_CASE("a source that changes during the build spoils it: the program would not be what its key says",
+          "[artifact]") {
+  const Workshop workshop;
+  workshop.write("bin/meddling-g++", "#!/bin/sh\nfor a in \"$@\"; do if [ \"$a\" = -c ]; then echo 'int more;' >> " +
+                                         (workshop / "src/second.cpp").string() + "; fi; done\nexec g++ \"$@\"\n");
+  fs::permissions(workshop / "bin/meddling-g++", fs::perms::owner_all);
+  ArtifactStore store(workshop / "builds");
+  BuildOptions options = kOptions;
+  options.jobs = 1;
+  BuildRecipe recipe = workshop.recipe();
+  recipe.sources = {"second.cpp", "main.cpp"};
+  const auto result =
+      store.obtain(recipe, {.compiler = (workshop / "bin/meddling-g++").string(), .optimisation = "O0"}, options);
+  REQUIRE_FALSE(result);
+  CHECK(result.error().reason.contains("changed while"));
+  CHECK(store.list().empty());
+}
+
 TEST_CASE("link-time optimisation and fast-math build and run", "[artifact]") {
   const Workshop workshop;
   ArtifactStore store(workshop / "builds");

@@ -103,10 +103,12 @@ TEST_CASE("processor, caches and system are read from /proc and /sys", "[machine
 
 TEST_CASE("a cgroup of version 2 limits cores and memory, its parents too", "[machine]") {
   const Machine machine;
-  machine.write("proc/self/cgroup", "0::/outer/inner");
-  machine.write("sys/fs/cgroup/outer/inner/cpu.max", "max 100000");
+  machine.write("proc/self/cgroup", "0::/outer/middle/inner");
+  machine.write("sys/fs/cgroup/outer/middle/inner/cpu.max", "max 100000");
+  machine.write("sys/fs/cgroup/outer/middle/cpu.max", "100000 50000");
   machine.write("sys/fs/cgroup/outer/cpu.max", "150000 100000");
-  machine.write("sys/fs/cgroup/outer/inner/memory.max", "4294967296");
+  machine.write("sys/fs/cgroup/cpu.max", "400000 100000");
+  machine.write("sys/fs/cgroup/outer/middle/inner/memory.max", "4294967296");
   machine.write("sys/fs/cgroup/outer/memory.max", "max");
   const MachineFacts facts = machine.probe();
   CHECK(facts.cpu_quota == 1.5);
