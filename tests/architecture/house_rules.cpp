@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLongestFile = 350;  // a file does one thing; what is longer does two
+constexpr std::size_t kLongestTest = 600;  // sentences and tables beside each other: long is not yet tangled
 
 // Whom a room may include besides itself.
 const std::map<std::string, std::set<std::string>, std::less<>> kArrows = {
@@ -30,19 +31,20 @@ const std::map<std::string, std::set<std::string>, std::less<>> kArrows = {
 
 // Places of one machine, and promises. In halves, so that this file does not break its own rule.
 constexpr std::array kForbidden = {
+    "/wo"
+    "rk/",
+    "TO"
+    "DO",
+    "FIX"
+    "ME"};
+// Homes; a test may invent one.
+constexpr std::array kForbiddenOutsideTests = {
     "/ho"
     "me/",
     "/ro"
     "ot/",
-    "/wo"
-    "rk/",
     "/Us"
-    "ers/",
-    "TO"
-    "DO",
-    "FIX"
-    "ME",
-};
+    "ers/"};
 
 bool is_one_of(std::string_view extension, std::initializer_list<std::string_view> set) {
   return std::ranges::find(set, extension) != set.end();
@@ -129,6 +131,7 @@ std::vector<Finding> check_text(std::string_view path, std::string_view text) {
   const auto report = [&](std::size_t line, std::string what) {
     findings.push_back({std::string(path), line, std::move(what)});
   };
+  const bool is_test = room_of(path) == "tests";
   std::size_t number = 0;
   bool guarded = !is_header(path);
   bool code_began = false;
@@ -144,13 +147,16 @@ std::vector<Finding> check_text(std::string_view path, std::string_view text) {
     if (is_cpp(path)) {
       if (auto what = wrong_include(path, line)) report(number, std::move(*what));
     }
-    for (const std::string_view word : kForbidden) {
+    const auto refuse = [&](std::string_view word) {
       if (line.contains(word)) report(number, "'" + std::string(word) + "' has no place here");
-    }
+    };
+    std::ranges::for_each(kForbidden, refuse);
+    if (!is_test) std::ranges::for_each(kForbiddenOutsideTests, refuse);
   }
   if (!guarded) report(1, "a header starts with #pragma once");
-  if ((is_cpp(path) || extension_of(path) == ".py") && number > kLongestFile) {
-    report(0, std::to_string(number) + " lines; more than " + std::to_string(kLongestFile) + " do more than one thing");
+  const std::size_t longest = is_test ? kLongestTest : kLongestFile;
+  if ((is_cpp(path) || extension_of(path) == ".py") && number > longest) {
+    report(0, std::to_string(number) + " lines; more than " + std::to_string(longest) + " do more than one thing");
   }
   return findings;
 }

@@ -127,10 +127,14 @@ TEST_CASE("a source of more than 350 lines is found", "[architecture]") {
   CHECK(check_text("space/a.cpp", lines + "\n").size() == 1);
   CHECK(check_text("kernels/python/a.py", lines + "\n").size() == 1);
   CHECK(check_text("space/README.md", lines + "\n").empty());
+  CHECK(check_text("tests/space/a_test.cpp", lines + "\n").empty());
+  CHECK(check_text("tests/space/a_test.cpp", lines + lines).size() == 1);
 }
 
 TEST_CASE("paths of one machine and unkept promises are found", "[architecture]") {
   CHECK(check_text("db/a.cpp", std::string("// in /ho") + "me/somebody\n").size() == 1);
+  CHECK(check_text("tests/db/a_test.cpp", std::string("// in /ho") + "me/somebody\n").empty());
+  CHECK(check_text("tests/db/a_test.cpp", std::string("// in /wo") + "rk/x\n").size() == 1);
   CHECK(check_text("README.md", std::string("see /wo") + "rk/x\n").size() == 1);
   CHECK(check_text("check", std::string("# TO") + "DO later\n").size() == 1);
 }
