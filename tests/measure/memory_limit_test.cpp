@@ -65,7 +65,7 @@ TEST_CASE("a worker within its limit is left alone", "[memory]") {
   const test::TemporaryFolder folder;
   RunPlan plan = test::fake_plan(folder.path(), "eat_memory", {{"bytes", 40 * kMebi}});
   plan.memory_limit_bytes = 300 * kMebi;
-  plan.deadline = std::chrono::milliseconds(300);
+  plan.deadline = std::chrono::milliseconds(800);
   RunControl control;
   control.use_cgroup = false;
   const space::Run run = measure::run(plan, control);

@@ -130,24 +130,25 @@ TEST_CASE("every way of a worker to end has its outcome", "[runner]") {
   }
   const space::Run liar = run_mode("lie_time");
   CHECK(liar.outcome == Outcome::ProtocolError);
-  CHECK_THAT(liar.reason, StartsWith("its samples last 3.6e+03 s in all, the process lived 0."));
+  CHECK_THAT(liar.reason, StartsWith("its samples last 3.6e+03 s in all, the process lived "));
 }
 
 TEST_CASE("a worker that hangs is ended at its deadline, and its phase is named", "[runner]") {
   const auto begin = std::chrono::steady_clock::now();
-  const space::Run build = run_mode("hang", {{"phase", "build"}}, milliseconds(200));
+  const space::Run build = run_mode("hang", {{"phase", "build"}}, milliseconds(700));
   CHECK(build.outcome == Outcome::Timeout);
-  CHECK(build.reason == "not finished within 200 ms, in phase 'build'");
+  CHECK(build.reason == "not finished within 700 ms, in phase 'build'");
   REQUIRE(build.phases.size() == 2);
   CHECK_FALSE(build.phases[1].finished);
   CHECK(build.signal == SIGTERM);
   const space::Run silent = run_mode("hang_silent", {}, milliseconds(100));
   CHECK(silent.reason == "not finished within 100 ms, before 'hello'");
-  const space::Run deaf = run_mode("ignore_sigterm", {}, milliseconds(100));
+  const space::Run deaf = run_mode("ignore_sigterm", {}, milliseconds(700));
   CHECK(deaf.outcome == Outcome::Timeout);
   CHECK(deaf.signal == SIGKILL);
   const space::Run stopped = run_mode("stop_self", {}, milliseconds(100));
   CHECK(stopped.outcome == Outcome::Timeout);
+  CHECK(stopped.signal == SIGTERM);                                            // continued, so that it could hear it
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));  // a hang would last for ever
 }
 
@@ -166,7 +167,7 @@ TEST_CASE("processes that a worker leaves behind end with it", "[runner]") {
     CAPTURE(use_cgroup);
     CHECK(run_mode("grandchildren", {}, std::chrono::seconds(30), use_cgroup).outcome == Outcome::Ok);
     CHECK(run_mode("orphan", {}, std::chrono::seconds(30), use_cgroup).outcome == Outcome::Ok);
-    CHECK(run_mode("orphan_hang", {}, milliseconds(200), use_cgroup).outcome == Outcome::Timeout);
+    CHECK(run_mode("orphan_hang", {}, milliseconds(700), use_cgroup).outcome == Outcome::Timeout);
   }
 }
 
