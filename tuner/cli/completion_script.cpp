@@ -128,7 +128,7 @@ _nocturne() {{
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${{COMP_WORDS[i]}} in
     --) return ;;
-    {}) verb=${{COMP_WORDS[i]}}; break ;;
+    {}) verb=${{verb:-${{COMP_WORDS[i]}}}} ;;
     esac
   done
   COMPREPLY=()

@@ -6,6 +6,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "measure/slot.hpp"
 #include "space/digest.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/cli/desk.hpp"
@@ -15,6 +16,7 @@
 using namespace nocturne;
 using tuner::Finding;
 using tuner::Health;
+using namespace nocturne::tuner;
 namespace fs = std::filesystem;
 
 namespace {
