@@ -1,8 +1,6 @@
 #include "tuner/cli/upkeep.hpp"
 
 #include <algorithm>
-#include <string_view>
-#include <utility>
 
 namespace nocturne::cli {
 
@@ -16,8 +14,7 @@ std::vector<Leftover> choose_leftovers(std::span<const Leftover> all, const Upke
       candidates.push_back(each);
     }
   }
-  std::ranges::sort(candidates, {},
-                    [](const Leftover& each) { return std::pair(each.used_unix_ns, std::string_view(each.name)); });
+  std::ranges::stable_sort(candidates, {}, &Leftover::used_unix_ns);
   std::vector<Leftover> chosen;
   for (Leftover& each : candidates) {
     const bool old = rule.older_than && now_unix_ns - each.used_unix_ns > rule.older_than->count();

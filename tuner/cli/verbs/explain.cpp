@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <ostream>
-#include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -134,9 +132,7 @@ ExitCode run(const ExplainOptions& options, Context& context) {
     trials.push_back(each.trial);
   }
   auto effects = effects_of(trials, answer->objective.primary);
-  std::ranges::sort(effects, {}, [](const ParameterEffect& each) {
-    return std::pair(-reach(each), std::string_view(each.parameter));  // what matters most comes first
-  });
+  std::ranges::stable_sort(effects, std::greater{}, reach);
 
   if (context.json) {
     json document = answer_json(*answer);
