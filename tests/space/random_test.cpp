@@ -63,7 +63,7 @@ TEST_CASE("a shuffle keeps everything and reaches every order", "[random]") {
   CHECK(orders.size() == 6);
 }
 
-TEST_CASE("a unit draw lies in [0, 1)", "[random]") {
+TEST_CASE("a unit draw is at least 0 and below 1", "[random]") {
   Random random(2);
   double sum = 0;
   for (int i = 0; i < 10'000; ++i) {

@@ -219,7 +219,7 @@ TEST_CASE("a failed default leaves an answer without a gain", "[campaign]") {
   CHECK(sitter.executor.pairs == 0);
 }
 
-TEST_CASE("--fresh measures again, equal trials of an earlier generation are reused otherwise", "[campaign]") {
+TEST_CASE("a fresh campaign measures again, another one reuses equal trials of earlier generations", "[campaign]") {
   const Folder folder;
   Sitter first(folder);
   first.sit(spec_with(16));
