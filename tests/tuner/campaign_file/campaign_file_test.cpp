@@ -461,7 +461,7 @@ TEST_CASE("the first example's default is what one would run without tuning", "[
   REQUIRE(spec);
   CHECK(spec->space.default_configuration().canonical() ==
         R"({"affinity":"none","allocator":"glibc","batch":128,"compiler":"g++","fast_math":false,"huge_pages":false,)"
-        R"("isa_cap":"none","layout":"blocked","lto":false,"march":"x86-64","optimisation":"O2","precision":"f32",)"
+        R"("isa_cap":"none","layout":"blocked","lto":false,"march":"x86-64","optimisation":"O3","precision":"f32",)"
         R"("threads":8,"wait_policy":"default"})");
   for (const space::Parameter& parameter : spec->space.parameters()) CHECK(!parameter.description.empty());
 }
