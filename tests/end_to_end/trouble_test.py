@@ -23,7 +23,6 @@ EXPECTED = {
     "orphan": "ok",
     "grandchildren": "ok",
     "flood_output": "ok",
-    "flood_events": "protocol_error",
     "eat_memory": "out_of_memory",
     "lie_version": "protocol_error",
     "lie_order": "protocol_error",
