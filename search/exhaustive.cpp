@@ -2,12 +2,12 @@
 
 namespace nocturne::search {
 
-std::vector<space::Configuration> Exhaustive::ask(std::size_t count) {
-  std::vector<space::Configuration> proposals;
+std::vector<Proposal> Exhaustive::ask(std::size_t count) {
+  std::vector<Proposal> proposals;
   while (proposals.size() < count) {
     auto next = rest_.next();
     if (!next) break;
-    if (!told_.contains(*next)) proposals.push_back(std::move(*next));
+    if (!told_.contains(*next)) proposals.push_back({.configuration = std::move(*next)});
   }
   return proposals;
 }

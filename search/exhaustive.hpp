@@ -12,7 +12,7 @@ namespace nocturne::search {
 class Exhaustive : public Strategy {
  public:
   explicit Exhaustive(const space::Space& space) : rest_(space.enumerate()) {}
-  [[nodiscard]] std::vector<space::Configuration> ask(std::size_t count) override;
+  [[nodiscard]] std::vector<Proposal> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
 
  private:

@@ -6,14 +6,14 @@
 
 namespace nocturne::search {
 
-std::vector<space::Configuration> LocalSearch::ask(std::size_t count) {
+std::vector<Proposal> LocalSearch::ask(std::size_t count) {
   space::Random random(options_.seed, asks_++);
-  std::vector<space::Configuration> proposals;
+  std::vector<Proposal> proposals;
   while (proposals.size() < count) {
     auto next = propose(random);
     if (!next) break;
     asked_.insert(*next);
-    proposals.push_back(std::move(*next));
+    proposals.push_back({.configuration = std::move(*next)});
   }
   return proposals;
 }

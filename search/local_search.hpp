@@ -36,7 +36,7 @@ struct LocalSearchOptions {
 class LocalSearch : public Strategy {
  public:
   LocalSearch(const space::Space& space, LocalSearchOptions options) : space_(space), options_(options) {}
-  [[nodiscard]] std::vector<space::Configuration> ask(std::size_t count) override;
+  [[nodiscard]] std::vector<Proposal> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
 
   /// Descents begun so far.

@@ -2,14 +2,14 @@
 
 namespace nocturne::search {
 
-std::vector<space::Configuration> RandomSearch::ask(std::size_t count) {
+std::vector<Proposal> RandomSearch::ask(std::size_t count) {
   space::Random random(seed_, asks_++);
-  std::vector<space::Configuration> proposals;
+  std::vector<Proposal> proposals;
   while (proposals.size() < count) {
     auto next = asked_.sample_other(space_, random);
     if (!next) break;
     asked_.insert(*next);
-    proposals.push_back(std::move(*next));
+    proposals.push_back({.configuration = std::move(*next)});
   }
   return proposals;
 }

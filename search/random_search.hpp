@@ -15,7 +15,7 @@ namespace nocturne::search {
 class RandomSearch : public Strategy {
  public:
   RandomSearch(const space::Space& space, std::uint64_t seed) : space_(space), seed_(seed) {}
-  [[nodiscard]] std::vector<space::Configuration> ask(std::size_t count) override;
+  [[nodiscard]] std::vector<Proposal> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
 
  private:

@@ -4,19 +4,34 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "search/strategy.hpp"
+#include "space/objective.hpp"
 #include "space/space.hpp"
+#include "space/trial.hpp"
 
 namespace nocturne::search {
+
+/// Trials of a finished campaign, told as a prior before the first ask.
+struct History {
+  bool same_machine_and_workload = false;  ///< else its times only rank
+  std::vector<space::Trial> trials;
+};
 
 /// What every strategy gets.
 struct Options {
   std::uint64_t seed = 1;
+  space::Objective objective{};    ///< the horizons at which a configuration may win
+  std::vector<History> history{};  ///< empty: starts from nothing
+  /// Expected seconds that preparing this configuration still costs (what is built or installed costs nothing).
+  /// Empty: preparation is free, proposals are judged by the trial alone.
+  std::function<double(const space::Configuration&)> preparation_seconds{};
 };
 
 struct StrategyEntry {

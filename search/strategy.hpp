@@ -4,12 +4,22 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "space/configuration.hpp"
+#include "space/outcome.hpp"
 #include "space/trial.hpp"
 
 namespace nocturne::search {
+
+/// A configuration that a strategy wants to see measured, and why.
+struct Proposal {
+  space::Configuration configuration;
+  space::Purpose purpose = space::Purpose::Search;  ///< Audit: drawn from what is pruned, to test the claim
+  std::string reason{};  ///< one clause for the log: "expected improvement 3.1 %"; may be empty
+  friend bool operator==(const Proposal&, const Proposal&) = default;
+};
 
 /// Proposes configurations and learns from finished trials (ask/tell).
 ///
@@ -21,7 +31,7 @@ class Strategy {
   virtual ~Strategy() = default;
   /// Returns up to `count` valid configurations that were neither asked nor told before. Empty: nothing left to
   /// propose.
-  [[nodiscard]] virtual std::vector<space::Configuration> ask(std::size_t count) = 0;
+  [[nodiscard]] virtual std::vector<Proposal> ask(std::size_t count) = 0;
   /// Learns from finished trials, failed ones too: their estimate is empty, their outcome says why.
   virtual void tell(std::span<const space::Trial> finished) = 0;
 };

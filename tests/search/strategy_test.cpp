@@ -53,9 +53,10 @@ std::vector<std::string> campaign(const Space& space, std::string_view name, std
     CHECK(proposals.size() <= batch);
     std::vector<Trial> finished;
     for (const auto& each : proposals) {
-      CHECK(space.contains(each));
-      asked.push_back(each.canonical());
-      finished.push_back(told(each, made_up(each)));
+      const auto& configuration = each.configuration;
+      CHECK(space.contains(configuration));
+      asked.push_back(configuration.canonical());
+      finished.push_back(told(configuration, made_up(configuration)));
     }
     search->tell(finished);
   }
@@ -145,7 +146,7 @@ TEST_CASE("random search does not depend on what it is told, but for what it ski
   RandomSearch other(space, 5);
   const auto first = one.ask(3);
   CHECK(first == other.ask(3));
-  other.tell(std::vector{told(first[0], 0.1)});
+  other.tell(std::vector{told(first[0].configuration, 0.1)});
   CHECK(one.ask(3) == other.ask(3));
 }
 
@@ -176,8 +177,8 @@ TEST_CASE("local search reaches the bottom of a bowl", "[search]") {
     while (best > 1 && trials < 400) {
       const auto next = search.ask(1);
       REQUIRE(next.size() == 1);
-      best = std::min(best, depth(next[0]));
-      search.tell(std::vector{told(next[0], depth(next[0]))});
+      best = std::min(best, depth(next[0].configuration));
+      search.tell(std::vector{told(next[0].configuration, depth(next[0].configuration))});
       ++trials;
     }
     CHECK(best == 1);
@@ -191,7 +192,7 @@ TEST_CASE("the first proposals of local search are neighbours of the default", "
   LocalSearch search(space, {.seed = 1});
   search.tell(std::vector{told(space.default_configuration(), 5.0)});
   const auto near = space.neighbours(space.default_configuration(), space::Reach::Adjacent);
-  for (const auto& each : search.ask(3)) CHECK(std::ranges::find(near, each) != near.end());
+  for (const auto& each : search.ask(3)) CHECK(std::ranges::find(near, each.configuration) != near.end());
 }
 
 TEST_CASE("local search restarts from a local optimum and from a failed default", "[search]") {
@@ -199,7 +200,7 @@ TEST_CASE("local search restarts from a local optimum and from a failed default"
   LocalSearch flat(space, {.seed = 1});
   flat.tell(std::vector{told(space.default_configuration(), 5.0)});
   for (int i = 0; i < 60; ++i) {
-    for (const auto& each : flat.ask(1)) flat.tell(std::vector{told(each, 5.0)});
+    for (const auto& each : flat.ask(1)) flat.tell(std::vector{told(each.configuration, 5.0)});
   }
   CHECK(flat.descents() > 1);
 
@@ -213,11 +214,11 @@ TEST_CASE("a trial told again replaces its estimate", "[search]") {
   const auto space = bowl(3);
   LocalSearch search(space, {.seed = 2});
   search.tell(std::vector{told(space.default_configuration(), 5.0)});
-  const auto lucky = search.ask(1)[0];
+  const auto lucky = search.ask(1)[0].configuration;
   search.tell(std::vector{told(lucky, 1.0)});   // a lucky measurement moves the centre there
   search.tell(std::vector{told(lucky, 50.0)});  // measured again: it was luck
   const auto near = space.neighbours(space.default_configuration(), space::Reach::All);
-  for (const auto& each : search.ask(5)) CHECK(std::ranges::find(near, each) != near.end());
+  for (const auto& each : search.ask(5)) CHECK(std::ranges::find(near, each.configuration) != near.end());
 }
 
 TEST_CASE("local search goes on while trials are out", "[search]") {
@@ -228,7 +229,7 @@ TEST_CASE("local search goes on while trials are out", "[search]") {
   for (int i = 0; i < 99; ++i) {
     const auto next = search.ask(1);
     REQUIRE(next.size() == 1);
-    CHECK(asked.insert(next[0].canonical()).second);
+    CHECK(asked.insert(next[0].configuration.canonical()).second);
   }
   CHECK(search.ask(1).empty());
 }

@@ -81,15 +81,15 @@ db::Expected<std::string> Campaign::machine_changed_since_last_sitting() const {
 
 db::Expected<void> Campaign::open(std::size_t processes_swept) {
   const CampaignSpec& spec = sitting_.spec;
-  db::CampaignRecord record{.name = spec.name,
-                            .identity = spec.identity(),
-                            .spec = spec.document,
-                            .strategy = spec.strategy.name,
-                            .seed = static_cast<std::int64_t>(spec.strategy.seed),
-                            .fingerprint = {.hash = sitting_.fingerprint.identity(),
-                                            .fields = sitting_.fingerprint.to_json()},
-                            .parameters = parameter_records(spec),
-                            .fresh = fresh_};
+  db::CampaignRecord record{
+      .name = spec.name,
+      .identity = spec.identity(),
+      .spec = spec.document,
+      .strategy = spec.strategy.name,
+      .seed = static_cast<std::int64_t>(spec.strategy.seed),
+      .fingerprint = {.hash = sitting_.fingerprint.identity(), .fields = sitting_.fingerprint.to_json()},
+      .parameters = parameter_records(spec),
+      .fresh = fresh_};
   if (auto saved = sitting_.store.save_fingerprint(record.fingerprint); !saved) return saved;
   const auto changed = machine_changed_since_last_sitting();
   if (!changed) return std::unexpected(changed.error());
@@ -123,9 +123,10 @@ db::Expected<void> Campaign::open(std::size_t processes_swept) {
   for (const space::Trial& trial : replayed.told) learn(trial);
   sitting_.observer.opened(opening);
   if (replayed.deviations > 0) {
-    sitting_.observer.note(fmt::format("the strategy '{}' proposes otherwise than when this campaign began ({} times): "
-                                       "it goes on from what was measured",
-                                       record.strategy, replayed.deviations));
+    sitting_.observer.note(
+        fmt::format("the strategy '{}' proposes otherwise than when this campaign began ({} times): "
+                    "it goes on from what was measured",
+                    record.strategy, replayed.deviations));
   }
 
   const auto trials = sitting_.store.list_trials({.campaign = handle->id, .state = db::TrialState::Finished});
@@ -214,9 +215,9 @@ db::Expected<SittingResult> Campaign::search() {
         return result;
       }
       db::Ask ask{.strategy = kDefaultAsk, .seed = 0, .count = 1, .answer = {}};
-      std::vector<space::Configuration> proposed;
+      std::vector<search::Proposal> proposed;
       if (next_number_ == 0) {
-        proposed.push_back(sitting_.spec.space.default_configuration());
+        proposed.push_back({.configuration = sitting_.spec.space.default_configuration()});
       } else {
         ask.strategy = sitting_.spec.strategy.name;
         ask.seed = static_cast<std::int64_t>(sitting_.spec.strategy.seed);
@@ -227,8 +228,8 @@ db::Expected<SittingResult> Campaign::search() {
         result.because = "every configuration was tried";
         return result;
       }
-      for (space::Configuration& configuration : proposed) {
-        ask.answer.push_back({.number = next_number_++, .configuration = std::move(configuration)});
+      for (search::Proposal& proposal : proposed) {
+        ask.answer.push_back({.number = next_number_++, .configuration = std::move(proposal.configuration)});
       }
       if (auto recorded = sitting_.store.record_ask(sitting_.campaign, ask); !recorded) {
         return std::unexpected(recorded.error());
@@ -247,9 +248,8 @@ db::Expected<SittingResult> Campaign::run(std::size_t processes_swept) {
   if (!before) return std::unexpected(before.error());
   if (*before) {
     sitting_.campaign = **before;
-    return SittingResult{.ending = Ending::AlreadyDone,
-                         .because = "this campaign was completed before",
-                         .campaign = **before};
+    return SittingResult{
+        .ending = Ending::AlreadyDone, .because = "this campaign was completed before", .campaign = **before};
   }
   began_ = sitting_.clock.steady();
   if (const auto& until = sitting_.spec.budget.until) until_ = next_occurrence(*until, sitting_.clock.wall());

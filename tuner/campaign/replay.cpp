@@ -14,7 +14,8 @@ Replayed replay(std::span<const db::Exchange> exchanges, search::Strategy& strat
     if (const auto* ask = std::get_if<db::Ask>(&exchange)) {
       if (ask->strategy == name && ask->seed == seed) {
         const auto answer = strategy.ask(static_cast<std::size_t>(ask->count));
-        const bool same = std::ranges::equal(answer, ask->answer, {}, {}, &db::Asked::configuration);
+        const bool same =
+            std::ranges::equal(answer, ask->answer, {}, &search::Proposal::configuration, &db::Asked::configuration);
         if (!same) ++replayed.deviations;
       }
       for (const db::Asked& asked : ask->answer) {
