@@ -119,6 +119,7 @@ class Space {
   struct Model;  ///< internal: see model.hpp
 
  private:
+  friend class Lattice;
   explicit Space(std::shared_ptr<const Model> model) : model_(std::move(model)) {}
   std::shared_ptr<const Model> model_;
 };

@@ -1,0 +1,120 @@
+#pragma once
+
+/// Bayesian linear regression on the logarithm of an objective, in closed form.
+///
+///   y(x) = intercept + sum_i f_i(x_i) + sum_{i<j} f_ij(x_i, x_j) + g(x) + noise
+///
+/// f_i: the main effect of parameter i, one coefficient a level, summing to zero; smooth over the levels of an ordered
+/// one. f_ij: interactions. g: a small local residual. All coefficients are Gaussian a priori, so y is a Gaussian
+/// process (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, section 2.1: the weight space and
+/// the function space view are the same model) with covariance
+///
+///   K = c + E + b2/2 (E² - sum_i w_i² k_i²) + b3 exp(-sum_i d_i) + noise,     E = sum_i w_i k_i + sum_f v_f z_f z_f'
+///
+/// k_i (level_kernel.hpp) over levels; z_f: standardised physical features (log batch, log operations / threads). The
+/// scales w, v, b2, b3, noise maximise the marginal likelihood times log-normal priors (marginal_likelihood.hpp).
+/// Predictions are equations 2.25 and 2.26 of the book. Outliers weigh less: Student t noise by iterated reweighting.
+///
+/// Above kMaxTrials the scales and predictions rest on a subset of the trials: the best, and others spread over the
+/// rest.
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "search/model/prediction.hpp"
+#include "space/lattice.hpp"
+
+namespace nocturne::search::model {
+
+/// A physical covariate: a number for each point, known in advance.
+struct Feature {
+  std::string name;  ///< "log(batch)", "log(operations / threads)"
+  std::function<double(space::Point)> value;
+};
+
+struct LinearModelOptions {
+  bool pairs = true;         ///< interactions
+  bool local = true;         ///< the local residual
+  int evaluations = 12;      ///< of the likelihood, a fit
+  std::size_t trials = 256;  ///< at most so many carry the model
+};
+
+/// The effect of one level, against the average over the levels of its parameter, all else equal.
+struct LevelEffect {
+  space::Level level = 0;
+  std::size_t trials = 0;  ///< that had this level
+  double mean = 0;         ///< log units: 0.1 is 10.5 % slower
+  Interval interval;       ///< 90 %
+};
+
+struct ParameterEffect {
+  std::size_t parameter = 0;
+  double share = 0;  ///< of the explained variance, 0 to 1
+  std::vector<LevelEffect> levels;
+};
+
+struct Interaction {
+  std::size_t first = 0, second = 0;
+  double strength = 0;  ///< standard deviation of the posterior mean of f_ij over all pairs of levels, log units
+  double share = 0;     ///< of the explained variance
+};
+
+/// Parameters whose levels have changed together in all trials so far: their effects cannot be told apart.
+struct Alias {
+  std::vector<std::size_t> parameters;  ///< two or more, ascending; or one: a parameter that never changed
+};
+
+/// Not thread-safe. Deterministic: the same trials in the same order with the same calls of fit() give the same
+/// numbers. The lattice must outlive it.
+class LinearModel {
+ public:
+  LinearModel(space::Lattice& lattice, LinearModelOptions options, std::vector<Feature> features = {});
+  ~LinearModel();
+  LinearModel(LinearModel&&) noexcept;
+  LinearModel& operator=(LinearModel&&) noexcept;
+
+  /// Adds a trial, or replaces the value of one told at the same point. `log_value` is finite.
+  void tell(space::Point point, double log_value);
+  /// Forgets a trial, as where it failed when measured again.
+  void forget(space::Point point);
+  [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] space::Point point(std::size_t trial) const;
+  [[nodiscard]] double log_value(std::size_t trial) const;
+
+  /// Chooses the scales anew (warm start) and factorises. Without it predictions are still exact for the scales in use.
+  void fit();
+
+  /// REQUIRES: size() > 0 (here and below).
+  [[nodiscard]] Prediction predict(space::Point point);
+  /// Means and latent standard deviations of many points, model units; some 0.5 µs a point at 100 trials.
+  void predict(const space::PointList& points, std::vector<float>& means, std::vector<float>& latent_sds);
+  [[nodiscard]] const Target& target();
+  /// Best told value in model units.
+  [[nodiscard]] double best();
+
+  /// What each trial's value was against what all others predict of it (book, equations 5.10 to 5.12).
+  struct LeftOut {
+    std::size_t trial = 0;
+    Prediction prediction;
+    double log_value = 0;
+  };
+  [[nodiscard]] std::vector<LeftOut> leave_one_out();
+
+  [[nodiscard]] std::vector<ParameterEffect> effects();
+  /// The strongest first.
+  [[nodiscard]] std::vector<Interaction> interactions();
+  [[nodiscard]] std::vector<Alias> aliased() const;
+  [[nodiscard]] double log_marginal_likelihood();
+  /// Of one observation, log units.
+  [[nodiscard]] double noise_sd();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace nocturne::search::model
