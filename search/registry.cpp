@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "search/exhaustive.hpp"
+#include "search/genetic.hpp"
 #include "search/local_search.hpp"
+#include "search/nlopt_search.hpp"
 #include "search/random_search.hpp"
 #include "space/nearest.hpp"
 
@@ -30,7 +32,12 @@ Made make_local(const Space& space, const Options& options, Improvement improvem
   return std::make_unique<LocalSearch>(space, LocalSearchOptions{.seed = options.seed, .improvement = improvement});
 }
 
-constexpr std::array<StrategyEntry, 5> kStrategies = {{
+template <NloptMethod kMethod>
+Made make_nlopt(const Space& space, const Options& options) {
+  return std::make_unique<NloptSearch>(space, NloptSearchOptions{.seed = options.seed, .method = kMethod});
+}
+
+constexpr std::array<StrategyEntry, 12> kStrategies = {{
     {"auto", "Chooses: exhaustive for up to 64 configurations, local for more.", make_auto},
     {"random", "Draws uniformly from the valid configurations, none twice.",
      [](const Space& space, const Options& options) -> Made {
@@ -42,6 +49,17 @@ constexpr std::array<StrategyEntry, 5> kStrategies = {{
      [](const Space& space, const Options& options) { return make_local(space, options, Improvement::First); }},
     {"local-best", "As local, but tries all neighbours before it moves to the best of them.",
      [](const Space& space, const Options& options) { return make_local(space, options, Improvement::Best); }},
+    {"genetic", "Breeds children of the best twenty: tournaments, uniform crossover, mutation to neighbours.",
+     [](const Space& space, const Options& options) -> Made {
+       return std::make_unique<Genetic>(space, GeneticOptions{.seed = options.seed});
+     }},
+    {"nlopt-cobyla", "NLopt: linear approximations in a trust region, with restarts.", make_nlopt<NloptMethod::Cobyla>},
+    {"nlopt-neldermead", "NLopt: the simplex of Nelder and Mead, with restarts.", make_nlopt<NloptMethod::NelderMead>},
+    {"nlopt-sbplx", "NLopt: simplexes on subspaces, with restarts.", make_nlopt<NloptMethod::Sbplx>},
+    {"nlopt-crs", "NLopt: controlled random search with local mutation.", make_nlopt<NloptMethod::Crs>},
+    {"nlopt-direct", "NLopt: divides the space into rectangles, the promising ones first.",
+     make_nlopt<NloptMethod::Direct>},
+    {"nlopt-esch", "NLopt: an evolution strategy.", make_nlopt<NloptMethod::Esch>},
 }};
 
 }  // namespace

@@ -113,7 +113,7 @@ TEST_CASE("an unknown strategy is named with the nearest and all others", "[sear
   REQUIRE_FALSE(made.has_value());
   CHECK(made.error() ==
         "unknown strategy 'exhastive', did you mean 'exhaustive'? (there are: auto, random, exhaustive, local, "
-        "local-best)");
+        "local-best, genetic, nlopt-cobyla, nlopt-neldermead, nlopt-sbplx, nlopt-crs, nlopt-direct, nlopt-esch)");
 }
 
 TEST_CASE("auto walks through a small space and searches a large one", "[search]") {
