@@ -59,10 +59,28 @@ Counting::Counting(const Space::Model& model) : model_(model) {
   }
   std::vector<std::size_t> members(count);
   for (std::size_t i = 0; i < count; ++i) members[i] = i;
+  if (model.rows) take_rows(members, rules);
   build(std::move(members), std::move(rules), 0);
   values_.clear();
   values_.shrink_to_fit();
   make_groups();
+}
+
+/// The table is a component of its own; what its parameters' active_if say is in its rows already.
+void Counting::take_rows(std::vector<std::size_t>& members, std::vector<Rule>& rules) {
+  const auto& columns = model_.rows->columns;
+  const auto is_column = [&](std::size_t parameter) { return std::ranges::find(columns, parameter) != columns.end(); };
+  std::erase_if(members, is_column);
+  std::erase_if(rules, [&](const Rule& rule) { return rule.activates && is_column(*rule.activates); });
+  components_.push_back({.members = columns, .diagram = {}, .rows = &*model_.rows});
+}
+
+void Counting::Component::at(Count number, std::span<Choice> choices) const {
+  if (rows == nullptr) return diagram.at(number, choices);
+  const auto row = rows->table.row(static_cast<std::size_t>(number.bits()));
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    choices[rows->columns[c]] = row[c] == kNoValue ? kInactive : Choice{row[c]};
+  }
 }
 
 void Counting::reject(const Rule& rule) {
@@ -103,7 +121,7 @@ void Counting::build_connected(const std::vector<std::size_t>& members, std::vec
                                  .node_limit = Space::kNodeLimit >> shift,
                                  .edge_limit = Space::kEdgeLimit >> shift});
   if (diagram && !diagram->total().is_saturated()) {
-    components_.push_back({members, std::move(*diagram)});
+    components_.push_back({.members = members, .diagram = std::move(*diagram)});
     return;
   }
   // The constraint over the most combinations is left to rejection; what remains may fall apart into smaller parts.
@@ -157,7 +175,7 @@ void Counting::fill(std::span<const std::size_t> members, std::span<const Choice
 void Counting::draw(const Group& group, Random& random, std::span<Choice> choices, Assignment& assignment) const {
   for (const auto c : group.components) {
     const auto& component = components_[c];
-    component.diagram.at(random.below(component.diagram.total()), choices);
+    component.at(random.below(component.total()), choices);
     fill(component.members, choices, assignment);
     for (const auto parameter : component.members) {
       const auto& held = model_.parameters[parameter];
@@ -191,8 +209,8 @@ Assignment Counting::at(Count number) const {
   Assignment assignment(value_counts_.size());
   auto rest = number.bits();
   for (const auto& component : components_) {
-    const auto total = component.diagram.total().bits();
-    component.diagram.at(Count::from_bits(rest % total), choices);
+    const auto total = component.total().bits();
+    component.at(Count::from_bits(rest % total), choices);
     fill(component.members, choices, assignment);
     rest /= total;
   }
@@ -214,8 +232,8 @@ Size Counting::measure() const {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const auto& group = groups_[g];
     for (const auto c : group.components) {
-      size.count = size.count * components_[c].diagram.total();
-      size.approximate *= components_[c].diagram.total().to_double();
+      size.count = size.count * components_[c].total();
+      size.approximate *= components_[c].total().to_double();
     }
     if (group.tested.empty()) continue;
     size.kind = Size::Kind::Estimate;

@@ -36,12 +36,17 @@ class Counting {
   struct Component {
     std::vector<std::size_t> members;
     Diagram diagram;
+    const TableConstraint* rows = nullptr;  // in place of a diagram
+
+    [[nodiscard]] Count total() const { return rows == nullptr ? diagram.total() : Count(rows->table.rows()); }
+    void at(Count number, std::span<Choice> choices) const;
   };
   struct Group {
     std::vector<std::size_t> components;
     std::vector<std::size_t> tested;  // constraints
   };
 
+  void take_rows(std::vector<std::size_t>& members, std::vector<Rule>& rules);
   void build(std::vector<std::size_t> members, std::vector<Rule> rules, int attempt);
   void build_connected(const std::vector<std::size_t>& members, std::vector<Rule> rules, int attempt);
   void reject(const Rule& rule);

@@ -10,9 +10,11 @@ namespace nocturne::space {
 
 struct Enumerator::State {
   std::shared_ptr<const Space::Model> model;
-  std::vector<std::size_t> order;                 // parameters, the first changes last
-  std::vector<std::vector<std::size_t>> decided;  // by depth: constraints whose last parameter is set there
-  std::vector<std::uint64_t> next_value;          // by depth
+  std::vector<std::size_t> order;                  // parameters, the first changes last
+  std::vector<std::vector<std::size_t>> decided;   // by depth: constraints whose last parameter is set there
+  std::vector<std::optional<std::size_t>> column;  // by depth: of the table
+  std::vector<RowTable::Range> ranges;             // of the table, by column: rows that begin as the assignment does
+  std::vector<std::uint64_t> next_value;           // by depth
   Assignment assignment;
   std::size_t depth = 0;
   bool ended = false;
@@ -39,6 +41,15 @@ struct Enumerator::State {
     return true;
   }
 
+  /// Whether some row begins with what is set.
+  bool has_rows() {
+    if (!column[depth]) return true;
+    const auto here = *column[depth];
+    const auto cell = assignment[order[depth]].is_nothing() ? kNoValue : static_cast<Cell>(next_value[depth] - 1);
+    ranges[here + 1] = model->rows->table.narrow(ranges[here], here, cell);
+    return ranges[here + 1].first < ranges[here + 1].second;
+  }
+
   bool holds() const {
     return std::ranges::all_of(decided[depth],
                                [&](std::size_t constraint) { return model->satisfies(constraint, assignment); });
@@ -47,7 +58,6 @@ struct Enumerator::State {
 
 namespace {
 
-/// By stage, then as declared, but each parameter after those that its active_if mentions.
 void append_with_conditions(const Space::Model& model, std::size_t parameter, std::vector<bool>& done,
                             std::vector<std::size_t>& order) {
   if (done[parameter]) return;
@@ -59,21 +69,21 @@ void append_with_conditions(const Space::Model& model, std::size_t parameter, st
   order.push_back(parameter);
 }
 
-std::vector<std::size_t> enumeration_order(const Space::Model& model) {
-  std::vector<std::size_t> by_stage(model.parameters.size());
+}  // namespace
+
+std::vector<std::size_t> Space::Model::enumeration_order() const {
+  std::vector<std::size_t> by_stage(parameters.size());
   for (std::size_t i = 0; i < by_stage.size(); ++i) by_stage[i] = i;
-  std::ranges::sort(by_stage, {}, [&](std::size_t i) { return std::pair(model.parameters[i].stage, i); });
+  std::ranges::sort(by_stage, {}, [&](std::size_t i) { return std::pair(parameters[i].stage, i); });
   std::vector<bool> done(by_stage.size(), false);
   std::vector<std::size_t> order;
-  for (const auto parameter : by_stage) append_with_conditions(model, parameter, done, order);
+  for (const auto parameter : by_stage) append_with_conditions(*this, parameter, done, order);
   return order;
 }
 
-}  // namespace
-
 Enumerator::Enumerator(std::shared_ptr<const Space::Model> model) : state_(std::make_unique<State>()) {
   auto& state = *state_;
-  state.order = enumeration_order(*model);
+  state.order = model->enumeration_order();
   const auto count = state.order.size();
   std::vector<std::size_t> depth_of(count);
   for (std::size_t depth = 0; depth < count; ++depth) depth_of[state.order[depth]] = depth;
@@ -84,6 +94,13 @@ Enumerator::Enumerator(std::shared_ptr<const Space::Model> model) : state_(std::
     std::size_t last = 0;
     for (const auto parameter : mentions) last = std::max(last, depth_of[parameter]);
     state.decided[last].push_back(c);
+  }
+  state.column.resize(count);
+  if (model->rows) {
+    const auto& [columns, table, because] = *model->rows;
+    for (std::size_t c = 0; c < columns.size(); ++c) state.column[depth_of[columns[c]]] = c;
+    state.ranges.resize(columns.size() + 1);
+    state.ranges[0] = {0, table.rows()};
   }
   state.next_value.assign(count, 0);
   state.assignment.resize(count);
@@ -103,7 +120,7 @@ std::optional<Configuration> Enumerator::next() {
       if (!state.ended) --state.depth;
       continue;
     }
-    if (!state.holds()) continue;
+    if (!state.has_rows() || !state.holds()) continue;
     if (state.depth + 1 == state.order.size()) return state.model->configuration_of(state.assignment);
     ++state.depth;
   }

@@ -37,7 +37,16 @@ bool Space::Model::satisfies_all(const Assignment& assignment) const {
   for (std::size_t i = 0; i < requirements.size(); ++i) {
     if (!satisfies(i, assignment)) return false;
   }
-  return true;
+  return satisfies_rows(assignment);
+}
+
+bool Space::Model::satisfies_rows(const Assignment& assignment) const {
+  if (!rows) return true;
+  RowTable::Range range{0, rows->table.rows()};
+  for (std::size_t c = 0; c < rows->columns.size() && range.first < range.second; ++c) {
+    range = rows->table.narrow(range, c, cell(rows->columns[c], assignment[rows->columns[c]]));
+  }
+  return range.first < range.second;
 }
 
 std::vector<std::string> Space::Model::violations(const Assignment& assignment) const {
@@ -59,6 +68,17 @@ Operand Space::Model::operand(std::size_t parameter, std::uint64_t index) const 
   const auto& held = parameters[parameter];
   if (held.kind == Kind::Integer) return Operand::of(std::get<std::int64_t>(held.value(index)));
   return Operand::of(held.values[index]);
+}
+
+Cell Space::Model::cell(std::size_t parameter, Operand operand) const {
+  if (operand.is_nothing()) return kNoValue;
+  const auto& held = parameters[parameter];
+  if (held.kind == Kind::Integer) {
+    return static_cast<Cell>((static_cast<std::uint64_t>(operand.integer()) - static_cast<std::uint64_t>(held.lower)) /
+                             static_cast<std::uint64_t>(held.step));
+  }
+  const auto found = std::ranges::find_if(held.values, [&](const Value& each) { return Operand::of(each) == operand; });
+  return static_cast<Cell>(found - held.values.begin());
 }
 
 Operand Space::Model::default_operand(std::size_t parameter) const {

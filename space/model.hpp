@@ -13,6 +13,7 @@
 #include "space/expression.hpp"
 #include "space/operand.hpp"
 #include "space/program.hpp"
+#include "space/row_table.hpp"
 #include "space/space.hpp"
 
 namespace nocturne::space {
@@ -35,6 +36,13 @@ class CompiledCondition {
   Program program_;
 };
 
+/// A table constraint: its columns are parameters, in the order in which an Enumerator sets them.
+struct TableConstraint {
+  std::vector<std::size_t> columns;
+  RowTable table;
+  std::string because;
+};
+
 struct Space::Model {
   std::vector<Parameter> parameters;
   std::map<std::string, std::size_t, std::less<>> by_name;
@@ -42,6 +50,7 @@ struct Space::Model {
   std::vector<std::optional<CompiledCondition>> activity;  // by parameter; empty: always active
   std::vector<CompiledCondition> requirements;             // by constraint
   std::vector<std::size_t> activation_order;               // parameters, each after what its active_if mentions
+  std::optional<TableConstraint> rows;
   Configuration default_configuration;
 
   Model();
@@ -53,16 +62,22 @@ struct Space::Model {
   [[nodiscard]] bool is_active(std::size_t parameter, const Assignment& assignment) const;
   [[nodiscard]] bool satisfies(std::size_t constraint, const Assignment& assignment) const;
   [[nodiscard]] bool satisfies_all(const Assignment& assignment) const;
+  /// Whether the table, if there is one, has this combination.
+  [[nodiscard]] bool satisfies_rows(const Assignment& assignment) const;
   /// The sentences of what is violated.
   [[nodiscard]] std::vector<std::string> violations(const Assignment& assignment) const;
 
   [[nodiscard]] Operand operand(std::size_t parameter, std::uint64_t index) const;
+  /// The other way: kNoValue for Nothing. REQUIRES: an operand() of that parameter, which is not Real.
+  [[nodiscard]] Cell cell(std::size_t parameter, Operand operand) const;
   [[nodiscard]] Operand default_operand(std::size_t parameter) const;
   /// Sets inactive parameters to Nothing and newly active ones to their defaults.
   void settle_activity(Assignment& assignment) const;
   /// What is unknown, missing, inactive or outside its domain goes to `reasons` and stays Nothing.
   [[nodiscard]] Assignment assignment_of(const Configuration& configuration, std::vector<std::string>& reasons) const;
   [[nodiscard]] Configuration configuration_of(const Assignment& assignment) const;
+  /// By stage, then as declared, but each parameter after those that its active_if mentions: the first changes last.
+  [[nodiscard]] std::vector<std::size_t> enumeration_order() const;
 
   [[nodiscard]] const Counting& counting() const;
 

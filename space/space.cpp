@@ -3,9 +3,27 @@
 #include <algorithm>
 
 #include "space/counting.hpp"
+#include "space/digest.hpp"
 #include "space/model.hpp"
 
 namespace nocturne::space {
+namespace {
+
+/// A table is named by its columns and a digest: equal tables, equal text.
+nlohmann::json rows_to_json(const Space::Model& model) {
+  const auto& [columns, table, because] = *model.rows;
+  auto names = nlohmann::json::array();
+  for (const auto column : columns) names.push_back(model.parameters[column].name);
+  Sha256 digest;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    std::string text;
+    for (const auto cell : table.row(row)) text += std::to_string(cell) + ",";
+    digest.update(text);
+  }
+  return {{"parameters", names}, {"count", table.rows()}, {"sha256", digest.finish()}, {"because", because}};
+}
+
+}  // namespace
 
 const std::vector<Parameter>& Space::parameters() const {
   return model_->parameters;
@@ -27,6 +45,8 @@ const Configuration& Space::default_configuration() const {
 std::vector<std::string> Space::check(const Configuration& configuration) const {
   std::vector<std::string> reasons;
   const auto assignment = model_->assignment_of(configuration, reasons);
+  // A combination is looked up only where it is whole: what is missing has been said.
+  if (reasons.empty() && !model_->satisfies_rows(assignment)) reasons.push_back(model_->rows->because);
   auto violations = model_->violations(assignment);
   reasons.insert(reasons.end(), std::make_move_iterator(violations.begin()), std::make_move_iterator(violations.end()));
   return reasons;
@@ -34,6 +54,17 @@ std::vector<std::string> Space::check(const Configuration& configuration) const 
 
 bool Space::contains(const Configuration& configuration) const {
   return check(configuration).empty();
+}
+
+bool Space::admits(std::span<const Cell> cells) const {
+  Assignment assignment(model_->parameters.size());
+  for (const auto index : model_->activation_order) {
+    if (model_->is_active(index, assignment) != (cells[index] != kNoValue)) return false;
+    if (cells[index] == kNoValue) continue;
+    if (cells[index] >= model_->parameters[index].size()) return false;
+    assignment[index] = model_->operand(index, cells[index]);
+  }
+  return model_->satisfies_all(assignment);
 }
 
 Configuration Space::normalise(const Configuration& configuration) const {
@@ -110,6 +141,7 @@ nlohmann::json Space::to_json() const {
   for (const auto& constraint : model_->constraints) {
     document["constraints"].push_back({{"require", constraint.require}, {"because", constraint.because}});
   }
+  if (model_->rows) document["rows"] = rows_to_json(*model_);
   return document;
 }
 

@@ -34,6 +34,7 @@
 #include "space/facts.hpp"
 #include "space/parameter.hpp"
 #include "space/random.hpp"
+#include "space/row_table.hpp"
 
 namespace nocturne::space {
 
@@ -73,9 +74,12 @@ class Space {
 
   /// Checks everything and reports all that is wrong, not only the first: names, bounds, empty domains, defaults
   /// outside their domain, expressions, cycles of active_if, a default configuration that a constraint forbids.
+  /// With `rows` the parameters of the table take exactly its combinations: neither a constraint nor the active_if of a
+  /// parameter on the other side may join them with the rest, and each row must be as their active_if say.
   [[nodiscard]] static std::expected<Space, std::vector<SpaceError>> create(std::span<const ParameterSpec> parameters,
                                                                             std::span<const ConstraintSpec> constraints,
-                                                                            const Facts& facts);
+                                                                            const Facts& facts,
+                                                                            const RowTableSpec* rows = nullptr);
 
   [[nodiscard]] const std::vector<Parameter>& parameters() const;
   /// nullptr: no parameter of that name.
@@ -88,6 +92,9 @@ class Space {
   /// constraints that are violated.
   [[nodiscard]] std::vector<std::string> check(const Configuration& configuration) const;
   [[nodiscard]] bool contains(const Configuration& configuration) const;
+  /// The same for a configuration given by the numbers of its values, a cell a parameter: for millions of them.
+  /// REQUIRES: cells.size() == parameters().size(), no parameter is Real.
+  [[nodiscard]] bool admits(std::span<const Cell> cells) const;
   /// Drops what is inactive or unknown, gives what is active and missing its default, rounds real values. Values
   /// outside their domain and violated constraints stay, for check() to report.
   [[nodiscard]] Configuration normalise(const Configuration& configuration) const;

@@ -8,6 +8,7 @@
 #include "space/counting.hpp"
 #include "space/model.hpp"
 #include "space/parameter_resolver.hpp"
+#include "space/row_table_resolver.hpp"
 #include "space/space.hpp"
 
 namespace nocturne::space {
@@ -15,8 +16,9 @@ namespace {
 
 class Creator {
  public:
-  Creator(std::span<const ParameterSpec> parameters, std::span<const ConstraintSpec> constraints, const Facts& facts)
-      : specs_(parameters), constraint_specs_(constraints), facts_(facts) {}
+  Creator(std::span<const ParameterSpec> parameters, std::span<const ConstraintSpec> constraints, const Facts& facts,
+          const RowTableSpec* rows)
+      : specs_(parameters), constraint_specs_(constraints), facts_(facts), rows_(rows) {}
 
   /// nullptr: there are errors.
   std::shared_ptr<const Space::Model> run() {
@@ -24,6 +26,10 @@ class Creator {
     resolve_activity();
     resolve_constraints();
     if (!order_activation() || !errors.empty()) return nullptr;
+    if (rows_ != nullptr) {
+      model_->rows = resolve_rows(*rows_, *model_, errors);
+      if (!model_->rows) return nullptr;
+    }
     check_default();
     if (!errors.empty()) return nullptr;
     return std::move(model_);
@@ -134,11 +140,14 @@ class Creator {
       fail(fmt::format("/constraints/{}/require", i),
            fmt::format("the default configuration violates it: {}", model_->constraints[i].because));
     }
+    if (!model_->satisfies_rows(assignment))
+      fail("/rows", fmt::format("the default configuration is not among them: {}", model_->rows->because));
   }
 
   std::span<const ParameterSpec> specs_;
   std::span<const ConstraintSpec> constraint_specs_;
   const Facts& facts_;
+  const RowTableSpec* rows_;
   std::shared_ptr<Space::Model> model_ = std::make_shared<Space::Model>();
   std::vector<State> state_;
   std::vector<std::size_t> path_;  // parameters on the way to the one that is visited
@@ -152,8 +161,8 @@ std::string SpaceError::to_text() const {
 
 std::expected<Space, std::vector<SpaceError>> Space::create(std::span<const ParameterSpec> parameters,
                                                             std::span<const ConstraintSpec> constraints,
-                                                            const Facts& facts) {
-  Creator creator(parameters, constraints, facts);
+                                                            const Facts& facts, const RowTableSpec* rows) {
+  Creator creator(parameters, constraints, facts, rows);
   auto model = creator.run();
   if (!model) return std::unexpected(std::move(creator.errors));
   return Space(std::move(model));

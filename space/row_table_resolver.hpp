@@ -1,0 +1,17 @@
+#pragma once
+
+/// From a table as described to one that a space holds. Internal to space.
+
+#include <optional>
+#include <vector>
+
+#include "space/model.hpp"
+
+namespace nocturne::space {
+
+/// Checks columns and cells against a model whose parameters, conditions and activation order are resolved.
+/// Empty: it has added errors.
+[[nodiscard]] std::optional<TableConstraint> resolve_rows(const RowTableSpec& spec, const Space::Model& model,
+                                                          std::vector<SpaceError>& errors);
+
+}  // namespace nocturne::space
