@@ -1,0 +1,246 @@
+#include "search/model/memory_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <boost/math/distributions/students_t.hpp>
+
+namespace nocturne::search::model {
+namespace {
+
+/// The line and the limits meet after a few rounds: an excess can only push the line up.
+constexpr int kRounds = 8;
+// Farther than this a line through small batches is mostly noise, whatever its interval says.
+constexpr double kMostGrowth = 4;
+
+double scale_of(std::span<const auto> peaks, std::span<const auto> exceeded) {
+  double largest = 0;
+  for (const auto& each : peaks) largest = std::max(largest, each.bytes);
+  for (const auto& each : exceeded) largest = std::max(largest, each.bytes);
+  return largest;
+}
+
+}  // namespace
+
+double MemoryModel::Line::sd(double batch) const {
+  const double away = batch - mean_batch;
+  return std::sqrt(variance * (1 + 1 / static_cast<double>(points) + away * away / spread));
+}
+
+void MemoryModel::tell(const std::string& group, std::int64_t batch, double peak_bytes) {
+  groups_[group].peaks.push_back({static_cast<double>(batch), peak_bytes});
+}
+
+void MemoryModel::tell_out_of_memory(const std::string& group, std::int64_t batch, double limit_bytes) {
+  groups_[group].exceeded.push_back({static_cast<double>(batch), limit_bytes});
+}
+
+std::size_t MemoryModel::out_of_memory(const std::string& group) const {
+  const auto found = groups_.find(group);
+  return found == groups_.end() ? 0 : found->second.exceeded.size();
+}
+
+std::optional<MemoryModel::Line> MemoryModel::least_squares(std::span<const Peak> peaks, double scale) {
+  Line line{.points = peaks.size()};
+  for (const auto& each : peaks) {
+    line.mean_batch += each.batch / static_cast<double>(peaks.size());
+    line.mean_bytes += each.bytes / static_cast<double>(peaks.size());
+  }
+  double together = 0;
+  for (const auto& each : peaks) {
+    line.spread += (each.batch - line.mean_batch) * (each.batch - line.mean_batch);
+    together += (each.batch - line.mean_batch) * (each.bytes - line.mean_bytes);
+  }
+  if (!(line.spread > 0)) return std::nullopt;
+  line.slope = together / line.spread;
+  double squares = kPriorDegrees * std::pow(kPriorNoise * scale, 2);
+  for (const auto& each : peaks) squares += std::pow(each.bytes - line.at(each.batch), 2);
+  line.degrees = kPriorDegrees + static_cast<double>(peaks.size()) - 2;
+  line.variance = squares / line.degrees;
+  return line;
+}
+
+std::optional<MemoryModel::Line> MemoryModel::line_of(const Group& group) {
+  const double scale = scale_of(std::span<const Peak>(group.peaks), std::span<const Peak>(group.exceeded));
+  auto line = least_squares(group.peaks, scale);
+  if (!line) return line;
+  for (int round = 0; round < kRounds; ++round) {
+    auto points = group.peaks;
+    for (const auto& each : group.exceeded) {
+      if (line->at(each.batch) < each.bytes) points.push_back(each);
+    }
+    if (points.size() == group.peaks.size()) break;
+    line = least_squares(points, scale);
+  }
+  return line;
+}
+
+std::optional<MemoryModel::Need> MemoryModel::need(const std::string& group, std::int64_t batch,
+                                                   double confidence) const {
+  const auto found = groups_.find(group);
+  if (found == groups_.end()) return std::nullopt;
+  const auto& known = found->second;
+  const auto wanted = static_cast<double>(batch);
+  Need need{.lower = 0, .upper = std::numeric_limits<double>::infinity(), .expected = 0};
+  // Memory grows with the batch, and not faster than in proportion.
+  for (const auto& each : known.peaks) {
+    const double proportional = each.bytes * wanted / each.batch;
+    need.lower = std::max(need.lower, std::min(each.bytes, proportional) * (1 - 3 * kPriorNoise));
+    need.upper = std::min(need.upper, std::max(each.bytes, proportional) * (1 + 3 * kPriorNoise));
+    need.expected = std::max(each.bytes, proportional);
+  }
+  if (const auto line = line_of(known)) {
+    const boost::math::students_t student(line->degrees);
+    const double reach = boost::math::quantile(student, 0.5 + confidence / 2) * line->sd(wanted);
+    need.expected = line->at(wanted);
+    const Need bounds = need;
+    need.lower = std::max(need.lower, need.expected - reach);
+    need.upper = std::min(need.upper, need.expected + reach);
+    if (need.lower > need.upper) {  // noisier than bounds allow, or not a line: the wider statement stands
+      need.lower = std::min(bounds.lower, need.expected - reach);
+      need.upper = std::max(bounds.upper, need.expected + reach);
+    }
+  }
+  for (const auto& each : known.exceeded) {
+    if (wanted >= each.batch) need.lower = std::max(need.lower, each.bytes);
+  }
+  need.upper = std::max(need.upper, need.lower);
+  need.expected = std::clamp(need.expected, need.lower, need.upper);
+  return need;
+}
+
+double MemoryModel::fits(const std::string& group, std::int64_t batch, double limit_bytes) const {
+  const auto found = groups_.find(group);
+  if (found == groups_.end()) return 0.5;
+  const auto& known = found->second;
+  const auto wanted = static_cast<double>(batch);
+  for (const auto& each : known.exceeded) {
+    if (wanted >= each.batch && limit_bytes <= each.bytes) return 0;
+  }
+  for (const auto& each : known.peaks) {
+    if (wanted <= each.batch && each.bytes <= limit_bytes) return 1;
+  }
+  if (const auto line = line_of(known)) {
+    const boost::math::students_t student(line->degrees);
+    return boost::math::cdf(student, (limit_bytes - line->at(wanted)) / line->sd(wanted));
+  }
+  const auto bounds = need(group, batch);
+  if (bounds->upper <= limit_bytes) return 1;
+  if (bounds->lower > limit_bytes) return 0;
+  return 0.5;
+}
+
+LargestBatch::LargestBatch(std::vector<std::int64_t> candidates, double limit_bytes)
+    : candidates_(std::move(candidates)), limit_(limit_bytes) {}
+
+void LargestBatch::tell(std::int64_t batch, double peak_bytes) {
+  model_.tell("", batch, peak_bytes);
+  fitted_ = std::max(fitted_.value_or(batch), batch);
+}
+
+void LargestBatch::tell_out_of_memory(std::int64_t batch) {
+  model_.tell_out_of_memory("", batch, limit_);
+  failed_ = std::min(failed_.value_or(batch), batch);
+  ++failures_;
+}
+
+std::optional<std::int64_t> LargestBatch::next() const {
+  if (failures_ >= kMostFailures) return std::nullopt;
+  std::vector<std::int64_t> open;
+  for (const auto each : candidates_) {
+    if ((!fitted_ || each > *fitted_) && (!failed_ || each < *failed_)) open.push_back(each);
+  }
+  if (open.empty()) return std::nullopt;
+  if (!fitted_) return open.front();
+  const auto resolution = 1 + kResolution;
+  if (failed_ && static_cast<double>(*failed_) <= static_cast<double>(*fitted_) * resolution) return std::nullopt;
+  // The first failure may be risked a little for a larger step; the last one only where nothing else is left to learn.
+  const double sure = failures_ == 0 ? 0.95 : 0.99;
+  std::optional<std::int64_t> step;
+  for (const auto each : open) {
+    if (static_cast<double>(each) > kMostGrowth * static_cast<double>(*fitted_)) break;
+    if (model_.fits("", each, limit_) >= sure) step = each;
+  }
+  if (step) return step;
+  // Nothing is nearly sure: the smallest step that would make a difference; it settles the question either way.
+  for (const auto each : open) {
+    if (static_cast<double>(each) > static_cast<double>(*fitted_) * resolution) return each;
+  }
+  return open.back();
+}
+
+std::string group_of(const space::Configuration& configuration, std::span<const std::string> parameters) {
+  std::string group;
+  for (const auto& name : parameters) {
+    const auto* value = configuration.find(name);
+    group += (group.empty() ? "" : " ") + name + "=" + (value != nullptr ? space::to_text(*value) : "-");
+  }
+  return group;
+}
+
+namespace {
+
+/// BIC of lines for each group, from the residuals of least squares; a group of one batch size has a constant.
+double criterion(std::span<const MemoryObservation> observations, std::span<const std::string> parameters) {
+  struct Sums {
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
+  };
+  std::map<std::string, Sums> groups;
+  double largest = 0;
+  for (const auto& each : observations) {
+    auto& sums = groups[group_of(each.configuration, parameters)];
+    const auto x = static_cast<double>(each.batch);
+    sums.n += 1;
+    sums.x += x;
+    sums.y += each.peak_bytes;
+    sums.xx += x * x;
+    sums.xy += x * each.peak_bytes;
+    sums.yy += each.peak_bytes * each.peak_bytes;
+    largest = std::max(largest, each.peak_bytes);
+  }
+  const auto n = static_cast<double>(observations.size());
+  // The prior's share keeps lines through two points each from looking perfect.
+  double squares = MemoryModel::kPriorDegrees * std::pow(MemoryModel::kPriorNoise * largest, 2);
+  double coefficients = 0;
+  for (const auto& [name, sums] : groups) {
+    const double spread = sums.xx - sums.x * sums.x / sums.n;
+    const double together = sums.xy - sums.x * sums.y / sums.n;
+    const bool is_line = spread > 1e-9 * sums.xx;
+    squares += std::max(0.0, sums.yy - sums.y * sums.y / sums.n - (is_line ? together * together / spread : 0));
+    coefficients += is_line ? 2 : 1;
+  }
+  return n * std::log(squares / n) + coefficients * std::log(n);
+}
+
+}  // namespace
+
+std::vector<std::string> choose_grouping(std::span<const MemoryObservation> observations,
+                                         std::string_view batch_parameter) {
+  std::vector<std::string> open;
+  for (const auto& each : observations) {
+    for (const auto& [name, value] : each.configuration.values()) {
+      if (name != batch_parameter && std::ranges::find(open, name) == open.end()) open.push_back(name);
+    }
+  }
+  std::ranges::sort(open);
+  std::vector<std::string> chosen;
+  if (observations.empty()) return chosen;
+  double least = criterion(observations, chosen);
+  for (;;) {
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      auto more = chosen;
+      more.push_back(open[i]);
+      const double value = criterion(observations, more);
+      if (value >= least) continue;
+      least = value;
+      best = i;
+    }
+    if (!best) return chosen;
+    chosen.push_back(open[*best]);
+    open.erase(open.begin() + static_cast<std::ptrdiff_t>(*best));
+  }
+}
+
+}  // namespace nocturne::search::model
