@@ -19,7 +19,7 @@ using space::Value;
 
 constexpr std::string_view kEnvironmentPrefix = "env.";
 
-constexpr std::array<LaunchParameter, 7> kParameters = {{
+constexpr std::array<LaunchParameter, 7> kLaunchParameters = {{
     {"threads", "integer from 1 to the allowed CPUs", "OMP_NUM_THREADS, OMP_DYNAMIC=false",
      "Threads of the OpenMP pool. More than physical cores seldom helps training."},
     {"affinity", "none, close, compact (the same as close), spread", "allowed CPUs, OMP_PLACES, OMP_PROC_BIND",
@@ -59,12 +59,12 @@ constexpr std::array<Allocator, 2> kPreloaded = {{
     {"tcmalloc", {"libtcmalloc_minimal.so.4", "libtcmalloc.so.4"}, "libtcmalloc-minimal4"},
 }};
 
-const LaunchParameter& row(std::string_view name) {
-  return *std::ranges::find(kParameters, name, &LaunchParameter::name);
+const LaunchParameter& launch_row(std::string_view name) {
+  return *std::ranges::find(kLaunchParameters, name, &LaunchParameter::name);
 }
 
-std::unexpected<std::string> refuse(std::string_view name, const Value& value) {
-  return std::unexpected(fmt::format("{} is '{}'; allowed: {}", name, space::to_text(value), row(name).values));
+std::unexpected<std::string> refuse_setting(std::string_view name, const Value& value) {
+  return std::unexpected(fmt::format("{} is '{}'; allowed: {}", name, space::to_text(value), launch_row(name).values));
 }
 
 bool is_variable_name(std::string_view name) {
@@ -160,7 +160,7 @@ class Composer {
     const Value* value = configuration_.find("threads");
     if (value == nullptr) return {};
     const auto* count = std::get_if<std::int64_t>(value);
-    if (count == nullptr || *count < 1) return refuse("threads", *value);
+    if (count == nullptr || *count < 1) return refuse_setting("threads", *value);
     threads_ = static_cast<std::size_t>(*count);
     if (!machine_.allowed.empty() && threads_ > machine_.allowed.size()) {
       return std::unexpected(
@@ -175,13 +175,13 @@ class Composer {
     const Value* value = configuration_.find("affinity");
     if (value == nullptr) return {};
     const auto* text = std::get_if<std::string>(value);
-    if (text == nullptr) return refuse("affinity", *value);
+    if (text == nullptr) return refuse_setting("affinity", *value);
     if (*text == "none") {
       settings_.set["OMP_PROC_BIND"] = "false";
       return {};
     }
     const bool spread = *text == "spread";
-    if (!spread && *text != "close" && *text != "compact") return refuse("affinity", *value);
+    if (!spread && *text != "close" && *text != "compact") return refuse_setting("affinity", *value);
     if (machine_.allowed.empty()) {
       return std::unexpected(fmt::format("affinity is '{}', but the CPUs of this machine cannot be read", *text));
     }
@@ -201,9 +201,9 @@ class Composer {
     const Value* value = configuration_.find("wait_policy");
     if (value == nullptr) return {};
     const auto* text = std::get_if<std::string>(value);
-    if (text == nullptr) return refuse("wait_policy", *value);
+    if (text == nullptr) return refuse_setting("wait_policy", *value);
     if (*text == "default") return {};
-    if (*text != "active" && *text != "passive") return refuse("wait_policy", *value);
+    if (*text != "active" && *text != "passive") return refuse_setting("wait_policy", *value);
     settings_.set["OMP_WAIT_POLICY"] = *text;
     // libgomp spins a bounded number of times under either policy unless told; these are its own words for ever and
     // never.
@@ -215,7 +215,7 @@ class Composer {
     const Value* value = configuration_.find("allocator");
     if (value == nullptr) return {};
     const auto* text = std::get_if<std::string>(value);
-    if (text == nullptr) return refuse("allocator", *value);
+    if (text == nullptr) return refuse_setting("allocator", *value);
     allocator_ = *text;
     if (*text == "glibc") return {};
     if (*text == "glibc-large") {
@@ -224,7 +224,7 @@ class Composer {
       return {};
     }
     const auto known = std::ranges::find(kPreloaded, *text, &Allocator::name);
-    if (known == kPreloaded.end()) return refuse("allocator", *value);
+    if (known == kPreloaded.end()) return refuse_setting("allocator", *value);
     const auto library = find_allocator(*known, machine_);
     if (!library) {
       return std::unexpected(fmt::format("allocator is '{}', but {} is not on this machine: install the package {}",
@@ -238,7 +238,7 @@ class Composer {
     const Value* value = configuration_.find("huge_pages");
     if (value == nullptr) return {};
     const auto* on = std::get_if<bool>(value);
-    if (on == nullptr) return refuse("huge_pages", *value);
+    if (on == nullptr) return refuse_setting("huge_pages", *value);
     if (!*on) return {};
     if (allocator_ == "tcmalloc") {
       return std::unexpected("huge_pages is true, but tcmalloc does not ask for huge pages: it would have no effect");
@@ -255,16 +255,16 @@ class Composer {
     const Value* value = configuration_.find("isa_cap");
     if (value == nullptr) return {};
     const auto* text = std::get_if<std::string>(value);
-    if (text == nullptr) return refuse("isa_cap", *value);
+    if (text == nullptr) return refuse_setting("isa_cap", *value);
     if (*text == "none") return {};
-    const std::string_view allowed = row("isa_cap").values;
+    const std::string_view allowed = launch_row("isa_cap").values;
     bool known = false;
     for (std::size_t begin = 0; begin < allowed.size();) {
       const std::size_t end = std::min(allowed.find(", ", begin), allowed.size());
       known = known || allowed.substr(begin, end - begin) == *text;
       begin = end + 2;
     }
-    if (!known) return refuse("isa_cap", *value);
+    if (!known) return refuse_setting("isa_cap", *value);
     std::string upper = *text;
     std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
     settings_.set["ONEDNN_MAX_CPU_ISA"] = std::move(upper);
@@ -308,12 +308,12 @@ class Composer {
 }  // namespace
 
 std::span<const LaunchParameter> launch_parameters() {
-  return kParameters;
+  return kLaunchParameters;
 }
 
 bool is_launch_parameter(std::string_view name) {
   if (name.starts_with(kEnvironmentPrefix)) return true;
-  return std::ranges::find(kParameters, name, &LaunchParameter::name) != kParameters.end();
+  return std::ranges::find(kLaunchParameters, name, &LaunchParameter::name) != kLaunchParameters.end();
 }
 
 std::expected<LaunchSettings, std::string> launch_settings(const Configuration& configuration,

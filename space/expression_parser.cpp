@@ -12,7 +12,7 @@
 namespace nocturne::space {
 namespace {
 
-using Kind = Token::Kind;
+using TokenKind = Token::Kind;
 
 struct Operator {
   std::string_view spelling;
@@ -36,9 +36,9 @@ class Parser {
   Parser(std::vector<Token> tokens, TreeBuilder& tree) : tokens_(std::move(tokens)), tree_(tree) {}
 
   NodeIndex run() {
-    if (token().kind == Kind::End) return tree_.fail(0, "the expression is empty");
+    if (token().kind == TokenKind::End) return tree_.fail(0, "the expression is empty");
     const auto root = disjunction();
-    if (!failed() && token().kind != Kind::End) return unexpected("an operator or the end");
+    if (!failed() && token().kind != TokenKind::End) return unexpected("an operator or the end");
     return root;
   }
 
@@ -63,9 +63,9 @@ class Parser {
   bool failed() const { return tree_.error().has_value(); }
   const Token& token() const { return failed() ? tokens_.back() : tokens_[at_]; }
   Token take() { return std::move(tokens_[at_++]); }
-  bool is(Kind kind, std::string_view spelling) const { return token().kind == kind && token().spelling == spelling; }
-  bool is_symbol(std::string_view spelling) const { return is(Kind::Symbol, spelling); }
-  bool is_word(std::string_view spelling) const { return is(Kind::Name, spelling); }
+  bool is(TokenKind kind, std::string_view spelling) const { return token().kind == kind && token().spelling == spelling; }
+  bool is_symbol(std::string_view spelling) const { return is(TokenKind::Symbol, spelling); }
+  bool is_word(std::string_view spelling) const { return is(TokenKind::Name, spelling); }
 
   template <std::size_t N>
   std::optional<Operation> operation_in(const std::array<Operator, N>& table) const {
@@ -77,7 +77,7 @@ class Parser {
 
   NodeIndex unexpected(std::string_view wanted) {
     const auto& found = token();
-    if (found.kind == Kind::End)
+    if (found.kind == TokenKind::End)
       return tree_.fail(found.position, fmt::format("the expression ends where {} is needed", wanted));
     if (is_word("is")) return tree_.fail(found.position, "'is' is not known here, use '=='");
     if (is_word("if")) return tree_.fail(found.position, "'if' is not known here, use 'and' and 'or'");
@@ -168,17 +168,17 @@ class Parser {
 
   NodeIndex atom() {
     if (is_symbol("(") || is_symbol("[")) return bracketed();
-    if (token().kind == Kind::End || token().kind == Kind::Symbol) return unexpected("a value");
+    if (token().kind == TokenKind::End || token().kind == TokenKind::Symbol) return unexpected("a value");
     const bool word =
         is_word("and") || is_word("or") || is_word("not") || is_word("in") || is_word("is") || is_word("if");
     if (word) return unexpected("a value");
     const auto first = take();
     switch (first.kind) {
-      case Kind::Integer:
+      case TokenKind::Integer:
         return tree_.constant(Operand::of(first.integer), first.position);
-      case Kind::Real:
+      case TokenKind::Real:
         return tree_.constant(Operand::of(first.real), first.position);
-      case Kind::Text:
+      case TokenKind::Text:
         return tree_.text(first.text, first.position);
       default:
         break;

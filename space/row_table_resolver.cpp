@@ -11,9 +11,9 @@
 namespace nocturne::space {
 namespace {
 
-class Resolver {
+class RowTableResolver {
  public:
-  Resolver(const RowTableSpec& spec, const Space::Model& model, std::vector<SpaceError>& errors)
+  RowTableResolver(const RowTableSpec& spec, const Space::Model& model, std::vector<SpaceError>& errors)
       : spec_(spec), model_(model), errors_(errors), errors_before_(errors.size()) {}
 
   std::optional<TableConstraint> run() {
@@ -132,7 +132,7 @@ class Resolver {
 
 std::optional<TableConstraint> resolve_rows(const RowTableSpec& spec, const Space::Model& model,
                                             std::vector<SpaceError>& errors) {
-  return Resolver(spec, model, errors).run();
+  return RowTableResolver(spec, model, errors).run();
 }
 
 }  // namespace nocturne::space

@@ -13,14 +13,15 @@ namespace nocturne::tuner {
 namespace {
 
 namespace fs = std::filesystem;
-using Result = std::expected<CampaignSpec, std::vector<Problem>>;
+using CampaignResult = std::expected<CampaignSpec, std::vector<Problem>>;
 
 const nlohmann::json& parsed_schema() {
   static const nlohmann::json schema = nlohmann::json::parse(campaign_schema());
   return schema;
 }
 
-Result complete(const Document& document, const std::string& name, const fs::path& folder, const space::Facts& facts) {
+CampaignResult complete(const Document& document, const std::string& name, const fs::path& folder,
+                        const space::Facts& facts) {
   Checks checks(document);
   for (SchemaFinding& finding : check_against_schema(parsed_schema(), document.value)) {
     checks.add(finding.pointer, std::move(finding.found), std::move(finding.allowed), std::move(finding.nearest),
@@ -57,14 +58,14 @@ Result complete(const Document& document, const std::string& name, const fs::pat
 
 }  // namespace
 
-Result load_campaign(const fs::path& path, const space::Facts& facts) {
+CampaignResult load_campaign(const fs::path& path, const space::Facts& facts) {
   auto document = read_with_bases(path);
   if (!document) return std::unexpected(std::move(document.error()));
   return complete(*document, path.string(), path.parent_path(), facts);
 }
 
-Result parse_campaign(std::string_view text, const std::string& name, const fs::path& folder,
-                      const space::Facts& facts) {
+CampaignResult parse_campaign(std::string_view text, const std::string& name, const fs::path& folder,
+                              const space::Facts& facts) {
   auto document = read_text_with_bases(text, name, folder);
   if (!document) return std::unexpected(std::move(document.error()));
   return complete(*document, name, folder, facts);

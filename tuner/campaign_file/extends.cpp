@@ -32,14 +32,15 @@ std::expected<std::string, std::string> read_bounded(const fs::path& path) {
   return text;
 }
 
-using Result = std::expected<Document, std::vector<Problem>>;
+using DocumentResult = std::expected<Document, std::vector<Problem>>;
 
-Result read_chain(std::string_view text, const std::string& name, const fs::path& folder, std::vector<fs::path>& chain);
+DocumentResult read_chain(std::string_view text, const std::string& name, const fs::path& folder,
+                          std::vector<fs::path>& chain);
 
 /// The file that `extends` names, read and merged with its own bases.
-Result read_base(const Document& document, const fs::path& folder, const std::string& name,
-                 std::vector<fs::path>& chain) {
-  const auto refused = [&](std::string found, std::string allowed) -> Result {
+DocumentResult read_base(const Document& document, const fs::path& folder, const std::string& name,
+                         std::vector<fs::path>& chain) {
+  const auto refused = [&](std::string found, std::string allowed) -> DocumentResult {
     return std::unexpected(
         std::vector{problem_at(document, "/extends", At::Value, std::move(found), std::move(allowed))});
   };
@@ -66,11 +67,11 @@ Result read_base(const Document& document, const fs::path& folder, const std::st
   return read_chain(*text, named.lexically_normal().string(), path.parent_path(), chain);
 }
 
-Result read_chain(std::string_view text, const std::string& name, const fs::path& folder,
-                  std::vector<fs::path>& chain) {
-  Result document = read_document(text, name);
+DocumentResult read_chain(std::string_view text, const std::string& name, const fs::path& folder,
+                          std::vector<fs::path>& chain) {
+  DocumentResult document = read_document(text, name);
   if (!document || !document->value.is_object() || !document->value.contains("extends")) return document;
-  const Result base = read_base(*document, folder, name, chain);
+  const DocumentResult base = read_base(*document, folder, name, chain);
   if (!base) return base;
   document->value.erase("extends");
   document->places.erase("/extends");

@@ -2,6 +2,7 @@
 
 /// One thing that the doctor looked at.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,11 @@ struct Finding {
   std::string meaning{};                ///< what follows from it; empty where that is plain
   std::vector<std::string> packages{};  ///< of Debian, that would change it
 };
+
+/// Bytes in the unit in which the doctor speaks of room.
+[[nodiscard]] constexpr double gibibytes(std::uint64_t bytes) {
+  return static_cast<double>(bytes) / (1024.0 * 1024 * 1024);
+}
 
 /// No finding is bad.
 [[nodiscard]] bool can_measure(const std::vector<Finding>& findings);

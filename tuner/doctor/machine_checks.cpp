@@ -9,7 +9,6 @@
 namespace nocturne::tuner {
 namespace {
 
-constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 constexpr double kLeastMemory = 1.0;   // GiB: the MNIST network at batch 512 and the tuner itself
 constexpr double kRoomyMemory = 4.0;   // GiB: every configuration of the first example
 constexpr double kQuietOthers = 0.05;  // share of the machine that others may use before step times suffer
@@ -63,7 +62,7 @@ Finding check_instructions(const measure::MachineFacts& facts) {
 }
 
 Finding check_memory(const measure::MachineFacts& facts) {
-  const double usable = static_cast<double>(facts.usable_memory_bytes()) / kGibibyte;
+  const double usable = gibibytes(static_cast<std::uint64_t>(facts.usable_memory_bytes()));
   Finding finding{.subject = "memory", .found = fmt::format("{:.1f} GiB usable", usable)};
   if (facts.memory_limit_bytes) finding.found += " (limited by a control group)";
   if (usable < kLeastMemory) {

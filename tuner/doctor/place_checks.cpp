@@ -21,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 constexpr double kLeastDisk = 0.5;  // GiB: a dozen builds and the runs of an evening
 constexpr double kRoomyDisk = 5.0;
 
@@ -129,7 +128,7 @@ Finding check_disk(const fs::path& folder) {
   std::error_code error;
   const fs::space_info room = fs::space(above, error);
   if (error) return {.subject = "disk", .health = Health::Note, .found = "unknown: " + error.message()};
-  const double free = static_cast<double>(room.available) / kGibibyte;
+  const double free = gibibytes(room.available);
   Finding finding{.subject = "disk", .found = fmt::format("{:.1f} GiB free for {}", free, folder.string())};
   if (free < kLeastDisk) {
     finding.health = Health::Bad;
