@@ -20,11 +20,11 @@ TEST_CASE("the evidence against the nominal rate is the mixture computed by hand
 
 TEST_CASE("a calibrated model is seldom accused, however long it is audited", "[model]") {
   int accused = 0;
-  constexpr int kCampaigns = 4000;
+  constexpr int kCampaigns = 1500;
   for (std::uint64_t campaign = 0; campaign < kCampaigns; ++campaign) {
     space::Random random(17, campaign);
     Audit audit;
-    for (int i = 0; i < 500; ++i) audit.tell(random.unit() < Audit::kNominal, false);
+    for (int i = 0; i < 300; ++i) audit.tell(random.unit() < Audit::kNominal, false);
     accused += audit.alarms() > 0;
   }
   // At most alpha; three standard errors of the share above it.
@@ -34,7 +34,7 @@ TEST_CASE("a calibrated model is seldom accused, however long it is audited", "[
 TEST_CASE("a model whose bounds fail one time in five is found out, and widened", "[model]") {
   int early = 0;
   int late = 0;
-  constexpr int kCampaigns = 500;
+  constexpr int kCampaigns = 300;
   for (std::uint64_t campaign = 0; campaign < kCampaigns; ++campaign) {
     space::Random random(18, campaign);
     Audit audit;
@@ -55,7 +55,7 @@ TEST_CASE("intervals are widened until the audits hold", "[model]") {
   REQUIRE(failure_rate(1) == Catch::Approx(0.205).margin(0.001));
   space::Random random(19);
   Audit audit;
-  for (int i = 0; i < 5000; ++i) audit.tell(random.unit() < failure_rate(audit.widening()), false);
+  for (int i = 0; i < 3000; ++i) audit.tell(random.unit() < failure_rate(audit.widening()), false);
   CHECK(audit.widening() > 1.7);
   CHECK(audit.widening() < 2.0 * Audit::kWider);
 }

@@ -1,0 +1,102 @@
+#include "search/model/pruning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace nocturne::search::model {
+namespace {
+
+// A level is judged by its most hopeful configuration: so many points are looked at before the way downhill begins.
+constexpr std::size_t kGoodStarts = 8;
+constexpr int kRandomStarts = 48;
+constexpr int kSteps = 4;
+// Walking through the levels of an integer range with hundreds of values is not what stages of minutes look like.
+constexpr std::size_t kMostLevels = 64;
+
+}  // namespace
+
+Pruning::Pruning(Forecast& forecast, std::vector<double> log_best, double widening)
+    : forecast_(forecast), log_best_(std::move(log_best)), widening_(widening), outlook_(forecast.horizons()) {}
+
+double Pruning::margin(space::Point point) {
+  forecast_.outlook(point, widening_, outlook_);
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < outlook_.size(); ++i) least = std::min(least, outlook_[i].log_optimistic - log_best_[i]);
+  return least;
+}
+
+std::vector<PrunedLevel> Pruning::levels(space::Lattice& lattice, const space::PointList& starts,
+                                         space::Random& random) {
+  std::vector<PrunedLevel> found;
+  for (std::size_t parameter = 0; parameter < lattice.width(); ++parameter) {
+    const auto stage = lattice.parameter(parameter).stage;
+    const auto& axis = lattice.axis(parameter);
+    if (stage != space::Stage::Environment && stage != space::Stage::Build) continue;
+    if (axis.levels < 2 || axis.levels > kMostLevels) continue;
+    for (space::Level level = 0; level < axis.levels; ++level) {
+      if (!starts.empty() && starts[0][parameter] == level) continue;
+      const auto margin = most_hopeful(lattice, starts, random, parameter, level);
+      if (margin && *margin > 0) found.push_back({parameter, level, *margin});
+    }
+  }
+  return found;
+}
+
+/// The least margin that was found with this level; empty: no valid configuration was. Stops early below 0.
+std::optional<double> Pruning::most_hopeful(space::Lattice& lattice, const space::PointList& starts,
+                                            space::Random& random, std::size_t parameter, space::Level level) {
+  std::vector<space::Level> point(lattice.width());
+  std::vector<space::Level> best;
+  double least = std::numeric_limits<double>::infinity();
+  const auto look = [&](space::Point candidate) {
+    const double value = margin(candidate);
+    if (value >= least) return;
+    least = value;
+    best.assign(candidate.begin(), candidate.end());
+  };
+  const auto move_here = [&] {
+    point[parameter] = level;
+    if (lattice.settle(point) && point[parameter] == level) look(point);
+  };
+  for (std::size_t i = 0; i < std::min(starts.size(), kGoodStarts); ++i) {
+    std::ranges::copy(starts[i], point.begin());
+    move_here();
+  }
+  for (int i = 0; i < kRandomStarts && least > 0; ++i) {
+    if (lattice.sample(random, point)) move_here();
+  }
+  space::PointList near(lattice.width());
+  for (int step = 0; step < kSteps && !best.empty() && least > 0; ++step) {
+    near.clear();
+    lattice.neighbours(best, near);
+    const double before = least;
+    for (std::size_t i = 0; i < near.size(); ++i) {
+      if (near[i][parameter] == level) look(near[i]);
+    }
+    if (!(least < before)) break;
+  }
+  if (best.empty()) return std::nullopt;
+  return least;
+}
+
+std::string epochs_text(std::span<const double> horizons) {
+  std::string text;
+  for (std::size_t i = 0; i < horizons.size(); ++i) {
+    if (i > 0) text += i + 1 == horizons.size() ? " and " : ", ";
+    text += fmt::format("{:g}", horizons[i]);
+  }
+  return text + (horizons.size() == 1 && horizons[0] == 1 ? " epoch" : " epochs");
+}
+
+std::string to_text(const PrunedLevel& level, const space::Lattice& lattice, std::span<const double> horizons) {
+  const double slower = 100 * std::expm1(level.margin);
+  return fmt::format("{}={} pruned: at best {:.{}f} % slower (5 % optimistic bound) than the incumbent{}",
+                     lattice.parameter(level.parameter).name,
+                     space::to_text(lattice.axis(level.parameter).values[level.level]), slower, slower < 10 ? 1 : 0,
+                     horizons.empty() ? "" : " at " + epochs_text(horizons));
+}
+
+}  // namespace nocturne::search::model

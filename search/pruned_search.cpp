@@ -1,0 +1,253 @@
+#include "search/pruned_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace nocturne::search {
+namespace {
+
+// Draws of this class, apart from those of the search inside: a bit that no number of an ask reaches.
+constexpr std::uint64_t kOwnStream = std::uint64_t{1} << 63;
+// Of so many valid configurations one is pruned and new, or the share that is pruned is too small to audit.
+constexpr int kAuditDraws = 256;
+// Proposals of pruned levels in a row, after which one is taken all the same.
+constexpr int kTries = 8;
+// Good trials from which the most hopeful configuration of a level is looked for.
+constexpr std::size_t kGood = 8;
+// Pruned levels are looked for again when there is a tenth more to judge them by.
+constexpr std::size_t kLookAgain = 10;
+
+}  // namespace
+
+PrunedSearch::PrunedSearch(const space::Space& space, const Options& options)
+    : options_(options),
+      inner_(space, options),
+      dear_(std::ranges::any_of(space.parameters(), [](const space::Parameter& each) {
+        return each.stage < space::Stage::Compile && (each.is_real() || each.size() > 1);
+      })) {}
+
+void PrunedSearch::settle() {
+  if (inner_.times().size() == 0) return;
+  inner_.times().release();
+  inner_.times().fit();
+  if (parts_forecast_) parts_forecast_->fit();
+  looked_ = 0;
+  stale_ = true;
+}
+
+std::vector<double> PrunedSearch::horizons() const {
+  return parts_ && !worked_.empty() ? options_.objective.epochs : std::vector<double>();
+}
+
+std::size_t PrunedSearch::primary() const {
+  if (!parts_) return 0;
+  const auto& epochs = options_.objective.epochs;
+  const auto found = std::ranges::find(epochs, options_.objective.primary);
+  return found == epochs.end() ? 0 : static_cast<std::size_t>(found - epochs.begin());
+}
+
+std::vector<double> PrunedSearch::logs_of(const space::Trial& trial) const {
+  if (!parts_) return {std::log(trial.estimate->value)};
+  std::vector<double> logs;
+  for (const double epochs : options_.objective.epochs)
+    logs.push_back(std::log(std::max(space::total_time(*trial.parts, epochs), model::PartsForecast::kLeast)));
+  return logs;
+}
+
+void PrunedSearch::learn(const space::Trial& trial) {
+  const auto identity = trial.configuration.identity();
+  if (asked_.insert(trial.configuration)) ++trials_;
+  const auto point = inner_.lattice().point_of(trial.configuration);
+  if (!point) return;
+  stale_ = true;
+  if (!trial.estimate || !(trial.estimate->value > 0)) {
+    worked_.erase(identity);
+    if (parts_forecast_) parts_forecast_->forget(*point);
+    return;
+  }
+  if (parts_ && (!trial.parts || options_.objective.epochs.empty())) {
+    parts_ = false;  // from now on by the objective alone
+    parts_forecast_.reset();
+    pruning_.reset();
+    worked_.clear();
+  }
+  if (parts_) {
+    if (!parts_forecast_) parts_forecast_.emplace(inner_.lattice(), options_.objective.epochs);
+    parts_forecast_->tell(*point, *trial.parts);
+  }
+  worked_.insert_or_assign(identity, logs_of(trial));
+}
+
+void PrunedSearch::judge(const space::Trial& trial) {
+  const auto open = open_audits_.find(trial.configuration.identity());
+  if (open == open_audits_.end()) return;
+  auto& record = records_[open->second];
+  open_audits_.erase(open);
+  record.told = true;
+  if (trial.estimate && trial.estimate->value > 0) {
+    const auto logs = logs_of(trial);
+    record.log_value = logs[primary()];
+    record.beat_its_bound = *record.log_value < record.log_bound;
+    for (std::size_t i = 0; i < logs.size(); ++i) {
+      bool best = true;
+      for (const auto& [identity, others] : worked_)
+        best = best && (identity == trial.configuration.identity() || logs[i] < others[i]);
+      record.beat_the_incumbent = record.beat_the_incumbent || best;
+    }
+  }
+  audit_.tell(record.beat_its_bound, record.beat_the_incumbent);
+}
+
+void PrunedSearch::tell(std::span<const space::Trial> finished) {
+  inner_.tell(finished);
+  for (const auto& trial : finished) {
+    if (trial.outcome == space::Outcome::Killed) continue;
+    learn(trial);
+    judge(trial);
+  }
+}
+
+void PrunedSearch::refresh() {
+  if (!stale_) return;
+  stale_ = false;
+  pruning_.reset();
+  if (worked_.size() < kFirst || inner_.times().size() < kFirst) return;
+  std::vector<double> best(worked_.begin()->second.size(), std::numeric_limits<double>::infinity());
+  for (const auto& [identity, logs] : worked_) {
+    for (std::size_t i = 0; i < logs.size(); ++i) best[i] = std::min(best[i], logs[i]);
+  }
+  model::Forecast* forecast = nullptr;
+  if (parts_) {
+    parts_forecast_->fit_if_due();
+    forecast = &*parts_forecast_;
+  } else {
+    objective_forecast_.emplace(inner_.times());
+    forecast = &*objective_forecast_;
+  }
+  pruning_.emplace(*forecast, std::move(best), audit_.widening());
+  if (!dear_) return;
+  if (worked_.size() < looked_ + looked_ / kLookAgain && worked_.size() >= looked_) return;
+  looked_ = worked_.size();
+  auto& times = inner_.times();
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < times.size(); ++i) order.emplace_back(times.log_value(i), i);
+  std::ranges::sort(order);
+  space::PointList good(inner_.lattice().width());
+  for (std::size_t i = 0; i < std::min(kGood, order.size()); ++i) good.push_back(times.point(order[i].second));
+  space::Random random(options_.seed, kOwnStream | (kOwnStream >> 1) | asks_);
+  levels_ = pruning_->levels(inner_.lattice(), good, random);
+}
+
+const std::vector<model::PrunedLevel>& PrunedSearch::pruned_levels() {
+  refresh();
+  return levels_;
+}
+
+bool PrunedSearch::in_pruned_level(const space::Configuration& configuration) {
+  if (levels_.empty()) return false;
+  const auto point = inner_.lattice().point_of(configuration);
+  return point &&
+         std::ranges::any_of(levels_, [&](const auto& each) { return (*point)[each.parameter] == each.level; });
+}
+
+std::optional<double> PrunedSearch::margin(const space::Configuration& configuration) {
+  refresh();
+  const auto point = inner_.lattice().point_of(configuration);
+  if (!pruning_ || !point) return std::nullopt;
+  return pruning_->margin(*point);
+}
+
+std::vector<model::Outlook> PrunedSearch::outlook(const space::Configuration& configuration) {
+  refresh();
+  const auto point = inner_.lattice().point_of(configuration);
+  if (!pruning_ || !point) return {};
+  model::Forecast& forecast = parts_ ? static_cast<model::Forecast&>(*parts_forecast_) : *objective_forecast_;
+  std::vector<model::Outlook> result(forecast.horizons());
+  forecast.outlook(*point, audit_.widening(), result);
+  return result;
+}
+
+std::pair<std::size_t, std::size_t> PrunedSearch::pruned_share(std::size_t draws) {
+  refresh();
+  if (!pruning_) return {0, 0};
+  space::Random random(options_.seed, kOwnStream | asks_);
+  std::vector<space::Level> point(inner_.lattice().width());
+  std::size_t pruned = 0, drawn = 0;
+  for (; drawn < draws && inner_.lattice().sample(random, point); ++drawn) pruned += pruning_->pruned(point);
+  return {pruned, drawn};
+}
+
+std::optional<Proposal> PrunedSearch::draw_audit(space::Random& random) {
+  refresh();
+  if (!pruning_) return std::nullopt;
+  std::vector<space::Level> point(inner_.lattice().width());
+  for (int i = 0; i < kAuditDraws && inner_.lattice().sample(random, point); ++i) {
+    const double margin = pruning_->margin(point);
+    if (margin <= 0) continue;
+    auto configuration = inner_.lattice().configuration(point);
+    if (asked_.contains(configuration)) continue;
+    const double bound = outlook(configuration)[primary()].log_optimistic;
+    open_audits_.emplace(configuration.identity(), records_.size());
+    records_.push_back({.configuration = configuration, .log_bound = bound, .margin = margin});
+    return Proposal{.configuration = std::move(configuration),
+                    .purpose = space::Purpose::Audit,
+                    .reason = fmt::format("audit: drawn from the pruned, at best {:.3g} % slower than the incumbent",
+                                          100 * std::expm1(margin))};
+  }
+  return std::nullopt;
+}
+
+std::optional<Proposal> PrunedSearch::propose() {
+  for (int tries = 0; tries < kTries;) {
+    auto proposals = inner_.ask(1);
+    if (proposals.empty()) break;
+    auto& proposal = proposals.front();
+    if (!asked_.insert(proposal.configuration)) continue;  // audited meanwhile
+    if (!in_pruned_level(proposal.configuration)) return std::move(proposal);
+    ++tries;
+    aside_.push_back(std::move(proposal));
+  }
+  return take_aside();
+}
+
+/// The most hopeful of what was put aside.
+std::optional<Proposal> PrunedSearch::take_aside() {
+  if (aside_.empty()) return std::nullopt;
+  std::size_t chosen = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < aside_.size(); ++i) {
+    const double margin = this->margin(aside_[i].configuration).value_or(0);
+    if (margin >= least) continue;
+    least = margin;
+    chosen = i;
+  }
+  auto taken = std::move(aside_[chosen]);
+  aside_.erase(aside_.begin() + static_cast<std::ptrdiff_t>(chosen));
+  taken.reason = "the most hopeful of the pruned levels, nothing else comes to mind";
+  return taken;
+}
+
+std::vector<Proposal> PrunedSearch::ask(std::size_t count) {
+  space::Random random(options_.seed, kOwnStream | asks_++);
+  std::vector<Proposal> proposals;
+  while (proposals.size() < count) {
+    std::optional<Proposal> next;
+    if (audit_.due(trials_)) {
+      next = draw_audit(random);
+      audit_.drew();
+      if (next) asked_.insert(next->configuration);
+    } else if (dear_) {
+      refresh();
+    }
+    if (!next) next = propose();
+    if (!next) break;
+    ++trials_;
+    proposals.push_back(std::move(*next));
+  }
+  return proposals;
+}
+
+}  // namespace nocturne::search

@@ -1,0 +1,102 @@
+#pragma once
+
+/// Model search that leaves out what the model rules out, and audits that claim.
+///
+/// Around ModelSearch:
+/// - A proposal of a pruned level (a framework, a compiler; model/pruning.hpp) is put aside, and the next one is asked
+///   for. What was put aside comes last, when nothing else is left.
+/// - Once in model::Audit::kOneIn trials a configuration is drawn uniformly from the pruned instead, valid and new,
+/// with
+///   Purpose::Audit. Its time is held against the bound that was predicted when it was drawn; where audits fail too
+///   often, all bounds of pruning are widened.
+///
+/// Trials with parts are judged at every horizon of the objective (three models, model/outlook.hpp), others by the
+/// objective alone. Nothing is pruned before kFirst trials have worked.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/asked.hpp"
+#include "search/model/audit.hpp"
+#include "search/model/outlook.hpp"
+#include "search/model/pruning.hpp"
+#include "search/model_search.hpp"
+#include "search/registry.hpp"
+#include "search/strategy.hpp"
+
+namespace nocturne::search {
+
+/// An audit: what was claimed, and what came of it.
+struct AuditRecord {
+  space::Configuration configuration;
+  double log_bound = 0;               ///< optimistic, of the primary horizon, when it was drawn
+  double margin = 0;                  ///< to the incumbent of then, at the nearest horizon; log units
+  std::optional<double> log_value{};  ///< empty: under way, or failed
+  bool told = false;
+  bool beat_its_bound = false;
+  bool beat_the_incumbent = false;  ///< at any horizon
+};
+
+class PrunedSearch : public Strategy {
+ public:
+  static constexpr std::size_t kFirst = 12;
+
+  /// Keeps a reference to the space.
+  PrunedSearch(const space::Space& space, const Options& options);
+  [[nodiscard]] std::vector<Proposal> ask(std::size_t count) override;
+  void tell(std::span<const space::Trial> finished) override;
+
+  // For reports: what is known now. References are valid until the next ask or tell.
+  /// Fits all models to all that was told. A search that goes on afterwards may go another way than without.
+  void settle();
+  [[nodiscard]] ModelSearch& models() { return inner_; }
+  [[nodiscard]] const model::Audit& audit() const { return audit_; }
+  [[nodiscard]] const std::vector<AuditRecord>& audits() const { return records_; }
+  [[nodiscard]] const std::vector<model::PrunedLevel>& pruned_levels();
+  /// The horizons that bounds hold at: those of the objective, or none (the objective itself).
+  [[nodiscard]] std::vector<double> horizons() const;
+  /// Margin of pruning (> 0: pruned). Empty: too little is known, or the configuration is of another space.
+  [[nodiscard]] std::optional<double> margin(const space::Configuration& configuration);
+  /// One for each horizon; empty as margin().
+  [[nodiscard]] std::vector<model::Outlook> outlook(const space::Configuration& configuration);
+  /// Of uniform draws, how many are pruned: {pruned, drawn}.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> pruned_share(std::size_t draws);
+
+ private:
+  void learn(const space::Trial& trial);
+  void refresh();
+  void judge(const space::Trial& trial);
+  [[nodiscard]] bool in_pruned_level(const space::Configuration& configuration);
+  [[nodiscard]] std::optional<Proposal> draw_audit(space::Random& random);
+  [[nodiscard]] std::optional<Proposal> propose();
+  [[nodiscard]] std::optional<Proposal> take_aside();
+  /// log T at each horizon that is judged.
+  [[nodiscard]] std::vector<double> logs_of(const space::Trial& trial) const;
+  [[nodiscard]] std::size_t primary() const;
+
+  Options options_;
+  ModelSearch inner_;
+  model::Audit audit_;
+  std::vector<AuditRecord> records_;
+  std::map<std::string, std::size_t> open_audits_;     // by identity
+  std::map<std::string, std::vector<double>> worked_;  // log T at each horizon
+  Asked asked_;
+  std::vector<Proposal> aside_;
+  std::uint64_t asks_ = 0;
+  std::size_t trials_ = 0;  // asked or told, distinct
+
+  bool dear_;          // there are levels that may be pruned as such
+  bool parts_ = true;  // all trials that worked have them
+  bool stale_ = true;  // told since the last refresh
+  std::optional<model::PartsForecast> parts_forecast_;
+  std::optional<model::ObjectiveForecast> objective_forecast_;
+  std::optional<model::Pruning> pruning_;
+  std::vector<model::PrunedLevel> levels_;
+  std::size_t looked_ = 0;  // trials that had worked when they were last looked for
+};
+
+}  // namespace nocturne::search
