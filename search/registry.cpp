@@ -8,6 +8,7 @@
 #include "search/exhaustive.hpp"
 #include "search/genetic.hpp"
 #include "search/local_search.hpp"
+#include "search/model_search.hpp"
 #include "search/nlopt_search.hpp"
 #include "search/random_search.hpp"
 #include "space/nearest.hpp"
@@ -25,7 +26,7 @@ Made make_auto(const Space& space, const Options& options) {
   const auto size = space.count();
   if (size.kind == space::Size::Kind::Exact && size.count <= space::Count(kFew))
     return std::make_unique<Exhaustive>(space);
-  return std::make_unique<LocalSearch>(space, LocalSearchOptions{.seed = options.seed});
+  return std::make_unique<ModelSearch>(space, options);
 }
 
 Made make_local(const Space& space, const Options& options, Improvement improvement) {
@@ -38,7 +39,7 @@ Made make_nlopt(const Space& space, const Options& options) {
 }
 
 constexpr std::array<StrategyEntry, 12> kStrategies = {{
-    {"auto", "Chooses: exhaustive for up to 64 configurations, local for more.", make_auto},
+    {"auto", "The linear model's largest expected improvement; all of a space of up to 64 configurations.", make_auto},
     {"random", "Draws uniformly from the valid configurations, none twice.",
      [](const Space& space, const Options& options) -> Made {
        return std::make_unique<RandomSearch>(space, options.seed);

@@ -64,7 +64,6 @@ class Lattice {
  public:
   static constexpr std::size_t kSpread = 64;
   static constexpr std::size_t kRealSpread = 21;
-  static constexpr std::size_t kMaxLevels = 4096;  ///< of a list without order; more are not levels
 
   struct Axis {
     std::size_t levels = 0;
@@ -98,20 +97,23 @@ class Lattice {
 
   [[nodiscard]] Configuration configuration(Point point) const;
   /// The point of a configuration, rounded to the nearest levels. Empty: a value is missing, inactive, or no value of
-  /// its parameter (of a list without order: not a level).
-  [[nodiscard]] std::optional<std::vector<Level>> point(const Configuration& configuration) const;
+  /// its parameter.
+  [[nodiscard]] std::optional<std::vector<Level>> point_of(const Configuration& configuration) const;
 
  private:
   void make_axis(std::size_t parameter, const std::vector<Assignment>& drawn);
-  [[nodiscard]] std::optional<Level> level_of(std::size_t parameter, const Operand& operand) const;
+  [[nodiscard]] std::uint64_t index_of(std::size_t parameter, const Operand& operand) const;
+  [[nodiscard]] Level nearest(std::size_t parameter, double position) const;
+  [[nodiscard]] Level level_of(std::size_t parameter, const Operand& operand) const;
   void assign(Point point);
 
   std::shared_ptr<const Space::Model> model_;
   std::vector<Axis> axes_;
-  std::vector<std::vector<Operand>> operands_;                           // by axis and level
-  std::vector<std::unordered_map<std::uint64_t, Level>> level_by_hash_;  // of long axes without order
+  std::vector<std::vector<Operand>> operands_;  // by axis and level
+  std::vector<std::vector<double>> positions_;  // by axis and level, ascending: number of the value; a real: itself
+  std::vector<std::unordered_map<std::uint64_t, std::uint64_t>>
+      numbers_;  // of long lists: a value's hash to its number
   bool complete_ = true;
-  bool conditional_ = false;
   Assignment assignment_;     // of the point in hand
   std::vector<Level> moved_;  // a neighbour in the making
 };

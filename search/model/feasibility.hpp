@@ -21,7 +21,7 @@ class Feasibility {
   static constexpr double kRidge = 0.02;
   static constexpr double kFloor = 0.02;
 
-  explicit Feasibility(const space::Lattice& lattice);
+  explicit Feasibility(space::Lattice& lattice);
   ~Feasibility();
   Feasibility(Feasibility&&) noexcept;
   Feasibility& operator=(Feasibility&&) noexcept;

@@ -19,22 +19,16 @@
 /// rest.
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "search/model/design.hpp"
 #include "search/model/prediction.hpp"
+#include "search/model/scales.hpp"
 #include "space/lattice.hpp"
 
 namespace nocturne::search::model {
-
-/// A physical covariate: a number for each point, known in advance.
-struct Feature {
-  std::string name;  ///< "log(batch)", "log(operations / threads)"
-  std::function<double(space::Point)> value;
-};
 
 struct LinearModelOptions {
   bool pairs = true;         ///< interactions
@@ -85,6 +79,11 @@ class LinearModel {
   [[nodiscard]] space::Point point(std::size_t trial) const;
   [[nodiscard]] double log_value(std::size_t trial) const;
 
+  /// Until release(), tell() or fit(): as if this point had been measured and had come out as predicted. For what is
+  /// under way.
+  void assume(space::Point point);
+  void release();
+
   /// Chooses the scales anew (warm start) and factorises. Without it predictions are still exact for the scales in use.
   void fit();
 
@@ -93,7 +92,8 @@ class LinearModel {
   /// Means and latent standard deviations of many points, model units; some 0.5 µs a point at 100 trials.
   void predict(const space::PointList& points, std::vector<float>& means, std::vector<float>& latent_sds);
   [[nodiscard]] const Target& target();
-  /// Best told value in model units.
+  [[nodiscard]] const Scales& scales();
+  /// Best told value in model units; where it is an outlier, what the model makes of it.
   [[nodiscard]] double best();
 
   /// What each trial's value was against what all others predict of it (book, equations 5.10 to 5.12).

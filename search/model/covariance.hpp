@@ -1,0 +1,41 @@
+#pragma once
+
+/// Covariance of a point with all trials:
+///
+///   c + E + b2/2 (E² - S) + b3 P,   E = sum_i a_i,  S = sum_i a_i²,  P = prod_i exp(-d_i),  a_i = weight_i row_i
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "search/model/scales.hpp"
+
+namespace nocturne::search::model {
+
+/// One point's rows of the trial table: a_i[t] = weight * row[t].
+struct Term {
+  const float* row = nullptr;
+  float weight = 0;
+};
+
+/// `length` is a multiple of TrialTable::kLanes.
+struct PointTerms {
+  std::vector<Term> terms;
+  std::vector<const float*> closeness;
+};
+
+/// Writes c + E + b2/2 (E² - S) + b3 P.
+void covariance_row(const PointTerms& point, const Scales& scales, std::size_t length, float* result);
+/// Writes E, (E² - S) / 2 and P apart, as a fit needs them.
+void covariance_parts(const PointTerms& point, std::size_t length, float* sum, float* pairs, float* product);
+/// Of each term: sum over t of a[t] * (first[t] + second[t] * a[t]).
+void term_sums(const PointTerms& point, std::size_t length, const float* first, const float* second, double* sums);
+
+/// kBlock candidates at once: covariances side by side, k[t * kBlock + c].
+inline constexpr std::size_t kBlock = 16;
+/// Lower triangular inverse factor for many candidates, rows of `stride` floats.
+/// mean[c] = sum_t alpha[t] k[t][c];  explained[c] = sum_j (sum_t inverse[j][t] k[t][c])².
+void explain_block(const float* inverse, std::size_t stride, std::size_t size, const float* alpha, const float* k,
+                   float* mean, float* explained);
+
+}  // namespace nocturne::search::model

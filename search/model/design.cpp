@@ -1,0 +1,95 @@
+#include "search/model/design.hpp"
+
+#include <cmath>
+
+#include "space/random.hpp"
+
+namespace nocturne::search::model {
+namespace {
+
+constexpr int kDraws = 256;  // a mean is then known to a sixteenth of the spread
+
+}  // namespace
+
+Design::Design(space::Lattice& lattice, std::vector<Feature> features)
+    : kernels_(lattice),
+      table_(kernels_),
+      points_(lattice.width()),
+      features_(std::move(features)),
+      means_(features_.size()),
+      spreads_(features_.size(), 1),
+      feature_rows_(features_.size()) {
+  space::Random random(0);
+  std::vector<space::Level> point(lattice.width());
+  std::vector<double> squares(features_.size());
+  int drawn = 0;
+  while (!features_.empty() && drawn < kDraws && lattice.sample(random, point)) {
+    ++drawn;
+    for (std::size_t f = 0; f < features_.size(); ++f) {  // Welford's update
+      const double value = features_[f].value(point);
+      const double step = value - means_[f];
+      means_[f] += step / drawn;
+      squares[f] += step * (value - means_[f]);
+    }
+  }
+  for (std::size_t f = 0; f < features_.size(); ++f) {
+    const double spread = drawn > 1 ? std::sqrt(squares[f] / drawn) : 0;
+    if (spread > 1e-9) spreads_[f] = spread;
+  }
+}
+
+double Design::feature(std::size_t index, space::Point point) const {
+  return (features_[index].value(point) - means_[index]) / spreads_[index];
+}
+
+void Design::append(space::Point point) {
+  table_.append(point);
+  points_.push_back(point);
+  for (std::size_t f = 0; f < features_.size(); ++f) {
+    feature_rows_[f].resize(table_.padded());
+    feature_rows_[f][points_.size() - 1] = static_cast<float>(feature(f, point));
+  }
+}
+
+void Design::truncate(std::size_t size) {
+  table_.truncate(size);
+  while (points_.size() > size) points_.pop_back();
+  for (auto& row : feature_rows_) {
+    row.resize(size);
+    row.resize(table_.padded());
+  }
+}
+
+void Design::terms(space::Point point, const Scales& scales, PointTerms& result) const {
+  result.terms.clear();
+  result.closeness.clear();
+  for (std::size_t i = 0; i < kernels_.parameters(); ++i) {
+    const auto row = kernels_.row(i, point[i]);
+    result.terms.push_back({.row = table_.covariance(row), .weight = static_cast<float>(scales.weights[i])});
+    result.closeness.push_back(table_.closeness(row));
+  }
+  for (std::size_t f = 0; f < features_.size(); ++f) {
+    const double weight = scales.weights[kernels_.parameters() + f] * feature(f, point);
+    result.terms.push_back({.row = feature_rows_[f].data(), .weight = static_cast<float>(weight)});
+  }
+}
+
+double Design::variance(space::Point point, const Scales& scales) const {
+  double sum = 0;
+  double squares = 0;
+  const auto add = [&](double a) {
+    sum += a;
+    squares += a * a;
+  };
+  for (std::size_t i = 0; i < kernels_.parameters(); ++i) {
+    const auto own = kernels_.row(i, point[i]) - kernels_.first_row(i);
+    add(scales.weights[i] * static_cast<double>(kernels_.covariance(i, own, own)));
+  }
+  for (std::size_t f = 0; f < features_.size(); ++f) {
+    const double value = feature(f, point);
+    add(scales.weights[kernels_.parameters() + f] * value * value);
+  }
+  return scales.intercept + sum + scales.pairs * 0.5 * (sum * sum - squares) + scales.local;
+}
+
+}  // namespace nocturne::search::model

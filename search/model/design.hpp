@@ -1,0 +1,58 @@
+#pragma once
+
+/// The trials that carry a model, and the terms of any point's covariance with them.
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "search/model/covariance.hpp"
+#include "search/model/level_kernel.hpp"
+#include "search/model/scales.hpp"
+#include "search/model/trial_table.hpp"
+#include "space/lattice.hpp"
+
+namespace nocturne::search::model {
+
+/// A physical covariate: a number for each point, known in advance.
+struct Feature {
+  std::string name;  ///< "log(batch)", "log(operations / threads)"
+  std::function<double(space::Point)> value;
+};
+
+/// Features are standardised over uniform draws from the lattice.
+class Design {
+ public:
+  Design(space::Lattice& lattice, std::vector<Feature> features);
+  Design(const Design&) = delete;  // the table refers to the kernels
+  Design& operator=(const Design&) = delete;
+
+  void append(space::Point point);
+  void truncate(std::size_t size);
+  [[nodiscard]] std::size_t size() const { return points_.size(); }
+  [[nodiscard]] std::size_t padded() const { return table_.padded(); }
+  [[nodiscard]] space::Point point(std::size_t trial) const { return points_[trial]; }
+  /// Main effects, then features.
+  [[nodiscard]] std::size_t weights() const { return kernels_.parameters() + features_.size(); }
+  [[nodiscard]] const LevelKernels& kernels() const { return kernels_; }
+  [[nodiscard]] const TrialTable& table() const { return table_; }
+
+  /// Rows valid until the next append().
+  void terms(space::Point point, const Scales& scales, PointTerms& result) const;
+  /// The covariance of a point with itself, without noise.
+  [[nodiscard]] double variance(space::Point point, const Scales& scales) const;
+
+ private:
+  [[nodiscard]] double feature(std::size_t index, space::Point point) const;
+
+  LevelKernels kernels_;
+  TrialTable table_;
+  space::PointList points_;
+  std::vector<Feature> features_;
+  std::vector<double> means_, spreads_;           // of each feature
+  std::vector<std::vector<float>> feature_rows_;  // of each feature: standardised, by trial, padded
+};
+
+}  // namespace nocturne::search::model

@@ -1,0 +1,232 @@
+#include "search/model/linear_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "search/model/linear_model_state.hpp"
+#include "search/model/marginal_likelihood.hpp"
+
+namespace nocturne::search::model {
+namespace {
+
+constexpr int kFirstEvaluations = 40;      // of the likelihood, by the first fit, which starts from nowhere
+constexpr double kOutlier = 4;             // standard deviations from what all others predict: 1 in 16000 by chance
+constexpr std::size_t kCarrierSlack = 32;  // trials over the limit before carriers are chosen again
+
+Scales initial_scales(const Design& design, const LinearModelOptions& options) {
+  const ScalePriors priors(design.weights());
+  Scales scales{.weights = std::vector<double>(design.weights(), priors.weight.median),
+                .pairs = options.pairs ? priors.pairs.median : 1e-6,
+                .local = options.local ? priors.local.median : 1e-6,
+                .noise = priors.noise.median};
+  return scales;
+}
+
+}  // namespace
+
+LinearModel::State::State(space::Lattice& lattice_used, LinearModelOptions options_used, std::vector<Feature> features)
+    : lattice(lattice_used),
+      options(options_used),
+      design(lattice_used, std::move(features)),
+      scales(initial_scales(design, options)),
+      points(lattice_used.width()) {}
+
+LinearModel::LinearModel(space::Lattice& lattice, LinearModelOptions options, std::vector<Feature> features)
+    : state_(std::make_unique<State>(lattice, options, std::move(features))) {}
+LinearModel::~LinearModel() = default;
+LinearModel::LinearModel(LinearModel&&) noexcept = default;
+LinearModel& LinearModel::operator=(LinearModel&&) noexcept = default;
+
+void LinearModel::tell(space::Point point, double log_value) {
+  auto& s = *state_;
+  release();
+  s.stale_values = true;
+  const auto [known, is_new] = s.trial_of.try_emplace(space::hash_of(point), s.points.size());
+  if (is_new) {
+    s.points.push_back(point);
+    s.log_values.push_back(log_value);
+  } else {
+    s.log_values[known->second] = log_value;
+  }
+}
+
+void LinearModel::forget(space::Point point) {
+  auto& s = *state_;
+  const auto known = s.trial_of.find(space::hash_of(point));
+  if (known == s.trial_of.end()) return;
+  release();
+  const auto trial = known->second;
+  const auto last = s.points.size() - 1;
+  s.trial_of.erase(known);
+  if (trial != last) {  // the last one takes its place
+    s.trial_of[space::hash_of(s.points[last])] = trial;
+    const std::vector<space::Level> moved(s.points[last].begin(), s.points[last].end());
+    s.points.set(trial, moved);
+    s.log_values[trial] = s.log_values[last];
+  }
+  s.points.pop_back();
+  s.log_values.pop_back();
+  s.stale_values = true;
+  s.stale_carriers = true;
+}
+
+std::size_t LinearModel::size() const {
+  return state_->points.size();
+}
+
+space::Point LinearModel::point(std::size_t trial) const {
+  return state_->points[trial];
+}
+
+double LinearModel::log_value(std::size_t trial) const {
+  return state_->log_values[trial];
+}
+
+void LinearModel::State::choose_carriers() {
+  std::vector<std::size_t> order(points.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  carriers = order;
+  if (order.size() > options.trials) {
+    // Half of them the best, where the optimum is sought; the others evenly from the rest, first to last, so that the
+    // spread ones of the start stay.
+    const auto best = static_cast<std::ptrdiff_t>(options.trials / 2);
+    std::ranges::nth_element(order, order.begin() + best, {}, [&](std::size_t t) { return log_values[t]; });
+    std::sort(order.begin() + best, order.end());
+    carriers.assign(order.begin(), order.begin() + best);
+    const auto rest = order.size() - carriers.size();
+    const auto wanted = options.trials - carriers.size();
+    for (std::size_t i = 0; i < wanted; ++i) {
+      carriers.push_back(order[static_cast<std::size_t>(best) + i * rest / wanted]);
+    }
+    std::ranges::sort(carriers);
+  }
+  design.truncate(0);
+  posterior.clear();
+  for (const auto trial : carriers) design.append(points[trial]);
+  noise_factors.assign(carriers.size(), 1);
+  seen = points.size();
+  stale_carriers = false;
+  stale_values = true;
+}
+
+void LinearModel::State::set_values() {
+  target = Target::fit(log_values);
+  values.clear();
+  for (const auto trial : carriers) values.push_back(target.to_model(log_values[trial]));
+  posterior.set_values(values);
+  stale_values = false;
+}
+
+void LinearModel::State::update() {
+  if (stale_carriers || carriers.size() + points.size() - seen > options.trials + kCarrierSlack) choose_carriers();
+  for (; seen < points.size(); ++seen) {
+    carriers.push_back(seen);
+    design.append(points[seen]);
+    noise_factors.push_back(1);
+  }
+  if (posterior.size() < design.size()) {
+    posterior.extend(scales, noise_factors);
+    stale_values = true;
+  }
+  if (stale_values) set_values();
+}
+
+void LinearModel::fit() {
+  auto& s = *state_;
+  release();
+  const bool first = s.posterior.size() == 0;
+  s.update();
+  if (s.carriers.empty()) return;
+  MarginalLikelihood likelihood(s.design, s.values, s.noise_factors, ScalePriors(s.design.weights()));
+  s.scales = fit_scales(likelihood, s.scales, first ? kFirstEvaluations : s.options.evaluations);
+  if (!s.options.pairs) s.scales.pairs = 1e-6;
+  if (!s.options.local) s.scales.local = 1e-6;
+  s.posterior.clear();
+  s.posterior.extend(s.scales, s.noise_factors);
+  s.set_values();
+  s.weigh_outliers();
+  s.learn_widening();
+}
+
+void LinearModel::State::weigh_outliers() {
+  const auto left_out = posterior.leave_one_out(values);
+  auto factors = noise_factors;
+  for (std::size_t t = 0; t < factors.size(); ++t) {
+    // As if its noise had been as large as its surprise: the deviation becomes kOutlier standard deviations.
+    const double plain = left_out[t].variance - scales.noise * (noise_factors[t] - 1);
+    const double residual = values[t] - left_out[t].mean;
+    const double excess = residual * residual / (kOutlier * kOutlier) - plain;
+    factors[t] = 1 + std::max(0.0, excess) / scales.noise;
+  }
+  if (factors == noise_factors) return;
+  noise_factors = std::move(factors);
+  posterior.clear();
+  posterior.extend(scales, noise_factors);
+  posterior.set_values(values);
+}
+
+const Scales& LinearModel::scales() {
+  return state_->scales;
+}
+
+void LinearModel::assume(space::Point point) {
+  auto& s = *state_;
+  s.update();
+  const auto mean = s.posterior.at(point, s.scales).mean;
+  s.design.append(point);
+  s.noise_factors.push_back(1);
+  s.values.push_back(mean);
+  s.posterior.extend(s.scales, s.noise_factors);
+  s.posterior.set_values(s.values);
+  ++s.assumed;
+}
+
+void LinearModel::release() {
+  auto& s = *state_;
+  if (s.assumed == 0) return;
+  const auto measured = s.design.size() - s.assumed;
+  s.design.truncate(measured);
+  s.posterior.truncate(measured);
+  s.noise_factors.resize(measured);
+  s.values.resize(measured);
+  s.posterior.set_values(s.values);
+  s.assumed = 0;
+}
+
+Prediction LinearModel::State::prediction(Posterior::Moments moments) const {
+  return {.mean = moments.mean,
+          .latent_sd = std::sqrt(moments.variance),
+          .observed_sd = std::sqrt(moments.variance + scales.noise),
+          .widening = widening,
+          .target = target};
+}
+
+Prediction LinearModel::predict(space::Point point) {
+  state_->update();
+  return state_->prediction(state_->posterior.at(point, state_->scales));
+}
+
+void LinearModel::predict(const space::PointList& points, std::vector<float>& means, std::vector<float>& latent_sds) {
+  state_->update();
+  state_->posterior.at(points, state_->scales, means, latent_sds);
+}
+
+const Target& LinearModel::target() {
+  state_->update();
+  return state_->target;
+}
+
+double LinearModel::best() {
+  auto& s = *state_;
+  s.update();
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t t = 0; t < s.carriers.size(); ++t) {
+    const bool outlier = s.noise_factors[t] > 1;
+    best =
+        std::min(best, outlier ? std::max(s.values[t], s.posterior.at(s.design.point(t), s.scales).mean) : s.values[t]);
+  }
+  return best;
+}
+
+}  // namespace nocturne::search::model

@@ -1,0 +1,46 @@
+#pragma once
+
+/// What a LinearModel remembers. Internal to it: linear_model.cpp learns, linear_model_reports.cpp tells.
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "search/model/linear_model.hpp"
+#include "search/model/posterior.hpp"
+
+namespace nocturne::search::model {
+
+struct LinearModel::State {
+  State(space::Lattice& lattice_used, LinearModelOptions options_used, std::vector<Feature> features);
+
+  /// Brings the posterior up to what was told.
+  void update();
+  void choose_carriers();
+  void set_values();
+  void weigh_outliers();
+  void learn_widening();
+  [[nodiscard]] Prediction prediction(Posterior::Moments moments) const;
+
+  space::Lattice& lattice;
+  LinearModelOptions options;
+  Design design;
+  Posterior posterior{design};
+  Scales scales;
+
+  space::PointList points;
+  std::vector<double> log_values;
+  std::unordered_map<std::uint64_t, std::size_t> trial_of;  // by hash of the point
+
+  std::vector<std::size_t> carriers;  // trials in the design, in its order
+  std::size_t seen = 0;               // trials up to here were considered as carriers
+  std::vector<double> values;         // of the carriers, model units; then of what is assumed
+  std::vector<double> noise_factors;  // likewise
+  std::size_t assumed = 0;            // points at the end of the design that nobody measured
+  Target target;
+  double widening = 1;
+  bool stale_values = true;
+  bool stale_carriers = false;
+};
+
+}  // namespace nocturne::search::model

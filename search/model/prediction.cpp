@@ -1,0 +1,35 @@
+#include "search/model/prediction.hpp"
+
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+
+namespace nocturne::search::model {
+namespace {
+
+constexpr double kStep = 1e-3;  // standard deviations, for the slope of the target's inverse
+
+double slope(const Target& target, double mean, double sd) {
+  const double step = kStep * sd;
+  return step > 0 ? (target.to_log(mean + step) - target.to_log(mean - step)) / (2 * kStep) : 0;
+}
+
+}  // namespace
+
+double Prediction::log_quantile(double probability, double extra) const {
+  const boost::math::students_t_distribution<double> t(degrees);
+  return target.to_log(mean + boost::math::quantile(t, probability) * observed_sd * widening * extra);
+}
+
+Interval Prediction::log_interval(double confidence, double extra) const {
+  return {.lower = log_quantile((1 - confidence) / 2, extra), .upper = log_quantile((1 + confidence) / 2, extra)};
+}
+
+double Prediction::log_latent_sd() const {
+  return slope(target, mean, latent_sd);
+}
+
+double Prediction::log_observed_sd() const {
+  return slope(target, mean, observed_sd);
+}
+
+}  // namespace nocturne::search::model

@@ -1,0 +1,284 @@
+#include "search/model_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "search/asked.hpp"
+#include "search/candidates.hpp"
+#include "search/model/acquisition.hpp"
+#include "search/spread_design.hpp"
+
+namespace nocturne::search {
+namespace {
+
+constexpr std::size_t kSpreadFrom = 300;  // candidates of a spread start: more lie no farther apart
+constexpr std::size_t kCentres = 4;       // best trials whose neighbours are candidates
+constexpr std::size_t kParents = 6;       // best trials that are crossed
+constexpr std::size_t kChildren = 200;    // of them
+constexpr std::size_t kRounds = 4;        // of looking around the best candidates
+constexpr std::size_t kClimbers = 3;      // candidates looked around, a round
+constexpr std::size_t kPriced = 64;       // candidates whose preparation is asked for: it may be slow
+constexpr std::size_t kMostPending = 32;  // proposals under way that the model takes into account
+
+/// Whether the scales are chosen anew after so many trials: often while each trial changes them.
+bool refit_is_due(std::size_t trials, std::size_t fitted) {
+  return trials - fitted >= (trials <= 40 ? 1U : trials <= 100 ? 3U : 8U);
+}
+
+/// What a trial lasts: its start and its steps.
+std::optional<double> seconds_of(const space::Trial& trial) {
+  if (!trial.parts) return std::nullopt;
+  const auto& parts = *trial.parts;
+  return parts.import + parts.data + parts.compile + parts.first_step_excess +
+         static_cast<double>(trial.fidelity.steps) * parts.steady_step;
+}
+
+}  // namespace
+
+struct ModelSearch::State {
+  State(const space::Space& space_used, const Options& options_used)
+      : space(space_used),
+        options(options_used),
+        lattice(space_used),
+        kernels(lattice),
+        times(lattice, {}),
+        feasibility(lattice),
+        told(lattice.width()),
+        pending(lattice.width()),
+        pool(lattice.width()) {}
+
+  struct Choice {
+    std::vector<space::Level> point;
+    std::string reason;
+  };
+  std::optional<Choice> choose(space::Random& random);
+  std::optional<Choice> choose_spread(space::Random& random);
+  std::optional<Choice> choose_by_model(space::Random& random);
+  void score(const space::PointList& points);
+  [[nodiscard]] std::vector<std::size_t> best_trials(std::size_t count) const;
+  [[nodiscard]] std::size_t cheapest(const space::PointList& points);
+  [[nodiscard]] std::string explain(std::size_t candidate);
+  void fit();
+
+  const space::Space& space;
+  Options options;
+  space::Lattice lattice;
+  model::LevelKernels kernels;
+  model::LinearModel times;
+  model::Feasibility feasibility;
+
+  Asked asked;            // configurations
+  PointSet taken;         // points asked or told
+  PointSet told_points;   // of them, told
+  space::PointList told;  // in order, failed ones too
+  space::PointList pending;
+  Pool pool;
+  std::vector<double> trial_seconds;
+  std::uint64_t asks = 0;
+  std::size_t fitted = 0;  // trials in the model when its scales were last chosen
+
+  double best = 0;                               // what is to be improved on, model units
+  std::vector<float> means, sds, works, values;  // of the candidates; values: expected improvement times P(works)
+};
+
+ModelSearch::ModelSearch(const space::Space& space, const Options& options)
+    : state_(std::make_unique<State>(space, options)) {}
+ModelSearch::~ModelSearch() = default;
+
+space::Lattice& ModelSearch::lattice() {
+  return state_->lattice;
+}
+model::LinearModel& ModelSearch::times() {
+  return state_->times;
+}
+model::Feasibility& ModelSearch::feasibility() {
+  return state_->feasibility;
+}
+
+void ModelSearch::tell(std::span<const space::Trial> finished) {
+  auto& s = *state_;
+  for (const auto& trial : finished) {
+    if (trial.outcome == space::Outcome::Killed) continue;  // says nothing about the configuration
+    s.asked.insert(trial.configuration);
+    const auto point = s.lattice.point_of(trial.configuration);
+    if (!point) continue;  // of another space
+    const auto hash = space::hash_of(*point);
+    s.taken.insert(hash);
+    if (s.told_points.insert(hash)) s.told.push_back(*point);
+    const bool worked = trial.estimate && std::isfinite(trial.estimate->value) && trial.estimate->value > 0;
+    s.feasibility.tell(*point, worked);
+    if (worked) {
+      s.times.tell(*point, std::log(trial.estimate->value));
+      if (const auto seconds = seconds_of(trial)) s.trial_seconds.push_back(*seconds);
+    } else {
+      s.times.forget(*point);
+    }
+  }
+  space::PointList rest(s.pending.width());
+  for (std::size_t i = 0; i < s.pending.size(); ++i) {
+    if (!s.told_points.contains(space::hash_of(s.pending[i]))) rest.push_back(s.pending[i]);
+  }
+  s.pending = std::move(rest);
+}
+
+std::vector<Proposal> ModelSearch::ask(std::size_t count) {
+  auto& s = *state_;
+  space::Random random(s.options.seed, s.asks++);
+  std::vector<Proposal> proposals;
+  while (proposals.size() < count) {
+    if (auto choice = s.choose(random)) {
+      s.taken.insert(space::hash_of(choice->point));
+      s.pending.push_back(choice->point);
+      auto configuration = s.lattice.configuration(choice->point);
+      if (!s.asked.insert(configuration)) continue;
+      proposals.push_back({.configuration = std::move(configuration), .reason = std::move(choice->reason)});
+    } else if (auto other = s.asked.sample_other(s.space, random)) {
+      s.asked.insert(*other);
+      proposals.push_back({.configuration = std::move(*other), .reason = "one of the last not measured"});
+    } else {
+      break;
+    }
+  }
+  return proposals;
+}
+
+std::optional<ModelSearch::State::Choice> ModelSearch::State::choose(space::Random& random) {
+  pool.renew(lattice, random);
+  if (told.size() + pending.size() < kStart) return choose_spread(random);
+  return choose_by_model(random);
+}
+
+std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_spread(space::Random&) {
+  Candidates candidates(lattice, taken);
+  candidates.add(pool.points());
+  if (candidates.points().empty()) return std::nullopt;
+  space::PointList some(lattice.width()), chosen = told;
+  for (std::size_t i = 0; i < std::min(kSpreadFrom, candidates.points().size()); ++i)
+    some.push_back(candidates.points()[i]);
+  for (std::size_t i = 0; i < pending.size(); ++i) chosen.push_back(pending[i]);
+  const auto point = some[next_spread(kernels, chosen, some)];
+  return Choice{.point = {point.begin(), point.end()}, .reason = "spread over the space"};
+}
+
+std::vector<std::size_t> ModelSearch::State::best_trials(std::size_t count) const {
+  std::vector<std::size_t> order(times.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()));
+  std::ranges::partial_sort(order, end, {}, [&](std::size_t t) { return std::pair(times.log_value(t), t); });
+  order.erase(end, order.end());
+  return order;
+}
+
+void ModelSearch::State::fit() {
+  if (times.size() == 0) return;
+  if (fitted > times.size()) fitted = 0;
+  if (refit_is_due(times.size(), fitted)) {
+    times.fit();
+    fitted = times.size();
+  }
+  best = times.best();
+  const auto count = std::min(pending.size(), kMostPending);
+  times.release();
+  for (auto i = pending.size() - count; i < pending.size(); ++i) times.assume(pending[i]);
+}
+
+void ModelSearch::State::score(const space::PointList& points) {
+  space::PointList fresh(points.width());
+  for (auto i = values.size(); i < points.size(); ++i) fresh.push_back(points[i]);
+  std::vector<float> mean, sd, work;
+  feasibility.probabilities(fresh, work);
+  if (times.size() == 0) {
+    mean.assign(fresh.size(), 0);
+    sd.assign(fresh.size(), 1);
+  } else {
+    times.predict(fresh, mean, sd);
+  }
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    const double gain = model::expected_improvement(static_cast<double>(mean[i]), static_cast<double>(sd[i]), best);
+    values.push_back(static_cast<float>(gain * static_cast<double>(work[i])));
+  }
+  means.insert(means.end(), mean.begin(), mean.end());
+  sds.insert(sds.end(), sd.begin(), sd.end());
+  works.insert(works.end(), work.begin(), work.end());
+}
+
+std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_by_model(space::Random& random) {
+  fit();
+  Candidates candidates(lattice, taken);
+  const auto order = best_trials(kParents);
+  space::PointList parents(lattice.width());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    parents.push_back(times.point(order[i]));
+    if (i < kCentres) candidates.add_neighbours(times.point(order[i]));
+  }
+  candidates.add(pool.points());
+  candidates.add_crossovers(parents, kChildren, random);
+  if (candidates.points().empty()) return std::nullopt;
+  means.clear();
+  sds.clear();
+  works.clear();
+  values.clear();
+  score(candidates.points());
+  std::vector<bool> climbed;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    climbed.resize(values.size());
+    const auto before = values.size();
+    std::vector<std::size_t> top(values.size());
+    std::iota(top.begin(), top.end(), std::size_t{0});
+    const auto climbers = std::min(kClimbers, top.size());
+    std::ranges::partial_sort(top, top.begin() + static_cast<std::ptrdiff_t>(climbers), {},
+                              [&](std::size_t i) { return std::pair(-values[i], i); });
+    for (std::size_t i = 0; i < climbers; ++i) {
+      if (climbed[top[i]]) continue;
+      climbed[top[i]] = true;
+      candidates.add_neighbours(candidates.points()[top[i]]);
+    }
+    if (candidates.points().size() == before) break;
+    score(candidates.points());
+  }
+  const auto chosen = cheapest(candidates.points());
+  const auto point = candidates.points()[chosen];
+  return Choice{.point = {point.begin(), point.end()}, .reason = explain(chosen)};
+}
+
+std::size_t ModelSearch::State::cheapest(const space::PointList& points) {
+  const auto best_of_all = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
+  if (!options.preparation_seconds) return best_of_all;
+  std::vector<std::size_t> top(values.size());
+  std::iota(top.begin(), top.end(), std::size_t{0});
+  const auto priced = std::min(kPriced, top.size());
+  std::ranges::partial_sort(top, top.begin() + static_cast<std::ptrdiff_t>(priced), {},
+                            [&](std::size_t i) { return std::pair(-values[i], i); });
+  auto durations = trial_seconds;
+  if (durations.empty()) return best_of_all;
+  const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
+  std::ranges::nth_element(durations, middle);
+  std::size_t chosen = best_of_all;
+  double most = 0;
+  for (std::size_t i = 0; i < priced; ++i) {
+    const double seconds = *middle + options.preparation_seconds(lattice.configuration(points[top[i]]));
+    const double rate = static_cast<double>(values[top[i]]) / std::max(seconds, 1e-9);
+    if (rate > most) {
+      most = rate;
+      chosen = top[i];
+    }
+  }
+  return chosen;
+}
+
+std::string ModelSearch::State::explain(std::size_t candidate) {
+  if (times.size() == 0) return "the likeliest to work";
+  const double gain =
+      model::expected_improvement(static_cast<double>(means[candidate]), static_cast<double>(sds[candidate]), best);
+  auto reason = fmt::format("expected improvement {:.2g} %", -100 * std::expm1(-gain * times.target().scale));
+  if (works[candidate] < 0.95F) {
+    reason += fmt::format(", {:.0f} % likely to fail", 100 * (1 - static_cast<double>(works[candidate])));
+  }
+  return reason;
+}
+
+}  // namespace nocturne::search
