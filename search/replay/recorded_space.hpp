@@ -47,6 +47,9 @@ struct Rows {
   [[nodiscard]] std::span<const float> times_of(std::size_t number) const;
 };
 
+/// The table constraint that admits exactly the rows.
+[[nodiscard]] space::RowTableSpec table_of(const SpaceDescription& description, const Rows& rows);
+
 class RecordedSpace {
  public:
   /// Creates the space and checks that the rows are its valid configurations. Where constraints are given and the rows
@@ -83,8 +86,7 @@ class RecordedSpace {
   RecordedSpace() = default;
   std::expected<void, std::string> make_space();
   std::expected<void, std::string> index_rows();
-  std::expected<void, std::string> check_rows();
-  void take_rows_alone(std::string note);
+  [[nodiscard]] std::expected<void, std::string> check_rows() const;
 
   std::string name_;
   std::string kind_;

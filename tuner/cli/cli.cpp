@@ -14,6 +14,7 @@
 #include "tuner/cli/verbs/explain.hpp"
 #include "tuner/cli/verbs/export.hpp"
 #include "tuner/cli/verbs/list.hpp"
+#include "tuner/cli/verbs/replay.hpp"
 #include "tuner/cli/verbs/schema.hpp"
 #include "tuner/cli/verbs/show.hpp"
 #include "tuner/cli/verbs/space.hpp"
@@ -34,6 +35,7 @@ const std::vector<Verb>& verbs() {
       make_verb<ExplainOptions>("explain", "Which parameters made the difference"),
       make_verb<ExportOptions>("export", "Write the best configuration down for a deployment"),
       make_verb<ApplyOptions>("apply", "Run a command the way a profile was measured"),
+      make_verb<ReplayOptions>("replay", "Judge strategies on spaces that were measured before"),
       make_verb<CleanOptions>("clean", "Drop old run folders and builds"),
       make_verb<SchemaOptions>("schema", "The JSON Schema of campaign files"),
       make_verb<CompletionOptions>("completion", "A script that completes verbs and options in your shell"),

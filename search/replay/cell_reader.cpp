@@ -1,0 +1,65 @@
+#include "search/replay/cell_reader.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <variant>
+
+namespace nocturne::search::replay {
+namespace {
+
+std::optional<double> number_of(const space::Value& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? 1 : 0;
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> number_in(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+std::vector<space::Value> listed_values(const space::DomainSpec& domain) {
+  if (std::holds_alternative<space::BooleanSpec>(domain)) return {false, true};
+  if (const auto* list = std::get_if<space::OrdinalSpec>(&domain)) return list->values;
+  if (const auto* list = std::get_if<space::CategoricalSpec>(&domain)) return list->values;
+  std::vector<space::Value> values;
+  if (const auto* range = std::get_if<space::IntegerRangeSpec>(&domain)) {
+    const auto lower = std::get<std::int64_t>(range->lower);
+    const auto upper = std::get<std::int64_t>(range->upper);
+    for (auto each = lower; each <= upper; each += std::get<std::int64_t>(range->step)) values.emplace_back(each);
+  }
+  return values;
+}
+
+CellReader::CellReader(const space::ParameterSpec& parameter) {
+  const auto values = listed_values(parameter.domain);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto cell = static_cast<space::Cell>(i);
+    texts_.emplace(space::to_text(values[i]), cell);
+    if (const auto number = number_of(values[i])) numbers_.emplace(*number, cell);
+  }
+}
+
+std::optional<space::Cell> CellReader::find_text(std::string_view text) {
+  if (const auto known = texts_.find(text); known != texts_.end()) return known->second;
+  const auto number = number_in(text);
+  const auto found = number ? numbers_.find(*number) : numbers_.end();
+  if (found == numbers_.end()) return std::nullopt;
+  texts_.emplace(text, found->second);
+  return found->second;
+}
+
+std::optional<space::Cell> CellReader::find_value(const space::Value& value) {
+  const auto number = number_of(value);
+  if (!number) return find_text(std::get<std::string>(value));
+  const auto found = numbers_.find(*number);
+  if (found != numbers_.end()) return found->second;
+  return find_text(space::to_text(value));
+}
+
+}  // namespace nocturne::search::replay

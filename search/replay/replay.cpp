@@ -1,0 +1,215 @@
+#include "search/replay/replay.hpp"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <numbers>
+#include <optional>
+#include <thread>
+#include <unordered_set>
+
+#include "search/registry.hpp"
+#include "space/random.hpp"
+
+namespace nocturne::search::replay {
+namespace {
+
+// A strategy that asks only for what it knows would never end; so many repetitions in a row end its run.
+constexpr std::size_t kRepetitions = 1000;
+
+/// CPU time of this thread: other threads, or other programs on the same cores, do not count.
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+std::uint64_t key_of(RecordedSpace::Place place) {
+  return (std::uint64_t{place.row} << 32U) | place.dummies;
+}
+
+/// The trial that a strategy is told, and what it really is.
+struct Outcome {
+  space::Trial told;
+  double truth = std::numeric_limits<double>::quiet_NaN();
+};
+
+void fail(space::Trial& trial, space::Outcome outcome, const char* reason) {
+  trial.outcome = outcome;
+  trial.reason = reason;
+}
+
+Outcome evaluate(const RecordedSpace& recorded, RecordedSpace::Place place, const Trouble& trouble,
+                 std::uint64_t seed) {
+  Outcome result;
+  const auto& rows = recorded.rows();
+  const auto recorded_outcome = rows.outcomes[place.row];
+  if (recorded_outcome != space::Outcome::Ok) {
+    fail(result.told, recorded_outcome, "it failed when it was recorded");
+    return result;
+  }
+  const double truth = rows.objectives[place.row];
+  double told = truth;
+  if (trouble.any()) {
+    // A seed of its own, so that trouble and the strategy's draws are not the same numbers.
+    space::Random random(seed ^ 0x5DEECE66D1234567U, key_of(place));
+    const double fails = random.unit();
+    const double strays = random.unit();
+    // Box and Muller, "A note on the generation of random normal deviates", Ann. Math. Stat. 29, 1958.
+    const double radius = std::sqrt(-2 * std::log(1 - random.unit()));
+    const double normal = radius * std::cos(2 * std::numbers::pi * random.unit());
+    if (fails < trouble.failures) {
+      fail(result.told, space::Outcome::Crashed, "made to fail");
+      return result;
+    }
+    told *= std::exp(trouble.noise * normal) * (strays < trouble.outliers ? 10 : 1);
+  }
+  result.truth = truth;
+  result.told.outcome = space::Outcome::Ok;
+  result.told.estimate = space::Estimate{.value = told, .standard_error = 0, .runs = 1};
+  return result;
+}
+
+using Run = std::expected<RunTrace, std::string>;
+
+Run run_once(const RecordedSpace& recorded, const std::string& name, const ReplayOptions& options, std::uint64_t seed) {
+  RunTrace trace{.seed = seed, .values = {}, .cpu_seconds = 0};
+  auto begun = thread_seconds();
+  const auto made = make_strategy(name, recorded.space(), {.seed = seed});
+  if (!made) return std::unexpected(made.error());
+  auto& strategy = **made;
+  trace.cpu_seconds += thread_seconds() - begun;
+  std::unordered_set<std::uint64_t> seen;
+  for (std::size_t repetitions = 0; trace.values.size() < options.evaluations && repetitions < kRepetitions;) {
+    begun = thread_seconds();
+    auto proposals = strategy.ask(1);
+    trace.cpu_seconds += thread_seconds() - begun;
+    if (proposals.empty()) break;
+    auto& configuration = proposals.front().configuration;
+    const auto place = recorded.find(configuration);
+    if (!place) {
+      return std::unexpected(fmt::format("strategy '{}' proposed what is not in the space '{}' (seed {}): {}", name,
+                                         recorded.name(), seed, configuration.canonical()));
+    }
+    auto outcome = evaluate(recorded, *place, options.trouble, seed);
+    outcome.told.number = static_cast<std::int64_t>(trace.values.size());
+    outcome.told.configuration = std::move(configuration);
+    const bool is_new = seen.insert(key_of(*place)).second;
+    repetitions = is_new ? 0 : repetitions + 1;
+    if (is_new) trace.values.push_back(outcome.truth);
+    begun = thread_seconds();
+    strategy.tell(std::span(&outcome.told, 1));
+    trace.cpu_seconds += thread_seconds() - begun;
+  }
+  return trace;
+}
+
+/// Hands out runs to threads and keeps the first error by order, so that it does not depend on luck.
+class Crew {
+ public:
+  Crew(std::span<const RecordedSpace> spaces, const ReplayOptions& options, const Progress& progress, const Stop& stop)
+      : spaces_(spaces), options_(options), progress_(progress), stop_(stop) {
+    for (std::size_t space = 0; space < spaces.size(); ++space) {
+      for (std::size_t strategy = 0; strategy < options.strategies.size(); ++strategy) {
+        series_.push_back({.space = space, .strategy = strategy, .runs = std::vector<RunTrace>(options.repeats)});
+      }
+    }
+    all_ = series_.size() * options.repeats;
+  }
+
+  std::expected<std::vector<Series>, std::string> work() {
+    const auto wanted = options_.threads != 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
+    {
+      std::vector<std::jthread> others;
+      for (std::size_t i = 1; i < std::min(wanted, all_); ++i) others.emplace_back([this] { serve(); });
+      serve();
+    }
+    if (error_) return std::unexpected(error_->second);
+    return std::move(series_);
+  }
+
+ private:
+  void serve() {
+    while (!ended_) {
+      const auto number = next_++;
+      if (number >= all_) return;
+      if (stop_ && stop_()) return end(number, "stopped");
+      auto& series = series_[number / options_.repeats];
+      const auto repeat = number % options_.repeats;
+      auto run = attempt(series, repeat);
+      if (!run) return end(number, run.error());
+      series.runs[repeat] = std::move(*run);
+      const std::lock_guard lock(mutex_);
+      ++finished_;
+      if (progress_) progress_(finished_, all_);
+    }
+  }
+
+  Run attempt(const Series& series, std::size_t repeat) const {
+    const auto& name = options_.strategies[series.strategy];
+    try {
+      return run_once(spaces_[series.space], name, options_, options_.seed + repeat);
+    } catch (const std::exception& error) {
+      return std::unexpected(fmt::format("strategy '{}' failed on the space '{}' (seed {}): {}", name,
+                                         spaces_[series.space].name(), options_.seed + repeat, error.what()));
+    }
+  }
+
+  void end(std::size_t number, std::string sentence) {
+    const std::lock_guard lock(mutex_);
+    if (!error_ || number < error_->first) error_ = {number, std::move(sentence)};
+    ended_ = true;
+  }
+
+  std::span<const RecordedSpace> spaces_;
+  const ReplayOptions& options_;
+  const Progress& progress_;
+  const Stop& stop_;
+  std::vector<Series> series_;
+  std::size_t all_ = 0;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> ended_ = false;
+  std::mutex mutex_;
+  std::size_t finished_ = 0;
+  std::optional<std::pair<std::size_t, std::string>> error_;
+};
+
+}  // namespace
+
+std::expected<std::vector<Series>, std::string> replay(std::span<const RecordedSpace> spaces,
+                                                       const ReplayOptions& options, const Progress& progress,
+                                                       const Stop& stop) {
+  // A wrong name is found before anything is run.
+  for (const auto& name : options.strategies) {
+    if (spaces.empty()) break;
+    if (const auto made = make_strategy(name, spaces.front().space(), {.seed = options.seed}); !made)
+      return std::unexpected(made.error());
+  }
+  return Crew(spaces, options, progress, stop).work();
+}
+
+std::string trace_lines(std::span<const RecordedSpace> spaces, const ReplayOptions& options,
+                        std::span<const Series> series) {
+  std::string lines;
+  for (const auto& each : series) {
+    for (const auto& run : each.runs) {
+      lines += fmt::format(R"({{"space": {}, "tuner": {}, "seed": {}, "values": [)",
+                           nlohmann::json(spaces[each.space].name()).dump(),
+                           nlohmann::json(options.strategies[each.strategy]).dump(), run.seed);
+      for (std::size_t i = 0; i < run.values.size(); ++i) {
+        // fmt writes the shortest decimals that give the same double again.
+        lines += i == 0 ? "" : ", ";
+        lines += std::isnan(run.values[i]) ? "null" : fmt::format("{}", run.values[i]);
+      }
+      lines += "]}\n";
+    }
+  }
+  return lines;
+}
+
+}  // namespace nocturne::search::replay

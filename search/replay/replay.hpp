@@ -1,0 +1,67 @@
+#pragma once
+
+/// Runs strategies on recorded spaces: asked one by one, told what the record says.
+///
+/// Each run starts from nothing: the default configuration is not told first. What counts is the number of distinct
+/// configurations: asking again for one that was told costs nothing and is told again.
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "search/replay/recorded_space.hpp"
+
+namespace nocturne::search::replay {
+
+/// What strategies are told instead of the truth, decided by run seed and configuration alone. Scores use the truth.
+struct Trouble {
+  double noise = 0;     ///< values are multiplied by exp(noise · z), z standard normal
+  double outliers = 0;  ///< probability that a value is told ten times as large
+  double failures = 0;  ///< probability that a configuration that is ok fails instead; such an evaluation finds nothing
+  [[nodiscard]] bool any() const { return noise > 0 || outliers > 0 || failures > 0; }
+};
+
+struct ReplayOptions {
+  std::vector<std::string> strategies;
+  std::size_t evaluations = 200;  ///< a run ends there, or when the strategy has nothing left to ask
+  std::size_t repeats = 20;       ///< runs a space and strategy, with seeds seed, seed + 1, …
+  std::uint64_t seed = 1;
+  std::size_t threads = 0;  ///< 0: one a core. The results do not depend on it
+  Trouble trouble{};
+};
+
+/// One run of one strategy on one space.
+struct RunTrace {
+  std::uint64_t seed = 0;
+  std::vector<double> values;  ///< true objectives in the order of first evaluation; NaN: failed
+  double cpu_seconds = 0;      ///< of the thread, in ask() and tell() together
+};
+
+/// The runs of one strategy on one space, by seed.
+struct Series {
+  std::size_t space = 0;
+  std::size_t strategy = 0;
+  std::vector<RunTrace> runs;
+};
+
+/// Told after each finished run; calls never overlap, but come from several threads.
+using Progress = std::function<void(std::size_t finished, std::size_t all)>;
+/// Asked before each run; true ends the replay early.
+using Stop = std::function<bool()>;
+
+/// All series, by space and then by strategy. Error: an unknown strategy, one that proposed what is not in the space,
+/// or that it was stopped.
+[[nodiscard]] std::expected<std::vector<Series>, std::string> replay(std::span<const RecordedSpace> spaces,
+                                                                     const ReplayOptions& options,
+                                                                     const Progress& progress = {},
+                                                                     const Stop& stop = {});
+
+/// A line of JSON a run, in that order: {"space": …, "tuner": …, "seed": …, "values": [number or null, …]}.
+[[nodiscard]] std::string trace_lines(std::span<const RecordedSpace> spaces, const ReplayOptions& options,
+                                      std::span<const Series> series);
+
+}  // namespace nocturne::search::replay

@@ -1,0 +1,245 @@
+#include "search/replay/space_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "search/replay/cell_reader.hpp"
+#include "search/replay/csv_table.hpp"
+#include "search/replay/text_file.hpp"
+
+namespace nocturne::search::replay {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// Values of one parameter; more are an error of the source. Checking them takes the square of their number.
+constexpr std::size_t kMaxValues = 10'000;
+
+/// What went wrong, caught once in load_space_folder(): a sentence without the file's name.
+struct Wrong {
+  std::string sentence;
+};
+
+const json& member(const json& object, const char* name, json::value_t type, const std::string& where) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  if (!object.is_object() || found == object.end()) throw Wrong{fmt::format("{}: '{}' is missing", where, name)};
+  if (found->type() != type) throw Wrong{fmt::format("{}/{}: found a JSON {}", where, name, found->type_name())};
+  return *found;
+}
+
+std::string text_or(const json& object, const char* name, std::string otherwise) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::move(otherwise);
+}
+
+std::vector<space::Value> values_of(const json& list, const std::string& where) {
+  if (list.empty()) throw Wrong{where + ": the list is empty"};
+  if (list.size() > kMaxValues) throw Wrong{fmt::format("{}: {} values, more than {}", where, list.size(), kMaxValues)};
+  std::vector<space::Value> values;
+  bool fractions = false;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    try {
+      values.push_back(space::value_from_json(list[i]));
+    } catch (const std::invalid_argument& error) {
+      throw Wrong{fmt::format("{}/{}: {}", where, i, error.what())};
+    }
+    fractions = fractions || list[i].is_number_float();
+  }
+  // 0.5, 1, 2: all are fractions, or the list would have two kinds of numbers.
+  for (auto& value : values) {
+    if (const auto* whole = std::get_if<std::int64_t>(&value); fractions && whole != nullptr)
+      value = static_cast<double>(*whole);
+  }
+  return values;
+}
+
+space::DomainSpec domain_of(const std::string& type, std::vector<space::Value> values, const std::string& where) {
+  if (type == "categorical") return space::CategoricalSpec{std::move(values)};
+  if (type == "ordinal") return space::OrdinalSpec{std::move(values)};
+  if (type != "integer")
+    throw Wrong{fmt::format("{}/type: found '{}', not ordinal, integer or categorical", where, quoted(type))};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto* whole = std::get_if<std::int64_t>(&values[i]);
+    const auto* before = i == 0 ? nullptr : &std::get<std::int64_t>(values[i - 1]);
+    if (whole == nullptr || (before != nullptr && *whole - 1 != *before))
+      throw Wrong{fmt::format("{}/values/{}: an integer's values are consecutive integers", where, i)};
+  }
+  return space::IntegerRangeSpec{.lower = std::get<std::int64_t>(values.front()),
+                                 .upper = std::get<std::int64_t>(values.back())};
+}
+
+space::ParameterSpec parameter_of(const json& object, const std::string& where) {
+  space::ParameterSpec spec;
+  spec.name = member(object, "name", json::value_t::string, where).get<std::string>();
+  const auto type = member(object, "type", json::value_t::string, where).get<std::string>();
+  spec.domain =
+      domain_of(type, values_of(member(object, "values", json::value_t::array, where), where + "/values"), where);
+  spec.active_if = text_or(object, "active_if", "");
+  return spec;
+}
+
+SpaceDescription description_of(const json& document) {
+  SpaceDescription description;
+  const auto& parameters = member(document, "parameters", json::value_t::array, "");
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    description.parameters.push_back(parameter_of(parameters[i], fmt::format("/parameters/{}", i)));
+  if (const auto fixed = document.find("fixed"); fixed != document.end()) {
+    if (!fixed->is_object()) throw Wrong{fmt::format("/fixed: found a JSON {}", fixed->type_name())};
+    for (const auto& [name, value] : fixed->items()) {
+      try {
+        std::visit([&](auto held) { description.facts.set(name, std::move(held)); }, space::value_from_json(value));
+      } catch (const std::invalid_argument& error) {
+        throw Wrong{fmt::format("/fixed/{}: {}", quoted(name), error.what())};
+      }
+    }
+  }
+  const auto& constraints = member(document, "constraints", json::value_t::array, "");
+  for (std::size_t i = 0; i < constraints.size(); ++i) {
+    if (!constraints[i].is_string())
+      throw Wrong{fmt::format("/constraints/{}: found a JSON {}", i, constraints[i].type_name())};
+    const auto require = constraints[i].get<std::string>();
+    description.constraints.push_back({.require = require, .because = fmt::format("the source requires {}", require)});
+  }
+  return description;
+}
+
+std::optional<space::Outcome> outcome_of(std::string_view status) {
+  if (status == "ok") return space::Outcome::Ok;
+  if (status == "compile") return space::Outcome::BuildFailed;
+  if (status == "runtime") return space::Outcome::Crashed;
+  if (status == "error") return space::Outcome::Failed;
+  return std::nullopt;
+}
+
+/// Reads the records into rows; each error is "LINE: …".
+class RowReader {
+ public:
+  RowReader(std::string_view text, const std::vector<space::ParameterSpec>& parameters)
+      : csv_(text), parameters_(parameters) {
+    for (const auto& parameter : parameters) cells_.emplace_back(parameter);
+    rows_.columns = parameters.size();
+  }
+
+  Rows read() {
+    if (!csv_.next()) throw Wrong{"1: the file is empty"};
+    read_header();
+    while (csv_.next()) read_row();
+    if (csv_.is_torn()) throw Wrong{fmt::format("{}: a quoted field is not closed", csv_.line())};
+    if (times_) rows_.first_time.push_back(rows_.times.size());
+    return std::move(rows_);
+  }
+
+ private:
+  [[noreturn]] void wrong(const std::string& sentence) const {
+    throw Wrong{fmt::format("{}: {}", csv_.line(), sentence)};
+  }
+
+  void read_header() {
+    const auto& names = csv_.fields();
+    columns_ = names.size();
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (i < names.size() && names[i] == parameters_[i].name) continue;
+      wrong(fmt::format("column {} is '{}', it should be the parameter '{}'", i + 1,
+                        i < names.size() ? quoted(names[i]) : "missing", quoted(parameters_[i].name)));
+    }
+    for (std::size_t i = parameters_.size(); i < names.size(); ++i) {
+      if (names[i] == "objective") objective_ = i;
+      if (names[i] == "status") status_ = i;
+      if (names[i] == "cost_ms") cost_ = i;
+      if (names[i] == "times") times_ = i;
+    }
+    if (!objective_ || !status_) wrong("the columns 'objective' and 'status' are missing");
+  }
+
+  void read_row() {
+    const auto& fields = csv_.fields();
+    if (fields.size() != columns_) wrong(fmt::format("{} fields, the header has {}", fields.size(), columns_));
+    for (std::size_t i = 0; i < parameters_.size(); ++i) rows_.cells.push_back(cell(i, fields[i]));
+    const auto outcome = outcome_of(fields[*status_]);
+    if (!outcome) wrong(fmt::format("status is '{}', not ok, compile, runtime or error", quoted(fields[*status_])));
+    const auto objective = fields[*objective_];
+    const bool is_ok = *outcome == space::Outcome::Ok;
+    const auto value = number_in(objective);
+    if (is_ok && !(value && *value > 0))
+      wrong(fmt::format("objective is '{}', it must be a positive number", quoted(objective)));
+    if (!is_ok && !objective.empty()) wrong(fmt::format("it failed, and has the objective '{}'", quoted(objective)));
+    rows_.outcomes.push_back(*outcome);
+    rows_.objectives.push_back(is_ok ? *value : std::numeric_limits<double>::quiet_NaN());
+    if (cost_) rows_.cost_ms.push_back(optional_number(fields[*cost_], "cost_ms"));
+    if (times_) read_times(fields[*times_]);
+  }
+
+  space::Cell cell(std::size_t parameter, std::string_view text) {
+    const auto& spec = parameters_[parameter];
+    if (text.empty() && !spec.active_if.empty()) return space::kNoValue;
+    if (const auto found = cells_[parameter].find_text(text)) return *found;
+    wrong(fmt::format("'{}' is '{}', none of its values", quoted(spec.name), quoted(text)));
+  }
+
+  double optional_number(std::string_view text, const char* name) const {
+    if (text.empty()) return std::numeric_limits<double>::quiet_NaN();
+    if (const auto number = number_in(text)) return *number;
+    wrong(fmt::format("{} is '{}', no number", name, quoted(text)));
+  }
+
+  void read_times(std::string_view text) {
+    rows_.first_time.push_back(rows_.times.size());
+    while (!text.empty()) {
+      const auto end = std::min(text.find(';'), text.size());
+      rows_.times.push_back(static_cast<float>(optional_number(text.substr(0, end), "times")));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+
+  CsvReader csv_;
+  const std::vector<space::ParameterSpec>& parameters_;
+  std::vector<CellReader> cells_;
+  std::size_t columns_ = 0;
+  std::optional<std::size_t> objective_, status_, cost_, times_;
+  Rows rows_;
+};
+
+}  // namespace
+
+std::expected<RecordedSpace, std::string> load_space_folder(const fs::path& folder) {
+  const auto description_file = folder / "space.json";
+  auto results_file = folder / "results.csv.gz";
+  std::error_code error;
+  if (!fs::exists(results_file, error)) results_file = folder / "results.csv";
+  const auto description_text = read_text(description_file);
+  if (!description_text) return std::unexpected(description_text.error());
+  const auto document = parse_json(*description_text, description_file);
+  if (!document) return std::unexpected(document.error());
+  SpaceDescription description;
+  std::string name;
+  bool exact = false;
+  try {
+    name = member(*document, "name", json::value_t::string, "").get<std::string>();
+    exact = member(*document, "constraints_exact", json::value_t::boolean, "").get<bool>();
+    description = description_of(*document);
+  } catch (const Wrong& wrong) {
+    return std::unexpected(fmt::format("{}: {}", description_file.string(), wrong.sentence));
+  }
+  const auto text = read_text(results_file);
+  if (!text) return std::unexpected(text.error());
+  Rows rows;
+  try {
+    rows = RowReader(*text, description.parameters).read();
+  } catch (const Wrong& wrong) {
+    return std::unexpected(fmt::format("{}:{}", results_file.string(), wrong.sentence));
+  }
+  if (!exact) description.rows = table_of(description, rows);
+  auto recorded =
+      RecordedSpace::create(std::move(name), text_or(*document, "kind", ""), std::move(description), std::move(rows));
+  if (!recorded) return std::unexpected(fmt::format("{}: {}", folder.string(), recorded.error()));
+  return recorded;
+}
+
+}  // namespace nocturne::search::replay

@@ -1,0 +1,192 @@
+#include "tuner/cli/output/scoreboard_page.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <ostream>
+
+#include "tuner/cli/output/table.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+namespace replay = search::replay;
+using nlohmann::json;
+
+/// Whether the row above was of the same space: its name is printed once.
+std::string space_name(const ScoreboardPage& page, std::size_t row) {
+  const auto& rows = page.board.rows;
+  const bool again = row > 0 && rows[row - 1].space == rows[row].space;
+  return again ? "" : page.spaces[rows[row].space].name();
+}
+
+Cell ratio_cell(const replay::Cell& cell) {
+  auto text = fmt::format("{:.3f}", cell.ratio);
+  if (cell.standard_error) text += fmt::format(" ± {:.3f}", *cell.standard_error);
+  return {text + (cell.worse_than_random ? "*" : " "), cell.worse_than_random ? Style::Bad : Style::Plain};
+}
+
+std::vector<Column> columns_of(const ScoreboardPage& page, std::vector<Column> first) {
+  for (const auto budget : page.board.budgets) first.push_back({fmt::format("@{} ", budget), Align::Right});
+  return first;
+}
+
+std::vector<Cell> random_row(const std::vector<replay::Cell>& cells, std::vector<Cell> first) {
+  for (const auto& cell : cells) first.emplace_back(fmt::format("{:.3f} ", cell.random));
+  return first;
+}
+
+void add_scores(std::vector<Cell>& row, const replay::Score& score, const replay::Score& score_100,
+                double milliseconds) {
+  row.emplace_back(fmt::format("{:+.3f}", score_100.exact));
+  row.emplace_back(fmt::format("{:+.3f}", score.exact));
+  row.emplace_back(fmt::format("{:+.3f}", score.published));
+  row.emplace_back(fmt::format("{:.3f}", milliseconds));
+}
+
+void add_score_columns(std::vector<Column>& columns, std::size_t cap) {
+  columns.push_back({"score ≤100", Align::Right});
+  columns.push_back({fmt::format("score ≤{}", cap), Align::Right});
+  columns.push_back({"published", Align::Right});
+  columns.push_back({"ms", Align::Right});
+}
+
+std::string steps_text(double evaluations) {
+  return std::isinf(evaluations) ? "–" : fmt::format("{:.0f}", evaluations);
+}
+
+void print_spaces(const Context& context, const ScoreboardPage& page) {
+  auto columns = columns_of(page, {{"space"}, {"strategy"}});
+  columns.push_back({"to 5 %", Align::Right});
+  add_score_columns(columns, page.board.cap);
+  Table table(columns);
+  for (std::size_t i = 0; i < page.board.rows.size(); ++i) {
+    const auto& row = page.board.rows[i];
+    if (const auto name = space_name(page, i); !name.empty()) {
+      auto exact = random_row(row.cells, {name, Cell("random (exact)", Style::Faint)});
+      const auto& recorded = page.spaces[row.space];
+      const replay::Yardstick yardstick(recorded.ordered(), recorded.rows().size());
+      exact.emplace_back(steps_text(yardstick.expected_draws(1.05)));
+      for (int blank = 0; blank < 4; ++blank) exact.emplace_back("");
+      table.add(exact);
+    }
+    std::vector<Cell> cells = {"", page.options.strategies[row.strategy]};
+    for (const auto& cell : row.cells) cells.push_back(ratio_cell(cell));
+    cells.emplace_back(steps_text(row.median_to_5_percent));
+    add_scores(cells, row.score, row.score_100, row.milliseconds);
+    table.add(cells);
+  }
+  table.print(*context.out, context.colour_out());
+}
+
+void print_summaries(const Context& context, const ScoreboardPage& page) {
+  auto columns = columns_of(page, {{"geometric mean"}});
+  columns.push_back({"worse", Align::Right});
+  add_score_columns(columns, page.board.cap);
+  Table table(columns);
+  auto exact = random_row(page.board.summaries.front().cells, {Cell("random (exact)", Style::Faint)});
+  for (int blank = 0; blank < 5; ++blank) exact.emplace_back("");
+  table.add(exact);
+  for (const auto& summary : page.board.summaries) {
+    std::vector<Cell> cells = {page.options.strategies[summary.strategy]};
+    for (auto cell : summary.cells) {
+      cell.worse_than_random = false;  // said in the column "worse"
+      cells.push_back(ratio_cell(cell));
+    }
+    cells.emplace_back(fmt::format("{}", summary.worse), summary.worse == 0 ? Style::Plain : Style::Bad);
+    add_scores(cells, summary.score, summary.score_100, summary.milliseconds);
+    table.add(cells);
+  }
+  table.print(*context.out, context.colour_out());
+}
+
+json score_json(const replay::Score& score, std::size_t cap) {
+  return {{"cap", cap}, {"exact", score.exact}, {"published", score.published}};
+}
+
+json cells_json(const replay::Scoreboard& board, const std::vector<replay::Cell>& cells, bool test) {
+  auto list = json::array();
+  for (std::size_t b = 0; b < cells.size(); ++b) {
+    const auto& cell = cells[b];
+    json entry = {{"evaluations", board.budgets[b]}, {"ratio", cell.ratio}, {"random", cell.random}};
+    entry["standard_error"] = cell.standard_error ? json(*cell.standard_error) : json(nullptr);
+    const bool has_z = cell.standard_error && *cell.standard_error > 0;
+    if (test) {
+      entry["z"] = has_z ? json((cell.ratio - cell.random) / *cell.standard_error) : json(nullptr);
+      entry["worse_than_random"] = cell.worse_than_random;
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+json row_json(const ScoreboardPage& page, const replay::SpaceRow& row) {
+  return {{"space", page.spaces[row.space].name()},
+          {"strategy", page.options.strategies[row.strategy]},
+          {"best_over_optimum", cells_json(page.board, row.cells, true)},
+          {"scores", {score_json(row.score_100, 100), score_json(row.score, page.board.cap)}},
+          {"median_evaluations_to_5_percent",
+           std::isinf(row.median_to_5_percent) ? json(nullptr) : json(row.median_to_5_percent)},
+          {"ask_tell_ms", row.milliseconds}};
+}
+
+}  // namespace
+
+void print_scoreboard(const Context& context, const ScoreboardPage& page) {
+  print_spaces(context, page);
+  *context.out << "\n";
+  print_summaries(context, page);
+  const auto& options = page.options;
+  *context.out << fmt::format(
+      "\nBest found / optimum after so many evaluations, mean of {} runs (seeds {} to {}) ± standard error.\n"
+      "* significantly worse than random search (one-sided z test, level {}). \"random (exact)\" is computed, not "
+      "run.\n"
+      "to 5 %: evaluations until half of the runs are within 5 % of the optimum (random: until one is, on average).\n"
+      "score: 0 like random search, 1 the optimum at once, up to that many evaluations; published: the same against "
+      "the "
+      "published baseline. ms: CPU time of ask and tell an evaluation.\n",
+      options.repeats, options.seed, options.seed + options.repeats - 1, replay::Scoreboard::kLevel);
+  const auto& trouble = options.trouble;
+  if (trouble.any() || page.dummies > 0) {
+    *context.out << fmt::format(
+        "Told with trouble: noise {}, outliers {}, failures {}, {} parameters that do nothing; judged by the truth.\n",
+        trouble.noise, trouble.outliers, trouble.failures, page.dummies);
+  }
+}
+
+json scoreboard_json(const ScoreboardPage& page) {
+  const auto& options = page.options;
+  json document = {{"evaluations", options.evaluations},
+                   {"repeats", options.repeats},
+                   {"seed", options.seed},
+                   {"level", replay::Scoreboard::kLevel},
+                   {"trouble",
+                    {{"noise", options.trouble.noise},
+                     {"outliers", options.trouble.outliers},
+                     {"failures", options.trouble.failures},
+                     {"dummies", page.dummies}}},
+                   {"spaces", json::array()},
+                   {"results", json::array()},
+                   {"summary", json::array()}};
+  for (const auto& recorded : page.spaces) {
+    const auto& rows = recorded.rows();
+    document["spaces"].push_back({{"name", recorded.name()},
+                                  {"kind", recorded.kind()},
+                                  {"rows", rows.size()},
+                                  {"failed", rows.size() - recorded.ordered().size()},
+                                  {"optimum", recorded.optimum()},
+                                  {"notes", recorded.notes()}});
+  }
+  for (const auto& row : page.board.rows) document["results"].push_back(row_json(page, row));
+  for (const auto& summary : page.board.summaries) {
+    document["summary"].push_back(
+        {{"strategy", options.strategies[summary.strategy]},
+         {"best_over_optimum", cells_json(page.board, summary.cells, false)},
+         {"scores", {score_json(summary.score_100, 100), score_json(summary.score, page.board.cap)}},
+         {"worse_than_random", summary.worse},
+         {"ask_tell_ms", summary.milliseconds}});
+  }
+  return document;
+}
+
+}  // namespace nocturne::cli

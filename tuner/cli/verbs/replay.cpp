@@ -1,0 +1,133 @@
+#include "tuner/cli/verbs/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <ostream>
+#include <set>
+#include <utility>
+
+#include "search/replay/load.hpp"
+#include "search/replay/replay.hpp"
+#include "search/replay/scoreboard.hpp"
+#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/scoreboard_page.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+namespace replay = search::replay;
+
+std::optional<std::string> objection(const ReplayOptions& options) {
+  const auto is_probability = [](double number) { return number >= 0 && number <= 1; };
+  if (options.evaluations == 0) return "--evaluations must be at least 1";
+  if (options.repeats == 0) return "--repeats must be at least 1";
+  if (options.cap == 0) return "--cap must be at least 1";
+  if (!(options.noise >= 0) || !std::isfinite(options.noise)) return "--noise must not be negative";
+  if (!is_probability(options.outliers)) return "--outliers is a probability, 0 to 1";
+  if (!is_probability(options.failures)) return "--failures is a probability, 0 to 1";
+  if (options.dummies > replay::RecordedSpace::kMaxDummies)
+    return fmt::format("--dummies must be at most {}", replay::RecordedSpace::kMaxDummies);
+  return std::nullopt;
+}
+
+std::expected<std::vector<replay::RecordedSpace>, std::string> load_all(const ReplayOptions& options) {
+  std::vector<replay::RecordedSpace> spaces;
+  std::set<std::string> names;
+  for (const auto& path : options.spaces) {
+    auto loaded = replay::load(path);
+    if (!loaded) return std::unexpected(loaded.error());
+    for (auto& each : *loaded) {
+      // Traces and tables know a space by its name.
+      if (!names.insert(each.name()).second)
+        return std::unexpected(fmt::format("{}: there is another space '{}'", path, each.name()));
+      spaces.push_back(std::move(each));
+    }
+  }
+  if (options.dummies == 0) return spaces;
+  for (auto& each : spaces) {
+    auto wider = each.with_dummies(options.dummies);
+    if (!wider) return std::unexpected(fmt::format("{}: {}", each.name(), wider.error()));
+    each = std::move(*wider);
+  }
+  return spaces;
+}
+
+/// One line that is rewritten on a terminal; every tenth elsewhere.
+replay::Progress progress_on(const Context& context) {
+  return [&context](std::size_t finished, std::size_t all) {
+    const bool last = finished == all;
+    if (context.err_is_terminal) {
+      *context.err << fmt::format("\r{} of {} runs{}", finished, all, last ? "\n" : "") << std::flush;
+    } else if (last || finished * 10 / all != (finished - 1) * 10 / all) {
+      *context.err << fmt::format("{} of {} runs\n", finished, all) << std::flush;
+    }
+  };
+}
+
+constexpr std::string_view kExamples =
+    "Examples:\n"
+    "  nocturne replay spaces/                                  auto and random on every space of a folder\n"
+    "  nocturne replay spaces/gemm spaces/conv --strategy auto,local --repeats 100\n"
+    "  nocturne replay cache.json --strategy random --trace runs.jsonl --json\n"
+    "  nocturne replay spaces/gemm --noise 0.1 --failures 0.4   told wrongly, judged by the truth\n";
+
+}  // namespace
+
+void setup(CLI::App& verb, ReplayOptions& options) {
+  verb.add_option("space", options.spaces,
+                  "Recorded spaces: a folder with space.json and results.csv.gz, a folder of such folders, or a file")
+      ->type_name("SPACE")
+      ->required();
+  verb.add_option("--strategy", options.strategies, "Strategies, separated by commas (list strategies names them)")
+      ->type_name("NAME,…")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb.add_option("--evaluations", options.evaluations, "Distinct configurations a run")->capture_default_str();
+  verb.add_option("--repeats", options.repeats, "Runs a space and strategy")->capture_default_str();
+  verb.add_option("--seed", options.seed, "Seed of the first run; the next has one more")->capture_default_str();
+  verb.add_option("--threads", options.threads, "Runs at once (default: one a core); changes no result");
+  verb.add_option("--cap", options.cap, "The score looks at no more evaluations")->capture_default_str();
+  verb.add_option("--noise", options.noise, "Tell values times exp(SD · z), z standard normal")->type_name("SD");
+  verb.add_option("--outliers", options.outliers, "Tell ten times the value, with this probability")->type_name("P");
+  verb.add_option("--failures", options.failures, "Let configurations fail, with this probability")->type_name("P");
+  verb.add_option("--dummies", options.dummies, "Add so many parameters that do nothing")->type_name("N");
+  verb.add_option("--trace", options.trace, "Write what each run found, one JSON line a run")->type_name("FILE");
+  verb.footer(std::string(kExamples));
+}
+
+ExitCode run(const ReplayOptions& options, Context& context) {
+  if (const auto sentence = objection(options)) return complain(context, ExitCode::Usage, *sentence);
+  const auto spaces = load_all(options);
+  if (!spaces) return complain(context, ExitCode::Usage, spaces.error());
+  for (const auto& each : *spaces) {
+    for (const auto& note : each.notes()) *context.err << fmt::format("{}: {}\n", each.name(), note);
+  }
+  const replay::ReplayOptions chosen{
+      .strategies = options.strategies,
+      .evaluations = options.evaluations,
+      .repeats = options.repeats,
+      .seed = options.seed,
+      .threads = options.threads,
+      .trouble = {.noise = options.noise, .outliers = options.outliers, .failures = options.failures}};
+  const auto series = replay::replay(*spaces, chosen, progress_on(context));
+  if (!series) return complain(context, ExitCode::Usage, series.error());
+  if (!options.trace.empty()) {
+    std::ofstream file(options.trace, std::ios::binary);
+    file << replay::trace_lines(*spaces, chosen, *series);
+    file.close();
+    if (!file) return complain(context, ExitCode::Unavailable, fmt::format("{}: cannot be written", options.trace));
+  }
+  const auto board = replay::make_scoreboard(*spaces, chosen, *series, options.cap);
+  const ScoreboardPage page{.spaces = *spaces, .options = chosen, .board = board, .dummies = options.dummies};
+  if (context.json) {
+    print_json(context, scoreboard_json(page));
+  } else {
+    print_scoreboard(context, page);
+  }
+  return ExitCode::Ok;
+}
+
+}  // namespace nocturne::cli
