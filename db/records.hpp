@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -145,6 +146,8 @@ struct TrialFilter {
 struct Asked {
   std::int64_t number = 0;
   space::Configuration configuration{};
+  space::Purpose purpose = space::Purpose::Search;  ///< Search or Audit
+  std::string reason{};                             ///< why it was chosen; may be empty
 };
 struct Ask {
   std::string strategy{};  ///< which one answered; asks of another strategy or seed cannot be replayed, only told
@@ -231,6 +234,8 @@ struct BuildRecord {
 };
 
 enum class Level { Info, Warning, Error };
+
+[[nodiscard]] std::string_view to_text(Level level);  ///< info, warning, error
 
 /// A line of a campaign's log.
 struct EventRecord {

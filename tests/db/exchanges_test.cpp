@@ -16,7 +16,10 @@ TEST_CASE("asks and tells come back in the order in which they happened, as they
                                .seed = 7,
                                .count = 3,
                                .answer = {{.number = 1, .configuration = configuration(1)},
-                                          {.number = 2, .configuration = configuration(2)}}}));
+                                          {.number = 2,
+                                           .configuration = configuration(2),
+                                           .purpose = nocturne::space::Purpose::Audit,
+                                           .reason = "drawn from the pruned"}}}));
     const auto one = must(store.claim_trial(id, claim(1)));
     must(store.finish_trial(one, ok_result(5)));
     must(store.record_ask(id, {.strategy = "local", .seed = 8, .count = 1, .answer = {}}));
@@ -33,6 +36,10 @@ TEST_CASE("asks and tells come back in the order in which they happened, as they
   REQUIRE(ask.answer.size() == 2);
   CHECK(ask.answer[1].number == 2);
   CHECK(ask.answer[1].configuration == configuration(2));
+  CHECK(ask.answer[0].purpose == nocturne::space::Purpose::Search);
+  CHECK(ask.answer[0].reason.empty());
+  CHECK(ask.answer[1].purpose == nocturne::space::Purpose::Audit);
+  CHECK(ask.answer[1].reason == "drawn from the pruned");
   const auto& then = std::get<Tell>(log[2]).trial;
   CHECK(then.number == 1);
   CHECK(then.configuration == configuration(1));
