@@ -41,12 +41,14 @@ space::RowTableSpec table_of(const SpaceDescription& description, const Rows& ro
 }
 
 std::expected<RecordedSpace, std::string> RecordedSpace::create(std::string name, std::string kind,
-                                                                SpaceDescription description, Rows rows) {
+                                                                SpaceDescription description, Rows rows,
+                                                                std::vector<std::string> notes) {
   RecordedSpace recorded;
   recorded.name_ = std::move(name);
   recorded.kind_ = std::move(kind);
   recorded.description_ = std::move(description);
   recorded.rows_ = std::move(rows);
+  recorded.notes_ = std::move(notes);
   auto& objectives = recorded.rows_.objectives;
   if (objectives.empty()) return std::unexpected("it has no rows");
   if (objectives.size() >= kEmpty) return std::unexpected("it has too many rows");
@@ -82,40 +84,42 @@ std::expected<void, std::string> RecordedSpace::index_rows() {
 }
 
 std::expected<void, std::string> RecordedSpace::make_space() {
-  // The default is the first row in the order of the values: one that exists, and that says nothing of its worth.
-  auto& parameters = description_.parameters;
-  std::size_t first = 0;
-  for (std::size_t row = 1; row < rows_.size(); ++row) {
-    if (std::ranges::lexicographical_compare(rows_.row(row), rows_.row(first))) first = row;
-  }
-  const auto values_alone = space::Space::create(parameters, {}, description_.facts);
-  if (!values_alone) return std::unexpected(whole_text(values_alone.error()));
-  for (std::size_t i = 0; i < rows_.columns; ++i) {
-    const auto cell = rows_.row(first)[i];
-    if (cell == space::kNoValue) continue;
-    // A text that is the default of a list of texts is that text, never an expression.
-    parameters[i].default_value = values_alone->parameters()[i].value(cell);
-  }
+  if (auto chosen = choose_default(); !chosen) return chosen;
   if (!description_.rows) {
-    auto made = space::Space::create(parameters, description_.constraints, description_.facts);
+    auto made = space::Space::create(description_.parameters, description_.constraints, description_.facts);
     if (made) {
       space_ = std::move(*made);
-      if (const auto checked = check_rows(); checked)
-        return {};
-      else
-        notes_.push_back(checked.error());
-    } else if (!values_alone->admits(rows_.row(first))) {
-      return std::unexpected(fmt::format("row {} is not as the active_if say", first + 1));
+      const auto checked = check_rows();
+      if (checked) return {};
+      notes_.push_back(checked.error());
+    } else if (std::ranges::any_of(made.error(), [](const auto& each) { return each.position.has_value(); })) {
+      return std::unexpected(whole_text(made.error()));  // an expression that cannot be understood
     } else {
-      notes_.push_back("its constraints cannot be used: " + whole_text(made.error()));
+      notes_.push_back("its constraints do not fit its rows: " + whole_text(made.error()));
     }
     notes_.back() += "; exactly the recorded rows are taken as valid";
     description_.rows = table_of(description_, rows_);
   }
   description_.constraints.clear();
-  auto made = space::Space::create(parameters, {}, description_.facts, &*description_.rows);
+  auto made = space::Space::create(description_.parameters, {}, description_.facts, &*description_.rows);
   if (!made) return std::unexpected(whole_text(made.error()));
   space_ = std::move(*made);
+  return {};
+}
+
+/// The first row in the order of the values: a configuration that exists, chosen without a look at its worth.
+std::expected<void, std::string> RecordedSpace::choose_default() {
+  auto& parameters = description_.parameters;
+  const auto values_alone = space::Space::create(parameters, {}, description_.facts);
+  if (!values_alone) return std::unexpected(whole_text(values_alone.error()));
+  std::size_t first = 0;
+  for (std::size_t row = 1; row < rows_.size(); ++row) {
+    if (std::ranges::lexicographical_compare(rows_.row(row), rows_.row(first))) first = row;
+  }
+  for (std::size_t i = 0; i < rows_.columns; ++i) {
+    const auto cell = rows_.row(first)[i];
+    if (cell != space::kNoValue) parameters[i].default_value = values_alone->parameters()[i].value(cell);
+  }
   return {};
 }
 

@@ -55,9 +55,10 @@ class RecordedSpace {
   /// Creates the space and checks that the rows are its valid configurations. Where constraints are given and the rows
   /// are others than they allow, the rows are taken as a table and notes() says what differs.
   /// Error: one sentence, without the name of a file: no rows, no row that is ok, a row twice, an objective that is not
-  /// a positive finite number, what Space::create() refuses.
+  /// a positive finite number, what Space::create() refuses. `notes` come first in notes().
   [[nodiscard]] static std::expected<RecordedSpace, std::string> create(std::string name, std::string kind,
-                                                                        SpaceDescription description, Rows rows);
+                                                                        SpaceDescription description, Rows rows,
+                                                                        std::vector<std::string> notes = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& kind() const { return kind_; }  ///< a word of the source: "gpu-kernel"; or empty
@@ -85,6 +86,7 @@ class RecordedSpace {
  private:
   RecordedSpace() = default;
   std::expected<void, std::string> make_space();
+  std::expected<void, std::string> choose_default();
   std::expected<void, std::string> index_rows();
   [[nodiscard]] std::expected<void, std::string> check_rows() const;
 

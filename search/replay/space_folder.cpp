@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "search/replay/cell_reader.hpp"
 #include "search/replay/csv_table.hpp"
+#include "search/replay/foreign_rows.hpp"
 #include "search/replay/text_file.hpp"
 
 namespace nocturne::search::replay {
@@ -19,37 +21,13 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// Values of one parameter; more are an error of the source. Checking them takes the square of their number.
-constexpr std::size_t kMaxValues = 10'000;
-
-/// What went wrong, caught once in load_space_folder(): a sentence without the file's name.
-struct Wrong {
-  std::string sentence;
-};
-
-const json& member(const json& object, const char* name, json::value_t type, const std::string& where) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  if (!object.is_object() || found == object.end()) throw Wrong{fmt::format("{}: '{}' is missing", where, name)};
-  if (found->type() != type) throw Wrong{fmt::format("{}/{}: found a JSON {}", where, name, found->type_name())};
-  return *found;
-}
-
-std::string text_or(const json& object, const char* name, std::string otherwise) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::move(otherwise);
-}
-
 std::vector<space::Value> values_of(const json& list, const std::string& where) {
   if (list.empty()) throw Wrong{where + ": the list is empty"};
   if (list.size() > kMaxValues) throw Wrong{fmt::format("{}: {} values, more than {}", where, list.size(), kMaxValues)};
   std::vector<space::Value> values;
   bool fractions = false;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    try {
-      values.push_back(space::value_from_json(list[i]));
-    } catch (const std::invalid_argument& error) {
-      throw Wrong{fmt::format("{}/{}: {}", where, i, error.what())};
-    }
+    values.push_back(value_at(list[i], fmt::format("{}/{}", where, i)));
     fractions = fractions || list[i].is_number_float();
   }
   // 0.5, 1, 2: all are fractions, or the list would have two kinds of numbers.
@@ -64,11 +42,11 @@ space::DomainSpec domain_of(const std::string& type, std::vector<space::Value> v
   if (type == "categorical") return space::CategoricalSpec{std::move(values)};
   if (type == "ordinal") return space::OrdinalSpec{std::move(values)};
   if (type != "integer")
-    throw Wrong{fmt::format("{}/type: found '{}', not ordinal, integer or categorical", where, quoted(type))};
+    throw Wrong{fmt::format("{}/type: found '{}', not ordinal, integer or categorical", where, excerpt(type))};
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto* whole = std::get_if<std::int64_t>(&values[i]);
     const auto* before = i == 0 ? nullptr : &std::get<std::int64_t>(values[i - 1]);
-    if (whole == nullptr || (before != nullptr && *whole - 1 != *before))
+    if (whole == nullptr || (before != nullptr && *before == INT64_MAX) || (before != nullptr && *before + 1 != *whole))
       throw Wrong{fmt::format("{}/values/{}: an integer's values are consecutive integers", where, i)};
   }
   return space::IntegerRangeSpec{.lower = std::get<std::int64_t>(values.front()),
@@ -93,11 +71,8 @@ SpaceDescription description_of(const json& document) {
   if (const auto fixed = document.find("fixed"); fixed != document.end()) {
     if (!fixed->is_object()) throw Wrong{fmt::format("/fixed: found a JSON {}", fixed->type_name())};
     for (const auto& [name, value] : fixed->items()) {
-      try {
-        std::visit([&](auto held) { description.facts.set(name, std::move(held)); }, space::value_from_json(value));
-      } catch (const std::invalid_argument& error) {
-        throw Wrong{fmt::format("/fixed/{}: {}", quoted(name), error.what())};
-      }
+      std::visit([&, &named = name](auto held) { description.facts.set(named, std::move(held)); },
+                 value_at(value, "/fixed/" + excerpt(name)));
     }
   }
   const auto& constraints = member(document, "constraints", json::value_t::array, "");
@@ -147,7 +122,7 @@ class RowReader {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       if (i < names.size() && names[i] == parameters_[i].name) continue;
       wrong(fmt::format("column {} is '{}', it should be the parameter '{}'", i + 1,
-                        i < names.size() ? quoted(names[i]) : "missing", quoted(parameters_[i].name)));
+                        i < names.size() ? excerpt(names[i]) : "missing", excerpt(parameters_[i].name)));
     }
     for (std::size_t i = parameters_.size(); i < names.size(); ++i) {
       if (names[i] == "objective") objective_ = i;
@@ -163,13 +138,13 @@ class RowReader {
     if (fields.size() != columns_) wrong(fmt::format("{} fields, the header has {}", fields.size(), columns_));
     for (std::size_t i = 0; i < parameters_.size(); ++i) rows_.cells.push_back(cell(i, fields[i]));
     const auto outcome = outcome_of(fields[*status_]);
-    if (!outcome) wrong(fmt::format("status is '{}', not ok, compile, runtime or error", quoted(fields[*status_])));
+    if (!outcome) wrong(fmt::format("status is '{}', not ok, compile, runtime or error", excerpt(fields[*status_])));
     const auto objective = fields[*objective_];
     const bool is_ok = *outcome == space::Outcome::Ok;
     const auto value = number_in(objective);
     if (is_ok && !(value && *value > 0))
-      wrong(fmt::format("objective is '{}', it must be a positive number", quoted(objective)));
-    if (!is_ok && !objective.empty()) wrong(fmt::format("it failed, and has the objective '{}'", quoted(objective)));
+      wrong(fmt::format("objective is '{}', it must be a positive number", excerpt(objective)));
+    if (!is_ok && !objective.empty()) wrong(fmt::format("it failed, and has the objective '{}'", excerpt(objective)));
     rows_.outcomes.push_back(*outcome);
     rows_.objectives.push_back(is_ok ? *value : std::numeric_limits<double>::quiet_NaN());
     if (cost_) rows_.cost_ms.push_back(optional_number(fields[*cost_], "cost_ms"));
@@ -180,13 +155,13 @@ class RowReader {
     const auto& spec = parameters_[parameter];
     if (text.empty() && !spec.active_if.empty()) return space::kNoValue;
     if (const auto found = cells_[parameter].find_text(text)) return *found;
-    wrong(fmt::format("'{}' is '{}', none of its values", quoted(spec.name), quoted(text)));
+    wrong(fmt::format("'{}' is '{}', none of its values", excerpt(spec.name), excerpt(text)));
   }
 
   double optional_number(std::string_view text, const char* name) const {
     if (text.empty()) return std::numeric_limits<double>::quiet_NaN();
     if (const auto number = number_in(text)) return *number;
-    wrong(fmt::format("{} is '{}', no number", name, quoted(text)));
+    wrong(fmt::format("{} is '{}', no number", name, excerpt(text)));
   }
 
   void read_times(std::string_view text) {

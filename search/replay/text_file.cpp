@@ -79,7 +79,7 @@ std::string place_in(std::string_view text, std::size_t offset) {
   return fmt::format("{}:{}", line, column);
 }
 
-std::string quoted(std::string_view text, std::size_t most) {
+std::string excerpt(std::string_view text, std::size_t most) {
   std::string result;
   for (const char c : text.substr(0, most)) {
     const auto byte = static_cast<unsigned char>(c);
@@ -107,7 +107,7 @@ std::expected<nlohmann::json, std::string> parse_json(std::string_view text, con
       return std::unexpected(
           fmt::format("{}:{}: the JSON ends here, before its end", file.string(), place_in(text, text.size())));
     return std::unexpected(fmt::format("{}:{}: no JSON: found '{}'", file.string(), place_in(text, offset),
-                                       quoted(text.substr(offset), 20)));
+                                       excerpt(text.substr(offset), 20)));
   } catch (const nlohmann::json::exception& error) {  // a number out of range
     return std::unexpected(fmt::format("{}: {}", file.string(), error.what()));
   }

@@ -29,6 +29,6 @@ inline constexpr std::size_t kMaxJsonDepth = 64;
 [[nodiscard]] std::string place_in(std::string_view text, std::size_t offset);
 
 /// At most `most` bytes of foreign text for an error message: control characters replaced, the rest "…".
-[[nodiscard]] std::string quoted(std::string_view text, std::size_t most = 60);
+[[nodiscard]] std::string excerpt(std::string_view text, std::size_t most = 60);
 
 }  // namespace nocturne::search::replay

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <ostream>
-#include <set>
 #include <utility>
 
 #include "search/replay/load.hpp"
@@ -34,20 +34,10 @@ std::optional<std::string> objection(const ReplayOptions& options) {
 }
 
 std::expected<std::vector<replay::RecordedSpace>, std::string> load_all(const ReplayOptions& options) {
-  std::vector<replay::RecordedSpace> spaces;
-  std::set<std::string> names;
-  for (const auto& path : options.spaces) {
-    auto loaded = replay::load(path);
-    if (!loaded) return std::unexpected(loaded.error());
-    for (auto& each : *loaded) {
-      // Traces and tables know a space by its name.
-      if (!names.insert(each.name()).second)
-        return std::unexpected(fmt::format("{}: there is another space '{}'", path, each.name()));
-      spaces.push_back(std::move(each));
-    }
-  }
-  if (options.dummies == 0) return spaces;
-  for (auto& each : spaces) {
+  const std::vector<std::filesystem::path> paths(options.spaces.begin(), options.spaces.end());
+  auto spaces = replay::load(paths);
+  if (!spaces || options.dummies == 0) return spaces;
+  for (auto& each : *spaces) {
     auto wider = each.with_dummies(options.dummies);
     if (!wider) return std::unexpected(fmt::format("{}: {}", each.name(), wider.error()));
     each = std::move(*wider);
