@@ -77,7 +77,11 @@ Cell Space::Model::cell(std::size_t parameter, Operand operand) const {
     return static_cast<Cell>((static_cast<std::uint64_t>(operand.integer()) - static_cast<std::uint64_t>(held.lower)) /
                              static_cast<std::uint64_t>(held.step));
   }
-  const auto found = std::ranges::find_if(held.values, [&](const Value& each) { return Operand::of(each) == operand; });
+  const auto found = std::ranges::find_if(held.values, [&](const Value& each) {
+    // A default's text is not the text in the list, only equal to it.
+    const auto* text = std::get_if<std::string>(&each);
+    return text != nullptr && operand.is_text() ? *text == operand.text() : Operand::of(each) == operand;
+  });
   return static_cast<Cell>(found - held.values.begin());
 }
 

@@ -7,7 +7,10 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <string_view>
 #include <utility>
+
+#include "search/replay/text_file.hpp"
 
 namespace nocturne::search::replay {
 namespace {
@@ -23,7 +26,11 @@ std::uint64_t mix(std::uint64_t hash, space::Cell cell) {
 
 std::string whole_text(const std::vector<space::SpaceError>& errors) {
   std::string text;
-  for (const auto& error : errors) text += (text.empty() ? "" : "; ") + error.path + ": " + error.message;
+  for (const auto& error : errors) {
+    text += (text.empty() ? "" : "; ") + error.path + ": " + error.message;
+    const auto expression = std::string_view(error.excerpt).substr(0, error.excerpt.find('\n'));
+    if (!expression.empty()) text += fmt::format(" in \"{}\"", excerpt(expression, 120));
+  }
   return text;
 }
 

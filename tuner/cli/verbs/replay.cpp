@@ -2,18 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <ostream>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "db/store.hpp"
+#include "measure/fingerprint.hpp"
+#include "measure/machine.hpp"
 #include "search/replay/load.hpp"
 #include "search/replay/replay.hpp"
 #include "search/replay/scoreboard.hpp"
 #include "tuner/cli/campaign_choice.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/scoreboard_page.hpp"
+#include "tuner/recorded_campaign.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -33,14 +42,56 @@ std::optional<std::string> objection(const ReplayOptions& options) {
   return std::nullopt;
 }
 
-std::expected<std::vector<replay::RecordedSpace>, std::string> load_all(const ReplayOptions& options) {
-  const std::vector<std::filesystem::path> paths(options.spaces.begin(), options.spaces.end());
-  auto spaces = replay::load(paths);
-  if (!spaces || options.dummies == 0) return spaces;
-  for (auto& each : *spaces) {
+using Spaces = std::vector<replay::RecordedSpace>;
+
+/// The first bytes of every SQLite file.
+bool is_database(const std::filesystem::path& path) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  std::array<char, kMagic.size()> begin{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(begin.data(), begin.size()) && std::string_view(begin.data(), begin.size()) == kMagic;
+}
+
+std::expected<replay::RecordedSpace, std::string> load_campaign(const std::filesystem::path& path,
+                                                                const std::string& name) {
+  const auto store = db::Store::open(path, db::Mode::ReadOnly);
+  if (!store) return std::unexpected(store.error().message);
+  const auto all = store->list_campaigns();
+  if (!all) return std::unexpected(all.error().message);
+  const auto chosen = std::ranges::find_if(*all, [&](const auto& each) { return name.empty() || each.name == name; });
+  if (chosen == all->end()) {
+    return std::unexpected(name.empty() ? fmt::format("{}: there is no campaign in it", path.string())
+                                        : fmt::format("{}: there is no campaign '{}' in it", path.string(), name));
+  }
+  auto recorded = tuner::recorded_campaign(*store, *chosen, measure::facts_of(measure::probe_machine_cheaply()));
+  if (!recorded) return std::unexpected(fmt::format("{}: {}", path.string(), recorded.error()));
+  return recorded;
+}
+
+/// Databases are of this program, all else of search/replay; no name stands for two spaces.
+std::expected<Spaces, std::string> load_all(const ReplayOptions& options) {
+  Spaces spaces;
+  std::vector<std::filesystem::path> files;
+  for (const auto& path : options.spaces) {
+    if (!is_database(path)) {
+      files.emplace_back(path);
+      continue;
+    }
+    auto campaign = load_campaign(path, options.campaign);
+    if (!campaign) return std::unexpected(campaign.error());
+    spaces.push_back(*std::move(campaign));
+  }
+  auto loaded = replay::load(files);
+  if (!loaded) return loaded;
+  std::ranges::move(*loaded, std::back_inserter(spaces));
+  std::set<std::string> names;
+  for (auto& each : spaces) {
+    if (!names.insert(each.name()).second)
+      return std::unexpected(fmt::format("two of the spaces have the name '{}'", each.name()));
+    if (options.dummies == 0) continue;
     auto wider = each.with_dummies(options.dummies);
     if (!wider) return std::unexpected(fmt::format("{}: {}", each.name(), wider.error()));
-    each = std::move(*wider);
+    each = *std::move(wider);
   }
   return spaces;
 }
@@ -62,13 +113,16 @@ constexpr std::string_view kExamples =
     "  nocturne replay spaces/                                  auto and random on every space of a folder\n"
     "  nocturne replay spaces/gemm spaces/conv --strategy auto,local --repeats 100\n"
     "  nocturne replay cache.json --strategy random --trace runs.jsonl --json\n"
+    "  nocturne replay problem.json results.json                a T1 problem with its recorded T4 results\n"
+    "  nocturne replay nocturne.db --campaign mnist-evening     a campaign of one's own\n"
     "  nocturne replay spaces/gemm --noise 0.1 --failures 0.4   told wrongly, judged by the truth\n";
 
 }  // namespace
 
 void setup(CLI::App& verb, ReplayOptions& options) {
   verb.add_option("space", options.spaces,
-                  "Recorded spaces: a folder with space.json and results.csv.gz, a folder of such folders, or a file")
+                  "Recorded spaces: a folder with space.json and results.csv.gz, a folder of such folders, a Kernel "
+                  "Tuner cache, T4 results, a T1 problem followed by its results, or a database of nocturne")
       ->type_name("SPACE")
       ->required();
   verb.add_option("--strategy", options.strategies, "Strategies, separated by commas (list strategies names them)")
@@ -80,6 +134,8 @@ void setup(CLI::App& verb, ReplayOptions& options) {
   verb.add_option("--seed", options.seed, "Seed of the first run; the next has one more")->capture_default_str();
   verb.add_option("--threads", options.threads, "Runs at once (default: one a core); changes no result");
   verb.add_option("--cap", options.cap, "The score looks at no more evaluations")->capture_default_str();
+  verb.add_option("--campaign", options.campaign, "Of a database: which campaign (default: the one opened last)")
+      ->type_name("NAME");
   verb.add_option("--noise", options.noise, "Tell values times exp(SD · z), z standard normal")->type_name("SD");
   verb.add_option("--outliers", options.outliers, "Tell ten times the value, with this probability")->type_name("P");
   verb.add_option("--failures", options.failures, "Let configurations fail, with this probability")->type_name("P");

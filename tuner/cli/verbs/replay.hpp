@@ -26,6 +26,7 @@ struct ReplayOptions {
   std::size_t dummies = 0;
   std::size_t cap = 1000;  ///< evaluations that the score looks at
   std::string trace;       ///< file, or empty
+  std::string campaign;    ///< of databases among the spaces; empty: the one opened last
 };
 
 void setup(CLI::App& verb, ReplayOptions& options);

@@ -1,0 +1,116 @@
+#include "tuner/recorded_campaign.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "search/replay/cell_reader.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+namespace replay = search::replay;
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+/// The last trial of each configuration, in the order in which they were asked.
+std::vector<db::StoredTrial> distinct(std::vector<db::StoredTrial> trials) {
+  std::map<std::string, std::size_t> seen;
+  std::vector<db::StoredTrial> result;
+  for (auto& each : trials) {
+    if (each.trial.outcome == space::Outcome::Killed) continue;
+    const auto [place, is_new] = seen.emplace(each.trial.configuration.identity(), result.size());
+    if (is_new) {
+      result.push_back(std::move(each));
+    } else {
+      result[place->second] = std::move(each);
+    }
+  }
+  return result;
+}
+
+std::vector<space::Value> occurring(const std::vector<db::StoredTrial>& trials, const std::string& name) {
+  std::vector<space::Value> values;
+  for (const auto& each : trials) {
+    const auto* value = each.trial.configuration.find(name);
+    if (value != nullptr && std::ranges::find(values, *value) == values.end()) values.push_back(*value);
+  }
+  // std::variant orders by kind, then by value.
+  std::ranges::sort(values);
+  return values;
+}
+
+/// The stored list where it has all that occurs; else what occurs.
+space::DomainSpec domain_of(const db::ParameterRecord& record, std::vector<space::Value> values) {
+  const auto list =
+      record.domain.is_object() ? record.domain.value("values", nlohmann::json::array()) : nlohmann::json::array();
+  std::vector<space::Value> stored;
+  for (const auto& each : list) {
+    if (each.is_boolean() || each.is_number() || each.is_string()) stored.push_back(space::value_from_json(each));
+  }
+  const auto is_stored = [&](const auto& each) { return std::ranges::find(stored, each) != stored.end(); };
+  if (std::ranges::all_of(values, is_stored)) values = std::move(stored);
+  const auto is_flag = [](const auto& each) { return std::holds_alternative<bool>(each); };
+  if (std::ranges::all_of(values, is_flag)) return space::BooleanSpec{};
+  const auto is_text = [](const auto& each) { return std::holds_alternative<std::string>(each); };
+  const bool ordinal = record.domain.is_object() && record.domain.value("type", "") == "ordinal";
+  if (!ordinal && std::ranges::any_of(values, is_text)) return space::CategoricalSpec{std::move(values)};
+  return space::OrdinalSpec{std::move(values)};
+}
+
+replay::Rows rows_of(const std::vector<db::StoredTrial>& trials, const std::vector<space::ParameterSpec>& parameters) {
+  replay::Rows rows;
+  rows.columns = parameters.size();
+  std::vector<replay::CellReader> readers(parameters.begin(), parameters.end());
+  for (const auto& each : trials) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const auto* value = each.trial.configuration.find(parameters[i].name);
+      rows.cells.push_back(value == nullptr ? space::kNoValue : readers[i].find_value(*value).value());
+    }
+    const auto& estimate = each.trial.estimate;
+    rows.objectives.push_back(estimate ? estimate->value : kUnknown);
+    rows.outcomes.push_back(each.trial.outcome);
+    const bool own = each.finished_unix_ns && !each.reused_from;
+    rows.cost_ms.push_back(own ? static_cast<double>(*each.finished_unix_ns - each.claimed_unix_ns) / 1e6 : kUnknown);
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::expected<replay::RecordedSpace, std::string> recorded_campaign(const db::Store& store,
+                                                                    const db::CampaignSummary& campaign,
+                                                                    const space::Facts& facts) {
+  auto stored = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
+  if (!stored) return std::unexpected(stored.error().message);
+  const auto records = store.parameters(campaign.id);
+  if (!records) return std::unexpected(records.error().message);
+  const auto trials = distinct(*std::move(stored));
+  replay::SpaceDescription description;
+  description.facts = facts;
+  for (const auto& record : *records) {
+    auto values = occurring(trials, record.name);
+    if (values.empty()) continue;  // never active in what was measured
+    space::ParameterSpec spec;
+    spec.name = record.name;
+    spec.stage = record.stage;
+    spec.domain = domain_of(record, std::move(values));
+    spec.unit = record.unit;
+    spec.description = record.description;
+    spec.active_if = record.active_if;
+    description.parameters.push_back(std::move(spec));
+  }
+  auto rows = rows_of(trials, description.parameters);
+  description.rows = replay::table_of(description, rows);
+  auto recorded = replay::RecordedSpace::create(campaign.name, "campaign", std::move(description), std::move(rows));
+  if (!recorded)
+    return std::unexpected(
+        fmt::format("campaign '{}', generation {}: {}", campaign.name, campaign.generation, recorded.error()));
+  return recorded;
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,21 @@
+#pragma once
+
+/// A stored campaign as a recorded space: its finished trials are the rows, so that strategies can be replayed on it.
+
+#include <expected>
+#include <string>
+
+#include "db/store.hpp"
+#include "search/replay/recorded_space.hpp"
+#include "space/facts.hpp"
+
+namespace nocturne::tuner {
+
+/// Exactly the configurations that were measured are valid; of several trials of one configuration the last counts.
+/// Values of a parameter are those of its list, or those that occur where it has a range. The objective is the estimate
+/// at the campaign's primary horizon, the cost the time from claim to end. `facts`: what an active_if may name.
+/// The error is a sentence.
+[[nodiscard]] std::expected<search::replay::RecordedSpace, std::string> recorded_campaign(
+    const db::Store& store, const db::CampaignSummary& campaign, const space::Facts& facts);
+
+}  // namespace nocturne::tuner
