@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +17,9 @@ namespace nocturne::search::replay {
 namespace {
 
 constexpr std::uint32_t kEmpty = std::numeric_limits<std::uint32_t>::max();
+
+// Published spaces have some dozens; what has more was made to be slow.
+constexpr std::size_t kMaxExpressions = 4096;
 
 constexpr std::uint64_t kHashStart = 0x243F6A8885A308D3U;
 
@@ -59,6 +63,9 @@ std::expected<RecordedSpace, std::string> RecordedSpace::create(std::string name
   auto& objectives = recorded.rows_.objectives;
   if (objectives.empty()) return std::unexpected("it has no rows");
   if (objectives.size() >= kEmpty) return std::unexpected("it has too many rows");
+  const auto expressions = recorded.description_.parameters.size() + recorded.description_.constraints.size();
+  if (expressions > kMaxExpressions)
+    return std::unexpected(fmt::format("{} parameters and constraints, more than {}", expressions, kMaxExpressions));
   for (std::size_t row = 0; row < objectives.size(); ++row) {
     if (std::isnan(objectives[row])) continue;
     if (!(objectives[row] > 0) || std::isinf(objectives[row])) {
@@ -70,7 +77,11 @@ std::expected<RecordedSpace, std::string> RecordedSpace::create(std::string name
   if (recorded.ordered_.empty()) return std::unexpected("no row is ok: there is nothing to search for");
   std::ranges::sort(recorded.ordered_);
   if (auto made = recorded.index_rows(); !made) return std::unexpected(made.error());
-  if (auto made = recorded.make_space(); !made) return std::unexpected(made.error());
+  try {
+    if (auto made = recorded.make_space(); !made) return std::unexpected(made.error());
+  } catch (const std::length_error& error) {  // counting gave up
+    return std::unexpected(error.what());
+  }
   return recorded;
 }
 
@@ -143,11 +154,12 @@ std::expected<void, std::string> RecordedSpace::check_rows() const {
     return std::unexpected("its constraints are too complicated to be compared with the rows");
   // All rows are valid and distinct: as many valid configurations as rows are the rows.
   if (size.count == space::Count(rows_.size())) return {};
+  // Among the first rows + 1 configurations one has no row.
   std::string example;
-  space_->for_each([&](const space::Configuration& each) {
-    if (!find(each)) example = each.canonical();
-    return example.empty();
-  });
+  for (std::uint64_t number = 0; number <= rows_.size() && example.empty(); ++number) {
+    const auto each = space_->at(space::Count(number));
+    if (each && !find(*each)) example = each->canonical();
+  }
   return std::unexpected(fmt::format("its constraints allow {} configurations, and {} are recorded (without a row: {})",
                                      size.to_text(), rows_.size(), example));
 }

@@ -1,0 +1,95 @@
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/tuner/cli/desk.hpp"
+
+using namespace nocturne;
+using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
+using cli::ExitCode;
+
+namespace {
+
+/// Four rows: 8, 2, 4, 16.
+std::filesystem::path tiny_space(const test::Desk& desk) {
+  const auto folder = desk.folder() / "tiny";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "space.json") << R"({"name": "tiny", "constraints": [], "constraints_exact": true,
+      "parameters": [{"name": "a", "type": "ordinal", "values": [1, 2, 4, 8]}]})";
+  std::ofstream(folder / "results.csv") << "a,objective,status\n1,8,ok\n2,2,ok\n4,4,ok\n8,16,ok\n";
+  return folder;
+}
+
+std::string contents(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+TEST_CASE("replay prints each strategy beside random search", "[cli]") {
+  test::Desk desk;
+  const auto space = tiny_space(desk).string();
+  const auto trace = (desk.folder() / "trace.jsonl").string();
+  CHECK(desk.nocturne({"replay", space, "--strategy", "random,exhaustive", "--evaluations", "2", "--repeats", "3",
+                       "--seed", "7", "--trace", trace}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("tiny") && ContainsSubstring("random (exact)") &&
+                             ContainsSubstring("exhaustive") && ContainsSubstring("seeds 7 to 9"));
+  CHECK_THAT(desk.err(), ContainsSubstring("6 of 6 runs"));
+  CHECK_THAT(contents(trace),
+             ContainsSubstring(R"({"space": "tiny", "tuner": "exhaustive", "seed": 9, "values": [8, 2]})"));
+}
+
+TEST_CASE("replay --json has ratios, expectations and scores", "[cli]") {
+  test::Desk desk;
+  const auto space = tiny_space(desk).string();
+  CHECK(desk.nocturne({"replay", space, "--strategy", "exhaustive", "--evaluations", "2", "--json"}) == ExitCode::Ok);
+  const auto document = desk.json();
+  const auto& cell = document.at("results").at(0).at("best_over_optimum").at(0);
+  CHECK(cell.at("evaluations") == 2);
+  CHECK(cell.at("ratio") == 1);
+  // Six pairs of four: 2 is the best of three, 4 of two, 8 of one.
+  CHECK(cell.at("random").get<double>() == Approx((3 * 2 + 2 * 4 + 8) / 6.0 / 2));
+  CHECK(cell.at("worse_than_random") == false);
+  CHECK(document.at("summary").at(0).at("scores").size() == 2);
+  CHECK(document.at("spaces").at(0).at("rows") == 4);
+}
+
+TEST_CASE("replay takes a campaign of the database as a space", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  const auto database = desk.database().string();
+  CHECK(desk.nocturne({"replay", database, "--strategy", "exhaustive", "--json"}) == ExitCode::Ok);
+  const auto document = desk.json();
+  const auto& space = document.at("spaces").at(0);
+  CHECK(space.at("name") == "evening");
+  CHECK(space.at("rows") == 5);  // the claimed trial is no row
+  CHECK(space.at("failed") == 1);
+  CHECK(space.at("optimum").get<double>() == Approx(3));
+  CHECK(desk.nocturne({"replay", database, "--campaign", "morning"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("there is no campaign 'morning'"));
+}
+
+TEST_CASE("replay refuses what it cannot do and says why", "[cli]") {
+  test::Desk desk;
+  const auto space = tiny_space(desk).string();
+  const auto refused = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "replay");
+    CHECK(desk.nocturne(words) == ExitCode::Usage);
+    return desk.err();
+  };
+  CHECK_THAT(refused({space, "--strategy", "exhastive"}), ContainsSubstring("did you mean 'exhaustive'?"));
+  CHECK_THAT(refused({space, "--failures", "1.5"}), ContainsSubstring("--failures is a probability"));
+  CHECK_THAT(refused({space, "--noise", "nan"}), ContainsSubstring("--noise"));
+  CHECK_THAT(refused({space, "--evaluations", "0"}), ContainsSubstring("--evaluations must be at least 1"));
+  CHECK_THAT(refused({space, space}), ContainsSubstring("another space 'tiny'"));
+  CHECK_THAT(refused({space + "s"}), ContainsSubstring("no such file or folder"));
+  CHECK_THAT(refused({}), ContainsSubstring("SPACE"));
+  CHECK(desk.nocturne({"replay", space, "--repeats", "1", "--trace", (desk.folder() / "no" / "where").string()}) ==
+        ExitCode::Unavailable);
+}
