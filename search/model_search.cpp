@@ -15,7 +15,7 @@
 namespace nocturne::search {
 namespace {
 
-constexpr std::size_t kSpreadFrom = 300;  // candidates of a spread start: more lie no farther apart
+constexpr std::size_t kSpreadFrom = 30;   // candidates of a spread start: of more, corners are chosen
 constexpr std::size_t kCentres = 4;       // best trials whose neighbours are candidates
 constexpr std::size_t kParents = 6;       // best trials that are crossed
 constexpr std::size_t kChildren = 200;    // of them

@@ -60,7 +60,7 @@ std::vector<ParameterEffect> LinearModel::effects() {
       for (std::size_t t = 0; t < row.size(); ++t) covariances[t] = s.scales.weights[i] * static_cast<double>(row[t]);
       const auto moments = s.posterior.explain(covariances);
       const double prior = s.scales.weights[i] * static_cast<double>(kernels.covariance(i, place, place));
-      const double sd = std::sqrt(std::max(prior - moments.variance, 0.0)) * s.widening * s.target.scale;
+      const double sd = std::sqrt(std::max(prior - moments.variance, 0.0)) * s.widening() * s.target.scale;
       const bool inactive = place == s.lattice.axis(i).levels;
       LevelEffect effect{.level = inactive ? space::kNoLevel : static_cast<space::Level>(place),
                          .mean = moments.mean * s.target.scale};
@@ -147,10 +147,6 @@ double LinearModel::noise_sd() {
   auto& s = *state_;
   s.update();
   return std::sqrt(s.scales.noise) * s.target.scale;
-}
-
-void LinearModel::State::learn_widening() {
-  widening = 1;
 }
 
 }  // namespace nocturne::search::model

@@ -20,6 +20,10 @@ struct LinearModel::State {
   void set_values();
   void weigh_outliers();
   void learn_widening();
+  /// For a prediction of that variance (an observation's): what the left-out trials of similar variance suggest.
+  [[nodiscard]] double widening_at(double variance) const;
+  /// The same, over all trials.
+  [[nodiscard]] double widening() const;
   [[nodiscard]] Prediction prediction(Posterior::Moments moments) const;
 
   space::Lattice& lattice;
@@ -38,7 +42,8 @@ struct LinearModel::State {
   std::vector<double> noise_factors;  // likewise
   std::size_t assumed = 0;            // points at the end of the design that nobody measured
   Target target;
-  double widening = 1;
+  std::vector<double> left_out_log_variances;  // of the carriers when the scales were chosen
+  std::vector<double> left_out_squares;        // their squared standardised residuals
   bool stale_values = true;
   bool stale_carriers = false;
 };

@@ -1,0 +1,35 @@
+#include "search/model/calibration.hpp"
+
+namespace nocturne::search::model {
+namespace {
+
+void count(Coverage& coverage, const Interval& interval, double value) {
+  if (value < interval.lower) {
+    ++coverage.below;
+  } else if (value > interval.upper) {
+    ++coverage.above;
+  } else {
+    ++coverage.inside;
+  }
+}
+
+}  // namespace
+
+Coverage calibration(LinearModel& model, const space::PointList& points, std::span<const double> log_values,
+                     double confidence) {
+  Coverage coverage;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    count(coverage, model.predict(points[i]).log_interval(confidence), log_values[i]);
+  }
+  return coverage;
+}
+
+Coverage self_calibration(LinearModel& model, double confidence) {
+  Coverage coverage;
+  for (const auto& each : model.leave_one_out()) {
+    count(coverage, each.prediction.log_interval(confidence), each.log_value);
+  }
+  return coverage;
+}
+
+}  // namespace nocturne::search::model
