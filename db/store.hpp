@@ -131,7 +131,7 @@ class Store {
 
   Expected<void> save_fingerprint(const FingerprintRecord& fingerprint);  ///< known already: nothing happens
   [[nodiscard]] Expected<FingerprintRecord> load_fingerprint(std::string_view hash) const;
-  Expected<void> save_build(const BuildRecord& build);                   ///< replaces by key
+  Expected<void> save_build(const BuildRecord& build);                   ///< by key: updates all but when it was created
   [[nodiscard]] Expected<std::vector<BuildRecord>> list_builds() const;  ///< last used first
   Expected<void> forget_build(std::string_view key);      ///< after its folder was removed; runs keep the key
   Expected<void> append_event(const EventRecord& event);  ///< time 0: now

@@ -8,7 +8,6 @@
 #include "db/store.hpp"
 
 namespace nocturne::db {
-namespace {
 
 std::string_view to_text(Level level) {
   switch (level) {
@@ -21,6 +20,8 @@ std::string_view to_text(Level level) {
   }
   return "info";
 }
+
+namespace {
 
 Level level_from_text(std::string_view text) {
   return text == "error" ? Level::Error : text == "warning" ? Level::Warning : Level::Info;
@@ -60,8 +61,10 @@ Expected<FingerprintRecord> Store::load_fingerprint(std::string_view hash) const
 Expected<void> Store::save_build(const BuildRecord& build) {
   return connection_->write([&](SQLite::Database& database) -> Expected<void> {
     execute(database,
-            "INSERT OR REPLACE INTO builds (build_key, program, compiler, flags_json, folder, build_ns, size_bytes,"
-            " created_unix_ns, last_used_unix_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO builds (build_key, program, compiler, flags_json, folder, build_ns, size_bytes,"
+            " created_unix_ns, last_used_unix_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+            " ON CONFLICT (build_key) DO UPDATE SET program = ?2, compiler = ?3, flags_json = ?4, folder = ?5,"
+            " build_ns = ?6, size_bytes = ?7, last_used_unix_ns = ?9",
             build.key, build.program, build.compiler, json_text(build.flags), build.folder, build.build_ns,
             build.size_bytes, or_now(build.created_unix_ns), or_now(build.last_used_unix_ns));
     return {};

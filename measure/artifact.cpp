@@ -55,7 +55,9 @@ std::optional<Artifact> whole_artifact(const fs::path& folder, const std::string
   Artifact artifact{.key = key,
                     .program = folder / manifest["name"].get<std::string>(),
                     .built_now = false,
-                    .build_time = std::chrono::nanoseconds(manifest["build_ns"].get<std::int64_t>())};
+                    .build_time = std::chrono::nanoseconds(manifest["build_ns"].get<std::int64_t>()),
+                    .compiler = manifest["compiler"].get<std::string>(),
+                    .bytes = manifest["program_bytes"].get<std::uintmax_t>()};
   if (file_digest(artifact.program) != manifest["program_digest"].get<std::string>()) return std::nullopt;
   return artifact;
 }
@@ -216,7 +218,12 @@ std::expected<Artifact, BuildFailure> ArtifactStore::obtain(const BuildRecipe& r
     fs::remove_all(folder);  // what was there was not whole
     making.finish(folder);
     flush(root_);
-    return Artifact{.key = key, .program = folder / plan->name, .built_now = true, .build_time = took};
+    return Artifact{.key = key,
+                    .program = folder / plan->name,
+                    .built_now = true,
+                    .build_time = took,
+                    .compiler = plan->compiler.version,
+                    .bytes = manifest["program_bytes"].get<std::uintmax_t>()};
   } catch (const fs::filesystem_error& error) {  // a full disk is a failed build, not the end of the campaign
     return std::unexpected(trouble(error.what(), stop));
   }

@@ -31,6 +31,8 @@ struct Artifact {
   std::filesystem::path program;  ///< absolute
   bool built_now = false;
   std::chrono::nanoseconds build_time{};  ///< of the build, whenever it was
+  std::string compiler;                   ///< with its version
+  std::uintmax_t bytes = 0;               ///< of the program
 };
 
 /// Becomes outcome `build_failed`. Not remembered: a new campaign tries again.

@@ -137,7 +137,7 @@ std::expected<TrialSummary, std::string> summarise(std::span<const space::Run> r
   for (const space::Run& run : runs) {
     if (run.outcome != space::Outcome::Ok) continue;
     if (auto summary = summarise(run, schedule)) {
-      trial.runs.push_back(std::move(*summary));
+      trial.runs.push_back(*summary);
     } else {
       problem = std::move(summary.error());
     }

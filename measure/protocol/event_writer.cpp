@@ -3,8 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
-#include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <ctime>
 #include <stdexcept>
@@ -19,10 +20,14 @@ std::int64_t nanoseconds_between(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// JSON has no infinity; a diverged loss travels as a word.
+// JSON has no infinity; a diverged loss travels as a word. The bits are looked at, because a worker may be built with
+// -ffast-math, for which std::isfinite() is always true.
 nlohmann::json number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : (value > 0 ? "inf" : "-inf");
+  constexpr std::uint64_t kExponent = 0x7ff0000000000000, kMantissa = 0x000fffffffffffff;
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  if ((bits & kExponent) != kExponent) return value;
+  if ((bits & kMantissa) != 0) return "nan";
+  return (bits >> 63U) == 0 ? "inf" : "-inf";
 }
 
 }  // namespace
@@ -42,7 +47,7 @@ EventWriter::~EventWriter() {
   if (file_ >= 0) ::close(file_);
 }
 
-void EventWriter::write(nlohmann::json event) {
+void EventWriter::write(const nlohmann::json& event) {
   std::string line = event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   line.push_back('\n');
   std::size_t done = 0;

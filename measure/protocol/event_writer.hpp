@@ -43,7 +43,7 @@ class EventWriter {
   void end(const std::string& status, const std::string& reason);
 
  private:
-  void write(nlohmann::json event);
+  void write(const nlohmann::json& event);
   struct Start {
     std::chrono::steady_clock::time_point wall;
     std::chrono::nanoseconds cpu;

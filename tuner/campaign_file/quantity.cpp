@@ -46,8 +46,8 @@ std::optional<double> take_number(std::string_view& text) {
   std::size_t length = 0;
   while (length < text.size() && (is_digit(text[length]) || text[length] == '.')) ++length;
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + length, number, std::chars_format::fixed);
-  if (length == 0 || !is_digit(text[0]) || error != std::errc{} || end != text.data() + length ||
+  const auto [end, error] = std::from_chars(text.begin(), text.begin() + length, number, std::chars_format::fixed);
+  if (length == 0 || !is_digit(text[0]) || error != std::errc{} || end != text.begin() + length ||
       !is_digit(text[length - 1]))
     return {};
   text.remove_prefix(length);

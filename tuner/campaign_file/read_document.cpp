@@ -1,5 +1,3 @@
-#include "tuner/campaign_file/document.hpp"
-
 #include <utility>
 
 #include <fmt/format.h>

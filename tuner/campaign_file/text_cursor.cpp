@@ -71,7 +71,7 @@ void TextCursor::skip_token() {
 }
 
 std::size_t TextCursor::line_index(std::size_t offset) const {
-  const auto after = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
+  const auto after = std::ranges::upper_bound(line_starts_, offset);
   return static_cast<std::size_t>(after - line_starts_.begin()) - 1;
 }
 

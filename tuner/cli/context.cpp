@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-extern char** environ;
-
 namespace nocturne::cli {
 namespace {
 

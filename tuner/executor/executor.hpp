@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "db/records.hpp"
 #include "measure/launch.hpp"
 #include "measure/pair.hpp"
 #include "measure/runner.hpp"
@@ -27,6 +28,7 @@ struct Prepared {
   std::string artifact;           ///< key of the artifact, or empty
   bool built_now = false;
   std::chrono::nanoseconds build_time{};
+  std::optional<db::BuildRecord> build;  ///< of the artifact, for the store; empty where there is none
   measure::LaunchSettings launch;
   measure::Schedule schedule;
 };

@@ -38,7 +38,7 @@ std::expected<measure::Artifact, PreparationFailure> LocalExecutor::obtain(const
   measure::BuildOptions build;
   if (!options_.installation.onednn_prefix.empty()) build.prefixes["onednn"] = options_.installation.onednn_prefix;
   build.jobs = std::max(1, static_cast<int>(machine_.allowed.size()));
-  auto artifact = artifacts_.obtain(*recipe, flags, build, stop);
+  auto artifact = artifacts_.obtain(*recipe, flags, build, std::move(stop));
   if (!artifact) {
     return failure(artifact.error().interrupted ? space::Outcome::Killed : space::Outcome::BuildFailed,
                    artifact.error().reason, artifact.error().log_tail);
@@ -75,6 +75,18 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare(const space::
   prepared.artifact = artifact->key;
   prepared.built_now = artifact->built_now;
   prepared.build_time = artifact->build_time;
+  prepared.build = db::BuildRecord{.key = artifact->key,
+                                   .program = artifact->program.filename().string(),
+                                   .compiler = artifact->compiler,
+                                   .flags = {{"compiler", flags->compiler},
+                                             {"optimisation", flags->optimisation},
+                                             {"march", flags->march},
+                                             {"lto", flags->lto},
+                                             {"fast_math", flags->fast_math},
+                                             {"extra_flags", flags->extra_flags}},
+                                   .folder = artifact->program.parent_path().string(),
+                                   .build_ns = artifact->build_time.count(),
+                                   .size_bytes = static_cast<std::int64_t>(artifact->bytes)};
   return prepared;
 }
 

@@ -133,6 +133,38 @@ TEST_CASE("a campaign measures the default first and reports a gain from fresh p
   CHECK(answer.outcomes.at(space::Outcome::Ok) == 16);
 }
 
+TEST_CASE("the database keeps a log of the sittings and the builds they used", "[campaign]") {
+  const Folder folder;
+  Sitter killed(folder);
+  killed.executor.artifact = "k1";
+  killed.executor.fate = [&](std::size_t count, const space::Configuration&) {
+    if (count < 3) return space::Outcome::Ok;
+    killed.interruption.abandon();
+    return space::Outcome::Killed;
+  };
+  REQUIRE(killed.sit(spec_with(6)).ending == tuner::Ending::Interrupted);
+  Sitter sitter(folder);
+  sitter.executor.id_suffix = "b";
+  sitter.executor.artifact = "k1";
+  const auto second = sitter.sit(spec_with(6));
+  REQUIRE(second.ending == tuner::Ending::Complete);
+
+  const auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
+  REQUIRE(store);
+  std::vector<std::string> log;
+  for (const auto& event : store->events(second.campaign, 10).value()) log.push_back(event.what);
+  REQUIRE(log.size() == 4);
+  CHECK(log[0] == "opened: 0 trials known, 0 interrupted ones to run again; strategy random, seed 3");
+  CHECK(log[1] == "the search ended after 3 trials, 0 of them failed: interrupted");
+  CHECK(log[2] == "resumed: 3 trials known, 1 interrupted ones to run again; strategy random, seed 3");
+  CHECK(log[3].starts_with("the search ended after 6 trials, 0 of them failed: "));
+
+  const auto builds = store->list_builds();
+  REQUIRE(builds.value().size() == 1);
+  CHECK(builds->front().key == "k1");
+  CHECK(builds->front().last_used_unix_ns > builds->front().created_unix_ns);
+}
+
 TEST_CASE("a completed campaign is not measured again", "[campaign]") {
   const Folder folder;
   Sitter first(folder);

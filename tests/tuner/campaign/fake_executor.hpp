@@ -21,6 +21,8 @@ class FakeExecutor final : public tuner::Executor {
       [](std::size_t, const space::Configuration&) { return space::Outcome::Ok; };
   std::function<bool(const space::Configuration&)> can_be_built = [](const space::Configuration&) { return true; };
 
+  std::string artifact;  ///< key of the build that every configuration uses; empty: nothing is built
+
   std::vector<space::Configuration> prepared, run_configurations;
   std::size_t pairs = 0;
 
@@ -33,6 +35,7 @@ class FakeExecutor final : public tuner::Executor {
     tuner::Prepared result;
     result.argv = {"/nowhere/worker"};
     result.worker = "worker of the test";
+    if (!artifact.empty()) result.build = db::BuildRecord{.key = artifact, .program = "worker"};
     result.schedule = {.training_examples = 1000, .batch = 100, .partial_batch = protocol::PartialBatch::Train};
     return result;
   }

@@ -23,6 +23,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::int64_t kEvents = 50;  // lines of the log, unless --limit says otherwise
+
 /// A thing that can be listed. The list below is what `nocturne list --help` shows.
 struct Listing {
   std::string_view name;
@@ -247,10 +249,43 @@ ExitCode list_builds(const ListOptions& options, const Context& context) {
   return ExitCode::Ok;
 }
 
+ExitCode list_events(const ListOptions& options, const Context& context) {
+  const auto store = open_database(context);
+  if (!store) {
+    return store.error();
+  }
+  const auto campaign = choose_campaign(context, *store, options.campaign);
+  if (!campaign) {
+    return campaign.error();
+  }
+  const auto events = store->events(campaign->id, options.limit.value_or(kEvents));
+  if (!events) {
+    return complain(context, events.error());
+  }
+  json document = json::array();
+  Table table({{"time"}, {"level"}, {"what"}});
+  for (const db::EventRecord& each : *events) {
+    document.push_back(
+        {{"time", utc_text(each.time_unix_ns)}, {"level", db::to_text(each.level)}, {"what", each.what}});
+    table.add({Cell(time_text(each.time_unix_ns)),
+               Cell(std::string(db::to_text(each.level)), each.level == db::Level::Info      ? Style::Plain
+                                                          : each.level == db::Level::Warning ? Style::Warning
+                                                                                             : Style::Bad),
+               Cell(each.what)});
+  }
+  if (context.json) {
+    print_json(context, document);
+  } else {
+    print(context, table);
+  }
+  return ExitCode::Ok;
+}
+
 constexpr Listing kListings[] = {
     {"campaigns", "campaigns of the database, the last opened first", list_campaigns},
     {"trials", "trials of a campaign", list_trials},
     {"parameters", "parameters of a campaign", list_parameters},
+    {"events", "log of a campaign: opened, resumed, ended and why, the last lines", list_events},
     {"builds", "builds of workers, the last used first", list_builds},
     {"strategies", "strategies that a campaign can name", list_strategies},
     {"workers", "workers that are built from our sources", list_workers},
@@ -291,7 +326,9 @@ void setup(CLI::App& verb, ListOptions& options) {
       ->check(check_outcome);
   verb.add_option("--sort", options.sort, "Trials: by number, or by value (good ones only, the best first)")
       ->check(CLI::IsMember({"number", "value"}));
-  verb.add_option("--limit", options.limit, "At most this many")->type_name("N")->check(CLI::PositiveNumber.description(""));
+  verb.add_option("--limit", options.limit, "At most this many")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""));
   verb.footer(
       fmt::format("What:\n{}\nExamples:\n"
                   "  nocturne list\n"
