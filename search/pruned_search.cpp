@@ -180,6 +180,15 @@ std::pair<std::size_t, std::size_t> PrunedSearch::pruned_share(std::size_t draws
   return {pruned, drawn};
 }
 
+void PrunedSearch::adopt_audit(const space::Configuration& configuration) {
+  settle();
+  const auto now = margin(configuration);
+  if (!now) return;
+  const double bound = outlook(configuration)[primary()].log_optimistic;
+  open_audits_.insert_or_assign(configuration.identity(), records_.size());
+  records_.push_back({.configuration = configuration, .log_bound = bound, .margin = *now});
+}
+
 std::optional<Proposal> PrunedSearch::draw_audit(space::Random& random) {
   refresh();
   if (!pruning_) return std::nullopt;

@@ -53,6 +53,9 @@ class PrunedSearch : public Strategy {
   // For reports: what is known now. References are valid until the next ask or tell.
   /// Fits all models to all that was told. A search that goes on afterwards may go another way than without.
   void settle();
+  /// Takes over an audit that was drawn in an earlier sitting and is not told yet: its bound is predicted from what is
+  /// known now. Fits the models.
+  void adopt_audit(const space::Configuration& configuration);
   [[nodiscard]] ModelSearch& models() { return inner_; }
   [[nodiscard]] const model::Audit& audit() const { return audit_; }
   [[nodiscard]] const std::vector<AuditRecord>& audits() const { return records_; }

@@ -10,6 +10,7 @@
 #include "search/local_search.hpp"
 #include "search/model_search.hpp"
 #include "search/nlopt_search.hpp"
+#include "search/pruned_search.hpp"
 #include "search/random_search.hpp"
 #include "space/nearest.hpp"
 
@@ -26,7 +27,7 @@ Made make_auto(const Space& space, const Options& options) {
   const auto size = space.count();
   if (size.kind == space::Size::Kind::Exact && size.count <= space::Count(kFew))
     return std::make_unique<Exhaustive>(space);
-  return std::make_unique<ModelSearch>(space, options);
+  return std::make_unique<PrunedSearch>(space, options);
 }
 
 Made make_local(const Space& space, const Options& options, Improvement improvement) {
@@ -38,8 +39,10 @@ Made make_nlopt(const Space& space, const Options& options) {
   return std::make_unique<NloptSearch>(space, NloptSearchOptions{.seed = options.seed, .method = kMethod});
 }
 
-constexpr std::array<StrategyEntry, 12> kStrategies = {{
+constexpr std::array<StrategyEntry, 13> kStrategies = {{
     {"auto", "The linear model's largest expected improvement; all of a space of up to 64 configurations.", make_auto},
+    {"model", "As auto, but nothing is pruned, audited or walked through: to judge what that costs.",
+     [](const Space& space, const Options& options) -> Made { return std::make_unique<ModelSearch>(space, options); }},
     {"random", "Draws uniformly from the valid configurations, none twice.",
      [](const Space& space, const Options& options) -> Made {
        return std::make_unique<RandomSearch>(space, options.seed);

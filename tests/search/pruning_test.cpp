@@ -178,7 +178,7 @@ TEST_CASE("a slow framework is pruned as such, audited, and asked last", "[searc
   CHECK(search.audit().audits() == static_cast<std::size_t>(audits));
   CHECK(search.audits().size() == static_cast<std::size_t>(audits));
   CHECK(search.audit().misses() == 0);
-  CHECK(fat_late == 0);
+  CHECK(fat_late <= 2);                           // a third of 50 without pruning
   REQUIRE_FALSE(search.pruned_levels().empty());  // the other framework, 5 % slower, may be found out too
   CHECK(to_text(search.pruned_levels()[0], search.models().lattice(), search.horizons()).starts_with("framework=fat "));
   Configuration fat = space.default_configuration();

@@ -8,6 +8,7 @@
 #include "search/asked.hpp"
 #include "search/exhaustive.hpp"
 #include "search/local_search.hpp"
+#include "search/pruned_search.hpp"
 #include "search/random_search.hpp"
 #include "search/registry.hpp"
 #include "tests/space/build.hpp"
@@ -112,7 +113,7 @@ TEST_CASE("an unknown strategy is named with the nearest and all others", "[sear
   const auto made = make_strategy("exhastive", space, {});
   REQUIRE_FALSE(made.has_value());
   CHECK(made.error() ==
-        "unknown strategy 'exhastive', did you mean 'exhaustive'? (there are: auto, random, exhaustive, local, "
+        "unknown strategy 'exhastive', did you mean 'exhaustive'? (there are: auto, model, random, exhaustive, local, "
         "local-best, genetic, nlopt-cobyla, nlopt-neldermead, nlopt-sbplx, nlopt-crs, nlopt-direct, nlopt-esch)");
 }
 
@@ -120,7 +121,7 @@ TEST_CASE("auto walks through a small space and searches a large one", "[search]
   const auto small = make_space({integers("n", 0, 63)});
   const auto large = make_space({integers("n", 0, 64)});
   CHECK(dynamic_cast<Exhaustive*>(strategy("auto", small, 1).get()) != nullptr);
-  CHECK(dynamic_cast<LocalSearch*>(strategy("auto", large, 1).get()) != nullptr);
+  CHECK(dynamic_cast<PrunedSearch*>(strategy("auto", large, 1).get()) != nullptr);
 }
 
 TEST_CASE("the rest of a nearly exhausted space is drawn uniformly", "[search]") {

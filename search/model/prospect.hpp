@@ -1,0 +1,34 @@
+#pragma once
+
+/// What going on is still worth: the gain that so many more trials would bring, by the model.
+///
+/// The search is played through on samples of the posterior. In each play, trial after trial, the candidate with the
+/// largest expected improvement times P(works) is "measured": it fails with its probability, else its value is drawn
+/// from its predictive distribution given all draws before it in this play, and the model learns it. So the draws of a
+/// play are one sample of the joint posterior, and what lies close to what was drawn is not counted twice. The gain of
+/// a play is what its best value is below the incumbent; mean and quantiles are taken over plays.
+
+#include <cstddef>
+
+#include "search/model/feasibility.hpp"
+#include "search/model/linear_model.hpp"
+#include "space/lattice.hpp"
+#include "space/random.hpp"
+
+namespace nocturne::search::model {
+
+/// Gains in log units, >= 0: 0.01 is 1 % less time.
+struct Prospect {
+  std::size_t trials = 0;  ///< that were played; fewer than wanted where the gain of more cannot be told
+  double mean = 0;
+  double lower = 0, upper = 0;  ///< 90 %
+};
+
+inline constexpr std::size_t kMostProspectTrials = 30;
+inline constexpr std::size_t kProspectPlays = 60;
+
+/// The model comes back as it was. REQUIRES: model.size() > 0, and it is fitted.
+[[nodiscard]] Prospect prospect(LinearModel& model, Feasibility& feasibility, space::Lattice& lattice,
+                                std::size_t trials, space::Random& random);
+
+}  // namespace nocturne::search::model
