@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
 
 #include "search/asked.hpp"
 #include "search/candidates.hpp"
@@ -15,13 +16,13 @@
 namespace nocturne::search {
 namespace {
 
-constexpr std::size_t kSpreadFrom = 30;   // candidates of a spread start: of more, corners are chosen
+constexpr std::size_t kSpreadFrom = 100;  // candidates of a spread start: of many more, corners are chosen
 constexpr std::size_t kCentres = 4;       // best trials whose neighbours are candidates
 constexpr std::size_t kParents = 6;       // best trials that are crossed
 constexpr std::size_t kChildren = 200;    // of them
 constexpr std::size_t kRounds = 4;        // of looking around the best candidates
 constexpr std::size_t kClimbers = 3;      // candidates looked around, a round
-constexpr std::size_t kPriced = 64;       // candidates whose preparation is asked for: it may be slow
+constexpr std::size_t kPriced = 256;      // builds whose preparation is asked for: that may be slow
 constexpr std::size_t kMostPending = 32;  // proposals under way that the model takes into account
 
 /// Whether the scales are chosen anew after so many trials: often while each trial changes them.
@@ -61,6 +62,7 @@ struct ModelSearch::State {
   void score(const space::PointList& points);
   [[nodiscard]] std::vector<std::size_t> best_trials(std::size_t count) const;
   [[nodiscard]] std::size_t cheapest(const space::PointList& points);
+  [[nodiscard]] std::uint64_t preparation_key(space::Point point) const;
   [[nodiscard]] std::string explain(std::size_t candidate);
   void fit();
 
@@ -247,27 +249,39 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_by_model(sp
 
 std::size_t ModelSearch::State::cheapest(const space::PointList& points) {
   const auto best_of_all = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
-  if (!options.preparation_seconds) return best_of_all;
-  std::vector<std::size_t> top(values.size());
-  std::iota(top.begin(), top.end(), std::size_t{0});
-  const auto priced = std::min(kPriced, top.size());
-  std::ranges::partial_sort(top, top.begin() + static_cast<std::ptrdiff_t>(priced), {},
-                            [&](std::size_t i) { return std::pair(-values[i], i); });
+  if (!options.preparation_seconds || trial_seconds.empty()) return best_of_all;
   auto durations = trial_seconds;
-  if (durations.empty()) return best_of_all;
   const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
   std::ranges::nth_element(durations, middle);
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(-values[i], i); });
+  std::unordered_map<std::uint64_t, double> prices;  // candidates that share a build cost the same
   std::size_t chosen = best_of_all;
   double most = 0;
-  for (std::size_t i = 0; i < priced; ++i) {
-    const double seconds = *middle + options.preparation_seconds(lattice.configuration(points[top[i]]));
-    const double rate = static_cast<double>(values[top[i]]) / std::max(seconds, 1e-9);
+  for (const auto i : order) {
+    const auto key = preparation_key(points[i]);
+    auto price = prices.find(key);
+    if (price == prices.end()) {
+      if (prices.size() == kPriced) continue;
+      price = prices.emplace(key, options.preparation_seconds(lattice.configuration(points[i]))).first;
+    }
+    const double rate = static_cast<double>(values[i]) / std::max(*middle + price->second, 1e-9);
     if (rate > most) {
       most = rate;
-      chosen = top[i];
+      chosen = i;
     }
   }
   return chosen;
+}
+
+std::uint64_t ModelSearch::State::preparation_key(space::Point point) const {
+  std::vector<space::Level> prepared;
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    const auto stage = lattice.parameter(i).stage;
+    if (stage == space::Stage::Environment || stage == space::Stage::Build) prepared.push_back(point[i]);
+  }
+  return space::hash_of(prepared);
 }
 
 std::string ModelSearch::State::explain(std::size_t candidate) {

@@ -192,7 +192,10 @@ TEST_CASE("spaces of one parameter, real ranges and a million billion combinatio
 
 TEST_CASE("where preparing costs, model search stays with what is prepared unless another is worth it", "[model]") {
   auto framework = choices("framework", {std::string("a"), std::string("b"), std::string("c")});
-  const auto space = make_space({framework, integers("p0", 0, 9), integers("p1", 0, 9), integers("p2", 0, 9)});
+  framework.stage = space::Stage::Environment;
+  std::vector<space::ParameterSpec> specs = {framework};
+  for (int i = 0; i < 6; ++i) specs.push_back(integers(fmt::format("p{}", i), 0, 9));
+  const auto space = make_space(specs);
   const auto count_others = [&](double seconds) {
     Options options{.seed = 5};
     options.preparation_seconds = [seconds](const Configuration& c) {
@@ -203,7 +206,7 @@ TEST_CASE("where preparing costs, model search stays with what is prepared unles
     for (int i = 0; i < 50; ++i) {
       const auto configuration = search.ask(1)[0].configuration;
       if (i >= 20 && *configuration.find("framework") != space::Value(std::string("a"))) ++others;
-      auto trial = told(configuration, 10 + number(configuration, "p0") + number(configuration, "p1"));
+      auto trial = told(configuration, depth(configuration));
       trial.parts = space::Parts{.import = 1, .steady_step = 0.01};
       search.tell(std::vector{trial});
     }
