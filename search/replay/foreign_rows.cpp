@@ -19,7 +19,7 @@ bool is_number(const space::Value& value) {
   return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
 }
 
-double number_of(const space::Value& value) {
+double real_value(const space::Value& value) {
   const auto* whole = std::get_if<std::int64_t>(&value);
   return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
 }
@@ -30,7 +30,7 @@ space::DomainSpec domain_of(std::vector<space::Value> values) {
         std::ranges::any_of(values, [](const auto& each) { return std::holds_alternative<double>(each); });
     // 0.5, 1, 2: all are fractions, or the list would have two kinds of numbers.
     for (auto& each : values) {
-      if (fractions) each = number_of(each);
+      if (fractions) each = real_value(each);
     }
     std::ranges::sort(values, {}, number_of);
     return space::OrdinalSpec{std::move(values)};
