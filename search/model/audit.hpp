@@ -34,12 +34,13 @@ struct ShareInterval {
 class Audit {
  public:
   static constexpr std::size_t kOneIn = 20;
+  static constexpr std::size_t kWarmUp = 15;  ///< trials more before the first: a model must be there to be audited
   static constexpr double kNominal = 0.05;
   static constexpr double kAlpha = 0.05;
   static constexpr double kWider = 1.4;
 
   /// Whether the next of so many trials (those under way included) is to be an audit.
-  [[nodiscard]] bool due(std::size_t trials) const { return trials >= kOneIn * (drawn_ + 1); }
+  [[nodiscard]] bool due(std::size_t trials) const { return trials >= kWarmUp + kOneIn * (drawn_ + 1); }
   /// One was drawn, or could not be drawn since nothing is pruned.
   void drew() { ++drawn_; }
   /// An audit came back. A failed trial beat nothing.

@@ -11,7 +11,7 @@ from workspace import NOCTURNE, Workspace, campaign
 class CommandLine(unittest.TestCase):
     def test_every_verb_has_a_help_with_examples(self):
         listed = subprocess.run([NOCTURNE, "--help"], capture_output=True, text=True, check=True).stdout
-        for verb in ["doctor", "space", "tune", "best", "list", "show", "explain", "export", "apply", "clean", "schema",
+        for verb in ["doctor", "space", "tune", "best", "list", "show", "model", "explain", "export", "apply", "clean", "schema",
                      "completion"]:
             self.assertIn(f"  {verb}", listed)
             shown = subprocess.run([NOCTURNE, verb, "--help"], capture_output=True, text=True)

@@ -78,9 +78,9 @@ TEST_CASE("one trial in twenty is an audit", "[model]") {
     ++audits;
     audit.drew();
   }
-  CHECK(audits == 9);  // of 200 trials: the first when twenty are known
-  CHECK_FALSE(Audit().due(19));
-  CHECK(Audit().due(20));
+  CHECK(audits == 9);  // of 200 trials: the first when 35 are known
+  CHECK_FALSE(Audit().due(34));
+  CHECK(Audit().due(35));
   audit.tell(false, true);
   CHECK(audit.misses() == 1);
   CHECK(audit.miss_rate().upper == 1);

@@ -7,6 +7,7 @@
 #include "search/registry.hpp"
 #include "tuner/campaign/finals.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 
 namespace nocturne::tuner {
@@ -14,6 +15,7 @@ namespace {
 
 /// Asks that are the campaign's own, not the strategy's.
 constexpr const char* kDefaultAsk = "default";
+constexpr const char* kWishAsk = "person";
 
 std::vector<db::ParameterRecord> parameter_records(const CampaignSpec& spec) {
   std::vector<db::ParameterRecord> records;
@@ -43,7 +45,7 @@ nlohmann::json what_completeness_depends_on(const nlohmann::json& document) {
 }  // namespace
 
 db::Expected<std::optional<db::CampaignId>> Campaign::completed_before() const {
-  if (fresh_ || sitting_.spec.budget.until) return std::nullopt;
+  if (fresh_ || sitting_.spec.budget.until || !sitting_.wanted.empty()) return std::nullopt;
   const auto known = sitting_.store.find_campaign(sitting_.spec.name);
   if (!known) {
     if (known.error().code == db::ErrorCode::NotFound) return std::nullopt;
@@ -79,6 +81,36 @@ db::Expected<std::string> Campaign::machine_changed_since_last_sitting() const {
   return fields;
 }
 
+db::Expected<void> Campaign::make_strategy(db::CampaignId campaign) {
+  const CampaignSpec& spec = sitting_.spec;
+  search::Options options{.seed = spec.strategy.seed, .objective = spec.objective};
+  // Where trials are counted, time is no matter: only a budget of time is spent on preparation.
+  std::shared_ptr<PreparationCosts> costs;
+  if (spec.budget.wall || spec.budget.until) {
+    const auto builds = sitting_.store.list_builds();
+    if (!builds) return std::unexpected(builds.error());
+    const auto known = sitting_.store.find_campaign(spec.name);
+    if (!known) return std::unexpected(known.error());
+    const auto began = known->id == campaign ? known->created_unix_ns : 0;
+    costs = std::make_shared<PreparationCosts>(spec.space, *builds, began);
+    if (costs->matter()) {
+      options.preparation_seconds = [costs](const space::Configuration& each) { return costs->seconds(each); };
+    }
+  }
+  auto strategy = search::make_strategy(spec.strategy.name, spec.space, options);
+  if (!strategy) return std::unexpected(db::Error{db::ErrorCode::Inconsistent, strategy.error()});
+  strategy_ = std::move(*strategy);
+  if (costs && costs->matter()) strategy_ = std::make_unique<CostAware>(std::move(strategy_), costs);
+  return {};
+}
+
+const space::Configuration* Campaign::wanted() const {
+  for (const space::Configuration& each : sitting_.wanted) {
+    if (!known_.contains(each.identity())) return &each;
+  }
+  return nullptr;
+}
+
 db::Expected<void> Campaign::open(std::size_t processes_swept) {
   const CampaignSpec& spec = sitting_.spec;
   db::CampaignRecord record{
@@ -112,9 +144,7 @@ db::Expected<void> Campaign::open(std::size_t processes_swept) {
                   .seed = spec.strategy.seed};
   for (const db::StoredTrial& trial : *interrupted) opening.recovered.push_back(trial.trial.number);
 
-  auto strategy = search::make_strategy(spec.strategy.name, spec.space, {.seed = spec.strategy.seed});
-  if (!strategy) return std::unexpected(db::Error{db::ErrorCode::Inconsistent, strategy.error()});
-  strategy_ = std::move(*strategy);
+  if (auto made = make_strategy(handle->id); !made) return made;
   const auto exchanges = sitting_.store.exchanges(handle->id);
   if (!exchanges) return std::unexpected(exchanges.error());
   Replayed replayed = replay(*exchanges, *strategy_, record.strategy, record.seed);
@@ -122,11 +152,19 @@ db::Expected<void> Campaign::open(std::size_t processes_swept) {
   next_number_ = replayed.next_number;
   for (const space::Trial& trial : replayed.told) learn(trial);
   sitting_.observer.opened(opening);
+  log(db::Level::Info, fmt::format("{}: {} trials known, {} interrupted ones to run again; strategy {}, seed {}",
+                                   handle->resumed ? "resumed" : "opened", handle->finished, opening.recovered.size(),
+                                   record.strategy, record.seed));
+  if (processes_swept > 0) {
+    log(db::Level::Warning, fmt::format("{} processes of a killed sitting were still there", processes_swept));
+  }
   if (replayed.deviations > 0) {
-    sitting_.observer.note(
-        fmt::format("the strategy '{}' proposes otherwise than when this campaign began ({} times): "
-                    "it goes on from what was measured",
-                    record.strategy, replayed.deviations));
+    const std::string sentence = fmt::format(
+        "the strategy '{}' proposes otherwise than when this campaign began ({} times): it goes on from what was "
+        "measured",
+        record.strategy, replayed.deviations);
+    sitting_.observer.note(sentence);
+    log(db::Level::Warning, sentence);
   }
 
   const auto trials = sitting_.store.list_trials({.campaign = handle->id, .state = db::TrialState::Finished});
@@ -141,9 +179,15 @@ db::Expected<void> Campaign::open(std::size_t processes_swept) {
   return {};
 }
 
+void Campaign::log(db::Level level, const std::string& what) {
+  static_cast<void>(
+      sitting_.store.append_event({.campaign = sitting_.campaign, .time_unix_ns = 0, .level = level, .what = what}));
+}
+
 void Campaign::learn(const space::Trial& trial) {
   ++finished_;
   if (trial.outcome != space::Outcome::Ok) ++failed_;
+  known_.insert(trial.configuration.identity());
   if (trial.number == 0) baseline_ = trial;
   if (trial.estimate && (!best_ || trial.estimate->value < best_->estimate->value)) best_ = trial;
 }
@@ -184,10 +228,10 @@ Standing Campaign::standing() const {
   return standing;
 }
 
-db::Expected<bool> Campaign::run_trial(std::int64_t number, const space::Configuration& configuration) {
+db::Expected<bool> Campaign::run_trial(const db::Asked& asked) {
   const auto began = sitting_.clock.steady();
   const std::optional<space::Estimate> incumbent = best_ ? best_->estimate : std::nullopt;
-  auto finished = TrialRunner(sitting_).run(number, configuration, incumbent);
+  auto finished = TrialRunner(sitting_).run(asked.number, asked.configuration, incumbent, asked.purpose);
   if (!finished) return std::unexpected(finished.error());
   if (!*finished) return false;
   const FinishedTrial& result = **finished;
@@ -208,8 +252,9 @@ db::Expected<SittingResult> Campaign::search() {
       return result;
     }
     if (pending_.empty()) {
-      // The default comes first, whatever the budget: everything is compared with it.
-      if (const auto why = next_number_ > 0 ? budget_ends() : std::nullopt) {
+      // The default comes first, whatever the budget: everything is compared with it. Then what a person wants.
+      const space::Configuration* wish = next_number_ > 0 ? wanted() : nullptr;
+      if (const auto why = next_number_ > 0 && wish == nullptr ? budget_ends() : std::nullopt) {
         result.ending = Ending::Complete;
         result.because = *why;
         return result;
@@ -218,6 +263,9 @@ db::Expected<SittingResult> Campaign::search() {
       std::vector<search::Proposal> proposed;
       if (next_number_ == 0) {
         proposed.push_back({.configuration = sitting_.spec.space.default_configuration()});
+      } else if (wish != nullptr) {
+        ask.strategy = kWishAsk;
+        proposed.push_back({.configuration = *wish, .reason = "a person wanted it measured"});
       } else {
         ask.strategy = sitting_.spec.strategy.name;
         ask.seed = static_cast<std::int64_t>(sitting_.spec.strategy.seed);
@@ -229,14 +277,17 @@ db::Expected<SittingResult> Campaign::search() {
         return result;
       }
       for (search::Proposal& proposal : proposed) {
-        ask.answer.push_back({.number = next_number_++, .configuration = std::move(proposal.configuration)});
+        ask.answer.push_back({.number = next_number_++,
+                              .configuration = std::move(proposal.configuration),
+                              .purpose = proposal.purpose,
+                              .reason = std::move(proposal.reason)});
       }
       if (auto recorded = sitting_.store.record_ask(sitting_.campaign, ask); !recorded) {
         return std::unexpected(recorded.error());
       }
       pending_ = std::move(ask.answer);
     }
-    const auto done = run_trial(pending_.front().number, pending_.front().configuration);
+    const auto done = run_trial(pending_.front());
     if (!done) return std::unexpected(done.error());
     if (!*done) return result;
     pending_.erase(pending_.begin());
@@ -256,12 +307,15 @@ db::Expected<SittingResult> Campaign::run(std::size_t processes_swept) {
   if (auto opened = open(processes_swept); !opened) return std::unexpected(opened.error());
   auto result = search();
   if (!result) return result;
+  log(result->ending == Ending::Complete ? db::Level::Info : db::Level::Warning,
+      fmt::format("the search ended after {} trials, {} of them failed: {}", finished_, failed_, result->because));
   if (result->ending == Ending::Complete) {
     const auto complete = Finals(sitting_).run();
     if (!complete) return std::unexpected(complete.error());
     if (!*complete && sitting_.interruption.requested()) {
       result->ending = Ending::Interrupted;
       result->because = "interrupted while the best was measured again";
+      log(db::Level::Warning, result->because);
     } else if (auto done = sitting_.store.finish_campaign(sitting_.campaign); !done) {
       return std::unexpected(done.error());
     }

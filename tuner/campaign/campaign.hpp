@@ -1,12 +1,13 @@
 #pragma once
 
-/// The loop: ask, prepare, run, judge, store, tell; then the finals. The database is the only memory: a campaign that was
-/// killed at any moment is opened again and goes on.
+/// The loop: ask, prepare, run, judge, store, tell; then the finals. The database is the only memory: a campaign that
+/// was killed at any moment is opened again and goes on.
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ enum class Ending {
 
 struct SittingResult {
   Ending ending = Ending::Complete;
-  std::string because;       ///< why the search ended, one sentence
+  std::string because;  ///< why the search ended, one sentence
   db::CampaignId campaign = 0;
 };
 
@@ -45,11 +46,16 @@ class Campaign {
   /// The fields that must match and do not, in words; empty: the same machine, or no earlier sitting.
   [[nodiscard]] db::Expected<std::string> machine_changed_since_last_sitting() const;
   [[nodiscard]] db::Expected<void> open(std::size_t processes_swept);
+  [[nodiscard]] db::Expected<void> make_strategy(db::CampaignId campaign);
+  /// The next configuration that a person wants and nobody measured; null: none.
+  [[nodiscard]] const space::Configuration* wanted() const;
   /// Ending::Complete when the budget is used, else why it stopped.
   [[nodiscard]] db::Expected<SittingResult> search();
   /// Empty: interrupted.
-  [[nodiscard]] db::Expected<bool> run_trial(std::int64_t number, const space::Configuration& configuration);
+  [[nodiscard]] db::Expected<bool> run_trial(const db::Asked& asked);
   void learn(const space::Trial& trial);
+  /// A line of the campaign's log. A log that cannot be written stops nothing: what follows will meet the same trouble.
+  void log(db::Level level, const std::string& what);
   [[nodiscard]] std::optional<std::string> budget_ends() const;
   [[nodiscard]] std::chrono::nanoseconds spent() const;
   [[nodiscard]] PaceState pace() const;
@@ -62,6 +68,7 @@ class Campaign {
   std::int64_t next_number_ = 0;
   std::int64_t finished_ = 0, failed_ = 0;
   std::optional<space::Trial> baseline_, best_;
+  std::set<std::string> known_;                      ///< identities of finished trials
   std::vector<std::chrono::nanoseconds> durations_;  ///< of finished trials, in order
   std::chrono::nanoseconds spent_before_{};          ///< in earlier sittings
   std::chrono::steady_clock::time_point began_;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "db/store.hpp"
 #include "measure/slot.hpp"
@@ -28,9 +29,10 @@ struct Sitting {
   Interruption& interruption;
   /// Reads the fingerprint anew, its cheap fields at least: called before every trial.
   std::function<space::Fingerprint()> fingerprint_now;
-  space::Fingerprint fingerprint = {};      ///< as the sitting began
-  std::filesystem::path slot_folder = {};   ///< of the lock files; empty: the machine's
-  db::CampaignId campaign = 0;              ///< once opened
+  space::Fingerprint fingerprint = {};            ///< as the sitting began
+  std::filesystem::path slot_folder = {};         ///< of the lock files; empty: the machine's
+  db::CampaignId campaign = 0;                    ///< once opened
+  std::vector<space::Configuration> wanted = {};  ///< measured after the default, before what the strategy asks
 
   /// Waits for the machine's CPUs. Empty: the wait was ended by an interruption, or the lock files cannot be used
   /// (told to the observer; measuring goes on without the lock then would disturb others, so it does not).

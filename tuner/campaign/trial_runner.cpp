@@ -50,13 +50,18 @@ std::string trial_key(const CampaignSpec& spec, const space::Configuration& conf
 
 db::Expected<std::optional<FinishedTrial>> TrialRunner::run(std::int64_t number,
                                                             const space::Configuration& configuration,
-                                                            const std::optional<space::Estimate>& incumbent) {
+                                                            const std::optional<space::Estimate>& incumbent,
+                                                            space::Purpose purpose) {
   const auto slot = sitting_.take_slot();
   if (!slot) return std::nullopt;
 
   sitting_.observer.preparing(number, configuration);
   const auto prepared = sitting_.executor.prepare(configuration, sitting_.interruption.token());
   if (!prepared && prepared.error().outcome == space::Outcome::Killed) return std::nullopt;
+
+  if (prepared && prepared->build) {
+    if (auto saved = sitting_.store.save_build(*prepared->build); !saved) return std::unexpected(saved.error());
+  }
 
   space::Trial record;
   record.number = number;
@@ -100,19 +105,20 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::run(std::int64_t number,
     return FinishedTrial{.trial = std::move(record), .reused = false};
   }
   sitting_.observer.prepared(number, prepared->built_now ? prepared->build_time : std::chrono::nanoseconds{0});
-  return measure(*trial, std::move(record), *prepared, incumbent);
+  return measure(*trial, std::move(record), *prepared, incumbent, purpose);
 }
 
 db::Expected<std::optional<FinishedTrial>> TrialRunner::measure(db::TrialId trial, space::Trial record,
                                                                 const Prepared& prepared,
-                                                                const std::optional<space::Estimate>& incumbent) {
+                                                                const std::optional<space::Estimate>& incumbent,
+                                                                space::Purpose purpose) {
   const RunSettings& settings = sitting_.spec.run;
   std::vector<space::Run> runs;
   std::vector<db::RunRecord> records;
   bool another = true;
   while (another) {
     // Each run of a trial has another seed: its luck is then not the same twice.
-    const RunOrder order{.purpose = space::Purpose::Search, .steps = settings.steps, .seed = settings.seed + runs.size(),
+    const RunOrder order{.purpose = purpose, .steps = settings.steps, .seed = settings.seed + runs.size(),
                          .deadline = {}};
     const measure::RunPlan plan = sitting_.executor.plan(record.configuration, prepared, order);
     db::RunRecord run = begun(plan, sitting_);

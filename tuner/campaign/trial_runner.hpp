@@ -23,12 +23,14 @@ class TrialRunner {
   /// Empty: interrupted; the trial is run again by the next sitting. `incumbent` spares the hopeless their repeats.
   [[nodiscard]] db::Expected<std::optional<FinishedTrial>> run(std::int64_t number,
                                                                const space::Configuration& configuration,
-                                                               const std::optional<space::Estimate>& incumbent);
+                                                               const std::optional<space::Estimate>& incumbent,
+                                                               space::Purpose purpose = space::Purpose::Search);
 
  private:
   [[nodiscard]] db::Expected<std::optional<FinishedTrial>> measure(db::TrialId trial, space::Trial record,
                                                                    const Prepared& prepared,
-                                                                   const std::optional<space::Estimate>& incumbent);
+                                                                   const std::optional<space::Estimate>& incumbent,
+                                                                   space::Purpose purpose);
   const Sitting& sitting_;
 };
 

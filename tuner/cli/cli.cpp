@@ -14,6 +14,7 @@
 #include "tuner/cli/verbs/explain.hpp"
 #include "tuner/cli/verbs/export.hpp"
 #include "tuner/cli/verbs/list.hpp"
+#include "tuner/cli/verbs/model.hpp"
 #include "tuner/cli/verbs/replay.hpp"
 #include "tuner/cli/verbs/schema.hpp"
 #include "tuner/cli/verbs/show.hpp"
@@ -32,7 +33,8 @@ const std::vector<Verb>& verbs() {
       make_verb<BestOptions>("best", "The best configuration and how sure that is"),
       make_verb<ListOptions>("list", "Campaigns, trials, parameters, strategies, workers, …"),
       make_verb<ShowOptions>("show", "Everything known of one trial"),
-      make_verb<ExplainOptions>("explain", "Which parameters made the difference"),
+      make_verb<ModelOptions>("model", "What the linear model has learnt, and how far it can be trusted"),
+      make_verb<ExplainOptions>("explain", "Which parameters made the difference; what is expected of one configuration"),
       make_verb<ExportOptions>("export", "Write the best configuration down for a deployment"),
       make_verb<ApplyOptions>("apply", "Run a command the way a profile was measured"),
       make_verb<ReplayOptions>("replay", "Judge strategies on spaces that were measured before"),

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "measure/fingerprint.hpp"
+#include "measure/machine.hpp"
 #include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/learned.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/json.hpp"
 
@@ -34,10 +37,14 @@ ExitCode run(const BestOptions& options, Context& context) {
   if (!answer) {
     return complain(context, answer.error());
   }
+  const auto going_on = tuner::going_on(*store, *campaign, measure::facts_of(measure::probe_machine_cheaply()));
   if (context.json) {
-    print_json(context, answer_json(*answer));
+    nlohmann::json document = answer_json(*answer);
+    document["going_on"] = going_on_json(going_on);
+    print_json(context, document);
   } else {
     print_answer(context, *answer);
+    print_going_on(context, going_on);
   }
   return answer->best ? ExitCode::Ok : ExitCode::NotFound;
 }

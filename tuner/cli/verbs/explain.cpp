@@ -5,8 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "measure/fingerprint.hpp"
+#include "measure/machine.hpp"
 #include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/learned.hpp"
 #include "tuner/cli/effects.hpp"
+#include "tuner/cli/explanation.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -91,9 +95,31 @@ void print_effect(const ParameterEffect& effect, Table& table) {
   }
 }
 
+ExitCode explain_one(const ExplainOptions& options, const db::Store& store, const db::CampaignSummary& campaign,
+                     const Context& context) {
+  const auto learned = tuner::learn_from(store, campaign, measure::facts_of(measure::probe_machine_cheaply()));
+  if (!learned) {
+    return complain(context, ExitCode::NotFound, learned.error());
+  }
+  const auto explanation = explain(**learned, options.what);
+  if (!explanation) {
+    return complain(context, ExitCode::Usage, explanation.error());
+  }
+  if (context.json) {
+    print_json(context, explanation_json(*explanation));
+  } else {
+    print_explanation(context, **learned, *explanation);
+  }
+  return ExitCode::Ok;
+}
+
 }  // namespace
 
 void setup(CLI::App& verb, ExplainOptions& options) {
+  verb.add_option(
+          "what", options.what,
+          "A configuration (name=value,…; the rest as in the best) or a trial's number: what the model says of it")
+      ->type_name("CONFIGURATION|TRIAL");
   add_campaign_choice(verb, options.campaign);
   verb.add_option("--epochs", options.epochs, "Explain the time of this many epochs (default: the campaign's own)")
       ->type_name("N")
@@ -103,7 +129,9 @@ void setup(CLI::App& verb, ExplainOptions& options) {
       "are equal but for the parameter, with the default's value. * marks the default.\n\n"
       "Examples:\n"
       "  nocturne explain\n"
-      "  nocturne explain mnist-evening --epochs 1\n");
+      "  nocturne explain mnist-evening --epochs 1\n"
+      "  nocturne explain 17\n"
+      "  nocturne explain precision=bf16,threads=4 mnist-evening\n");
 }
 
 ExitCode run(const ExplainOptions& options, Context& context) {
@@ -111,9 +139,22 @@ ExitCode run(const ExplainOptions& options, Context& context) {
   if (!store) {
     return store.error();
   }
-  const auto campaign = choose_campaign(context, *store, options.campaign);
+  // The first word may be the campaign: what names a configuration has a '=' in it, or is a number.
+  const bool one = names_configuration(options.what);
+  CampaignChoice choice = options.campaign;
+  if (!one && !options.what.empty()) {
+    if (!choice.name.empty()) {
+      return complain(context, ExitCode::Usage,
+                      fmt::format("'{}' is no configuration (name=value,…) and no trial's number", options.what));
+    }
+    choice.name = options.what;
+  }
+  const auto campaign = choose_campaign(context, *store, choice);
   if (!campaign) {
     return campaign.error();
+  }
+  if (one) {
+    return explain_one(options, *store, *campaign, context);
   }
   const auto answer = tuner::answer_of(*store, *campaign, options.epochs);
   if (!answer) {

@@ -1,8 +1,10 @@
 #pragma once
 
 /// `nocturne explain [CAMPAIGN]`: which parameters made the difference, as far as the trials show it.
+/// `nocturne explain CONFIGURATION|TRIAL [CAMPAIGN]`: what the model says of one configuration.
 
 #include <optional>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -13,12 +15,13 @@
 namespace nocturne::cli {
 
 struct ExplainOptions {
+  std::string what;  ///< a configuration, a trial's number, or the campaign's name
   CampaignChoice campaign;
   std::optional<double> epochs;
 };
 
 void setup(CLI::App& verb, ExplainOptions& options);
-/// NotFound where no trial has finished.
+/// NotFound where no trial has finished; Usage where the configuration is none.
 [[nodiscard]] ExitCode run(const ExplainOptions& options, Context& context);
 
 }  // namespace nocturne::cli

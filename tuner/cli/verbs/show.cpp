@@ -18,7 +18,26 @@ namespace {
 constexpr std::size_t kLogLines = 10;  // of a run that did not end well, without --log
 constexpr std::size_t kSparkline = 60;
 
-void print_trial(const Context& context, const db::StoredTrial& stored, double epochs) {
+/// Why the strategy asked for it; empty where it said nothing.
+std::string why_chosen(const db::Store& store, db::CampaignId campaign, std::int64_t number) {
+  const auto exchanges = store.exchanges(campaign);
+  if (!exchanges) {
+    return {};
+  }
+  for (const db::Exchange& exchange : *exchanges) {
+    const auto* ask = std::get_if<db::Ask>(&exchange);
+    if (ask == nullptr) {
+      continue;
+    }
+    const auto found = std::ranges::find(ask->answer, number, &db::Asked::number);
+    if (found != ask->answer.end() && !found->reason.empty()) {
+      return fmt::format("{}: {}", ask->strategy, one_line(found->reason));
+    }
+  }
+  return {};
+}
+
+void print_trial(const Context& context, const db::StoredTrial& stored, double epochs, const std::string& chosen) {
   std::ostream& out = *context.out;
   const bool colour = context.colour_out();
   const space::Trial& trial = stored.trial;
@@ -33,6 +52,9 @@ void print_trial(const Context& context, const db::StoredTrial& stored, double e
                   ok ? Style::Good : Style::Bad, colour)
       << (trial.reason.empty() ? "" : ": " + one_line(trial.reason)) << '\n';
   out << "configuration  " << one_line(settings_line(trial.configuration)) << '\n';
+  if (!chosen.empty()) {
+    out << "chosen         " << chosen << '\n';
+  }
   out << fmt::format("steps          {} timed in each of {} run{}{}\n", trial.fidelity.steps, stored.runs,
                      stored.runs == 1 ? "" : "s", stored.reused_from ? ", reused from an equal trial" : "");
   if (trial.estimate) {
@@ -175,8 +197,10 @@ ExitCode run(const ShowOptions& options, Context& context) {
   if (!detail) {
     return complain(context, detail.error());
   }
+  const std::string chosen = why_chosen(*store, campaign->id, options.trial);
   if (context.json) {
     nlohmann::json document = trial_row(detail->stored);
+    document["chosen"] = chosen;
     document["runs"] = nlohmann::json::array();
     for (const db::StoredRun& each : detail->runs) {
       document["runs"].push_back(run_row(each, options.samples));
@@ -184,7 +208,7 @@ ExitCode run(const ShowOptions& options, Context& context) {
     print_json(context, document);
     return ExitCode::Ok;
   }
-  print_trial(context, detail->stored, tuner::objective_of(campaign->spec).primary);
+  print_trial(context, detail->stored, tuner::objective_of(campaign->spec).primary, chosen);
   for (const db::StoredRun& each : detail->runs) {
     print_run(context, each, options.log);
   }

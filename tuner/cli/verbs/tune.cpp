@@ -13,6 +13,7 @@
 #include "tuner/campaign/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign_file.hpp"
+#include "tuner/cli/configuration_words.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/progress_display.hpp"
@@ -93,14 +94,17 @@ ExitCode report(const Context& context, const db::Store& store, const tuner::Sit
     const auto answer = tuner::answer_of(store, campaign);
     if (!answer) return database_failed(context, answer.error());
     const ProfileReport profile = export_profile(context, store, *answer);
+    const auto going_on = tuner::going_on(store, campaign, measure::facts_of(measure::probe_machine_cheaply()));
     if (context.json) {
       nlohmann::json document = answer_json(*answer);
       document["ending"] = result.because;
+      document["going_on"] = going_on_json(going_on);
       document["profile"] = profile.json;
       print_json(context, document);
     } else {
       *context.out << '\n';
       print_answer(context, *answer);
+      print_going_on(context, going_on);
       *context.out << profile.text;
       if (result.ending == tuner::Ending::Interrupted) {
         *context.out << fmt::format("Go on     nocturne tune {}\n", file);
@@ -124,6 +128,10 @@ void setup(CLI::App& verb, TuneOptions& options) {
   verb.add_option("--strategy", options.strategy, "Who proposes configurations: nocturne list strategies")
       ->type_name("NAME");
   verb.add_option("--seed", options.seed, "Seed of the strategy")->type_name("N");
+  verb.add_option("--measure", options.measure,
+                  "Measure this configuration too (name=value,…; the rest as in the default); may be given again")
+      ->type_name("CONFIGURATION")
+      ->allow_extra_args(false);
   verb.footer(
       "The default configuration is measured first; at the end the best and the default are measured again, in turns, and\n"
       "only that is the gain reported. Ctrl-C ends after the run in flight and still gives the answer; a second one ends\n"
@@ -152,6 +160,15 @@ ExitCode run(const TuneOptions& options, Context& context) {
   if (const auto overridden = override_budget(options, *spec); !overridden) {
     *context.err << "nocturne tune: " << overridden.error() << '\n';
     return ExitCode::Usage;
+  }
+  std::vector<space::Configuration> wanted;
+  for (const std::string& words : options.measure) {
+    auto configuration = read_configuration(spec->space, spec->space.default_configuration(), words);
+    if (!configuration) {
+      *context.err << "nocturne tune: --measure: " << configuration.error() << '\n';
+      return ExitCode::Usage;
+    }
+    wanted.push_back(*std::move(configuration));
   }
   if (measure::find_supervisor().empty()) {
     *context.err << "nocturne tune: the program nocturne-supervisor is not beside nocturne: build it, or name it in "
@@ -185,7 +202,8 @@ ExitCode run(const TuneOptions& options, Context& context) {
                            .fingerprint_now = [&fingerprint, &roots] {
                              return measure::with_cheap_fields(fingerprint, measure::probe_machine_cheaply(roots));
                            },
-                           .fingerprint = fingerprint};
+                           .fingerprint = fingerprint,
+                           .wanted = wanted};
     const auto result = tuner::Campaign(sitting, fresh).run(swept.processes);
     display.clear();
     if (!result) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -21,6 +22,7 @@ struct TuneOptions {
   std::string until;
   std::string strategy;
   std::optional<std::uint64_t> seed;
+  std::vector<std::string> measure;  ///< configurations that a person wants measured: name=value,…
 };
 
 void setup(CLI::App& verb, TuneOptions& options);

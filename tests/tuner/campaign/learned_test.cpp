@@ -1,0 +1,221 @@
+#include "tuner/campaign/learned.hpp"
+
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+
+#include "tests/tuner/campaign/fake_executor.hpp"
+#include "tuner/campaign/campaign.hpp"
+#include "tuner/cli/cli.hpp"
+#include "tuner/cli/explanation.hpp"
+#include "tuner/cli/output/model_page.hpp"
+
+namespace nocturne::tests {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+constexpr std::string_view kCampaign = R"({
+  "campaign": "learnt", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
+  "objective": {"minimise": "time", "epochs": [1, 12]},
+  "space": {"parameters": [
+    {"name": "framework", "stage": "environment", "values": ["lean", "fat"], "default": "lean"},
+    {"name": "threads", "stage": "run", "range": [1, 16], "default": 4},
+    {"name": "idle", "stage": "run", "range": [1, 8], "default": 1},
+    {"name": "precision", "stage": "run", "values": ["f32", "bf16"], "default": "f32"}],
+   "constraints": [{"require": "threads != 13", "because": "thirteen brings bad luck"}]},
+  "worker": {"command": ["/bin/true"]},
+  "strategy": {"name": "auto", "seed": 3},
+  "budget": {"trials": TRIALS},
+  "verify": {"pairs": 2, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0}
+})";
+
+tuner::CampaignSpec spec_with(int trials) {
+  std::string text(kCampaign);
+  text.replace(text.find("TRIALS"), 6, std::to_string(trials));
+  auto spec = tuner::parse_campaign(text, "learnt.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  return std::move(*spec);
+}
+
+/// bf16 halves the step, the fat framework takes three times as long, threads help, `idle` does nothing.
+double step_seconds(const space::Configuration& configuration) {
+  const auto threads = static_cast<double>(std::get<std::int64_t>(*configuration.find("threads")));
+  const bool bf16 = *configuration.find("precision") == space::Value("bf16");
+  const bool fat = *configuration.find("framework") == space::Value("fat");
+  return (bf16 ? 0.04 : 0.08) * (fat ? 3 : 1) * (0.1 + 1 / threads);
+}
+
+/// A night, and the file it left.
+struct Night {
+  explicit Night(int trials, std::vector<space::Configuration> wanted = {}) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "nocturne-learned-XXXXXX").string();
+    folder = ::mkdtemp(pattern.data());
+    sit(trials, std::move(wanted));
+  }
+  ~Night() { std::filesystem::remove_all(folder); }
+  Night(const Night&) = delete;
+  Night& operator=(const Night&) = delete;
+
+  void sit(int trials, std::vector<space::Configuration> wanted, std::string id_suffix = "a") {
+    FakeExecutor executor;
+    executor.step_seconds = step_seconds;
+    executor.id_suffix = std::move(id_suffix);
+    tuner::Observer observer;
+    tuner::SystemClock clock;
+    tuner::Interruption interruption;
+    const auto spec = spec_with(trials);
+    auto store = db::Store::open(file(), db::Mode::ReadWrite);
+    REQUIRE(store);
+    tuner::Sitting sitting{.spec = spec,
+                           .store = *store,
+                           .executor = executor,
+                           .observer = observer,
+                           .clock = clock,
+                           .interruption = interruption,
+                           .fingerprint_now = [] { return space::Fingerprint(); },
+                           .fingerprint = {},
+                           .slot_folder = folder,
+                           .wanted = std::move(wanted)};
+    const auto result = tuner::Campaign(sitting, false).run();
+    if (!result) FAIL(result.error().message);
+  }
+  [[nodiscard]] std::filesystem::path file() const { return folder / "night.db"; }
+  [[nodiscard]] std::unique_ptr<tuner::Learned> learn() const {
+    auto store = db::Store::open(file(), db::Mode::ReadOnly);
+    REQUIRE(store);
+    auto learned = tuner::learn_from(*store, store->find_campaign("learnt").value(), space::Facts());
+    if (!learned) FAIL(learned.error());
+    return *std::move(learned);
+  }
+  std::string nocturne(std::vector<std::string> words) const {
+    std::ostringstream out, err;
+    cli::Context context;
+    context.out = &out;
+    context.err = &err;
+    words.insert(words.end(), {"--db", file().string()});
+    CHECK(cli::run_command_line(words, context) == cli::ExitCode::Ok);
+    INFO(err.str());
+    return out.str();
+  }
+
+  std::filesystem::path folder;
+};
+
+}  // namespace
+
+TEST_CASE("a stored campaign teaches its effects, prunes what is slow, and knows how far it can be trusted",
+          "[campaign]") {
+  const Night night(60);
+  const auto learned = night.learn();
+  CHECK(learned->without.empty());
+  CHECK(learned->space.constraints().size() == 1);
+  const auto page = cli::make_model_page(*learned);
+  CHECK(page.worked == 60);
+  const auto effect = [&](const std::string& name) {
+    return *std::ranges::find(page.effects, name, &cli::ModelPage::Effect::parameter);
+  };
+  REQUIRE(effect("precision").values.size() == 1);
+  const auto& bf16 = effect("precision").values[0];
+  CHECK(bf16.value == "bf16");
+  CHECK(std::abs(bf16.against_default.mean + std::log(2.0)) < 0.15);
+  CHECK(effect("idle").share < 0.01);
+  REQUIRE(page.pruned_levels.size() == 1);
+  CHECK_THAT(page.pruned_levels[0].sentence,
+             ContainsSubstring("framework=fat pruned: at best ") && ContainsSubstring("at 1 and 12 epochs"));
+  CHECK(page.audits >= 1);
+  CHECK(page.audit_misses == 0);
+  CHECK(page.left_out == 60);
+  CHECK(page.held >= 48);
+  CHECK(page.pruned > page.drawn / 3);
+
+  const std::string text = night.nocturne({"model"});
+  CHECK_THAT(text, ContainsSubstring("precision=bf16: ") && ContainsSubstring(" % faster than f32 (") &&
+                       ContainsSubstring("framework=fat pruned") && ContainsSubstring("audits: ") &&
+                       ContainsSubstring("Calibration: of 60 trials") && ContainsSubstring("No effect seen: ") &&
+                       ContainsSubstring("Going on: another hour: "));
+  const auto document = nlohmann::json::parse(night.nocturne({"model", "--json"}));
+  CHECK(document["calibration"]["trials"] == 60);
+  CHECK_THAT(night.nocturne({"best"}), ContainsSubstring("Going on  another hour: "));
+}
+
+TEST_CASE("a configuration is explained before it is measured, and by its trial", "[campaign]") {
+  const Night night(60);
+  const auto learned = night.learn();
+  auto slow = cli::explain(*learned, "framework=fat,threads=2,idle=8");
+  REQUIRE(slow);
+  CHECK(slow->configuration.values().size() == 4);
+  CHECK(*slow->margin > 0);
+  CHECK_FALSE(slow->pruned_level.empty());
+  CHECK(slow->terms.front().log_ratio > 0.5);
+  CHECK(slow->nearest.has_value());
+  REQUIRE_FALSE(slow->measured);
+  CHECK_THAT(slow->settle, ContainsSubstring("--measure 'framework=fat,idle=8,"));
+  const double truth = 20 * 12 * step_seconds(slow->configuration);
+  CHECK(std::abs(slow->predicted - std::log(truth)) < 1);
+
+  const auto first = cli::explain(*learned, "0");
+  REQUIRE(first);
+  CHECK(first->measured.has_value());
+  CHECK(first->settle.empty());
+  CHECK_THAT(cli::explain(*learned, "thread=2").error(), ContainsSubstring("did you mean 'threads'"));
+  CHECK_THAT(cli::explain(*learned, "threads=99").error(), ContainsSubstring("threads is integer 1 to 16, not '99'"));
+  CHECK_THAT(cli::explain(*learned, "threads=13").error(), ContainsSubstring("bad luck"));
+  CHECK_THAT(cli::explain(*learned, "999").error(), ContainsSubstring("no trial 999"));
+
+  const std::string text = night.nocturne({"explain", "framework=fat"});
+  CHECK_THAT(text, ContainsSubstring("predicted ") && ContainsSubstring("terms ") && ContainsSubstring("pruned ") &&
+                       ContainsSubstring("evidence "));
+  CHECK_THAT(night.nocturne({"explain", "20"}), ContainsSubstring("chosen         search: "));
+  CHECK_THAT(night.nocturne({"show", "20"}), ContainsSubstring("chosen         auto: "));
+  CHECK_THAT(night.nocturne({"explain", "learnt"}), ContainsSubstring("by value of each parameter"));
+}
+
+TEST_CASE("audits are stored as such, with the runs they made", "[campaign]") {
+  const Night night(60);
+  auto store = db::Store::open(night.file(), db::Mode::ReadOnly);
+  REQUIRE(store);
+  const auto campaign = store->find_campaign("learnt").value();
+  const auto exchanges = store->exchanges(campaign.id).value();
+  std::size_t audits = 0;
+  for (const auto& exchange : exchanges) {
+    const auto* ask = std::get_if<db::Ask>(&exchange);
+    if (ask == nullptr || ask->answer.empty() || ask->answer[0].purpose != space::Purpose::Audit) continue;
+    ++audits;
+    const auto trial = store->find_trial(campaign.id, ask->answer[0].number);
+    REQUIRE(trial);
+    const auto detail = store->load_trial(trial->id);
+    REQUIRE(detail);
+    CHECK(detail->runs.front().record.run.purpose == space::Purpose::Audit);
+  }
+  CHECK(audits >= 1);
+  CHECK(audits <= 2);
+}
+
+TEST_CASE("what a person wants measured comes next, whatever the budget, and once", "[campaign]") {
+  Night night(6);
+  auto wish = spec_with(6).space.default_configuration();
+  wish.set("threads", std::int64_t{15});
+  wish.set("framework", std::string("fat"));
+  night.sit(6, {wish}, "b");
+  night.sit(6, {wish}, "c");
+  const auto learned = night.learn();
+  REQUIRE(learned->trials.size() == 7);
+  CHECK(learned->trials.back().configuration == wish);
+  CHECK(learned->asked.back().reason == "a person wanted it measured");
+}
+
+TEST_CASE("too few trials teach nothing, and that is said", "[campaign]") {
+  const Night night(3);
+  auto store = db::Store::open(night.file(), db::Mode::ReadOnly);
+  REQUIRE(store);
+  const auto learned = tuner::learn_from(*store, store->find_campaign("learnt").value(), space::Facts());
+  REQUIRE_FALSE(learned);
+  CHECK_THAT(learned.error(), ContainsSubstring("needs 5 at least"));
+}
+
+}  // namespace nocturne::tests

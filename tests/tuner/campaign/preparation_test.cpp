@@ -1,0 +1,45 @@
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/space/build.hpp"
+#include "tuner/campaign/preparation.hpp"
+
+using namespace nocturne;
+using namespace nocturne::space::test;
+using tuner::PreparationCosts;
+
+namespace {
+
+space::Space staged() {
+  auto framework = choices("framework", {std::string("lean"), std::string("fat")});
+  framework.stage = space::Stage::Environment;
+  auto level = choices("opt_level", {std::string("O2"), std::string("O3")});
+  level.stage = space::Stage::Build;
+  return make_space({framework, level, integers("threads", 1, 4)});
+}
+
+}  // namespace
+
+TEST_CASE("what was prepared costs nothing again, what shares less costs what is missing", "[tuner]") {
+  const auto space = staged();
+  const std::vector<db::BuildRecord> builds = {{.build_ns = 4'000'000'000, .created_unix_ns = 5},
+                                               {.build_ns = 6'000'000'000, .created_unix_ns = 6},
+                                               {.build_ns = 5'000'000'000, .created_unix_ns = 7},
+                                               {.build_ns = 90'000'000'000, .created_unix_ns = 50}};
+  PreparationCosts costs(space, builds, 10);  // the last one was made by the campaign itself
+  REQUIRE(costs.matter());
+  auto configuration = space.default_configuration();
+  CHECK(costs.seconds(configuration) == Catch::Approx(PreparationCosts::kEnvironmentSeconds + 5));
+  costs.prepared(configuration);
+  CHECK(costs.seconds(configuration) == 0);
+  configuration.set("threads", std::int64_t{3});
+  CHECK(costs.seconds(configuration) == 0);
+  configuration.set("opt_level", std::string("O3"));
+  CHECK(costs.seconds(configuration) == Catch::Approx(5));
+  configuration.set("framework", std::string("fat"));
+  CHECK(costs.seconds(configuration) == Catch::Approx(PreparationCosts::kEnvironmentSeconds + 5));
+}
+
+TEST_CASE("a space without dear stages has no costs of preparation", "[tuner]") {
+  CHECK_FALSE(PreparationCosts(make_space({integers("threads", 1, 4)}), {}, 0).matter());
+}

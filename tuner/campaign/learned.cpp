@@ -1,0 +1,104 @@
+#include "tuner/campaign/learned.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/stored_space.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+/// Asks and tells in their order. The strategy itself is not asked again: audits are taken over as they were drawn.
+void hear(Learned& learned, std::span<const db::Exchange> exchanges) {
+  std::map<std::int64_t, space::Trial> told;
+  std::map<std::int64_t, db::Asked> asked;
+  for (const db::Exchange& exchange : exchanges) {
+    if (const auto* ask = std::get_if<db::Ask>(&exchange)) {
+      for (const db::Asked& each : ask->answer) {
+        asked[each.number] = each;
+        if (each.purpose == space::Purpose::Audit) learned.search->adopt_audit(each.configuration);
+      }
+    } else {
+      const space::Trial& trial = std::get<db::Tell>(exchange).trial;
+      learned.search->tell({&trial, 1});
+      told[trial.number] = trial;
+    }
+  }
+  for (auto& [number, trial] : told) learned.trials.push_back(std::move(trial));
+  for (auto& [number, each] : asked) learned.asked.push_back(std::move(each));
+}
+
+double typical_seconds(const db::Store& store, db::CampaignId campaign) {
+  const auto stored = store.list_trials({.campaign = campaign, .state = db::TrialState::Finished});
+  if (!stored) return 0;
+  std::vector<std::chrono::nanoseconds> durations;
+  for (const auto& each : *stored) {
+    if (each.reused_from || !each.finished_unix_ns || *each.finished_unix_ns < each.claimed_unix_ns) continue;
+    durations.emplace_back(*each.finished_unix_ns - each.claimed_unix_ns);
+  }
+  return std::chrono::duration<double>(expected_trial(durations)).count();
+}
+
+std::string duration_text(std::chrono::seconds time) {
+  const auto seconds = time.count();
+  if (seconds == 3600) return "another hour";
+  if (seconds % 3600 == 0) return fmt::format("another {} hours", seconds / 3600);
+  if (seconds % 60 == 0) return fmt::format("another {} minutes", seconds / 60);
+  return fmt::format("another {} s", seconds);
+}
+
+}  // namespace
+
+std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store& store,
+                                                                const db::CampaignSummary& campaign,
+                                                                const space::Facts& facts) {
+  auto known = stored_space(store, campaign, facts);
+  if (!known) return std::unexpected(known.error());
+  const auto exchanges = store.exchanges(campaign.id);
+  if (!exchanges) return std::unexpected(exchanges.error().message);
+  auto learned = std::make_unique<Learned>(std::move(known->space));
+  learned->without = known->without;
+  learned->objective = objective_of(campaign.spec);
+  learned->search = std::make_unique<search::PrunedSearch>(
+      learned->space,
+      search::Options{.seed = static_cast<std::uint64_t>(campaign.seed), .objective = learned->objective});
+  hear(*learned, *exchanges);
+  if (learned->times().size() < kFewestForModel) {
+    return std::unexpected(fmt::format("'{}' has {} trials that worked; a model needs {} at least", campaign.name,
+                                       learned->times().size(), kFewestForModel));
+  }
+  learned->search->settle();
+  learned->seconds_per_trial = typical_seconds(store, campaign.id);
+  return learned;
+}
+
+std::optional<GoingOn> going_on(Learned& learned, std::chrono::seconds time) {
+  if (!(learned.seconds_per_trial > 0)) return std::nullopt;
+  const double trials = std::chrono::duration<double>(time).count() / learned.seconds_per_trial;
+  space::Random random(learned.trials.size());
+  return GoingOn{
+      .time = time,
+      .prospect = search::model::prospect(learned.times(), learned.search->models().feasibility(), learned.lattice(),
+                                          static_cast<std::size_t>(std::clamp(trials, 1.0, 1e6)), random)};
+}
+
+std::optional<GoingOn> going_on(const db::Store& store, const db::CampaignSummary& campaign,
+                                const space::Facts& facts) {
+  const auto learned = learn_from(store, campaign, facts);
+  if (!learned) return std::nullopt;
+  return going_on(**learned, std::chrono::hours(1));
+}
+
+std::string to_text(const GoingOn& going_on) {
+  const auto percent = [](double gain) { return 100 * std::expm1(gain); };
+  const auto& prospect = going_on.prospect;
+  return fmt::format("{}: {:+.1f} %, 90 %: {:.1f} to {:.1f} %", duration_text(going_on.time), percent(prospect.mean),
+                     percent(prospect.lower), percent(prospect.upper));
+}
+
+}  // namespace nocturne::tuner

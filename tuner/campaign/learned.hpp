@@ -1,0 +1,61 @@
+#pragma once
+
+/// What the linear model makes of a stored campaign: fitted anew from the database, whatever strategy asked.
+
+#include <chrono>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "search/model/prospect.hpp"
+#include "search/pruned_search.hpp"
+#include "space/facts.hpp"
+#include "space/objective.hpp"
+#include "space/space.hpp"
+
+namespace nocturne::tuner {
+
+/// Not copied nor moved: the search refers to the space.
+struct Learned {
+  explicit Learned(space::Space known) : space(std::move(known)) {}
+  Learned(const Learned&) = delete;
+  Learned& operator=(const Learned&) = delete;
+
+  space::Space space;
+  std::string without{};  ///< what of the space could not be taken over; empty: nothing
+  space::Objective objective{};
+  std::unique_ptr<search::PrunedSearch> search{};
+  std::vector<space::Trial> trials{};  ///< as believed now, by number
+  std::vector<db::Asked> asked{};      ///< by number
+  double seconds_per_trial = 0;        ///< of the last trials that were run; 0: not known
+
+  [[nodiscard]] search::model::LinearModel& times() const { return search->models().times(); }
+  [[nodiscard]] space::Lattice& lattice() const { return search->models().lattice(); }
+};
+
+/// Fewer trials than this that worked say nothing about effects.
+inline constexpr std::size_t kFewestForModel = 5;
+
+/// The error is a sentence: too few trials, or a space that cannot be read.
+[[nodiscard]] std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store& store,
+                                                                              const db::CampaignSummary& campaign,
+                                                                              const space::Facts& facts);
+
+/// What another `time` of searching is expected to gain. Empty: how long a trial takes is not known.
+struct GoingOn {
+  std::chrono::seconds time{};
+  search::model::Prospect prospect{};
+};
+[[nodiscard]] std::optional<GoingOn> going_on(Learned& learned, std::chrono::seconds time);
+
+/// The same of a stored campaign, by itself, for another hour. Empty: nothing can be said yet.
+[[nodiscard]] std::optional<GoingOn> going_on(const db::Store& store, const db::CampaignSummary& campaign,
+                                              const space::Facts& facts);
+
+/// "another hour: +0.4 %, 90 %: 0 to 1.5 %": percent of speed.
+[[nodiscard]] std::string to_text(const GoingOn& going_on);
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,56 @@
+#pragma once
+
+/// What preparing a configuration still costs, for strategies that weigh gain against time.
+///
+/// A function of the conversation alone (what was told, and builds older than the campaign), so that a campaign that is
+/// opened again asks what it asked before.
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "db/records.hpp"
+#include "search/strategy.hpp"
+#include "space/space.hpp"
+
+namespace nocturne::tuner {
+
+class PreparationCosts {
+ public:
+  /// Where no build was timed yet.
+  static constexpr double kBuildSeconds = 20;
+  static constexpr double kEnvironmentSeconds = 120;
+
+  /// Seconds a build takes: the median of those made before the campaign began.
+  PreparationCosts(const space::Space& space, std::span<const db::BuildRecord> builds, std::int64_t began_unix_ns);
+
+  /// Whether any parameter costs preparation at all.
+  [[nodiscard]] bool matter() const { return !environment_.empty() || !build_.empty(); }
+  /// It is prepared from now on.
+  void prepared(const space::Configuration& configuration);
+  /// 0: nothing of it is missing.
+  [[nodiscard]] double seconds(const space::Configuration& configuration) const;
+
+ private:
+  std::vector<std::string> environment_, build_;  // names of parameters of these stages, the build's with both
+  double build_seconds_ = kBuildSeconds;
+  std::set<std::string> environments_, builds_;  // that are there
+};
+
+/// Forwards to a strategy, and notes what was told as prepared.
+class CostAware : public search::Strategy {
+ public:
+  CostAware(std::unique_ptr<search::Strategy> inner, std::shared_ptr<PreparationCosts> costs)
+      : inner_(std::move(inner)), costs_(std::move(costs)) {}
+  [[nodiscard]] std::vector<search::Proposal> ask(std::size_t count) override { return inner_->ask(count); }
+  void tell(std::span<const space::Trial> finished) override;
+
+ private:
+  std::unique_ptr<search::Strategy> inner_;
+  std::shared_ptr<PreparationCosts> costs_;
+};
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,78 @@
+#include "tuner/campaign/stored_space.hpp"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace nocturne::tuner {
+namespace {
+
+space::Bound bound_of(const nlohmann::json& number) {
+  if (number.is_number_integer()) return number.get<std::int64_t>();
+  if (number.is_number()) return number.get<double>();
+  return number.get<std::string>();
+}
+
+space::DomainSpec domain_of(const db::ParameterRecord& record) {
+  const auto& domain = record.domain;
+  std::string type = domain.value("type", "");
+  if (type.empty()) {
+    type = domain.contains("range") ? (domain["range"].at(0).is_number_float() ? "real" : "integer") : "categorical";
+  }
+  if (type == "boolean") return space::BooleanSpec{};
+  if (domain.contains("range")) {
+    const auto lower = bound_of(domain["range"].at(0));
+    const auto upper = bound_of(domain["range"].at(1));
+    const bool logarithmic = domain.value("logarithmic", false);
+    if (type == "real") return space::RealRangeSpec{.lower = lower, .upper = upper, .logarithmic = logarithmic};
+    const auto step = domain.contains("step") ? bound_of(domain["step"]) : space::Bound(std::int64_t{1});
+    return space::IntegerRangeSpec{.lower = lower, .upper = upper, .step = step, .logarithmic = logarithmic};
+  }
+  std::vector<space::Value> values;
+  for (const auto& each : domain.at("values")) values.push_back(space::value_from_json(each));
+  if (type == "ordinal") return space::OrdinalSpec{.values = std::move(values)};
+  return space::CategoricalSpec{.values = std::move(values)};
+}
+
+space::ParameterSpec spec_of(const db::ParameterRecord& record) {
+  space::ParameterSpec spec{.name = record.name, .stage = record.stage, .domain = domain_of(record)};
+  if (!record.default_value.is_null()) spec.default_value = space::value_from_json(record.default_value);
+  spec.unit = record.unit;
+  spec.description = record.description;
+  spec.active_if = record.active_if;
+  return spec;
+}
+
+std::vector<space::ConstraintSpec> constraints_of(const nlohmann::json& document) {
+  std::vector<space::ConstraintSpec> constraints;
+  const auto section = document.value("/space/constraints"_json_pointer, nlohmann::json::array());
+  for (const auto& each : section) {
+    constraints.push_back({.require = each.value("require", ""), .because = each.value("because", "")});
+  }
+  return constraints;
+}
+
+}  // namespace
+
+std::expected<StoredSpace, std::string> stored_space(const db::Store& store, const db::CampaignSummary& campaign,
+                                                     const space::Facts& facts) {
+  const auto records = store.parameters(campaign.id);
+  if (!records) return std::unexpected(records.error().message);
+  if (records->empty()) return std::unexpected(fmt::format("'{}' has no parameters stored", campaign.name));
+  std::vector<space::ParameterSpec> parameters;
+  try {
+    for (const auto& each : *records) parameters.push_back(spec_of(each));
+  } catch (const std::exception& error) {  // a domain that is not what we write
+    return std::unexpected(fmt::format("a parameter of '{}' cannot be read: {}", campaign.name, error.what()));
+  }
+  const auto constraints = constraints_of(campaign.spec);
+  auto whole = space::Space::create(parameters, constraints, facts);
+  if (whole) return StoredSpace{.space = *std::move(whole)};
+  auto bare = space::Space::create(parameters, {}, facts);
+  if (!bare) return std::unexpected(bare.error().front().to_text());
+  return StoredSpace{
+      .space = *std::move(bare),
+      .without = "the constraints do not hold on this machine and are left out: " + whole.error().front().to_text()};
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,20 @@
+#pragma once
+
+/// A configuration as a person writes it on the command line: "precision=bf16,threads=4".
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "space/configuration.hpp"
+#include "space/space.hpp"
+
+namespace nocturne::cli {
+
+/// What is not named is as in `base`; inactive parameters are dropped. The error is a sentence: an unknown parameter
+/// with the nearest name, a value outside its domain, a constraint that is violated.
+[[nodiscard]] std::expected<space::Configuration, std::string> read_configuration(const space::Space& space,
+                                                                                  space::Configuration base,
+                                                                                  std::string_view words);
+
+}  // namespace nocturne::cli

@@ -1,0 +1,189 @@
+#include "tuner/cli/explanation.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "search/model/contrasts.hpp"
+#include "search/model/pruning.hpp"
+#include "tuner/cli/configuration_words.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+using space::Configuration;
+
+std::optional<std::int64_t> number_of(std::string_view word) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size() || number < 0) return std::nullopt;
+  return number;
+}
+
+const space::Trial* best_of(const tuner::Learned& learned) {
+  const space::Trial* best = nullptr;
+  for (const auto& each : learned.trials) {
+    if (each.estimate && (best == nullptr || each.estimate->value < best->estimate->value)) best = &each;
+  }
+  return best;
+}
+
+Configuration best_or_default(const tuner::Learned& learned) {
+  const auto* best = best_of(learned);
+  return best != nullptr ? best->configuration : learned.space.default_configuration();
+}
+
+std::string text_of(const Configuration& configuration, const std::string& name) {
+  const auto* value = configuration.find(name);
+  return value != nullptr ? space::to_text(*value) : "(inactive)";
+}
+
+std::vector<std::string> differences(const tuner::Learned& learned, const Configuration& a, const Configuration& b) {
+  std::vector<std::string> names;
+  for (const auto& parameter : learned.space.parameters()) {
+    const auto* one = a.find(parameter.name);
+    const auto* other = b.find(parameter.name);
+    const bool same = (one == nullptr) == (other == nullptr) && (one == nullptr || *one == *other);
+    if (!same) names.push_back(parameter.name);
+  }
+  return names;
+}
+
+void add_terms(tuner::Learned& learned, const space::Trial& best, Explanation& explanation) {
+  const auto& lattice = learned.lattice();
+  const auto here = lattice.point_of(explanation.configuration);
+  const auto there = lattice.point_of(best.configuration);
+  if (!here || !there) return;
+  double explained = 0;
+  for (const auto& effect : learned.times().effects()) {
+    const auto p = effect.parameter;
+    if ((*here)[p] == (*there)[p]) continue;
+    const auto mean = [&](space::Level level) {
+      const auto found = std::ranges::find(effect.levels, level, &search::model::LevelEffect::level);
+      return found == effect.levels.end() ? 0.0 : found->mean;
+    };
+    const auto& name = lattice.parameter(p).name;
+    const double ratio = mean((*here)[p]) - mean((*there)[p]);
+    explained += ratio;
+    explanation.terms.push_back(
+        {name, text_of(explanation.configuration, name), text_of(best.configuration, name), ratio});
+  }
+  std::ranges::stable_sort(explanation.terms, std::greater{},
+                           [](const Explanation::Term& each) { return std::abs(each.log_ratio); });
+  explanation.rest = explanation.predicted - learned.times().predict(*there).log_mean() - explained;
+}
+
+void add_evidence(const tuner::Learned& learned, Explanation& explanation) {
+  for (const auto& each : learned.trials) {
+    if (!each.estimate || each.configuration == explanation.configuration) continue;
+    auto differs = differences(learned, each.configuration, explanation.configuration);
+    if (explanation.nearest && differs.size() >= explanation.nearest->differs.size()) continue;
+    explanation.nearest =
+        Explanation::Evidence{.trial = each.number, .seconds = each.estimate->value, .differs = std::move(differs)};
+  }
+}
+
+std::string assignment_text(const Configuration& configuration) {
+  std::string text;
+  for (const auto& [name, value] : configuration.values())
+    text += (text.empty() ? "" : ",") + name + "=" + space::to_text(value);
+  return text;
+}
+
+}  // namespace
+
+bool names_configuration(std::string_view word) {
+  return word.find('=') != std::string_view::npos || number_of(word).has_value();
+}
+
+std::expected<Explanation, std::string> explain(tuner::Learned& learned, std::string_view what) {
+  Explanation explanation;
+  if (const auto number = number_of(what)) {
+    const auto asked = std::ranges::find(learned.asked, *number, &db::Asked::number);
+    if (asked == learned.asked.end()) return std::unexpected(fmt::format("there is no trial {}", *number));
+    explanation.configuration = asked->configuration;
+  } else {
+    auto configuration = read_configuration(learned.space, best_or_default(learned), what);
+    if (!configuration) return std::unexpected(configuration.error());
+    explanation.configuration = *std::move(configuration);
+  }
+  const auto point = learned.lattice().point_of(explanation.configuration);
+  if (!point) return std::unexpected("that configuration is not one of this campaign's space");
+
+  const auto asked = std::ranges::find(learned.asked, explanation.configuration, &db::Asked::configuration);
+  if (asked != learned.asked.end()) {
+    explanation.trial = asked->number;
+    explanation.chosen = *asked;
+  }
+  const auto told = std::ranges::find(learned.trials, explanation.configuration, &space::Trial::configuration);
+  if (told != learned.trials.end()) explanation.measured = *told;
+
+  auto& times = learned.times();
+  const auto prediction = times.predict(*point);
+  explanation.predicted = prediction.log_mean();
+  explanation.interval = prediction.log_interval(0.9, learned.search->audit().widening());
+  explanation.works = learned.search->models().feasibility().probability(*point);
+  explanation.horizons = learned.search->horizons();
+  explanation.outlook = learned.search->outlook(explanation.configuration);
+  explanation.margin = learned.search->margin(explanation.configuration);
+  for (const auto& level : learned.search->pruned_levels()) {
+    if ((*point)[level.parameter] == level.level && explanation.pruned_level.empty())
+      explanation.pruned_level = search::model::to_text(level, learned.lattice(), explanation.horizons);
+  }
+  if (const auto* best = best_of(learned)) {
+    explanation.best = std::log(best->estimate->value);
+    add_terms(learned, *best, explanation);
+  }
+  add_evidence(learned, explanation);
+  if (!explanation.measured) {
+    explanation.settle = fmt::format("nocturne tune FILE --measure '{}'", assignment_text(explanation.configuration));
+  }
+  return explanation;
+}
+
+nlohmann::json explanation_json(const Explanation& explanation) {
+  using nlohmann::json;
+  json document = {{"configuration", explanation.configuration.to_json()},
+                   {"trial", explanation.trial ? json(*explanation.trial) : json(nullptr)},
+                   {"measured_s", nullptr},
+                   {"predicted_s", std::exp(explanation.predicted)},
+                   {"low_s", std::exp(explanation.interval.lower)},
+                   {"high_s", std::exp(explanation.interval.upper)},
+                   {"works", explanation.works},
+                   {"terms", json::array()},
+                   {"rest_log_ratio", explanation.rest},
+                   {"horizons", json::array()},
+                   {"pruned", explanation.margin ? json(*explanation.margin > 0) : json(nullptr)},
+                   {"margin", explanation.margin ? json(*explanation.margin) : json(nullptr)},
+                   {"pruned_level", explanation.pruned_level},
+                   {"chosen", nullptr},
+                   {"nearest", nullptr},
+                   {"settle", explanation.settle}};
+  if (explanation.measured && explanation.measured->estimate)
+    document["measured_s"] = explanation.measured->estimate->value;
+  if (explanation.measured) document["outcome"] = space::to_text(explanation.measured->outcome);
+  for (const auto& term : explanation.terms) {
+    document["terms"].push_back(
+        {{"parameter", term.parameter}, {"value", term.value}, {"best", term.against}, {"log_ratio", term.log_ratio}});
+  }
+  for (std::size_t i = 0; i < explanation.horizons.size() && i < explanation.outlook.size(); ++i) {
+    document["horizons"].push_back({{"epochs", explanation.horizons[i]},
+                                    {"predicted_s", std::exp(explanation.outlook[i].log_mean)},
+                                    {"low_s", std::exp(explanation.outlook[i].log_optimistic)},
+                                    {"high_s", std::exp(explanation.outlook[i].log_pessimistic)}});
+  }
+  if (explanation.chosen) {
+    document["chosen"] = {{"purpose", space::to_text(explanation.chosen->purpose)},
+                          {"reason", explanation.chosen->reason}};
+  }
+  if (explanation.nearest) {
+    document["nearest"] = {{"trial", explanation.nearest->trial},
+                           {"seconds", explanation.nearest->seconds},
+                           {"differs", explanation.nearest->differs}};
+  }
+  return document;
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,60 @@
+#pragma once
+
+/// What the model says of one configuration, measured or not: prediction, terms, why pruned or why chosen, the nearest
+/// evidence, and the command that would settle it.
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "search/model/outlook.hpp"
+#include "search/model/prediction.hpp"
+#include "space/configuration.hpp"
+#include "tuner/campaign/learned.hpp"
+#include "tuner/cli/context.hpp"
+
+namespace nocturne::cli {
+
+struct Explanation {
+  struct Term {
+    std::string parameter, value, against;  ///< against: the best's value
+    double log_ratio = 0;                   ///< main effect
+  };
+  struct Evidence {
+    std::int64_t trial = 0;
+    double seconds = 0;
+    std::vector<std::string> differs;  ///< parameters
+  };
+  space::Configuration configuration;
+  std::optional<std::int64_t> trial;  ///< asked in this campaign under this number
+  std::optional<db::Asked> chosen;
+  std::optional<space::Trial> measured;
+  double predicted = 0;              ///< log seconds, at the primary horizon
+  search::model::Interval interval;  ///< 90 %, of one measurement
+  double works = 1;                  ///< probability
+  std::optional<double> best;        ///< log seconds of the best measured
+  std::vector<Term> terms;           ///< where it differs from the best, the largest first
+  double rest = 0;                   ///< what the terms do not explain: interactions and local residual
+  std::vector<double> horizons;      ///< of outlook
+  std::vector<search::model::Outlook> outlook;
+  std::optional<double> margin;  ///< of pruning
+  std::string pruned_level;      ///< sentence, or empty
+  std::optional<Evidence> nearest;
+  std::string settle;  ///< the command; empty: it is measured
+};
+
+/// Whether the word names a configuration ("name=value,…") or a trial (a number), not a campaign.
+[[nodiscard]] bool names_configuration(std::string_view word);
+
+/// `what`: a trial's number, or name=value,… where what is not named is as in the best. The error is a sentence.
+[[nodiscard]] std::expected<Explanation, std::string> explain(tuner::Learned& learned, std::string_view what);
+
+void print_explanation(const Context& context, const tuner::Learned& learned, const Explanation& explanation);
+[[nodiscard]] nlohmann::json explanation_json(const Explanation& explanation);
+
+}  // namespace nocturne::cli

@@ -1,0 +1,205 @@
+#include "tuner/cli/output/model_page.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "tuner/cli/output/answer_page.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+constexpr std::size_t kPairs = 6;
+constexpr double kWorthShowing = 0.01;  // of the explained variance: less is "no effect seen"
+constexpr std::size_t kShareDraws = 2000;
+
+std::string level_text(const space::Lattice& lattice, std::size_t parameter, space::Level level) {
+  if (level == space::kNoLevel) return "(inactive)";
+  return space::to_text(lattice.axis(parameter).values[level]);
+}
+
+void add_effects(tuner::Learned& learned, ModelPage& page) {
+  const auto& lattice = learned.lattice();
+  for (const auto& effect : learned.times().effects()) {
+    const auto reference = lattice.axis(effect.parameter).default_level;
+    ModelPage::Effect shown{.parameter = lattice.parameter(effect.parameter).name,
+                            .reference = level_text(lattice, effect.parameter, reference),
+                            .share = effect.share};
+    for (const auto& each : search::model::contrasts(effect, reference)) {
+      if (each.trials > 0) shown.values.push_back({level_text(lattice, effect.parameter, each.level), each});
+    }
+    page.effects.push_back(std::move(shown));
+  }
+  std::ranges::stable_sort(page.effects, std::greater{}, &ModelPage::Effect::share);
+  for (const auto& pair : learned.times().interactions()) {
+    if (page.interactions.size() == kPairs || pair.share < kWorthShowing) break;
+    page.interactions.push_back(
+        {lattice.parameter(pair.first).name, lattice.parameter(pair.second).name, pair.strength, pair.share});
+  }
+  for (const auto& alias : learned.times().aliased()) {
+    std::string names;
+    for (std::size_t i = 0; i < alias.parameters.size(); ++i) {
+      names += i == 0 ? "" : i + 1 == alias.parameters.size() ? " and " : ", ";
+      names += lattice.parameter(alias.parameters[i]).name;
+    }
+    page.aliased.push_back(alias.parameters.size() == 1
+                               ? names + " never changed: its effect is not known"
+                               : names + " always changed together: their effects cannot be told apart");
+  }
+}
+
+void add_pruning(tuner::Learned& learned, ModelPage& page) {
+  auto& search = *learned.search;
+  page.horizons = search.horizons();
+  for (const auto& level : search.pruned_levels()) {
+    page.pruned_levels.push_back({learned.lattice().parameter(level.parameter).name,
+                                  level_text(learned.lattice(), level.parameter, level.level),
+                                  search::model::to_text(level, learned.lattice(), page.horizons), level.margin});
+  }
+  std::tie(page.pruned, page.drawn) = search.pruned_share(kShareDraws);
+  page.audits = search.audit().audits();
+  page.audit_failures = search.audit().failures();
+  page.audit_misses = search.audit().misses();
+  page.miss_rate = search.audit().miss_rate();
+  page.widening = search.audit().widening();
+}
+
+void add_calibration(tuner::Learned& learned, ModelPage& page) {
+  std::vector<double> errors;
+  for (const auto& each : learned.times().leave_one_out()) {
+    page.held += each.prediction.log_interval(0.9).contains(each.log_value);
+    errors.push_back(std::abs(each.prediction.log_mean() - each.log_value));
+  }
+  page.left_out = errors.size();
+  if (!errors.empty()) {
+    const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
+    std::ranges::nth_element(errors, middle);
+    page.typical_error = *middle;
+  }
+  page.noise = learned.times().noise_sd();
+}
+
+std::string range_text(const search::model::ShareInterval& share) {
+  return fmt::format("{:.0f} to {:.0f} %", 100 * share.lower, 100 * share.upper);
+}
+
+void print_effects(std::ostream& out, const ModelPage& page) {
+  std::string none;
+  for (const auto& effect : page.effects) {
+    if (effect.share < kWorthShowing || effect.values.empty()) {
+      none += (none.empty() ? "" : ", ") + effect.parameter;
+      continue;
+    }
+    out << fmt::format("{} ({:.0f} % of what varies; default {})\n", effect.parameter, 100 * effect.share,
+                       effect.reference);
+    for (const auto& each : effect.values) {
+      out << fmt::format("  {}={}: {}\n", effect.parameter, each.value,
+                         contrast_text(each.against_default.mean, each.against_default.interval, effect.reference));
+    }
+  }
+  if (!none.empty()) out << "No effect seen: " << none << '\n';
+}
+
+}  // namespace
+
+ModelPage make_model_page(tuner::Learned& learned) {
+  ModelPage page{.worked = learned.times().size(),
+                 .failed = learned.search->models().feasibility().failures(),
+                 .primary_epochs = learned.objective.primary,
+                 .without = learned.without};
+  add_effects(learned, page);
+  add_pruning(learned, page);
+  add_calibration(learned, page);
+  page.going_on = tuner::going_on(learned, std::chrono::hours(1));
+  return page;
+}
+
+void print_model(const Context& context, const db::CampaignSummary& campaign, const ModelPage& page) {
+  std::ostream& out = *context.out;
+  out << fmt::format("{}, generation {}: the time of {:g} epochs, learnt from {} trials, {} failed ones beside\n",
+                     campaign.name, campaign.generation, page.primary_epochs, page.worked, page.failed);
+  if (!page.without.empty()) out << "Note: " << page.without << '\n';
+  out << "\nEffects, all else equal, with 90 % intervals\n";
+  print_effects(out, page);
+  if (!page.interactions.empty()) out << "\nInteractions\n";
+  for (const auto& pair : page.interactions) {
+    out << fmt::format("  {} with {}: moves times by ± {:.1f} % beyond both effects ({:.0f} % of what varies)\n",
+                       pair.first, pair.second, 100 * std::expm1(pair.strength), 100 * pair.share);
+  }
+  if (!page.aliased.empty()) out << "\nNot told apart\n";
+  for (const auto& each : page.aliased) out << "  " << each << '\n';
+  out << "\nPruned\n";
+  if (page.drawn == 0) {
+    out << "  nothing yet: too few trials\n";
+  } else {
+    out << fmt::format("  {:.0f} % of the configurations cannot win{}, even at the optimistic 5 % end\n",
+                       100 * static_cast<double>(page.pruned) / static_cast<double>(page.drawn),
+                       page.horizons.empty() ? "" : " at " + search::model::epochs_text(page.horizons));
+  }
+  for (const auto& each : page.pruned_levels) out << "  " << each.sentence << '\n';
+  out << fmt::format("  audits: {} drawn from the pruned", page.audits);
+  if (page.audits > 0) {
+    out << fmt::format(
+        ", {} faster than their own bound (5 % would be right), {} faster than the incumbent (90 % "
+        "interval of that rate: {})",
+        page.audit_failures, page.audit_misses, range_text(page.miss_rate));
+  }
+  out << (page.widening > 1 ? fmt::format("; bounds are widened {:.2f} times", page.widening) : "") << '\n';
+  out << fmt::format(
+      "\nCalibration: of {} trials, each left out in turn, 90 % intervals held {:.0f} % ({}); typical error {:.1f} %, "
+      "noise {:.1f} %\n",
+      page.left_out,
+      100 * static_cast<double>(page.held) / static_cast<double>(std::max<std::size_t>(page.left_out, 1)),
+      range_text(search::model::clopper_pearson(page.held, page.left_out)), 100 * std::expm1(page.typical_error),
+      100 * page.noise);
+  if (page.going_on) out << "Going on: " << tuner::to_text(*page.going_on) << '\n';
+}
+
+nlohmann::json model_json(const ModelPage& page) {
+  using nlohmann::json;
+  json document = {{"trials", page.worked},         {"failed", page.failed},         {"epochs", page.primary_epochs},
+                   {"effects", json::array()},      {"interactions", json::array()}, {"aliased", page.aliased},
+                   {"pruned_levels", json::array()}};
+  for (const auto& effect : page.effects) {
+    json values = json::array();
+    for (const auto& each : effect.values) {
+      values.push_back({{"value", each.value},
+                        {"trials", each.against_default.trials},
+                        {"log_ratio", each.against_default.mean},
+                        {"low", each.against_default.interval.lower},
+                        {"high", each.against_default.interval.upper}});
+    }
+    document["effects"].push_back(
+        {{"parameter", effect.parameter}, {"default", effect.reference}, {"share", effect.share}, {"values", values}});
+  }
+  for (const auto& pair : page.interactions) {
+    document["interactions"].push_back(
+        {{"parameters", {pair.first, pair.second}}, {"strength", pair.strength}, {"share", pair.share}});
+  }
+  for (const auto& each : page.pruned_levels) {
+    document["pruned_levels"].push_back(
+        {{"parameter", each.parameter}, {"value", each.value}, {"margin", each.margin}, {"because", each.sentence}});
+  }
+  document["pruned"] = {
+      {"share",
+       page.drawn > 0 ? json(static_cast<double>(page.pruned) / static_cast<double>(page.drawn)) : json(nullptr)},
+      {"drawn", page.drawn}};
+  document["audits"] = {{"drawn", page.audits},
+                        {"beat_their_bound", page.audit_failures},
+                        {"beat_the_incumbent", page.audit_misses},
+                        {"miss_rate", {page.miss_rate.lower, page.miss_rate.upper}},
+                        {"widening", page.widening}};
+  document["calibration"] = {{"trials", page.left_out},
+                             {"held", page.held},
+                             {"confidence", 0.9},
+                             {"typical_log_error", page.typical_error},
+                             {"noise", page.noise}};
+  document["going_on"] = going_on_json(page.going_on);
+  if (!page.without.empty()) document["without"] = page.without;
+  return document;
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,64 @@
+#pragma once
+
+/// The page of `nocturne model`: gathered once, printed as text or as JSON.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "db/records.hpp"
+#include "search/model/audit.hpp"
+#include "search/model/contrasts.hpp"
+#include "tuner/campaign/learned.hpp"
+#include "tuner/cli/context.hpp"
+
+namespace nocturne::cli {
+
+struct ModelPage {
+  struct Value {
+    std::string value;
+    search::model::Contrast against_default;
+  };
+  struct Effect {
+    std::string parameter;
+    std::string reference;  ///< the default's value
+    double share = 0;       ///< of the explained variance
+    std::vector<Value> values;
+  };
+  struct Pair {
+    std::string first, second;
+    double strength = 0;  ///< log units
+    double share = 0;
+  };
+  struct PrunedLevel {
+    std::string parameter, value, sentence;
+    double margin = 0;  ///< log units
+  };
+
+  std::size_t worked = 0, failed = 0;
+  std::vector<double> horizons;  ///< at which pruning is judged; empty: the objective alone
+  double primary_epochs = 0;
+  std::string without;                ///< of the space
+  std::vector<Effect> effects;        ///< the largest share first
+  std::vector<Pair> interactions;     ///< likewise
+  std::vector<std::string> aliased;   ///< sentences
+  std::size_t pruned = 0, drawn = 0;  ///< of uniform draws
+  std::vector<PrunedLevel> pruned_levels;
+  std::size_t audits = 0, audit_failures = 0, audit_misses = 0;
+  search::model::ShareInterval miss_rate;
+  double widening = 1;
+  std::size_t held = 0, left_out = 0;  ///< of 90 % intervals, each trial left out in turn
+  double typical_error = 0;            ///< median of |log measured - log predicted| then
+  double noise = 0;                    ///< standard deviation of one measurement, log units
+  std::optional<tuner::GoingOn> going_on;
+};
+
+[[nodiscard]] ModelPage make_model_page(tuner::Learned& learned);
+void print_model(const Context& context, const db::CampaignSummary& campaign, const ModelPage& page);
+/// README.md of tuner/cli describes its keys.
+[[nodiscard]] nlohmann::json model_json(const ModelPage& page);
+
+}  // namespace nocturne::cli

@@ -1,0 +1,43 @@
+#include "tuner/cli/verbs/model.hpp"
+
+#include <fmt/format.h>
+
+#include "measure/fingerprint.hpp"
+#include "measure/machine.hpp"
+#include "tuner/campaign/learned.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/model_page.hpp"
+
+namespace nocturne::cli {
+
+void setup(CLI::App& verb, ModelOptions& options) {
+  add_campaign_choice(verb, options.campaign);
+  verb.footer(
+      "Effects are averages over the rest of the space, all else equal: 'faster' counts speed, 'slower' time, each "
+      "with\n"
+      "its 90 % interval. Calibration leaves each trial out and asks how often the others' 90 % interval holds it.\n\n"
+      "Examples:\n"
+      "  nocturne model\n"
+      "  nocturne model mnist-evening --json | jq .effects\n");
+}
+
+ExitCode run(const ModelOptions& options, Context& context) {
+  const auto store = open_database(context);
+  if (!store) return store.error();
+  const auto campaign = choose_campaign(context, *store, options.campaign);
+  if (!campaign) return campaign.error();
+  auto learned = tuner::learn_from(*store, *campaign, measure::facts_of(measure::probe_machine_cheaply()));
+  if (!learned) return complain(context, ExitCode::NotFound, learned.error());
+  const ModelPage page = make_model_page(**learned);
+  if (context.json) {
+    nlohmann::json document = model_json(page);
+    document["campaign"] = campaign->name;
+    document["generation"] = campaign->generation;
+    print_json(context, document);
+  } else {
+    print_model(context, *campaign, page);
+  }
+  return ExitCode::Ok;
+}
+
+}  // namespace nocturne::cli
