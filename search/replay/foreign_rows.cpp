@@ -32,7 +32,7 @@ space::DomainSpec domain_of(std::vector<space::Value> values) {
     for (auto& each : values) {
       if (fractions) each = real_value(each);
     }
-    std::ranges::sort(values, {}, number_of);
+    std::ranges::sort(values, {}, real_value);
     return space::OrdinalSpec{std::move(values)};
   }
   if (std::ranges::all_of(values, [](const auto& each) { return std::holds_alternative<bool>(each); }))
