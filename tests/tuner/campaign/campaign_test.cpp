@@ -152,7 +152,8 @@ TEST_CASE("the database keeps a log of the sittings and the builds they used", "
   const auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
   REQUIRE(store);
   std::vector<std::string> log;
-  for (const auto& event : store->events(second.campaign, 10).value()) log.push_back(event.what);
+  const auto events = store->events(second.campaign, 10).value();
+  for (const auto& event : events) log.push_back(event.what);
   REQUIRE(log.size() == 4);
   CHECK(log[0] == "opened: 0 trials known, 0 interrupted ones to run again; strategy random, seed 3");
   CHECK(log[1] == "the search ended after 3 trials, 0 of them failed: interrupted");

@@ -120,7 +120,7 @@ TEST_CASE("a stored campaign teaches its effects, prunes what is slow, and knows
     return *std::ranges::find(page.effects, name, &cli::ModelPage::Effect::parameter);
   };
   REQUIRE(effect("precision").values.size() == 1);
-  const auto& bf16 = effect("precision").values[0];
+  const auto bf16 = effect("precision").values[0];
   CHECK(bf16.value == "bf16");
   CHECK(std::abs(bf16.against_default.mean + std::log(2.0)) < 0.15);
   CHECK(effect("idle").share < 0.01);
