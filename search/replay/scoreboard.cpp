@@ -17,8 +17,9 @@ Cell cell_at(std::span<const RunValues> runs, const Yardstick& yardstick, std::s
   double mean = 0;
   for (const auto run : runs) {
     ratios.push_back(best_of(run, budget, yardstick.worst()) / yardstick.optimum());
-    mean += ratios.back() / count;
+    mean += ratios.back();
   }
+  mean /= count;
   Cell cell{
       .ratio = mean, .standard_error = std::nullopt, .random = yardstick.expected_best(budget) / yardstick.optimum()};
   if (runs.size() < 2) return cell;

@@ -89,7 +89,7 @@ TEST_CASE("replay refuses what it cannot do and says why", "[cli]") {
   CHECK_THAT(refused({space, "--evaluations", "0"}), ContainsSubstring("--evaluations must be at least 1"));
   CHECK_THAT(refused({space, space}), ContainsSubstring("another space 'tiny'"));
   CHECK_THAT(refused({space + "s"}), ContainsSubstring("no such file or folder"));
-  CHECK_THAT(refused({}), ContainsSubstring("SPACE"));
+  CHECK_THAT(refused({}), ContainsSubstring("space is required"));
   CHECK(desk.nocturne({"replay", space, "--repeats", "1", "--trace", (desk.folder() / "no" / "where").string()}) ==
         ExitCode::Unavailable);
 }
