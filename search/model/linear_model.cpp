@@ -115,7 +115,7 @@ void LinearModel::State::choose_carriers() {
 }
 
 void LinearModel::State::set_values() {
-  target = Target::fit(log_values);
+  target = Target::fit(log_values, options.knee);
   values.clear();
   for (const auto trial : carriers) values.push_back(target.to_model(log_values[trial]));
   posterior.set_values(values);

@@ -33,6 +33,7 @@ namespace nocturne::search::model {
 struct LinearModelOptions {
   bool pairs = true;         ///< interactions
   bool local = true;         ///< the local residual
+  double knee = 0.5;         ///< quantile of the values above which the target is bent (target.hpp); 1: nowhere
   int evaluations = 12;      ///< of the likelihood, a fit
   std::size_t trials = 256;  ///< at most so many carry the model
 };

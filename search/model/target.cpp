@@ -6,11 +6,12 @@
 
 namespace nocturne::search::model {
 
-Target Target::fit(std::span<const double> log_values) {
+Target Target::fit(std::span<const double> log_values, double knee_quantile) {
   std::vector<double> sorted(log_values.begin(), log_values.end());
   std::ranges::sort(sorted);
   Target target;
-  target.knee = sorted[sorted.size() / 2];
+  const auto place = static_cast<std::size_t>(static_cast<double>(sorted.size()) * knee_quantile);
+  target.knee = sorted[std::min(std::max<std::size_t>(place, 1), sorted.size() - 1)];
   target.softness = std::max(target.knee - sorted.front(), 1e-3);  // equal times: a thousandth is noise
   double sum = 0;
   for (auto& each : sorted) sum += each = target.to_model(each);
