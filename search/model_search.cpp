@@ -60,6 +60,7 @@ struct ModelSearch::State {
   std::optional<Choice> choose(space::Random& random);
   std::optional<Choice> choose_spread(space::Random& random);
   std::optional<Choice> choose_by_model(space::Random& random);
+  [[nodiscard]] space::PointList prepared_like_the_first(const space::PointList& points);
   void score(const space::PointList& points);
   [[nodiscard]] std::vector<std::size_t> best_trials(std::size_t count) const;
   [[nodiscard]] std::size_t cheapest(const space::PointList& points);
@@ -155,9 +156,26 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose(space::Rand
   return choose_by_model(random);
 }
 
+/// The points with the environment and the build of the first trial; those that are then forbidden are left out.
+space::PointList ModelSearch::State::prepared_like_the_first(const space::PointList& points) {
+  space::PointList result(lattice.width());
+  const std::vector<space::Level> first(told[0].begin(), told[0].end());
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    std::vector<space::Level> point(points[p].begin(), points[p].end());
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      if (lattice.parameter(i).stage < space::Stage::Compile) point[i] = first[i];
+    }
+    if (lattice.settle(point)) result.push_back(point);
+  }
+  return result;
+}
+
 std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_spread(space::Random&) {
   Candidates candidates(lattice, taken);
-  candidates.add(pool.points());
+  // A start that is spread over builds too would spend a short campaign on preparing what is measured once. What else
+  // matters is learnt first; from then on a build is weighed against its price.
+  if (options.preparation_seconds && told.size() > 0) candidates.add(prepared_like_the_first(pool.points()));
+  if (candidates.points().empty()) candidates.add(pool.points());
   if (candidates.points().empty()) return std::nullopt;
   space::PointList some(lattice.width()), chosen = told;
   for (std::size_t i = 0; i < std::min(kSpreadFrom, candidates.points().size()); ++i)

@@ -33,6 +33,21 @@ void hear(Learned& learned, std::span<const db::Exchange> exchanges) {
   for (auto& [number, each] : asked) learned.asked.push_back(std::move(each));
 }
 
+// Above this quantile the target is bent, so that a few outliers do not carry the effects away.
+constexpr double kReportKnee = 0.9;
+
+void fit_report(Learned& learned) {
+  learned.report = std::make_unique<search::model::LinearModel>(learned.lattice(),
+                                                                search::model::LinearModelOptions{.knee = kReportKnee});
+  for (const space::Trial& trial : learned.trials) {
+    if (!trial.estimate || !(trial.estimate->value > 0)) continue;
+    if (const auto point = learned.lattice().point_of(trial.configuration)) {
+      learned.report->tell(*point, std::log(trial.estimate->value));
+    }
+  }
+  if (learned.report->size() > 0) learned.report->fit();
+}
+
 double typical_seconds(const db::Store& store, db::CampaignId campaign) {
   const auto stored = store.list_trials({.campaign = campaign, .state = db::TrialState::Finished});
   if (!stored) return 0;
@@ -68,6 +83,7 @@ std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store&
       learned->space,
       search::Options{.seed = static_cast<std::uint64_t>(campaign.seed), .objective = learned->objective});
   hear(*learned, *exchanges);
+  fit_report(*learned);
   if (learned->times().size() < kFewestForModel) {
     return std::unexpected(fmt::format("'{}' has {} trials that worked; a model needs {} at least", campaign.name,
                                        learned->times().size(), kFewestForModel));
@@ -81,10 +97,10 @@ std::optional<GoingOn> going_on(Learned& learned, std::chrono::seconds time) {
   if (!(learned.seconds_per_trial > 0)) return std::nullopt;
   const double trials = std::chrono::duration<double>(time).count() / learned.seconds_per_trial;
   space::Random random(learned.trials.size());
-  return GoingOn{
-      .time = time,
-      .prospect = search::model::prospect(learned.times(), learned.search->models().feasibility(), learned.lattice(),
-                                          static_cast<std::size_t>(std::clamp(trials, 1.0, 1e6)), random)};
+  return GoingOn{.time = time,
+                 .prospect = search::model::prospect(learned.search->models().times(),
+                                                     learned.search->models().feasibility(), learned.lattice(),
+                                                     static_cast<std::size_t>(std::clamp(trials, 1.0, 1e6)), random)};
 }
 
 std::optional<GoingOn> going_on(const db::Store& store, const db::CampaignSummary& campaign,

@@ -32,7 +32,10 @@ struct Learned {
   std::vector<db::Asked> asked{};      ///< by number
   double seconds_per_trial = 0;        ///< of the last trials that were run; 0: not known
 
-  [[nodiscard]] search::model::LinearModel& times() const { return search->models().times(); }
+  /// Fitted for reports: the search's own model tells only the fastest apart in full, and would understate effects.
+  std::unique_ptr<search::model::LinearModel> report{};
+
+  [[nodiscard]] search::model::LinearModel& times() const { return *report; }
   [[nodiscard]] space::Lattice& lattice() const { return search->models().lattice(); }
 };
 

@@ -217,6 +217,29 @@ TEST_CASE("where preparing costs, model search stays with what is prepared unles
   CHECK(dear * 3 < free);
 }
 
+TEST_CASE("where preparing costs, the start keeps the build of the first trial", "[model]") {
+  auto compiler = choices("compiler", {std::string("a"), std::string("b"), std::string("c")});
+  compiler.stage = space::Stage::Build;
+  std::vector<space::ParameterSpec> specs = {compiler};
+  for (int i = 0; i < 3; ++i) specs.push_back(integers(fmt::format("p{}", i), 0, 9));
+  const auto space = make_space(specs);
+  const auto compilers_of_start = [&](Options options) {
+    ModelSearch search(space, options);
+    search.tell(std::vector{told(space.default_configuration(), 3.0)});
+    std::set<std::string> compilers;
+    for (std::size_t i = 1; i < ModelSearch::kStart; ++i) {
+      const auto next = search.ask(1)[0].configuration;
+      compilers.insert(space::to_text(*next.find("compiler")));
+      search.tell(std::vector{told(next, 3.0)});
+    }
+    return compilers.size();
+  };
+  CHECK(compilers_of_start({.seed = 5}) == 3);
+  Options costly{.seed = 5};
+  costly.preparation_seconds = [](const Configuration&) { return 40.0; };
+  CHECK(compilers_of_start(costly) == 1);
+}
+
 TEST_CASE("a proposal says why", "[model]") {
   const auto space = bowl();
   ModelSearch search(space, {.seed = 1});
