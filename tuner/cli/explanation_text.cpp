@@ -26,8 +26,8 @@ void print_prediction(std::ostream& out, const tuner::Learned& learned, const Ex
   out << '\n';
   for (std::size_t i = 0; i < explanation.horizons.size() && i < explanation.outlook.size(); ++i) {
     const auto& each = explanation.outlook[i];
-    out << fmt::format("  {:g} epochs: {}, {} to {}\n", explanation.horizons[i], seconds_of(each.log_mean),
-                       seconds_of(each.log_optimistic), seconds_of(each.log_pessimistic));
+    out << fmt::format("  {}: {}, {} to {}\n", search::model::epochs_text({&explanation.horizons[i], 1}),
+                       seconds_of(each.log_mean), seconds_of(each.log_optimistic), seconds_of(each.log_pessimistic));
   }
   if (explanation.works < 0.95) {
     out << fmt::format("  works with a probability of {:.0f} %\n", 100 * explanation.works);
