@@ -5,8 +5,7 @@
 /// Around ModelSearch:
 /// - A proposal of a pruned level (a framework, a compiler; model/pruning.hpp) is put aside, and the next one is asked
 ///   for. What was put aside comes last, when nothing else is left.
-/// - Once in model::Audit::kOneIn trials a configuration is drawn uniformly from the pruned instead, valid and new,
-/// with
+/// - Once in model::Audit::kOneIn trials a valid, new configuration is drawn uniformly from the pruned instead, with
 ///   Purpose::Audit. Its time is held against the bound that was predicted when it was drawn; where audits fail too
 ///   often, all bounds of pruning are widened.
 ///
