@@ -1,5 +1,7 @@
 #include "search/asked.hpp"
 
+#include <utility>
+
 namespace nocturne::search {
 
 namespace {
@@ -7,6 +9,18 @@ namespace {
 // the space are seen; a space that is nearly used up is small enough to be walked through.
 constexpr int kDraws = 64;
 }  // namespace
+
+std::vector<Proposal> Asked::collect(std::size_t count,
+                                     const std::function<std::optional<space::Configuration>()>& propose) {
+  std::vector<Proposal> proposals;
+  while (proposals.size() < count) {
+    auto next = propose();
+    if (!next) break;
+    insert(*next);
+    proposals.push_back({.configuration = std::move(*next)});
+  }
+  return proposals;
+}
 
 std::optional<space::Configuration> Asked::sample_other(const space::Space& space, space::Random& random) const {
   for (int i = 0; i < kDraws; ++i) {

@@ -2,11 +2,15 @@
 
 /// Which configurations a strategy need not propose again.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
+#include "search/strategy.hpp"
 #include "space/configuration.hpp"
 #include "space/random.hpp"
 #include "space/space.hpp"
@@ -21,6 +25,10 @@ class Asked {
   [[nodiscard]] bool contains(const space::Configuration& configuration) const {
     return seen_.contains(configuration.identity());
   }
+
+  /// Up to `count` proposals made by `propose`, each inserted before the next is made; ends where it makes none.
+  [[nodiscard]] std::vector<Proposal> collect(std::size_t count,
+                                              const std::function<std::optional<space::Configuration>()>& propose);
 
   /// Uniform over the valid configurations that are not among these; does not insert it. Empty: there are none (in a
   /// space with real ranges: none of many that were tried).

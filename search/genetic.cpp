@@ -13,14 +13,7 @@ constexpr int kLitters = 32;
 std::vector<Proposal> Genetic::ask(std::size_t count) {
   space::Random random(options_.seed, asks_++);
   choose_parents();
-  std::vector<Proposal> proposals;
-  while (proposals.size() < count) {
-    auto next = propose(random);
-    if (!next) break;
-    asked_.insert(*next);
-    proposals.push_back({.configuration = std::move(*next)});
-  }
-  return proposals;
+  return asked_.collect(count, [&] { return propose(random); });
 }
 
 void Genetic::tell(std::span<const space::Trial> finished) {

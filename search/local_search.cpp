@@ -8,14 +8,7 @@ namespace nocturne::search {
 
 std::vector<Proposal> LocalSearch::ask(std::size_t count) {
   space::Random random(options_.seed, asks_++);
-  std::vector<Proposal> proposals;
-  while (proposals.size() < count) {
-    auto next = propose(random);
-    if (!next) break;
-    asked_.insert(*next);
-    proposals.push_back({.configuration = std::move(*next)});
-  }
-  return proposals;
+  return asked_.collect(count, [&] { return propose(random); });
 }
 
 void LocalSearch::tell(std::span<const space::Trial> finished) {

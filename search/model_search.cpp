@@ -297,8 +297,7 @@ std::size_t ModelSearch::State::cheapest(const space::PointList& points) {
 std::uint64_t ModelSearch::State::preparation_key(space::Point point) const {
   std::vector<space::Level> prepared;
   for (std::size_t i = 0; i < point.size(); ++i) {
-    const auto stage = lattice.parameter(i).stage;
-    if (stage == space::Stage::Environment || stage == space::Stage::Build) prepared.push_back(point[i]);
+    if (lattice.parameter(i).stage < space::Stage::Compile) prepared.push_back(point[i]);
   }
   return space::hash_of(prepared);
 }

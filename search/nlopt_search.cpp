@@ -58,14 +58,7 @@ NloptSearch::NloptSearch(const space::Space& space, NloptSearchOptions options)
 
 std::vector<Proposal> NloptSearch::ask(std::size_t count) {
   space::Random random(options_.seed, asks_++);
-  std::vector<Proposal> proposals;
-  while (proposals.size() < count) {
-    auto next = propose(random);
-    if (!next) break;
-    asked_.insert(*next);
-    proposals.push_back({.configuration = std::move(*next)});
-  }
-  return proposals;
+  return asked_.collect(count, [&] { return propose(random); });
 }
 
 void NloptSearch::tell(std::span<const space::Trial> finished) {

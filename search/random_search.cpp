@@ -4,14 +4,7 @@ namespace nocturne::search {
 
 std::vector<Proposal> RandomSearch::ask(std::size_t count) {
   space::Random random(seed_, asks_++);
-  std::vector<Proposal> proposals;
-  while (proposals.size() < count) {
-    auto next = asked_.sample_other(space_, random);
-    if (!next) break;
-    asked_.insert(*next);
-    proposals.push_back({.configuration = std::move(*next)});
-  }
-  return proposals;
+  return asked_.collect(count, [&] { return asked_.sample_other(space_, random); });
 }
 
 void RandomSearch::tell(std::span<const space::Trial> finished) {
