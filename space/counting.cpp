@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <map>
 #include <set>
@@ -60,7 +61,7 @@ Counting::Counting(const Space::Model& model) : model_(model) {
   std::vector<std::size_t> members(count);
   for (std::size_t i = 0; i < count; ++i) members[i] = i;
   if (model.rows) take_rows(members, rules);
-  build(std::move(members), std::move(rules), 0);
+  build(members, std::move(rules), 0);
   values_.clear();
   values_.shrink_to_fit();
   make_groups();
@@ -93,7 +94,7 @@ std::vector<double> Counting::sizes() const {
   return result;
 }
 
-void Counting::build(std::vector<std::size_t> members, std::vector<Rule> rules, int attempt) {
+void Counting::build(const std::vector<std::size_t>& members, std::vector<Rule> rules, int attempt) {
   Partition partition(value_counts_.size());
   for (const auto& rule : rules) {
     const auto all = joined_by(rule);
@@ -210,6 +211,7 @@ Assignment Counting::at(Count number) const {
   auto rest = number.bits();
   for (const auto& component : components_) {
     const auto total = component.total().bits();
+    assert(total > 0);  // the default configuration is valid
     component.at(Count::from_bits(rest % total), choices);
     fill(component.members, choices, assignment);
     rest /= total;

@@ -47,7 +47,7 @@ class Counting {
   };
 
   void take_rows(std::vector<std::size_t>& members, std::vector<Rule>& rules);
-  void build(std::vector<std::size_t> members, std::vector<Rule> rules, int attempt);
+  void build(const std::vector<std::size_t>& members, std::vector<Rule> rules, int attempt);
   void build_connected(const std::vector<std::size_t>& members, std::vector<Rule> rules, int attempt);
   void reject(const Rule& rule);
   void make_groups();

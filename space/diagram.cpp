@@ -1,6 +1,8 @@
 #include "space/diagram.hpp"
 
 #include <algorithm>
+#include <cassert>
+#include <ranges>
 #include <utility>
 
 #include "space/diagram_layout.hpp"
@@ -161,18 +163,18 @@ class Diagram::Builder {
 
   static void sum_counts(Diagram& diagram, std::size_t terminals) {
     std::vector<Count> below(terminals, Count(1));
-    for (auto layer = diagram.layers_.rbegin(); layer != diagram.layers_.rend(); ++layer) {
-      const auto nodes = layer->active.size();
-      layer->counts.resize(nodes);
+    for (auto& layer : std::views::reverse(diagram.layers_)) {
+      const auto nodes = layer.active.size();
+      layer.counts.resize(nodes);
       for (std::size_t node = 0; node < nodes; ++node) {
         Count sum;
-        for (auto edge = layer->first[node]; edge < layer->first[node + 1]; ++edge) {
-          if (layer->children[edge] != kDead) sum = sum + below[layer->children[edge]];
+        for (auto edge = layer.first[node]; edge < layer.first[node + 1]; ++edge) {
+          if (layer.children[edge] != kDead) sum = sum + below[layer.children[edge]];
         }
-        if (layer->indifferent && layer->active[node]) sum = sum * Count(layer->size);
-        layer->counts[node] = sum;
+        if (layer.indifferent && layer.active[node]) sum = sum * Count(layer.size);
+        layer.counts[node] = sum;
       }
-      below = layer->counts;
+      below = layer.counts;
     }
     diagram.total_ = below.empty() ? Count() : below[0];
   }
@@ -215,8 +217,10 @@ void Diagram::at(Count number, std::span<Choice> choices) const {
     auto edge = layer.first[node];
     Choice choice = 0;
     if (layer.indifferent && layer.active[node]) {
-      choice = static_cast<Choice>(rest / below(edge));
-      rest %= below(edge);
+      const auto each = below(edge);
+      assert(each > 0);  // a node that leads nowhere is dead
+      choice = static_cast<Choice>(rest / each);
+      rest %= each;
     } else {
       for (; rest >= below(edge); ++edge, ++choice) rest -= below(edge);
     }

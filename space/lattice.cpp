@@ -191,7 +191,8 @@ bool Lattice::valid(Point point) {
 void Lattice::neighbours(Point point, PointList& found) {
   for (std::size_t i = 0; i < point.size(); ++i) {
     if (point[i] == kNoLevel) continue;
-    for (Level level = 0; level < axes_[i].levels; ++level) {
+    const auto levels = static_cast<Level>(axes_[i].levels);
+    for (Level level = 0; level < levels; ++level) {
       if (level == point[i]) continue;
       std::ranges::copy(point, moved_.begin());
       moved_[i] = level;

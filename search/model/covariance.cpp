@@ -12,7 +12,7 @@ constexpr std::size_t kLanes = 8;
 NOCTURNE_INLINE const Lanes& lanes(const float* at) {
   return *reinterpret_cast<const Lanes*>(at);
 }
-NOCTURNE_INLINE Lanes& lanes(float* at) {
+NOCTURNE_INLINE Lanes& lanes(float* at) {  // NOLINT(readability-non-const-parameter): written through the result
   return *reinterpret_cast<Lanes*>(at);
 }
 

@@ -36,7 +36,8 @@ std::vector<PrunedLevel> Pruning::levels(space::Lattice& lattice, const space::P
     const auto& axis = lattice.axis(parameter);
     if (stage != space::Stage::Environment && stage != space::Stage::Build) continue;
     if (axis.levels < 2 || axis.levels > kMostLevels) continue;
-    for (space::Level level = 0; level < axis.levels; ++level) {
+    const auto levels = static_cast<space::Level>(axis.levels);
+    for (space::Level level = 0; level < levels; ++level) {
       if (!starts.empty() && starts[0][parameter] == level) continue;
       const auto margin = most_hopeful(lattice, starts, random, parameter, level);
       if (margin && *margin > 0) found.push_back({parameter, level, *margin});
