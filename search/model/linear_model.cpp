@@ -50,8 +50,27 @@ void LinearModel::tell(space::Point point, double log_value) {
   if (is_new) {
     s.points.push_back(point);
     s.log_values.push_back(log_value);
+    s.past.push_back(false);
   } else {
     s.log_values[known->second] = log_value;
+    s.past[known->second] = false;
+  }
+}
+
+void LinearModel::tell_past(space::Point point, double log_value) {
+  auto& s = *state_;
+  const auto known = s.trial_of.find(space::hash_of(point));
+  if (known != s.trial_of.end() && !s.past[known->second]) return;
+  tell(point, log_value);
+  s.past[s.trial_of.at(space::hash_of(point))] = true;
+}
+
+void LinearModel::forget_past() {
+  auto& s = *state_;
+  for (std::size_t t = s.points.size(); t-- > 0;) {
+    if (!s.past[t]) continue;
+    const std::vector<space::Level> point(s.points[t].begin(), s.points[t].end());
+    forget(point);
   }
 }
 
@@ -68,9 +87,11 @@ void LinearModel::forget(space::Point point) {
     const std::vector<space::Level> moved(s.points[last].begin(), s.points[last].end());
     s.points.set(trial, moved);
     s.log_values[trial] = s.log_values[last];
+    s.past[trial] = s.past[last];
   }
   s.points.pop_back();
   s.log_values.pop_back();
+  s.past.pop_back();
   s.stale_values = true;
   s.stale_carriers = true;
 }
@@ -90,6 +111,10 @@ double LinearModel::log_value(std::size_t trial) const {
 void LinearModel::State::choose_carriers() {
   std::vector<std::size_t> order(points.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  // Earlier campaigns make room first.
+  for (auto t = order.size(); t-- > 0 && order.size() > options.trials;) {
+    if (past[t]) order.erase(order.begin() + static_cast<std::ptrdiff_t>(t));
+  }
   carriers = order;
   if (order.size() > options.trials) {
     // Half of them the best, where the optimum is sought; the others evenly from the rest, first to last, so that the
@@ -245,6 +270,11 @@ Prediction LinearModel::predict(space::Point point) {
   return state_->prediction(state_->posterior.at(point, state_->scales));
 }
 
+double LinearModel::mean(space::Point point) {
+  state_->update();
+  return state_->posterior.mean(point, state_->scales);
+}
+
 void LinearModel::predict(const space::PointList& points, std::vector<float>& means, std::vector<float>& latent_sds) {
   state_->update();
   state_->posterior.at(points, state_->scales, means, latent_sds);
@@ -259,12 +289,14 @@ double LinearModel::best() {
   auto& s = *state_;
   s.update();
   double best = std::numeric_limits<double>::infinity();
+  double best_of_past = best;
   for (std::size_t t = 0; t < s.carriers.size(); ++t) {
     const bool outlier = s.noise_factors[t] > 1;
-    best =
-        std::min(best, outlier ? std::max(s.values[t], s.posterior.at(s.design.point(t), s.scales).mean) : s.values[t]);
+    auto& least = s.past[s.carriers[t]] ? best_of_past : best;
+    least = std::min(least,
+                     outlier ? std::max(s.values[t], s.posterior.at(s.design.point(t), s.scales).mean) : s.values[t]);
   }
-  return best;
+  return std::isfinite(best) ? best : best_of_past;
 }
 
 }  // namespace nocturne::search::model

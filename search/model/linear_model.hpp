@@ -38,6 +38,10 @@ struct LinearModelOptions {
   std::size_t trials = 256;  ///< at most so many carry the model
 };
 
+/// The knee of models that are fitted for reports: a model that serves a search tells only the fastest apart in full,
+/// and understates effects. Above it a few outliers are kept from carrying the effects away.
+inline constexpr double kReportKnee = 0.9;
+
 /// The effect of one level, against the average over the levels of its parameter, all else equal.
 struct LevelEffect {
   space::Level level = 0;
@@ -76,6 +80,10 @@ class LinearModel {
   void tell(space::Point point, double log_value);
   /// Forgets a trial, as where it failed when measured again.
   void forget(space::Point point);
+  /// As tell(), of an earlier campaign: evidence, but not the best of this one. Where this one has told, nothing
+  /// happens; where it tells later, that replaces it.
+  void tell_past(space::Point point, double log_value);
+  void forget_past();
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] space::Point point(std::size_t trial) const;
   [[nodiscard]] double log_value(std::size_t trial) const;
@@ -90,11 +98,14 @@ class LinearModel {
 
   /// REQUIRES: size() > 0 (here and below).
   [[nodiscard]] Prediction predict(space::Point point);
+  /// Of predict(), for a small part of its price.
+  [[nodiscard]] double mean(space::Point point);
   /// Means and latent standard deviations of many points, model units; some 0.5 µs a point at 100 trials.
   void predict(const space::PointList& points, std::vector<float>& means, std::vector<float>& latent_sds);
   [[nodiscard]] const Target& target();
   [[nodiscard]] const Scales& scales();
-  /// Best told value in model units; where it is an outlier, what the model makes of it.
+  /// Best told value in model units; where it is an outlier, what the model makes of it. Of an earlier campaign only
+  /// where there is nothing else.
   [[nodiscard]] double best();
 
   /// What each trial's value was against what all others predict of it (book, equations 5.10 to 5.12).

@@ -34,6 +34,7 @@ struct LinearModel::State {
 
   space::PointList points;
   std::vector<double> log_values;
+  std::vector<bool> past;  // told by tell_past()
   std::unordered_map<std::uint64_t, std::size_t> trial_of;  // by hash of the point
 
   std::vector<std::size_t> carriers;  // trials in the design, in its order

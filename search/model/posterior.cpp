@@ -107,6 +107,15 @@ void Posterior::at(const space::PointList& points, const Scales& scales, std::ve
   }
 }
 
+double Posterior::mean(space::Point point, const Scales& scales) {
+  design_->terms(point, scales, terms_);
+  rows_.resize(std::max(rows_.size(), design_->padded()));
+  covariance_row(terms_, scales, design_->padded(), rows_.data());
+  double sum = 0;
+  for (std::size_t t = 0; t < size_; ++t) sum += static_cast<double>(rows_[t]) * alpha_[t];
+  return sum;
+}
+
 void Posterior::means(const space::PointList& points, const Scales& scales, std::vector<float>& result) {
   const auto padded = design_->padded();
   rows_.resize(std::max(rows_.size(), padded));

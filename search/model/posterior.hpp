@@ -37,6 +37,7 @@ class Posterior {
   [[nodiscard]] Moments at(space::Point point, const Scales& scales);
   /// Means and standard deviations of many points.
   void at(const space::PointList& points, const Scales& scales, std::vector<float>& means, std::vector<float>& sds);
+  [[nodiscard]] double mean(space::Point point, const Scales& scales);
   void means(const space::PointList& points, const Scales& scales, std::vector<float>& result);
   /// Mean and explained variance of any linear functional, given its covariances with the trials.
   [[nodiscard]] Moments explain(std::span<const double> covariances) const;

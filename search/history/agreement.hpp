@@ -1,0 +1,62 @@
+#pragma once
+
+/// Does the past still hold? A sequential test of what it predicts against what is measured now.
+///
+/// Each new measurement y has two predictive densities: p with the history, and q without it: half a model of this
+/// campaign's trials alone, half a distribution as wide as the historic times themselves (a configuration like any
+/// other). If the history holds, y comes from p, and the product of q/p over the trials is a test martingale: it
+/// exceeds 1/alpha with probability alpha at most (Ville's inequality; Ramdas, Grünwald, Vovk, Shafer, "Game-theoretic
+/// statistics and safe anytime-valid inference", Statistical Science 38, 2023). Since a history may hold at first and
+/// fail where the optimum is sought, the product begins again at 1 whenever it falls below (an e-detector: Shin,
+/// Ramdas, Rinaldo, "E-detectors: a nonparametric framework for sequential change detection", 2023): then 1/alpha is
+/// the least expected number of trials until a false alarm.
+///
+/// Densities and not intervals are compared, because a history that says nothing (times in disorder) predicts wide
+/// intervals that hold everything, and yet spoils a model; and one whose intervals are a little too narrow is still
+/// better than none.
+
+#include <cstddef>
+#include <span>
+
+#include "search/model/prediction.hpp"
+
+namespace nocturne::search::history {
+
+/// Log density of an observation with that logarithm, per log unit. `extra_sd`: independent uncertainty, log units.
+[[nodiscard]] double log_density(const model::Prediction& prediction, double log_value, double extra_sd = 0);
+
+/// A value.
+class Agreement {
+ public:
+  static constexpr double kAlpha = 0.01;
+
+  /// Log densities of one measurement, and whether it lay within the 90 % interval predicted with the history.
+  void tell(double log_with, double log_without, bool inside);
+  [[nodiscard]] bool rejected() const { return rejected_; }
+  /// Log of the evidence against the history, at least 0.
+  [[nodiscard]] double log_evidence() const { return log_evidence_; }
+  [[nodiscard]] std::size_t measured() const { return measured_; }
+  [[nodiscard]] std::size_t inside() const { return inside_; }
+
+ private:
+  double log_evidence_ = 0;
+  std::size_t measured_ = 0, inside_ = 0;
+  bool rejected_ = false;
+};
+
+/// How much slower the machine is as a whole than it was, in log units, from trials that were measured then and now.
+///
+/// Normal a priori with kPriorSd; residuals have Student t errors, by iterated reweighting, so that one changed
+/// configuration is not taken for a changed machine.
+struct Offset {
+  static constexpr double kPriorSd = 0.1;
+  double mean = 0;
+  double sd = kPriorSd;
+};
+struct Residual {
+  double value = 0;  ///< log now - log then
+  double sd = 0;     ///< > 0
+};
+[[nodiscard]] Offset offset_of(std::span<const Residual> residuals);
+
+}  // namespace nocturne::search::history

@@ -1,0 +1,190 @@
+#include "search/history/prior.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace nocturne::search::history {
+namespace {
+
+constexpr double kEqual = 1e-12;         // log units: a stored result that was taken over is not measured again
+constexpr double kLeastSd = 0.005;       // of a residual between then and now; clocks are not better
+constexpr double kOffsetStep = 0.002;    // less of a change of the offset is not told to the models
+constexpr double kMarginalDegrees = 4;   // of "a configuration like any other": tails of unknown weight
+constexpr std::size_t kAlone = 5;        // trials of this campaign before it predicts by itself
+constexpr std::size_t kTell = 20;        // past trials from which on they must say something of each other
+constexpr double kLeastExplained = 0.1;  // share of the past's variance that left-out trials must find explained
+
+/// As the search fits its own model (model_search.cpp): often while each trial changes the scales.
+bool fit_is_due(std::size_t trials, std::size_t fitted) {
+  return trials - fitted >= (trials <= 40 ? 1U : trials <= 100 ? 3U : 8U);
+}
+
+}  // namespace
+
+Prior::Prior(space::Lattice& lattice, const Options& options, double knee)
+    : lattice_(lattice),
+      note_(options.note),
+      past_(same_trials(lattice, options.history, options.objective, kMostSame)),
+      then_(lattice, {.knee = knee}),
+      alone_(lattice, {.knee = knee}),
+      promising_(lattice.width()) {
+  for (const auto& campaign : options.history) {
+    if (campaign.same_machine_and_workload || rankings_.size() == kMostRanks) continue;
+    if (auto ranking = Ranking::of(lattice, campaign, options.objective)) rankings_.push_back(std::move(ranking));
+  }
+  learn_from_the_past();
+}
+
+void Prior::learn_from_the_past() {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < past_.size(); ++i) {
+    past_of_.emplace(space::hash_of(past_[i].point), i);
+    if (!past_[i].log_value) continue;
+    then_.tell(past_[i].point, *past_[i].log_value);
+    values.push_back(*past_[i].log_value);
+  }
+  if (values.empty()) return;
+  holds_ = true;
+  then_.fit();
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  centre_ = *middle;
+  double squares = 0;
+  for (const double each : values) squares += (each - centre_) * (each - centre_);
+  spread_ = std::max(std::sqrt(squares / static_cast<double>(values.size())), 0.05);
+
+  const auto left_out = then_.leave_one_out();
+  double unexplained = 0, mean = 0, all = 0;
+  std::vector<double> model_values;
+  for (const auto& each : left_out) model_values.push_back(each.prediction.target.to_model(each.log_value));
+  for (const double each : model_values) mean += each / static_cast<double>(model_values.size());
+  for (std::size_t i = 0; i < left_out.size(); ++i) {
+    unexplained += std::pow(model_values[i] - left_out[i].prediction.mean, 2);
+    all += std::pow(model_values[i] - mean, 2);
+  }
+  if (left_out.size() >= kTell && unexplained > (1 - kLeastExplained) * all) {
+    return give_up("history: its own trials do not explain each other, so it is not believed");
+  }
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < past_.size(); ++i) {
+    if (past_[i].log_value) order.emplace_back(then_.predict(past_[i].point).mean, i);
+  }
+  std::ranges::sort(order);
+  for (std::size_t i = 0; i < std::min(order.size(), kPromising); ++i)
+    promising_.push_back(past_[order[i].second].point);
+}
+
+std::vector<model::Feature> Prior::features() const {
+  std::vector<model::Feature> features;
+  for (const auto& ranking : rankings_) {
+    features.push_back(
+        {.name = ranking->name(), .value = [order = ranking.get()](space::Point point) { return order->mean(point); }});
+  }
+  return features;
+}
+
+void Prior::teach(model::LinearModel& times, model::Feasibility& feasibility) const {
+  if (!holds_) return;
+  for (const auto& each : past_) {
+    feasibility.tell(each.point, each.log_value.has_value());
+    if (each.log_value) times.tell_past(each.point, *each.log_value);
+  }
+}
+
+double Prior::log_density_without(space::Point point, double log_value) {
+  const double scale = std::hypot(spread_, offset_.sd);
+  const boost::math::students_t_distribution<double> t(kMarginalDegrees);
+  const double like_any = boost::math::pdf(t, (log_value - centre_ - offset_.mean) / scale) / scale;
+  if (alone_.size() < kAlone) return std::log(like_any);
+  if (fit_is_due(alone_.size(), fitted_)) {
+    alone_.fit();
+    fitted_ = alone_.size();
+  }
+  return std::log(0.5 * like_any + 0.5 * std::exp(log_density(alone_.predict(point), log_value)));
+}
+
+void Prior::compare(space::Point point, double log_value, model::LinearModel& times) {
+  if (!holds_) return;
+  const auto hash = space::hash_of(point);
+  const auto [known, is_new] = now_.insert_or_assign(hash, log_value);
+  const auto past = past_of_.find(hash);
+  const bool taken_over = past != past_of_.end() && past_[past->second].log_value &&
+                          std::abs(*past_[past->second].log_value - log_value) < kEqual;
+  if (is_new && !taken_over) {
+    const auto prediction = times.predict(point);
+    const bool inside = prediction.log_interval(0.9).contains(log_value);
+    agreement_.tell(log_density(prediction, log_value, offset_.sd), log_density_without(point, log_value), inside);
+  }
+  if (past != past_of_.end() && !taken_over) renew_offset();
+  alone_.tell(point, log_value);
+}
+
+void Prior::failed(space::Point point) {
+  if (holds_) now_.insert_or_assign(space::hash_of(point), std::numeric_limits<double>::quiet_NaN());
+}
+
+void Prior::renew_offset() {
+  std::vector<Residual> residuals;
+  for (const auto& each : past_) {
+    const auto now = now_.find(space::hash_of(each.point));
+    if (now == now_.end() || std::isnan(now->second) || !each.log_value ||
+        std::abs(*each.log_value - now->second) < kEqual)
+      continue;
+    // What the past as a whole makes of this point: the fastest of many was also the luckiest.
+    const auto then = then_.predict(each.point);
+    residuals.push_back(
+        {.value = now->second - then.log_mean(), .sd = std::max(then.log_observed_sd() * then.widening, kLeastSd)});
+  }
+  offset_ = offset_of(residuals);
+}
+
+void Prior::settle(model::LinearModel& times) {
+  if (!holds_) return;
+  if (agreement_.rejected()) {
+    times.forget_past();
+    return give_up(
+        fmt::format("history does not hold any more: after {} new measurements, {} of them within the 90 % intervals "
+                    "predicted with "
+                    "it, they are predicted better without; it is forgotten",
+                    agreement_.measured(), agreement_.inside()));
+  }
+  if (std::abs(offset_.mean - applied_) < kOffsetStep) return;
+  applied_ = offset_.mean;
+  ++revision_;
+  for (const auto& each : standing()) {
+    if (each.log_value) times.tell_past(each.point, *each.log_value);
+  }
+}
+
+void Prior::give_up(std::string sentence) {
+  holds_ = false;
+  ++revision_;
+  promising_.clear();
+  given_up_ = std::move(sentence);
+  if (note_) note_(given_up_);
+}
+
+std::vector<PastTrial> Prior::standing() const {
+  std::vector<PastTrial> trials;
+  if (!holds_) return trials;
+  for (const auto& each : past_) {
+    if (now_.contains(space::hash_of(each.point))) continue;
+    auto moved = each;
+    if (moved.log_value) *moved.log_value += applied_;
+    if (moved.parts) {
+      const double factor = std::exp(applied_);
+      auto& parts = *moved.parts;
+      for (double* seconds : {&parts.import, &parts.data, &parts.compile, &parts.first_step_excess,
+                              &parts.epoch_overhead, &parts.steady_step})
+        *seconds *= factor;
+    }
+    trials.push_back(std::move(moved));
+  }
+  return trials;
+}
+
+}  // namespace nocturne::search::history
