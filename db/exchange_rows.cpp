@@ -44,19 +44,21 @@ void read_asks(const SQLite::Database& database, CampaignId campaign, std::map<s
 }
 
 void read_tells(const SQLite::Database& database, CampaignId campaign, std::map<std::int64_t, Exchange>& log) {
-  SQLite::Statement tells = query(database,
-                                  "SELECT e.ordinal, t.number, t.fidelity_steps, k.canonical_json, e.outcome, e.reason,"
-                                  " e.objective_s, e.objective_se_s, e.objective_runs, e.import_s, e.data_s,"
-                                  " e.compile_s, e.first_step_excess_s, e.epoch_overhead_s, e.steps_per_epoch,"
-                                  " e.steady_step_s FROM tells e JOIN trials t ON t.id = e.trial_id"
-                                  " JOIN configurations k ON k.id = t.configuration_id WHERE e.campaign_id = ?1",
-                                  campaign);
+  SQLite::Statement tells =
+      query(database,
+            fmt::format("SELECT e.ordinal, t.number, t.fidelity_steps, k.canonical_json, {}, e.outcome, e.reason,"
+                        " e.objective_s, e.objective_se_s, e.objective_runs, e.import_s, e.data_s, e.compile_s,"
+                        " e.first_step_excess_s, e.epoch_overhead_s, e.steps_per_epoch, e.steady_step_s"
+                        " FROM tells e JOIN trials t ON t.id = e.trial_id"
+                        " JOIN configurations k ON k.id = t.configuration_id WHERE e.campaign_id = ?1",
+                        kPeakColumn),
+            campaign);
   while (tells.executeStep()) {
     std::int64_t ordinal = 0;
     std::string canonical;
     space::Trial trial;
     Reader reader(tells);
-    reader.into(ordinal, trial.number, trial.fidelity.steps, canonical);
+    reader.into(ordinal, trial.number, trial.fidelity.steps, canonical, trial.peak_bytes);
     TrialResult result = read_result(reader);
     trial.configuration = parse_configuration(canonical);
     trial.outcome = result.outcome;

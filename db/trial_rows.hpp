@@ -21,6 +21,12 @@ inline constexpr const char* kResultColumns =
     " epoch_overhead_s, steps_per_epoch, steady_step_s";
 inline constexpr int kResultColumnCount = 12;
 
+/// The peak of a trial's runs, with trials as `t`. Only of runs that were there when the trial was told first: what is
+/// told again when a campaign is resumed must be what was told then. A run that we killed did not come to its peak.
+inline constexpr const char* kPeakColumn =
+    "(SELECT max(peak_rss_bytes) FROM runs WHERE trial_id IN (t.id, t.reused_from)"
+    " AND purpose IN ('search', 'audit') AND outcome <> 'killed')";
+
 /// Binds from ?`first` on.
 void bind_result(SQLite::Statement& statement, int first, const TrialResult& result);
 [[nodiscard]] TrialResult read_result(Reader& reader);

@@ -29,6 +29,9 @@ struct Trial {
   std::string reason;
   std::optional<Estimate> estimate;  ///< present exactly if outcome is Ok
   std::optional<Parts> parts;        ///< likewise
+  /// The most memory that the processes of one of its runs held together, as far as anybody saw. Of a trial that is out
+  /// of memory: what it had when it was ended, so that it needs more.
+  std::optional<std::int64_t> peak_bytes{};
 };
 
 }  // namespace nocturne::space

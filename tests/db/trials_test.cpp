@@ -7,6 +7,7 @@
 using namespace nocturne::db;
 using namespace nocturne::db::test;
 using nocturne::space::Outcome;
+using nocturne::space::Purpose;
 
 TEST_CASE("a trial is claimed, finished with its runs, and read back whole", "[db]") {
   const TemporaryFolder folder;
@@ -120,6 +121,32 @@ TEST_CASE("an equal trial is found in any campaign and reused with its runs", "[
   fresh.fresh = true;
   const auto fourth = must(store.begin_or_resume_campaign(fresh)).id;
   CHECK(!must(store.find_equal_trial(fourth, "key-0")));
+}
+
+TEST_CASE("the peak of a trial is that of its own runs, whatever is run or killed later", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const auto run_of = [](const std::string& id, std::int64_t peak, Purpose purpose, Outcome outcome = Outcome::Ok) {
+    RunRecord record = run(id);
+    record.run.purpose = purpose;
+    record.run.outcome = outcome;
+    record.run.memory = nocturne::space::Memory{.peak_rss_bytes = peak, .device_bytes = 0};
+    return record;
+  };
+  const auto first = must(store.begin_or_resume_campaign(campaign("c", "A"))).id;
+  const auto trial = must(store.claim_trial(first, claim(0)));
+  CHECK_FALSE(must(store.find_trial(first, 0)).trial.peak_bytes);
+  must(store.add_run(trial, run_of("killed", 900, Purpose::Search, Outcome::Killed)));
+  const std::vector<RunRecord> runs = {run_of("r1", 100, Purpose::Search), run_of("r2", 300, Purpose::Audit)};
+  must(store.finish_trial(trial, ok_result(6), runs));
+  must(store.add_run(trial, run_of("verified", 800, Purpose::Verify)));
+  CHECK(must(store.find_trial(first, 0)).trial.peak_bytes == 300);
+  CHECK(std::get<Tell>(must(store.exchanges(first)).at(0)).trial.peak_bytes == 300);
+
+  const auto second = must(store.begin_or_resume_campaign(campaign("c", "B"))).id;
+  must(store.reuse_trial(second, claim(0), trial));
+  CHECK(must(store.find_trial(second, 0)).trial.peak_bytes == 300);
+  CHECK(std::get<Tell>(must(store.exchanges(second)).at(0)).trial.peak_bytes == 300);
 }
 
 TEST_CASE("an equal trial that went well is preferred to one that failed later", "[db]") {

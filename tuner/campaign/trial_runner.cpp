@@ -1,5 +1,7 @@
 #include "tuner/campaign/trial_runner.hpp"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,14 @@ db::RunRecord begun(const measure::RunPlan& plan, const Sitting& sitting) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(sitting.clock.wall().time_since_epoch()).count();
   record.fingerprint = sitting.fingerprint.identity();
   return record;
+}
+
+std::optional<std::int64_t> peak_of(std::span<const space::Run> runs) {
+  std::optional<std::int64_t> peak;
+  for (const space::Run& run : runs) {
+    if (run.memory) peak = std::max(peak.value_or(0), run.memory->peak_rss_bytes);
+  }
+  return peak;
 }
 
 /// Failures that another sitting may well repeat differently: longer deadline, more memory, another compiler's mood.
@@ -87,6 +97,7 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::run(std::int64_t number,
       record.reason = (*known)->trial.reason;
       record.estimate = (*known)->trial.estimate;
       record.parts = (*known)->trial.parts;
+      record.peak_bytes = (*known)->trial.peak_bytes;
       return FinishedTrial{.trial = std::move(record), .reused = true};
     }
   }
@@ -152,6 +163,7 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::measure(db::TrialId tria
     another = measure::needs_another_run(record.outcome, record.estimate, incumbent, {.repeats = settings.repeats})
                   .another_run;
   }
+  record.peak_bytes = peak_of(runs);
   const db::TrialResult result{
       .outcome = record.outcome, .reason = record.reason, .estimate = record.estimate, .parts = record.parts};
   if (auto done = sitting_.store.finish_trial(trial, result, records); !done) return std::unexpected(done.error());

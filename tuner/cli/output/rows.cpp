@@ -71,6 +71,7 @@ json trial_row(const db::StoredTrial& stored) {
               {"steps", trial.fidelity.steps},
               {"runs", stored.runs},
               {"reused", stored.reused_from.has_value()},
+              {"peak_bytes", or_null(trial.peak_bytes)},
               {"configuration", trial.configuration.to_json()},
               {"estimate", nullptr},
               {"parts_s", nullptr}};

@@ -167,7 +167,8 @@ ExitCode list_trials(const ListOptions& options, const Context& context) {
     return ExitCode::Ok;
   }
   Table table(
-      {{"trial", Align::Right}, {"outcome"}, {"time", Align::Right}, {"runs", Align::Right}, {"configuration"}});
+      {{"trial", Align::Right}, {"outcome"}, {"time", Align::Right}, {"memory", Align::Right}, {"runs", Align::Right},
+       {"configuration"}});
   for (const db::StoredTrial& each : *trials) {
     const bool finished = each.state == db::TrialState::Finished;
     const bool ok = finished && each.trial.estimate;
@@ -177,7 +178,7 @@ ExitCode list_trials(const ListOptions& options, const Context& context) {
                                                                                         : finished ? Style::Bad
                                                                                                    : Style::Warning),
          Cell(ok ? seconds_with_error(each.trial.estimate->value, each.trial.estimate->standard_error) : "–"),
-         Cell(fmt::format("{}", each.runs)),
+         Cell(each.trial.peak_bytes ? bytes_text(*each.trial.peak_bytes) : "–"), Cell(fmt::format("{}", each.runs)),
          Cell(settings_line(each.trial.configuration) +
               (each.trial.reason.empty() ? "" : "  (" + each.trial.reason + ")"))});
   }

@@ -57,6 +57,11 @@ void print_trial(const Context& context, const db::StoredTrial& stored, double e
   }
   out << fmt::format("steps          {} timed in each of {} run{}{}\n", trial.fidelity.steps, stored.runs,
                      stored.runs == 1 ? "" : "s", stored.reused_from ? ", reused from an equal trial" : "");
+  if (trial.peak_bytes) {
+    out << fmt::format("memory         {} {}\n", bytes_text(*trial.peak_bytes),
+                       trial.outcome == space::Outcome::OutOfMemory ? "when it was ended: it needs more"
+                                                                    : "at its peak");
+  }
   if (trial.estimate) {
     out << fmt::format("estimate       {} for {:g} epoch{}\n",
                        seconds_with_error(trial.estimate->value, trial.estimate->standard_error), epochs,
