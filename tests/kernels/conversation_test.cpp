@@ -215,7 +215,8 @@ TEST_CASE("with AVX2 no layer falls to the reference code", "[onednn]") {
   talk.request["configuration"]["isa"] = "AVX2";
   talk.request["steps"] = 1;
   CHECK(talk.run() == 0);
-  for (const json& each : talk.events("ready").at(0).at("implementations")) {
+  const auto ready = talk.events("ready");
+  for (const json& each : ready.at(0).at("implementations")) {
     INFO(each.dump());
     CHECK(each.at("reference") == false);
   }

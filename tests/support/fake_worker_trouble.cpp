@@ -161,6 +161,7 @@ void linger() {
 void crash(int signal) {
   const rlimit no_core{.rlim_cur = 0, .rlim_max = 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
+  ::signal(signal, SIG_DFL);  // a sanitizer would turn it into an exit
   ::raise(signal);
   std::abort();
 }
