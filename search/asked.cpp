@@ -8,6 +8,8 @@ namespace {
 // So many draws in a row that were all seen before happen by chance (once in 10¹⁰) only where more than two thirds of
 // the space are seen; a space that is nearly used up is small enough to be walked through.
 constexpr int kDraws = 64;
+// What is wanted may be rare in a space that is not nearly used up: the walk takes a second or two at most.
+constexpr std::uint64_t kMostWalked = 1'000'000;
 }  // namespace
 
 std::vector<Proposal> Asked::collect(std::size_t count,
@@ -22,18 +24,21 @@ std::vector<Proposal> Asked::collect(std::size_t count,
   return proposals;
 }
 
-std::optional<space::Configuration> Asked::sample_other(const space::Space& space, space::Random& random) const {
+std::optional<space::Configuration> Asked::sample_other(const space::Space& space, space::Random& random,
+                                                        const Filter& wanted) const {
+  const auto is_open = [&](const space::Configuration& each) { return !contains(each) && (!wanted || wanted(each)); };
   for (int i = 0; i < kDraws; ++i) {
     auto drawn = space.sample(random);
     if (!drawn) break;
-    if (!contains(*drawn)) return drawn;
+    if (is_open(*drawn)) return drawn;
   }
   // Reservoir of one: the n-th that is left replaces the choice with probability 1/n.
   std::optional<space::Configuration> chosen;
   std::uint64_t left = 0;
+  std::uint64_t walked = 0;
   space.for_each([&](const space::Configuration& configuration) {
-    if (!contains(configuration) && random.below(++left) == 0) chosen = configuration;
-    return true;
+    if (is_open(configuration) && random.below(++left) == 0) chosen = configuration;
+    return !wanted || ++walked < kMostWalked;
   });
   return chosen;
 }

@@ -41,6 +41,13 @@ std::size_t MemoryModel::out_of_memory(const std::string& group) const {
   return found == groups_.end() ? 0 : found->second.exceeded.size();
 }
 
+bool MemoryModel::has_fitted(const std::string& group, std::int64_t batch, double limit_bytes) const {
+  const auto found = groups_.find(group);
+  return found != groups_.end() && std::ranges::any_of(found->second.peaks, [&](const Peak& each) {
+           return each.batch >= static_cast<double>(batch) && each.bytes <= limit_bytes;
+         });
+}
+
 std::optional<MemoryModel::Line> MemoryModel::least_squares(std::span<const Peak> peaks, double scale) {
   Line line{.points = peaks.size()};
   for (const auto& each : peaks) {
@@ -53,7 +60,7 @@ std::optional<MemoryModel::Line> MemoryModel::least_squares(std::span<const Peak
     together += (each.batch - line.mean_batch) * (each.bytes - line.mean_bytes);
   }
   if (!(line.spread > 0)) return std::nullopt;
-  line.slope = together / line.spread;
+  line.slope = std::max(0.0, together / line.spread);
   double squares = kPriorDegrees * std::pow(kPriorNoise * scale, 2);
   for (const auto& each : peaks) squares += std::pow(each.bytes - line.at(each.batch), 2);
   line.degrees = kPriorDegrees + static_cast<double>(peaks.size()) - 2;
@@ -129,6 +136,41 @@ double MemoryModel::fits(const std::string& group, std::int64_t batch, double li
   if (bounds->upper <= limit_bytes) return 1;
   if (bounds->lower > limit_bytes) return 0;
   return 0.5;
+}
+
+std::vector<std::string> MemoryModel::groups() const {
+  std::vector<std::string> names;
+  for (const auto& [name, group] : groups_) names.push_back(name);
+  return names;
+}
+
+std::size_t MemoryModel::peaks(const std::string& group) const {
+  const auto found = groups_.find(group);
+  return found == groups_.end() ? 0 : found->second.peaks.size();
+}
+
+std::optional<MemoryModel::Coefficients> MemoryModel::coefficients(const std::string& group) const {
+  const auto found = groups_.find(group);
+  if (found == groups_.end()) return std::nullopt;
+  const auto line = line_of(found->second);
+  if (!line) return std::nullopt;
+  return Coefficients{.fixed_bytes = line->at(0), .bytes_each = line->slope};
+}
+
+std::optional<MemoryModel::Largest> MemoryModel::largest(const std::string& group, double limit_bytes,
+                                                         double confidence) const {
+  if (!need(group, 1, confidence)) return std::nullopt;
+  // The largest batch of which this end of the need stays below the limit: needs grow with the batch.
+  const auto where = [&](double Need::* end) {
+    std::int64_t fits = 0;
+    std::int64_t fails = kUnbounded;
+    while (fails - fits > 1) {
+      const auto middle = fits + (fails - fits) / 2;
+      (*need(group, middle, confidence).*end < limit_bytes ? fits : fails) = middle;
+    }
+    return fits + 1 < kUnbounded ? fits : kUnbounded;
+  };
+  return Largest{.lower = where(&Need::upper), .expected = where(&Need::expected), .upper = where(&Need::lower)};
 }
 
 LargestBatch::LargestBatch(std::vector<std::int64_t> candidates, double limit_bytes)
@@ -210,6 +252,8 @@ double criterion(std::span<const MemoryObservation> observations, std::span<cons
     squares += std::max(0.0, sums.yy - sums.y * sums.y / sums.n - (is_line ? together * together / spread : 0));
     coefficients += is_line ? 2 : 1;
   }
+  // Two observations a coefficient at least: fewer fit any line, whatever the values.
+  if (!parameters.empty() && 2 * coefficients > n) return std::numeric_limits<double>::infinity();
   return n * std::log(squares / n) + coefficients * std::log(n);
 }
 

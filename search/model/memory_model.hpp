@@ -49,6 +49,25 @@ class MemoryModel {
   /// P(peak <= limit): 0 from an out-of-memory upwards, 1 up to what has fitted; 0.5 where nothing is known.
   [[nodiscard]] double fits(const std::string& group, std::int64_t batch, double limit_bytes) const;
   [[nodiscard]] std::size_t out_of_memory(const std::string& group) const;
+  /// Whether as large a batch of the group has peaked at so much or less.
+  [[nodiscard]] bool has_fitted(const std::string& group, std::int64_t batch, double limit_bytes) const;
+
+  // For reports.
+  [[nodiscard]] std::vector<std::string> groups() const;
+  [[nodiscard]] std::size_t peaks(const std::string& group) const;
+  struct Coefficients {
+    double fixed_bytes = 0, bytes_each = 0;
+  };
+  /// Empty: fewer than two batch sizes.
+  [[nodiscard]] std::optional<Coefficients> coefficients(const std::string& group) const;
+  /// The largest batch that fits: as expected, and the ends of an interval. 0: none; kUnbounded: any.
+  static constexpr std::int64_t kUnbounded = std::int64_t{1} << 40;
+  struct Largest {
+    std::int64_t lower = 0, expected = 0, upper = kUnbounded;
+  };
+  /// Empty: nothing is known of the group.
+  [[nodiscard]] std::optional<Largest> largest(const std::string& group, double limit_bytes,
+                                               double confidence = 0.9) const;
 
  private:
   struct Peak {

@@ -1,0 +1,192 @@
+#include "search/memory_guard.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace nocturne::search {
+namespace {
+
+constexpr std::size_t kSome = 128;           // trials that groups are chosen from: the latest
+constexpr std::size_t kAtOnce = 8;           // out-of-memories up to which each one chooses groups anew
+constexpr std::size_t kPeaksOfOneBatch = 8;  // of a group: more of the same say nothing new about a line
+// So sure a line must have been for an out-of-memory to be none of its business.
+constexpr double kAllButCertain = 0.999;
+
+std::size_t axis_of(const space::Lattice& lattice, const std::string& name) {
+  for (std::size_t i = 0; i < lattice.width(); ++i) {
+    if (lattice.parameter(i).name == name) return i;
+  }
+  return lattice.width();
+}
+
+bool counts_examples(const space::Lattice::Axis& axis) {
+  return !axis.numbers.empty() && std::ranges::all_of(axis.numbers, [](double each) { return each >= 1; });
+}
+
+}  // namespace
+
+MemoryGuard::MemoryGuard(const space::Lattice& lattice, std::string batch, std::int64_t limit_bytes)
+    : lattice_(lattice), batch_(std::move(batch)), limit_(static_cast<double>(limit_bytes)) {
+  const auto axis = batch_.empty() ? lattice.width() : axis_of(lattice, batch_);
+  if (axis < lattice.width() && counts_examples(lattice.axis(axis))) axis_ = axis;
+}
+
+void MemoryGuard::tell(const space::Trial& trial) {
+  if (!models() || trial.outcome == space::Outcome::Killed) return;
+  const bool exceeded = trial.outcome == space::Outcome::OutOfMemory;
+  const bool peak = trial.outcome == space::Outcome::Ok && trial.peak_bytes.value_or(0) > 0;
+  auto point = lattice_.point_of(trial.configuration);
+  const auto* batch = trial.configuration.find(batch_);
+  const auto* number = batch == nullptr ? nullptr : std::get_if<std::int64_t>(batch);
+  if (!(peak || (exceeded && guards())) || !point || number == nullptr) return;
+  Known known{.configuration = trial.configuration, .point = *std::move(point), .batch = *number};
+  known.bytes = static_cast<double>(trial.peak_bytes.value_or(0));
+  known.exceeded = exceeded;
+  // It was ended at its limit, which the last look at it may have missed; a limit of an earlier sitting may have been
+  // another one.
+  constexpr double kNear = 0.8;
+  if (exceeded && (known.bytes <= 0 || known.bytes >= kNear * limit_)) known.bytes = std::max(known.bytes, limit_);
+  const auto [place, is_new] = place_.try_emplace(trial.configuration.identity(), known_.size());
+  stale_ = stale_ || exceeded || !is_new;
+  if (is_new) {
+    known_.push_back(std::move(known));
+  } else {
+    known.handed_on = known_[place->second].handed_on;
+    known.group = group(known.point);
+    known_[place->second] = std::move(known);
+  }
+}
+
+std::vector<space::Configuration> MemoryGuard::take_unexplained() {
+  learn();
+  return std::exchange(unexplained_, {});
+}
+
+/// By the peaks alone: one that ran out of memory says less than any that did not.
+bool MemoryGuard::choose_groups() {
+  const auto exceeded = static_cast<std::size_t>(std::ranges::count_if(known_, &Known::exceeded));
+  const bool grown = known_.size() >= chosen_for_ + std::max<std::size_t>(1, chosen_for_ / 4);
+  if (!grown && !(stale_ && exceeded <= kAtOnce)) return false;
+  chosen_for_ = known_.size();
+  std::vector<model::MemoryObservation> some;
+  for (auto i = known_.size(); i-- > 0 && some.size() < kSome;) {
+    const auto& each = known_[i];
+    if (each.exceeded) continue;
+    some.push_back({.configuration = each.configuration, .batch = each.batch, .peak_bytes = each.bytes});
+  }
+  names_ = model::choose_grouping(some, batch_);
+  parameters_.clear();
+  for (const auto& name : names_) parameters_.push_back(axis_of(lattice_, name));
+  for (auto& each : known_) each.group = group(each.point);
+  return true;
+}
+
+void MemoryGuard::add_peak(const Known& known) {
+  if (++peaks_told_[{known.group, known.batch}] > kPeaksOfOneBatch) return;
+  model_.tell(known.group, known.batch, known.bytes);
+  pooled_.tell("", known.batch, known.bytes);
+}
+
+void MemoryGuard::build() {
+  model_ = {};
+  pooled_ = {};
+  peaks_told_.clear();
+  for (const auto& each : known_) {
+    if (!each.exceeded) add_peak(each);
+  }
+  std::map<std::pair<std::string, std::int64_t>, std::vector<Known*>> cells;  // that ran out of memory
+  for (auto& each : known_) {
+    if (each.exceeded) cells[{each.group, each.batch}].push_back(&each);
+  }
+  std::map<std::string, std::vector<Known*>> surprising;
+  for (auto& [cell, members] : cells) {
+    const double bytes = members.front()->bytes;
+    const bool fitted = model_.has_fitted(cell.first, cell.second, bytes);
+    for (auto* each : members) each->explained = !fitted;
+    if (!fitted && model_.fits(cell.first, cell.second, bytes) >= kAllButCertain) {
+      auto& others = surprising[cell.first];
+      others.insert(others.end(), members.begin(), members.end());
+    }
+  }
+  for (const auto& [name, members] : surprising) {
+    if (members.size() == 1) members.front()->explained = false;
+  }
+  for (const auto& [cell, members] : cells) {
+    if (!members.front()->explained) continue;
+    for (std::size_t i = 0; i < std::min(members.size(), kPeaksOfOneBatch); ++i) {
+      model_.tell_out_of_memory(cell.first, cell.second, members[i]->bytes);
+      pooled_.tell_out_of_memory("", cell.second, members[i]->bytes);
+    }
+  }
+}
+
+void MemoryGuard::learn() {
+  if (learnt_ == known_.size() && !stale_) return;
+  judged_.clear();
+  if (choose_groups() || stale_) {
+    build();
+    for (auto& each : known_) {
+      if (!each.exceeded || each.explained || each.handed_on) continue;
+      each.handed_on = true;
+      unexplained_.push_back(each.configuration);
+    }
+  } else {
+    for (; learnt_ < known_.size(); ++learnt_) {
+      known_[learnt_].group = group(known_[learnt_].point);
+      add_peak(known_[learnt_]);
+    }
+  }
+  learnt_ = known_.size();
+  stale_ = false;
+}
+
+std::string MemoryGuard::group(space::Point point) const {
+  std::string text;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    const auto level = point[parameters_[i]];
+    text += (text.empty() ? "" : " ") + names_[i] + "=" +
+            (level == space::kNoLevel ? "-" : space::to_text(lattice_.axis(parameters_[i]).values[level]));
+  }
+  return text;
+}
+
+std::optional<std::int64_t> MemoryGuard::batch_of(space::Point point) const {
+  if (!axis_ || point[*axis_] == space::kNoLevel) return std::nullopt;
+  return std::llround(lattice_.axis(*axis_).numbers[point[*axis_]]);
+}
+
+double MemoryGuard::judge(const std::string& group, std::int64_t batch) const {
+  if (!model_.need(group, batch)) {
+    // A stranger: what all others need says something, but not for certain.
+    return pooled_.need("", batch) ? (kUnknown + pooled_.fits("", batch, limit_)) / 2 : kUnknown;
+  }
+  const double fits = model_.fits(group, batch, limit_);
+  const auto risk = std::min(model_.out_of_memory(group), std::size(kRisk) - 1);
+  return fits < kRisk[risk] ? 0 : fits;
+}
+
+double MemoryGuard::fits(space::Point point) {
+  const auto batch = batch_of(point);
+  if (!guards() || !batch || known_.empty()) return 1;
+  learn();
+  auto key = static_cast<std::uint64_t>(point[*axis_]);
+  for (const auto p : parameters_) key = key * 0x10001 + point[p] + 1;
+  const auto [known, is_new] = judged_.try_emplace(key);
+  if (is_new) known->second = judge(group(point), *batch);
+  return known->second;
+}
+
+std::optional<model::MemoryModel::Need> MemoryGuard::need(space::Point point) {
+  const auto batch = batch_of(point);
+  if (!batch) return std::nullopt;
+  learn();
+  return model_.need(group(point), *batch);
+}
+
+const model::MemoryModel& MemoryGuard::lines() {
+  learn();
+  return model_;
+}
+
+}  // namespace nocturne::search

@@ -1,0 +1,96 @@
+#pragma once
+
+/// Keeps a search within memory: how likely a point fits, from the peaks of trials and from those that ran out of it.
+///
+/// One line in batch size for each combination of the values that matter (model/memory_model.hpp); which parameters
+/// those are is chosen anew as trials come. What is nearly sure not to fit is not to be tried; the more trials of a
+/// group ran out of memory, the surer the next one must be: kRisk.
+///
+/// Not every out-of-memory is a matter of the batch size. One that is at odds with its line (as large a batch has
+/// fitted with the same values, or the line was all but certain) stays out of it: it is handed to whoever models
+/// failures (take_unexplained()). Two such that nothing contradicts are believed.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "search/model/memory_model.hpp"
+#include "space/lattice.hpp"
+#include "space/trial.hpp"
+
+namespace nocturne::search {
+
+/// Not thread-safe. The lattice must outlive it.
+class MemoryGuard {
+ public:
+  /// P(fits) below this is not tried, after no, one, two or more out-of-memories of the group.
+  static constexpr double kRisk[] = {0.05, 0.5, 0.95};
+  /// Of a group that nothing is known of.
+  static constexpr double kUnknown = 0.5;
+
+  /// `batch`: the parameter that is the batch size; empty, or without positive numbers as values: nothing is modelled.
+  /// `limit_bytes`: of a run; 0: not known, everything fits.
+  MemoryGuard(const space::Lattice& lattice, std::string batch, std::int64_t limit_bytes);
+
+  [[nodiscard]] bool models() const { return axis_.has_value(); }
+  [[nodiscard]] bool guards() const { return models() && limit_ > 0; }
+  [[nodiscard]] double limit_bytes() const { return limit_; }
+
+  /// Every trial, whatever its outcome; one told again replaces what was told of it.
+  void tell(const space::Trial& trial);
+  /// Configurations that ran out of memory for another reason than their batch size, each once.
+  [[nodiscard]] std::vector<space::Configuration> take_unexplained();
+
+  /// P(fits); 0: not to be tried. 1 where nothing is guarded.
+  [[nodiscard]] double fits(space::Point point);
+  /// For reports. Empty: nothing is known of its group, or it has no batch size.
+  [[nodiscard]] std::optional<model::MemoryModel::Need> need(space::Point point);
+  /// "precision=f32": what lines() calls its group; empty where all share one line. Of what was learnt last.
+  [[nodiscard]] std::string group(space::Point point) const;
+  [[nodiscard]] const model::MemoryModel& lines();
+
+ private:
+  struct Known {
+    space::Configuration configuration;
+    std::vector<space::Level> point;
+    std::int64_t batch = 0;
+    double bytes = 0;        // its peak; of one out of memory: what it needs more than
+    bool exceeded = false;   // it is out of memory
+    bool explained = true;   // by its batch size
+    bool handed_on = false;  // as unexplained
+    std::string group{};
+  };
+  void learn();
+  /// Whether they are others than before.
+  bool choose_groups();
+  /// Builds the lines from the peaks, then judges which of the out-of-memories belong to them.
+  void build();
+  void add_peak(const Known& known);
+  [[nodiscard]] double judge(const std::string& group, std::int64_t batch) const;
+  [[nodiscard]] std::optional<std::int64_t> batch_of(space::Point point) const;
+
+  const space::Lattice& lattice_;
+  std::string batch_;
+  std::optional<std::size_t> axis_;
+  double limit_;
+  std::vector<Known> known_;
+  std::unordered_map<std::string, std::size_t> place_;  // by identity of the configuration
+  std::vector<space::Configuration> unexplained_;       // not taken yet
+
+  std::vector<std::string> names_;       // of the parameters that make groups
+  std::vector<std::size_t> parameters_;  // the same by number
+  std::size_t chosen_for_ = 0;           // trials when they were chosen
+  std::size_t learnt_ = 0;               // of known_
+  bool stale_ = false;                   // something was replaced, or an out-of-memory is new
+  model::MemoryModel model_;
+  model::MemoryModel pooled_;                                               // all as one group
+  std::map<std::pair<std::string, std::int64_t>, std::size_t> peaks_told_;  // by group and batch
+  std::unordered_map<std::uint64_t, double> judged_;                        // by levels of the group and the batch
+};
+
+}  // namespace nocturne::search
