@@ -25,8 +25,8 @@ double log_density(const model::Prediction& prediction, double log_value, double
 void Agreement::tell(double log_with, double log_without, bool inside) {
   ++measured_;
   inside_ += inside;
-  log_evidence_ = std::max(0.0, log_evidence_) + log_without - log_with;
-  rejected_ = rejected_ || log_evidence_ >= -std::log(kAlpha);
+  log_evidence_ = std::max(0.0, log_evidence_) + log_without - log_with - allowance_;
+  rejected_ = rejected_ || log_evidence_ >= -std::log(alpha_);
   log_evidence_ = std::max(0.0, log_evidence_);
 }
 

@@ -28,8 +28,8 @@ namespace nocturne::search::history {
 /// A value.
 class Agreement {
  public:
-  static constexpr double kAlpha = 0.01;
-
+  /// `allowance`: log units a trial by which the past may predict worse and still be worth having.
+  explicit Agreement(double alpha, double allowance = 0) : alpha_(alpha), allowance_(allowance) {}
   /// Log densities of one measurement, and whether it lay within the 90 % interval predicted with the history.
   void tell(double log_with, double log_without, bool inside);
   [[nodiscard]] bool rejected() const { return rejected_; }
@@ -39,6 +39,7 @@ class Agreement {
   [[nodiscard]] std::size_t inside() const { return inside_; }
 
  private:
+  double alpha_, allowance_;
   double log_evidence_ = 0;
   std::size_t measured_ = 0, inside_ = 0;
   bool rejected_ = false;

@@ -14,6 +14,7 @@ constexpr double kEqual = 1e-12;         // log units: a stored result that was 
 constexpr double kLeastSd = 0.005;       // of a residual between then and now; clocks are not better
 constexpr double kOffsetStep = 0.002;    // less of a change of the offset is not told to the models
 constexpr double kMarginalDegrees = 4;   // of "a configuration like any other": tails of unknown weight
+constexpr double kStray = 0.05;          // share of configurations about which no model of this kind knows anything
 constexpr std::size_t kAlone = 5;        // trials of this campaign before it predicts by itself
 constexpr std::size_t kTell = 20;        // past trials from which on they must say something of each other
 constexpr double kLeastExplained = 0.1;  // share of the past's variance that left-out trials must find explained
@@ -25,17 +26,20 @@ bool fit_is_due(std::size_t trials, std::size_t fitted) {
 
 }  // namespace
 
-Prior::Prior(space::Lattice& lattice, const Options& options, double knee)
+Prior::Prior(space::Lattice& lattice, const Options& options, double knee, std::vector<model::Feature> covariates)
     : lattice_(lattice),
       note_(options.note),
       past_(same_trials(lattice, options.history, options.objective, kMostSame)),
-      then_(lattice, {.knee = knee}),
-      alone_(lattice, {.knee = knee}),
+      knee_(knee),
+      covariates_(std::move(covariates)),
+      then_(lattice, {.knee = knee}, covariates_),
+      alone_(lattice, {.knee = knee}, covariates_),
       promising_(lattice.width()) {
   for (const auto& campaign : options.history) {
     if (campaign.same_machine_and_workload || rankings_.size() == kMostRanks) continue;
     if (auto ranking = Ranking::of(lattice, campaign, options.objective)) rankings_.push_back(std::move(ranking));
   }
+  ranks_ = !rankings_.empty();
   learn_from_the_past();
 }
 
@@ -95,20 +99,30 @@ void Prior::teach(model::LinearModel& times, model::Feasibility& feasibility) co
   }
 }
 
-double Prior::log_density_without(space::Point point, double log_value) {
+double Prior::density_like_any(double log_value) const {
   const double scale = std::hypot(spread_, offset_.sd);
   const boost::math::students_t_distribution<double> t(kMarginalDegrees);
-  const double like_any = boost::math::pdf(t, (log_value - centre_ - offset_.mean) / scale) / scale;
-  if (alone_.size() < kAlone) return std::log(like_any);
+  return boost::math::pdf(t, (log_value - centre_ - offset_.mean) / scale) / scale;
+}
+
+double Prior::density_alone(space::Point point, double log_value) {
   if (fit_is_due(alone_.size(), fitted_)) {
     alone_.fit();
     fitted_ = alone_.size();
   }
-  return std::log(0.5 * like_any + 0.5 * std::exp(log_density(alone_.predict(point), log_value)));
+  return std::exp(log_density(alone_.predict(point), log_value));
 }
 
 void Prior::compare(space::Point point, double log_value, model::LinearModel& times) {
-  if (!holds_) return;
+  if (!holds_) {
+    if (!ranks_) return;
+    if (now_.insert_or_assign(space::hash_of(point), log_value).second && alone_.size() >= kAlone) {
+      const auto prediction = times.predict(point);
+      rank_agreement_.tell(log_density(prediction, log_value), std::log(density_alone(point, log_value)),
+                           prediction.log_interval(0.9).contains(log_value));
+    }
+    return alone_.tell(point, log_value);
+  }
   const auto hash = space::hash_of(point);
   const auto [known, is_new] = now_.insert_or_assign(hash, log_value);
   const auto past = past_of_.find(hash);
@@ -117,7 +131,10 @@ void Prior::compare(space::Point point, double log_value, model::LinearModel& ti
   if (is_new && !taken_over) {
     const auto prediction = times.predict(point);
     const bool inside = prediction.log_interval(0.9).contains(log_value);
-    agreement_.tell(log_density(prediction, log_value, offset_.sd), log_density_without(point, log_value), inside);
+    const double like_any = density_like_any(log_value);
+    const double with = (1 - kStray) * std::exp(log_density(prediction, log_value, offset_.sd)) + kStray * like_any;
+    const double without = alone_.size() < kAlone ? like_any : 0.5 * like_any + 0.5 * density_alone(point, log_value);
+    agreement_.tell(std::log(with), std::log(without), inside);
   }
   if (past != past_of_.end() && !taken_over) renew_offset();
   alone_.tell(point, log_value);
@@ -142,7 +159,19 @@ void Prior::renew_offset() {
   offset_ = offset_of(residuals);
 }
 
+void Prior::give_up_ranks(model::LinearModel& times) {
+  ranks_ = false;
+  model::LinearModel without(lattice_, {.knee = knee_}, covariates_);
+  for (std::size_t t = 0; t < times.size(); ++t) without.tell(times.point(t), times.log_value(t));
+  times = std::move(without);
+  ranks_given_up_ = fmt::format(
+      "history: the order of other campaigns helps no more: after {} trials, this campaign predicts better by itself",
+      alone_.size());
+  if (note_) note_(ranks_given_up_);
+}
+
 void Prior::settle(model::LinearModel& times) {
+  if (rank_agreement_.rejected() && ranks_) give_up_ranks(times);
   if (!holds_) return;
   if (agreement_.rejected()) {
     times.forget_past();

@@ -42,25 +42,32 @@ class Prior {
   static constexpr std::size_t kMostRanks = 4;   ///< campaigns that rank, the first ones
   static constexpr std::size_t kSameStart = 3;   ///< proposals before the model takes over
   static constexpr std::size_t kPromising = 16;  ///< past points that are always candidates
+  static constexpr double kAlphaSame = 0.01;     ///< trials of this machine are worth much: forgotten when sure
+  static constexpr double kAllowance = 0.2;      ///< so that a past that holds is not worn down by small misfits
+  static constexpr double kAlphaRank = 0.1;      ///< an order is worth most at the start: given up early
 
-  /// `knee`: of the search's own model.
-  Prior(space::Lattice& lattice, const Options& options, double knee);
+  /// `knee`, `covariates`: of the search's own model.
+  Prior(space::Lattice& lattice, const Options& options, double knee, std::vector<model::Feature> covariates = {});
   Prior(const Prior&) = delete;  // features refer to it
   Prior& operator=(const Prior&) = delete;
 
-  /// Of the present models; valid as long as this.
+  /// The orders of other campaigns, for the search's own model beside its covariates; valid as long as this.
   [[nodiscard]] std::vector<model::Feature> features() const;
   /// Whether trials of this machine and workload are believed.
   [[nodiscard]] bool holds() const { return holds_; }
-  [[nodiscard]] bool ranks() const { return !rankings_.empty(); }
+  /// Whether campaigns that rank are features of the model.
+  [[nodiscard]] bool ranks() const { return ranks_; }
 
   /// Tells what the past measured.
   void teach(model::LinearModel& times, model::Feasibility& feasibility) const;
+  /// Whether there is anything to compare with.
+  [[nodiscard]] bool speaks() const { return holds_ || ranks_; }
   /// Compares a measurement of now with what was predicted of it. Before `times` is told it; nothing is pending there.
   void compare(space::Point point, double log_value, model::LinearModel& times);
   /// A past point failed now, or works no more: it says nothing from now on.
   void failed(space::Point point);
-  /// After it was told: moves the past by the offset, or forgets it where it does not hold any more.
+  /// After it was told: moves the past by the offset, or gives up what does not hold any more. Then `times` is told
+  /// anew, without.
   void settle(model::LinearModel& times);
 
   /// Number `number` of what a search begins with, best candidates of the past among `pool` and near it. Empty: nothing
@@ -83,13 +90,18 @@ class Prior {
   [[nodiscard]] const Offset& offset() const { return offset_; }
   /// A sentence: why the past is not believed any more. Empty: it is, or there is none.
   [[nodiscard]] const std::string& given_up() const { return given_up_; }
+  /// The same of the order of other campaigns.
+  [[nodiscard]] const std::string& ranks_given_up() const { return ranks_given_up_; }
   [[nodiscard]] std::span<const std::unique_ptr<Ranking>> rankings() const { return rankings_; }
 
  private:
   void learn_from_the_past();
-  [[nodiscard]] double log_density_without(space::Point point, double log_value);
+  /// Of a configuration like any other, and of what this campaign alone predicts; densities, per log unit.
+  [[nodiscard]] double density_like_any(double log_value) const;
+  [[nodiscard]] double density_alone(space::Point point, double log_value);
   void renew_offset();
   void give_up(std::string sentence);
+  void give_up_ranks(model::LinearModel& times);
   [[nodiscard]] std::optional<Suggestion> suggest_ranked(Ranking& ranking, const space::PointList& pool,
                                                          const PointSet& taken);
 
@@ -98,7 +110,10 @@ class Prior {
   std::vector<PastTrial> past_;
   std::vector<std::unique_ptr<Ranking>> rankings_;
 
+  double knee_;
+  std::vector<model::Feature> covariates_;
   bool holds_ = false;
+  bool ranks_ = false;
   model::LinearModel then_;         // the past alone
   model::LinearModel alone_;        // this campaign alone
   std::size_t fitted_ = 0;          // trials in alone_ when its scales were last chosen
@@ -106,11 +121,12 @@ class Prior {
   space::PointList promising_;
   std::unordered_map<std::uint64_t, std::size_t> past_of_;  // by hash of the point
   std::unordered_map<std::uint64_t, double> now_;  // log values measured in this campaign, by hash of the point
-  Agreement agreement_;
+  Agreement agreement_{kAlphaSame, kAllowance};
+  Agreement rank_agreement_{kAlphaRank};
   Offset offset_;
   double applied_ = 0;  // offset of what the models were told
   std::size_t revision_ = 0;
-  std::string given_up_;
+  std::string given_up_, ranks_given_up_;
   std::vector<std::vector<space::Level>> suggested_;  // by rank
 };
 
