@@ -42,6 +42,14 @@ struct ParameterRecord {
   std::string description{};
 };
 
+/// A finished campaign that a new one knows of.
+struct HistorySource {
+  CampaignId campaign = 0;
+  bool same = false;        ///< machine and workload are the same; else it only ranks
+  std::int64_t trials = 0;  ///< numbers below this count: it may have gone on since
+  friend bool operator==(const HistorySource&, const HistorySource&) = default;
+};
+
 /// What a campaign is begun with.
 struct CampaignRecord {
   std::string name{};
@@ -52,6 +60,9 @@ struct CampaignRecord {
   FingerprintRecord fingerprint{};
   std::vector<ParameterRecord> parameters{};
   bool fresh = false;  ///< begin a new generation even if the identity is known, and reuse no trial from before it
+  /// What a new generation knows, the most telling first; a resumed one keeps what it knew. Empty optional: nothing,
+  /// and a resumed one forgets.
+  std::optional<std::vector<HistorySource>> history{};
 };
 
 /// What begin_or_resume_campaign() gives.

@@ -1,4 +1,4 @@
--- The database of Nocturne, version 2: what was asked, measured and concluded. This file is its manual.
+-- The database of Nocturne, version 3: what was asked, measured and concluded. This file is its manual.
 --
 -- Units are in the names: _unix_ns is nanoseconds since 1970 UTC, _ns a duration in nanoseconds, _s one in seconds.
 -- *_json holds JSON text. Hashes are hexadecimal text. A column without NOT NULL is empty where nothing is known;
@@ -62,6 +62,17 @@ CREATE TABLE parameters (
   PRIMARY KEY (campaign_id, position),
   UNIQUE (campaign_id, name)
 ) STRICT, WITHOUT ROWID;
+
+-- What a campaign knew when it began: finished campaigns, so that a resumed one knows the same.
+CREATE TABLE histories (
+  campaign_id INTEGER NOT NULL REFERENCES campaigns (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,       -- 0, 1, … the most telling first
+  source_id INTEGER NOT NULL REFERENCES campaigns (id) ON DELETE CASCADE,
+  is_same INTEGER NOT NULL CHECK (is_same IN (0, 1)),  -- 1: same machine and workload; 0: it only ranks
+  trials INTEGER NOT NULL,         -- of the source, numbers below this: it may have gone on since
+  PRIMARY KEY (campaign_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX histories_by_source ON histories (source_id);
 
 -- Each distinct configuration once; campaigns share them.
 CREATE TABLE configurations (

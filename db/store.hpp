@@ -72,6 +72,8 @@ class Store {
   [[nodiscard]] Expected<CampaignSummary> find_campaign(std::string_view name,
                                                         std::optional<std::int64_t> generation = {}) const;
   [[nodiscard]] Expected<std::vector<ParameterRecord>> parameters(CampaignId campaign) const;
+  /// What it knew when it began, without campaigns that were removed since.
+  [[nodiscard]] Expected<std::vector<HistorySource>> history(CampaignId campaign) const;
 
   // ---- the conversation with the strategy (store_exchanges.cpp) ----
 

@@ -79,6 +79,17 @@ void update_campaign(SQLite::Database& database, CampaignId campaign, const Camp
   }
 }
 
+void write_history(SQLite::Database& database, CampaignId campaign, const CampaignRecord& record, bool is_new) {
+  if (!record.history) execute(database, "DELETE FROM histories WHERE campaign_id = ?1", campaign);
+  if (!record.history || !is_new) return;
+  std::int64_t position = 0;
+  for (const HistorySource& source : *record.history) {
+    execute(database,
+            "INSERT INTO histories (campaign_id, position, source_id, is_same, trials) VALUES (?1, ?2, ?3, ?4, ?5)",
+            campaign, position++, source.campaign, source.same, source.trials);
+  }
+}
+
 CampaignHandle read_handle(const SQLite::Database& database, CampaignId campaign, bool resumed) {
   SQLite::Statement row =
       query(database,
@@ -117,6 +128,7 @@ Expected<CampaignHandle> Store::begin_or_resume_campaign(const CampaignRecord& r
       return std::unexpected(lease.error());
     }
     update_campaign(database, id, record);
+    write_history(database, id, record, !known);
     return read_handle(database, id, known.has_value());
   });
 }
@@ -182,6 +194,20 @@ Expected<std::vector<ParameterRecord>> Store::parameters(CampaignId campaign) co
       p.stage = space::stage_from_text(stage).value();
     }
     return parameters;
+  });
+}
+
+Expected<std::vector<HistorySource>> Store::history(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<HistorySource>> {
+    SQLite::Statement rows =
+        query(database, "SELECT source_id, is_same, trials FROM histories WHERE campaign_id = ?1 ORDER BY position",
+              campaign);
+    std::vector<HistorySource> sources;
+    while (rows.executeStep()) {
+      HistorySource& source = sources.emplace_back();
+      Reader(rows).into(source.campaign, source.same, source.trials);
+    }
+    return sources;
   });
 }
 

@@ -120,3 +120,29 @@ TEST_CASE("a campaign that was not begun here is not written", "[db]") {
   CHECK(store.recover_interrupted(handle.id).error().code == ErrorCode::NotOwner);
   CHECK(store.begin_comparison({.campaign = handle.id}).error().code == ErrorCode::NotOwner);
 }
+
+TEST_CASE("a campaign keeps the history it began with, and forgets it where that is wanted", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const auto old = must(store.begin_or_resume_campaign(campaign("old")));
+  const auto older = must(store.begin_or_resume_campaign(campaign("older")));
+  CampaignRecord record = campaign("c");
+  record.history = {{.campaign = old.id, .same = true, .trials = 7},
+                    {.campaign = older.id, .same = false, .trials = 3}};
+  const auto begun = must(store.begin_or_resume_campaign(record));
+  CHECK(must(store.history(begun.id)) == *record.history);
+  CHECK(must(store.history(old.id)).empty());
+
+  record.history = {{.campaign = older.id, .same = true, .trials = 1}};  // finished since: it did not know
+  CHECK(must(store.begin_or_resume_campaign(record)).id == begun.id);
+  CHECK(must(store.history(begun.id)).size() == 2);
+
+  must(store.release_campaign(old.id));
+  must(store.remove_campaign(old.id));
+  CHECK(must(store.history(begun.id)) ==
+        std::vector<HistorySource>{{.campaign = older.id, .same = false, .trials = 3}});
+
+  record.history.reset();
+  CHECK(must(store.begin_or_resume_campaign(record)).id == begun.id);
+  CHECK(must(store.history(begun.id)).empty());
+}
