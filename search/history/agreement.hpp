@@ -47,17 +47,16 @@ class Agreement {
 
 /// How much slower the machine is as a whole than it was, in log units, from trials that were measured then and now.
 ///
-/// Normal a priori with kPriorSd; residuals have Student t errors, by iterated reweighting, so that one changed
-/// configuration is not taken for a changed machine.
+/// Normal a priori with kPriorSd; differences between two measurements of one configuration scatter by kLeastSd at
+/// least, else as they do, with Student t errors by iterated reweighting, so that one configuration that changed is not
+/// taken for a changed machine.
 struct Offset {
   static constexpr double kPriorSd = 0.1;
+  static constexpr double kLeastSd = 0.02;
   double mean = 0;
   double sd = kPriorSd;
 };
-struct Residual {
-  double value = 0;  ///< log now - log then
-  double sd = 0;     ///< > 0
-};
-[[nodiscard]] Offset offset_of(std::span<const Residual> residuals);
+/// From log now - log then of each.
+[[nodiscard]] Offset offset_of(std::span<const double> differences);
 
 }  // namespace nocturne::search::history

@@ -73,13 +73,10 @@ void Prior::learn_from_the_past() {
   if (left_out.size() >= kTell && unexplained > (1 - kLeastExplained) * all) {
     return give_up("history: its own trials do not explain each other, so it is not believed");
   }
-  std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t i = 0; i < past_.size(); ++i) {
-    if (past_[i].log_value) order.emplace_back(then_.predict(past_[i].point).mean, i);
-  }
-  std::ranges::sort(order);
-  for (std::size_t i = 0; i < std::min(order.size(), kPromising); ++i)
-    promising_.push_back(past_[order[i].second].point);
+  auto best = past_;
+  std::erase_if(best, [](const PastTrial& each) { return !each.log_value; });
+  std::ranges::stable_sort(best, {}, [](const PastTrial& each) { return *each.log_value; });
+  for (std::size_t i = 0; i < std::min(best.size(), kPromising); ++i) promising_.push_back(best[i].point);
 }
 
 std::vector<model::Feature> Prior::features() const {
@@ -141,22 +138,17 @@ void Prior::compare(space::Point point, double log_value, model::LinearModel& ti
 }
 
 void Prior::failed(space::Point point) {
-  if (holds_) now_.insert_or_assign(space::hash_of(point), std::numeric_limits<double>::quiet_NaN());
+  if (speaks()) now_.insert_or_assign(space::hash_of(point), std::numeric_limits<double>::quiet_NaN());
 }
 
 void Prior::renew_offset() {
-  std::vector<Residual> residuals;
+  std::vector<double> differences;
   for (const auto& each : past_) {
     const auto now = now_.find(space::hash_of(each.point));
-    if (now == now_.end() || std::isnan(now->second) || !each.log_value ||
-        std::abs(*each.log_value - now->second) < kEqual)
-      continue;
-    // What the past as a whole makes of this point: the fastest of many was also the luckiest.
-    const auto then = then_.predict(each.point);
-    residuals.push_back(
-        {.value = now->second - then.log_mean(), .sd = std::max(then.log_observed_sd() * then.widening, kLeastSd)});
+    if (now == now_.end() || std::isnan(now->second) || !each.log_value) continue;
+    if (std::abs(*each.log_value - now->second) >= kEqual) differences.push_back(now->second - *each.log_value);
   }
-  offset_ = offset_of(residuals);
+  offset_ = offset_of(differences);
 }
 
 void Prior::give_up_ranks(model::LinearModel& times) {
@@ -164,14 +156,19 @@ void Prior::give_up_ranks(model::LinearModel& times) {
   model::LinearModel without(lattice_, {.knee = knee_}, covariates_);
   for (std::size_t t = 0; t < times.size(); ++t) without.tell(times.point(t), times.log_value(t));
   times = std::move(without);
-  ranks_given_up_ = fmt::format(
-      "history: the order of other campaigns helps no more: after {} trials, this campaign predicts better by itself",
-      alone_.size());
+  ranks_given_up_ =
+      rank_agreement_.rejected()
+          ? fmt::format(
+                "history: the order of other campaigns is given up: after {} trials, this campaign predicts better "
+                "without",
+                times.size())
+          : fmt::format("history: the order of other campaigns showed where to begin; {} trials say more",
+                        times.size());
   if (note_) note_(ranks_given_up_);
 }
 
 void Prior::settle(model::LinearModel& times) {
-  if (rank_agreement_.rejected() && ranks_) give_up_ranks(times);
+  if (ranks_ && (rank_agreement_.rejected() || times.size() >= kRankFor)) give_up_ranks(times);
   if (!holds_) return;
   if (agreement_.rejected()) {
     times.forget_past();

@@ -44,6 +44,7 @@ class Prior {
   static constexpr std::size_t kPromising = 16;  ///< past points that are always candidates
   static constexpr double kAlphaSame = 0.01;     ///< trials of this machine are worth much: forgotten when sure
   static constexpr double kAllowance = 0.2;      ///< so that a past that holds is not worn down by small misfits
+  static constexpr std::size_t kRankFor = 30;    ///< trials, then an order from elsewhere has said what it can
   static constexpr double kAlphaRank = 0.1;      ///< an order is worth most at the start: given up early
 
   /// `knee`, `covariates`: of the search's own model.
@@ -102,6 +103,7 @@ class Prior {
   void renew_offset();
   void give_up(std::string sentence);
   void give_up_ranks(model::LinearModel& times);
+  [[nodiscard]] bool suggestions_lead() const;
   [[nodiscard]] std::optional<Suggestion> suggest_ranked(Ranking& ranking, const space::PointList& pool,
                                                          const PointSet& taken);
 

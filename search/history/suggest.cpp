@@ -33,8 +33,23 @@ std::optional<Suggestion> Prior::suggest(std::size_t number, const space::PointL
           .reason = i == 0 ? "the best of earlier campaigns here" : "among the best of earlier campaigns here"};
     }
   }
-  if (!ranks_) return std::nullopt;
+  if (!ranks_ || (number > 0 && !suggestions_lead())) return std::nullopt;
   return suggest_ranked(*rankings_[number / 2 % rankings_.size()], pool, taken);
+}
+
+/// Whether the best of what other campaigns suggested is the best so far: one that misleads is not followed further.
+bool Prior::suggestions_lead() const {
+  double suggested = std::numeric_limits<double>::infinity();
+  double best = suggested;
+  bool measured = false;
+  for (const auto& [hash, log_value] : now_) {
+    const double value = std::isnan(log_value) ? std::numeric_limits<double>::infinity() : log_value;
+    best = std::min(best, value);
+    if (std::ranges::none_of(suggested_, [&](const auto& each) { return space::hash_of(each) == hash; })) continue;
+    measured = true;
+    suggested = std::min(suggested, value);
+  }
+  return !measured || (std::isfinite(suggested) && suggested <= best);
 }
 
 std::optional<Suggestion> Prior::suggest_ranked(Ranking& ranking, const space::PointList& pool, const PointSet& taken) {
