@@ -86,25 +86,34 @@ void MemoryGuard::add_peak(const Known& known) {
   if (++peaks_told_[{known.group, known.batch}] > kPeaksOfOneBatch) return;
   model_.tell(known.group, known.batch, known.bytes);
   pooled_.tell("", known.batch, known.bytes);
+  for (std::size_t i = 0; i < by_value_.size(); ++i) {
+    by_value_[i].tell(std::to_string(known.point[i]), known.batch, known.bytes);
+  }
 }
 
 void MemoryGuard::build() {
+  const auto exceeded = static_cast<std::size_t>(std::ranges::count_if(known_, &Known::exceeded));
+  const bool settled = known_.size() - exceeded >= kSettled;
   model_ = {};
   pooled_ = {};
+  by_value_.assign(settled ? 0 : lattice_.width(), {});
   peaks_told_.clear();
+  met_.clear();
   for (const auto& each : known_) {
     if (!each.exceeded) add_peak(each);
   }
   std::map<std::pair<std::string, std::int64_t>, std::vector<Known*>> cells;  // that ran out of memory
   for (auto& each : known_) {
-    if (each.exceeded) cells[{each.group, each.batch}].push_back(&each);
+    if (!each.exceeded) continue;
+    cells[{each.group, each.batch}].push_back(&each);
+    ++met_[each.group];
   }
   std::map<std::string, std::vector<Known*>> surprising;
   for (auto& [cell, members] : cells) {
     const double bytes = members.front()->bytes;
     const bool fitted = model_.has_fitted(cell.first, cell.second, bytes);
     for (auto* each : members) each->explained = !fitted;
-    if (!fitted && model_.fits(cell.first, cell.second, bytes) >= kAllButCertain) {
+    if (!fitted && settled && model_.fits(cell.first, cell.second, bytes) >= kAllButCertain) {
       auto& others = surprising[cell.first];
       others.insert(others.end(), members.begin(), members.end());
     }
@@ -124,7 +133,8 @@ void MemoryGuard::build() {
 void MemoryGuard::learn() {
   if (learnt_ == known_.size() && !stale_) return;
   judged_.clear();
-  if (choose_groups() || stale_) {
+  cautious_.clear();
+  if (choose_groups() || stale_ || !by_value_.empty()) {
     build();
     for (auto& each : known_) {
       if (!each.exceeded || each.explained || each.handed_on) continue;
@@ -157,13 +167,22 @@ std::optional<std::int64_t> MemoryGuard::batch_of(space::Point point) const {
 }
 
 double MemoryGuard::judge(const std::string& group, std::int64_t batch) const {
-  if (!model_.need(group, batch)) {
-    // A stranger: what all others need says something, but not for certain.
-    return pooled_.need("", batch) ? (kUnknown + pooled_.fits("", batch, limit_)) / 2 : kUnknown;
+  if (model_.need(group, batch)) return model_.fits(group, batch, limit_);
+  // A stranger: what all others need says something, but not for certain.
+  return pooled_.need("", batch) ? (kUnknown + pooled_.fits("", batch, limit_)) / 2 : kUnknown;
+}
+
+double MemoryGuard::judge_cautiously(space::Point point, std::int64_t batch) {
+  double least = 1;
+  for (std::size_t i = 0; i < by_value_.size(); ++i) {
+    if (i == *axis_ || lattice_.axis(i).ordered || lattice_.axis(i).levels < 2) continue;
+    const auto key =
+        (static_cast<std::uint64_t>(i) << 32) | (static_cast<std::uint64_t>(point[i]) << 16) | point[*axis_];
+    const auto [known, is_new] = cautious_.try_emplace(key);
+    if (is_new) known->second = by_value_[i].fits(std::to_string(point[i]), batch, limit_);
+    least = std::min(least, known->second);
   }
-  const double fits = model_.fits(group, batch, limit_);
-  const auto risk = std::min(model_.out_of_memory(group), std::size(kRisk) - 1);
-  return fits < kRisk[risk] ? 0 : fits;
+  return std::max(least, kRisk[0]);  // alone it rules out nothing
 }
 
 double MemoryGuard::fits(space::Point point) {
@@ -173,8 +192,15 @@ double MemoryGuard::fits(space::Point point) {
   auto key = static_cast<std::uint64_t>(point[*axis_]);
   for (const auto p : parameters_) key = key * 0x10001 + point[p] + 1;
   const auto [known, is_new] = judged_.try_emplace(key);
-  if (is_new) known->second = judge(group(point), *batch);
-  return known->second;
+  if (is_new) {
+    const auto name = group(point);
+    const auto met = met_.find(name);
+    known->second = {.fits = judge(name, *batch),
+                     .risk = kRisk[met == met_.end() ? 0 : std::min(met->second, std::size(kRisk) - 1)]};
+  }
+  double fits = known->second.fits;
+  if (!by_value_.empty() && fits > 0) fits = std::min(fits, judge_cautiously(point, *batch));
+  return fits < known->second.risk ? 0 : fits;
 }
 
 std::optional<model::MemoryModel::Need> MemoryGuard::need(space::Point point) {

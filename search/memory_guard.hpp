@@ -6,6 +6,9 @@
 /// those are is chosen anew as trials come. What is nearly sure not to fit is not to be tried; the more trials of a
 /// group ran out of memory, the surer the next one must be: kRisk.
 ///
+/// Before kSettled peaks are known it is not, which values matter: until then each value of each unordered parameter is
+/// held to have a line of its own, and a point is as likely to fit as the least of these says.
+///
 /// Not every out-of-memory is a matter of the batch size. One that is at odds with its line (as large a batch has
 /// fitted with the same values, or the line was all but certain) stays out of it: it is handed to whoever models
 /// failures (take_unexplained()). Two such that nothing contradicts are believed.
@@ -32,6 +35,7 @@ class MemoryGuard {
   static constexpr double kRisk[] = {0.05, 0.5, 0.95};
   /// Of a group that nothing is known of.
   static constexpr double kUnknown = 0.5;
+  static constexpr std::size_t kSettled = 16;
 
   /// `batch`: the parameter that is the batch size; empty, or without positive numbers as values: nothing is modelled.
   /// `limit_bytes`: of a run; 0: not known, everything fits.
@@ -72,6 +76,8 @@ class MemoryGuard {
   void build();
   void add_peak(const Known& known);
   [[nodiscard]] double judge(const std::string& group, std::int64_t batch) const;
+  /// The same by each value alone, while groups are not settled.
+  [[nodiscard]] double judge_cautiously(space::Point point, std::int64_t batch);
   [[nodiscard]] std::optional<std::int64_t> batch_of(space::Point point) const;
 
   const space::Lattice& lattice_;
@@ -88,9 +94,15 @@ class MemoryGuard {
   std::size_t learnt_ = 0;               // of known_
   bool stale_ = false;                   // something was replaced, or an out-of-memory is new
   model::MemoryModel model_;
-  model::MemoryModel pooled_;                                               // all as one group
+  model::MemoryModel pooled_;                 // all as one group
+  std::vector<model::MemoryModel> by_value_;  // by parameter, its levels as groups; empty once groups are settled
+  std::map<std::string, std::size_t> met_;    // out-of-memories by group, whatever explains them
   std::map<std::pair<std::string, std::int64_t>, std::size_t> peaks_told_;  // by group and batch
-  std::unordered_map<std::uint64_t, double> judged_;                        // by levels of the group and the batch
+  struct Judged {
+    double fits = 1, risk = 0;
+  };
+  std::unordered_map<std::uint64_t, Judged> judged_;    // by levels of the group and the batch
+  std::unordered_map<std::uint64_t, double> cautious_;  // by parameter, its level and the batch's
 };
 
 }  // namespace nocturne::search

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
 
 #include "search/asked.hpp"
 #include "search/candidates.hpp"
+#include "search/history/prior.hpp"
 #include "search/model/acquisition.hpp"
+#include "search/model/physics.hpp"
 #include "search/spread_design.hpp"
 
 namespace nocturne::search {
@@ -24,11 +27,20 @@ constexpr std::size_t kChildren = 200;    // of them
 constexpr std::size_t kRounds = 4;        // of looking around the best candidates
 constexpr std::size_t kClimbers = 3;      // candidates looked around, a round
 constexpr std::size_t kPriced = 256;      // builds whose preparation is asked for: that may be slow
+constexpr float kNever = -1;              // value of a candidate that cannot work
 constexpr std::size_t kMostPending = 32;  // proposals under way that the model takes into account
 
 /// Whether the scales are chosen anew after so many trials: often while each trial changes them.
 bool refit_is_due(std::size_t trials, std::size_t fitted) {
   return trials - fitted >= (trials <= 40 ? 1U : trials <= 100 ? 3U : 8U);
+}
+
+/// What history says, and what physics says.
+std::vector<model::Feature> features_of(const space::Lattice& lattice, const Options& options,
+                                        const history::Prior& prior) {
+  auto features = prior.features();
+  std::ranges::move(model::step_features(lattice, options.roles), std::back_inserter(features));
+  return features;
 }
 
 /// What a trial lasts: its start and its steps.
@@ -47,11 +59,15 @@ struct ModelSearch::State {
         options(options_used),
         lattice(space_used),
         kernels(lattice),
-        times(lattice, {.knee = kKnee}),
+        prior(lattice, options, kKnee, model::step_features(lattice, options.roles)),
+        times(lattice, {.knee = kKnee}, features_of(lattice, options, prior)),
         feasibility(lattice),
+        memory(lattice, options_used.roles.batch, options_used.memory_limit_bytes),
         told(lattice.width()),
         pending(lattice.width()),
-        pool(lattice.width()) {}
+        pool(lattice.width()) {
+    prior.teach(times, feasibility);
+  }
 
   struct Choice {
     std::vector<space::Level> point;
@@ -61,19 +77,24 @@ struct ModelSearch::State {
   std::optional<Choice> choose_spread(space::Random& random);
   std::optional<Choice> choose_by_model(space::Random& random);
   [[nodiscard]] space::PointList prepared_like_the_first(const space::PointList& points);
+  /// Uniform over what was not asked; of that which fits into memory.
+  [[nodiscard]] std::optional<space::Configuration> sample_other(space::Random& random);
   void score(const space::PointList& points);
   [[nodiscard]] std::vector<std::size_t> best_trials(std::size_t count) const;
   [[nodiscard]] std::size_t cheapest(const space::PointList& points);
   [[nodiscard]] std::uint64_t preparation_key(space::Point point) const;
   [[nodiscard]] std::string explain(std::size_t candidate);
   void fit();
+  void learn(space::Point point, double log_value);
 
   const space::Space& space;
   Options options;
   space::Lattice lattice;
   model::LevelKernels kernels;
+  history::Prior prior;
   model::LinearModel times;
   model::Feasibility feasibility;
+  MemoryGuard memory;
 
   Asked asked;            // configurations
   PointSet taken;         // points asked or told
@@ -83,7 +104,8 @@ struct ModelSearch::State {
   Pool pool;
   std::vector<double> trial_seconds;
   std::uint64_t asks = 0;
-  std::size_t fitted = 0;  // trials in the model when its scales were last chosen
+  std::size_t suggested = 0;  // times that history was asked where to begin
+  std::size_t fitted = 0;     // trials in the model when its scales were last chosen
 
   double best = 0;                               // what is to be improved on, model units
   std::vector<float> means, sds, works, values;  // of the candidates; values: expected improvement times P(works)
@@ -99,8 +121,14 @@ space::Lattice& ModelSearch::lattice() {
 model::LinearModel& ModelSearch::times() {
   return state_->times;
 }
+const history::Prior& ModelSearch::prior() const {
+  return state_->prior;
+}
 model::Feasibility& ModelSearch::feasibility() {
   return state_->feasibility;
+}
+MemoryGuard& ModelSearch::memory() {
+  return state_->memory;
 }
 
 void ModelSearch::tell(std::span<const space::Trial> finished) {
@@ -114,13 +142,20 @@ void ModelSearch::tell(std::span<const space::Trial> finished) {
     s.taken.insert(hash);
     if (s.told_points.insert(hash)) s.told.push_back(*point);
     const bool worked = trial.estimate && std::isfinite(trial.estimate->value) && trial.estimate->value > 0;
-    s.feasibility.tell(*point, worked);
+    s.memory.tell(trial);
+    // What the batch size explains says nothing about parameters.
+    const bool by_memory = trial.outcome == space::Outcome::OutOfMemory && s.memory.guards();
+    if (!by_memory) s.feasibility.tell(*point, worked);
     if (worked) {
-      s.times.tell(*point, std::log(trial.estimate->value));
+      s.learn(*point, std::log(trial.estimate->value));
       if (const auto seconds = seconds_of(trial)) s.trial_seconds.push_back(*seconds);
     } else {
+      s.prior.failed(*point);
       s.times.forget(*point);
     }
+  }
+  for (const auto& configuration : s.memory.take_unexplained()) {
+    if (const auto point = s.lattice.point_of(configuration)) s.feasibility.tell(*point, false);
   }
   space::PointList rest(s.pending.width());
   for (std::size_t i = 0; i < s.pending.size(); ++i) {
@@ -140,7 +175,7 @@ std::vector<Proposal> ModelSearch::ask(std::size_t count) {
       auto configuration = s.lattice.configuration(choice->point);
       if (!s.asked.insert(configuration)) continue;
       proposals.push_back({.configuration = std::move(configuration), .reason = std::move(choice->reason)});
-    } else if (auto other = s.asked.sample_other(s.space, random)) {
+    } else if (auto other = s.sample_other(random)) {
       s.asked.insert(*other);
       proposals.push_back({.configuration = std::move(*other), .reason = "one of the last not measured"});
     } else {
@@ -150,10 +185,30 @@ std::vector<Proposal> ModelSearch::ask(std::size_t count) {
   return proposals;
 }
 
+void ModelSearch::State::learn(space::Point point, double log_value) {
+  if (!prior.speaks()) return times.tell(point, log_value);
+  const bool held = prior.holds();
+  const bool ranked = prior.ranks();
+  fit();  // now, whether or not it was asked before: what is compared must not depend on that
+  times.release();
+  prior.compare(point, log_value, times);
+  times.tell(point, log_value);
+  prior.settle(times);
+  if (prior.holds() != held || prior.ranks() != ranked) fitted = 0;
+  if (prior.holds() == held) return;
+  PointSet worked;
+  for (std::size_t i = 0; i < times.size(); ++i) worked.insert(space::hash_of(times.point(i)));
+  feasibility = model::Feasibility(lattice);
+  for (std::size_t i = 0; i < told.size(); ++i) feasibility.tell(told[i], worked.contains(space::hash_of(told[i])));
+}
+
 std::optional<ModelSearch::State::Choice> ModelSearch::State::choose(space::Random& random) {
   pool.renew(lattice, random);
-  if (told.size() + pending.size() < kStart) return choose_spread(random);
-  return choose_by_model(random);
+  const bool begins = told.size() + pending.size() < kStart;
+  if (!begins || (prior.holds() && suggested >= history::Prior::kSameStart)) return choose_by_model(random);
+  auto suggestion = prior.suggest(suggested++, pool.points(), taken);
+  if (suggestion) return Choice{.point = std::move(suggestion->point), .reason = std::move(suggestion->reason)};
+  return choose_spread(random);
 }
 
 /// The points with the environment and the build of the first trial; those that are then forbidden are left out.
@@ -170,6 +225,14 @@ space::PointList ModelSearch::State::prepared_like_the_first(const space::PointL
   return result;
 }
 
+std::optional<space::Configuration> ModelSearch::State::sample_other(space::Random& random) {
+  if (!memory.guards()) return asked.sample_other(space, random);
+  return asked.sample_other(space, random, [&](const space::Configuration& configuration) {
+    const auto point = lattice.point_of(configuration);
+    return !point || memory.fits(*point) > 0;
+  });
+}
+
 std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_spread(space::Random&) {
   Candidates candidates(lattice, taken);
   // A start that is spread over builds too would spend a short campaign on preparing what is measured once. What else
@@ -178,8 +241,11 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_spread(spac
   if (candidates.points().empty()) candidates.add(pool.points());
   if (candidates.points().empty()) return std::nullopt;
   space::PointList some(lattice.width()), chosen = told;
-  for (std::size_t i = 0; i < std::min(kSpreadFrom, candidates.points().size()); ++i)
-    some.push_back(candidates.points()[i]);
+  for (std::size_t i = 0; i < candidates.points().size() && some.size() < kSpreadFrom; ++i) {
+    const auto point = candidates.points()[i];
+    if (memory.fits(point) > 0 && !feasibility.forbids(point)) some.push_back(point);
+  }
+  if (some.empty()) return std::nullopt;
   for (std::size_t i = 0; i < pending.size(); ++i) chosen.push_back(pending[i]);
   const auto point = some[next_spread(kernels, chosen, some)];
   return Choice{.point = {point.begin(), point.end()}, .reason = "spread over the space"};
@@ -220,7 +286,10 @@ void ModelSearch::State::score(const space::PointList& points) {
   }
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     const double gain = model::expected_improvement(static_cast<double>(mean[i]), static_cast<double>(sd[i]), best);
-    values.push_back(static_cast<float>(gain * static_cast<double>(work[i])));
+    const double fits = memory.fits(fresh[i]);
+    work[i] *= static_cast<float>(fits);
+    const bool possible = fits > 0 && !feasibility.forbids(fresh[i]);
+    values.push_back(possible ? static_cast<float>(gain * static_cast<double>(work[i])) : kNever);
   }
   means.insert(means.end(), mean.begin(), mean.end());
   sds.insert(sds.end(), sd.begin(), sd.end());
@@ -236,6 +305,7 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_by_model(sp
     parents.push_back(times.point(order[i]));
     if (i < kCentres) candidates.add_neighbours(times.point(order[i]));
   }
+  candidates.add(prior.promising());
   candidates.add(pool.points());
   candidates.add_crossovers(parents, kChildren, random);
   if (candidates.points().empty()) return std::nullopt;
@@ -262,6 +332,7 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_by_model(sp
     score(candidates.points());
   }
   const auto chosen = cheapest(candidates.points());
+  if (values[chosen] == kNever) return std::nullopt;
   const auto point = candidates.points()[chosen];
   return Choice{.point = {point.begin(), point.end()}, .reason = explain(chosen)};
 }

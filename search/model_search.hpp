@@ -8,15 +8,27 @@
 ///    expected improvement (Jones, Schonlau, Welch, "Efficient global optimization of expensive black-box functions",
 ///    1998, equation 15) times P(works) is proposed; divided by its expected seconds where preparation costs.
 /// 3. When nothing new is found: uniform draws until the space is used up.
+///
+/// P(works) is that of failures by parameter and interaction, times that of fitting into memory, where the batch size
+/// and the limit are known (memory_guard.hpp). What is nearly sure not to fit is never proposed; what a rule of failure
+/// forbids (model/failure_rules.hpp) only when nothing else is left.
+///
+/// With history (history/prior.hpp) it begins where earlier campaigns were best, and the model knows their trials of
+/// this machine and workload, as long as what is measured agrees with them.
 
 #include <cstdint>
 #include <memory>
 
+#include "search/memory_guard.hpp"
 #include "search/model/feasibility.hpp"
 #include "search/model/linear_model.hpp"
 #include "search/registry.hpp"
 #include "search/strategy.hpp"
 #include "space/space.hpp"
+
+namespace nocturne::search::history {
+class Prior;
+}
 
 namespace nocturne::search {
 
@@ -34,6 +46,8 @@ class ModelSearch : public Strategy {
   [[nodiscard]] space::Lattice& lattice();
   [[nodiscard]] model::LinearModel& times();
   [[nodiscard]] model::Feasibility& feasibility();
+  [[nodiscard]] MemoryGuard& memory();
+  [[nodiscard]] const history::Prior& prior() const;
 
  private:
   struct State;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "search/history/prior.hpp"
+
 namespace nocturne::search {
 namespace {
 
@@ -63,6 +65,7 @@ void PrunedSearch::learn(const space::Trial& trial) {
   const auto point = inner_.lattice().point_of(trial.configuration);
   if (!point) return;
   stale_ = true;
+  own_.insert(space::hash_of(*point));
   if (!trial.estimate || !(trial.estimate->value > 0)) {
     worked_.erase(identity);
     if (parts_forecast_) parts_forecast_->forget(*point);
@@ -75,10 +78,24 @@ void PrunedSearch::learn(const space::Trial& trial) {
     worked_.clear();
   }
   if (parts_) {
-    if (!parts_forecast_) parts_forecast_.emplace(inner_.lattice(), options_.objective.epochs);
+    if (!parts_forecast_) parts_forecast_.emplace(inner_.lattice(), options_.objective.epochs, options_.roles);
     parts_forecast_->tell(*point, *trial.parts);
+    take_over_history();
   }
   worked_.insert_or_assign(identity, logs_of(trial));
+}
+
+void PrunedSearch::take_over_history() {
+  const auto& prior = inner_.prior();
+  if (prior.past().empty() || revision_ == prior.revision()) return;
+  revision_ = prior.revision();
+  for (const auto& each : prior.standing()) {
+    if (each.parts && !own_.contains(space::hash_of(each.point))) parts_forecast_->tell(each.point, *each.parts);
+  }
+  if (prior.holds()) return;
+  for (const auto& each : prior.past()) {
+    if (!own_.contains(space::hash_of(each.point))) parts_forecast_->forget(each.point);
+  }
 }
 
 void PrunedSearch::judge(const space::Trial& trial) {
@@ -114,7 +131,9 @@ void PrunedSearch::refresh() {
   if (!stale_) return;
   stale_ = false;
   pruning_.reset();
-  if (worked_.size() < kFirst || inner_.times().size() < kFirst) return;
+  if (worked_.empty() || (worked_.size() < kFirst && !inner_.prior().holds())) return;
+  const auto known = parts_forecast_ ? parts_forecast_->size() : inner_.times().size();
+  if (std::min(known, inner_.times().size()) < kFirst) return;
   std::vector<double> best(worked_.begin()->second.size(), std::numeric_limits<double>::infinity());
   for (const auto& [identity, logs] : worked_) {
     for (std::size_t i = 0; i < logs.size(); ++i) best[i] = std::min(best[i], logs[i]);
@@ -137,7 +156,7 @@ void PrunedSearch::refresh() {
   std::ranges::sort(order);
   space::PointList good(inner_.lattice().width());
   for (std::size_t i = 0; i < std::min(kGood, order.size()); ++i) good.push_back(times.point(order[i].second));
-  space::Random random(options_.seed, kOwnStream | (kOwnStream >> 1) | asks_);
+  space::Random random(options_.seed, kOwnStream | (kOwnStream >> 1) | worked_.size());
   levels_ = pruning_->levels(inner_.lattice(), good, random);
 }
 
@@ -195,7 +214,7 @@ std::optional<Proposal> PrunedSearch::draw_audit(space::Random& random) {
   std::vector<space::Level> point(inner_.lattice().width());
   for (int i = 0; i < kAuditDraws && inner_.lattice().sample(random, point); ++i) {
     const double margin = pruning_->margin(point);
-    if (margin <= 0) continue;
+    if (margin <= 0 || inner_.memory().fits(point) == 0) continue;
     auto configuration = inner_.lattice().configuration(point);
     if (asked_.contains(configuration)) continue;
     const double bound = outlook(configuration)[primary()].log_optimistic;

@@ -10,7 +10,8 @@
 ///   often, all bounds of pruning are widened.
 ///
 /// Trials with parts are judged at every horizon of the objective (three models, model/outlook.hpp), others by the
-/// objective alone. Nothing is pruned before kFirst trials have worked.
+/// objective alone. Nothing is pruned before kFirst trials have worked; those of earlier campaigns count that are
+/// believed (history/prior.hpp), so that with them pruning begins with the first trial.
 
 #include <cstdint>
 #include <map>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "search/asked.hpp"
+#include "search/candidates.hpp"
 #include "search/model/audit.hpp"
 #include "search/model/outlook.hpp"
 #include "search/model/pruning.hpp"
@@ -72,6 +74,8 @@ class PrunedSearch : public Strategy {
   void learn(const space::Trial& trial);
   void refresh();
   void judge(const space::Trial& trial);
+  /// Brings what the parts' models know of earlier campaigns up to what is believed of them.
+  void take_over_history();
   [[nodiscard]] bool in_pruned_level(const space::Configuration& configuration);
   [[nodiscard]] std::optional<Proposal> draw_audit(space::Random& random);
   [[nodiscard]] std::optional<Proposal> propose();
@@ -91,9 +95,11 @@ class PrunedSearch : public Strategy {
   std::uint64_t asks_ = 0;
   std::size_t trials_ = 0;  // asked or told, distinct
 
-  bool dear_;          // there are levels that may be pruned as such
-  bool parts_ = true;  // all trials that worked have them
-  bool stale_ = true;  // told since the last refresh
+  bool dear_;                            // there are levels that may be pruned as such
+  bool parts_ = true;                    // all trials that worked have them
+  bool stale_ = true;                    // told since the last refresh
+  PointSet own_;                         // points that were told
+  std::optional<std::size_t> revision_;  // of the history that the parts' models know
   std::optional<model::PartsForecast> parts_forecast_;
   std::optional<model::ObjectiveForecast> objective_forecast_;
   std::optional<model::Pruning> pruning_;

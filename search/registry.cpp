@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
 #include "search/exhaustive.hpp"
+#include "search/fitting_only.hpp"
 #include "search/genetic.hpp"
 #include "search/local_search.hpp"
 #include "search/model_search.hpp"
@@ -25,8 +27,11 @@ constexpr std::uint64_t kFew = 64;
 
 Made make_auto(const Space& space, const Options& options) {
   const auto size = space.count();
-  if (size.kind == space::Size::Kind::Exact && size.count <= space::Count(kFew))
-    return std::make_unique<Exhaustive>(space);
+  if (size.kind == space::Size::Kind::Exact && size.count <= space::Count(kFew)) {
+    auto all = std::make_unique<Exhaustive>(space);
+    if (options.roles.batch.empty() || options.memory_limit_bytes <= 0) return all;
+    return std::make_unique<FittingOnly>(space, options, std::move(all));
+  }
   return std::make_unique<PrunedSearch>(space, options);
 }
 
@@ -40,9 +45,11 @@ Made make_nlopt(const Space& space, const Options& options) {
 }
 
 constexpr std::array<StrategyEntry, 13> kStrategies = {{
-    {"auto", "The linear model's largest expected improvement; all of a space of up to 64 configurations.", make_auto},
+    {"auto", "The linear model's largest expected improvement; all of a space of up to 64 configurations.", make_auto,
+     true},
     {"model", "As auto, but nothing is pruned, audited or walked through: to judge what that costs.",
-     [](const Space& space, const Options& options) -> Made { return std::make_unique<ModelSearch>(space, options); }},
+     [](const Space& space, const Options& options) -> Made { return std::make_unique<ModelSearch>(space, options); },
+     true},
     {"random", "Draws uniformly from the valid configurations, none twice.",
      [](const Space& space, const Options& options) -> Made {
        return std::make_unique<RandomSearch>(space, options.seed);
@@ -70,6 +77,11 @@ constexpr std::array<StrategyEntry, 13> kStrategies = {{
 
 std::span<const StrategyEntry> strategies() {
   return kStrategies;
+}
+
+bool uses_history(std::string_view name) {
+  return std::ranges::any_of(kStrategies,
+                             [&](const StrategyEntry& each) { return each.name == name && each.uses_history; });
 }
 
 std::expected<std::unique_ptr<Strategy>, std::string> make_strategy(std::string_view name, const space::Space& space,

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "search/roles.hpp"
 #include "search/strategy.hpp"
 #include "space/objective.hpp"
 #include "space/space.hpp"
@@ -22,16 +23,23 @@ namespace nocturne::search {
 struct History {
   bool same_machine_and_workload = false;  ///< else its times only rank
   std::vector<space::Trial> trials;
+  std::string name{};  ///< for reports: "mnist-evening"
 };
 
 /// What every strategy gets.
 struct Options {
   std::uint64_t seed = 1;
   space::Objective objective{};    ///< the horizons at which a configuration may win
-  std::vector<History> history{};  ///< empty: starts from nothing
+  /// What finished campaigns say, the most telling first. Empty: starts from nothing. Strategies without a model
+  /// ignore it.
+  std::vector<History> history{};
+  /// Told what a person should know, a sentence: history that does not hold any more. May be empty.
+  std::function<void(const std::string&)> note{};
   /// Expected seconds that preparing this configuration still costs (what is built or installed costs nothing).
   /// Empty: preparation is free, proposals are judged by the trial alone.
   std::function<double(const space::Configuration&)> preparation_seconds{};
+  Roles roles{};
+  std::int64_t memory_limit_bytes = 0;  ///< of a run; 0: not known, whatever it takes fits
 };
 
 struct StrategyEntry {
@@ -39,10 +47,14 @@ struct StrategyEntry {
   std::string_view description;  ///< one sentence
   /// The strategy keeps a reference to the space.
   std::unique_ptr<Strategy> (*make)(const space::Space& space, const Options& options);
+  bool uses_history = false;
 };
 
 /// All strategies, in the order in which they are shown.
 [[nodiscard]] std::span<const StrategyEntry> strategies();
+
+/// Whether the strategy of that name learns from Options::history.
+[[nodiscard]] bool uses_history(std::string_view name);
 
 /// Error: "unknown strategy 'exhastive', did you mean 'exhaustive'?" and all names.
 /// REQUIRES: the space outlives the strategy.

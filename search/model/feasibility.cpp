@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "search/model/design.hpp"
+#include "search/model/failure_rules.hpp"
 #include "search/model/posterior.hpp"
 #include "search/model/scales.hpp"
 
@@ -22,7 +23,7 @@ Scales product_of_distances(std::size_t weights) {
 
 struct Feasibility::State {
   explicit State(space::Lattice& lattice)
-      : design(lattice, {}), scales(product_of_distances(design.weights())), points(lattice.width()) {}
+      : design(lattice, {}), scales(product_of_distances(design.weights())), points(lattice.width()), rules(lattice) {}
 
   void update();
   void choose_carriers();
@@ -36,6 +37,7 @@ struct Feasibility::State {
   std::size_t failures = 0;
   std::vector<std::size_t> carriers;
   std::size_t seen = 0;  // trials up to here were considered as carriers
+  FailureRules rules;
   double prior = 1;
   bool stale = true;
 };
@@ -51,10 +53,13 @@ void Feasibility::tell(space::Point point, bool worked) {
   if (is_new) {
     s.points.push_back(point);
     s.worked.push_back(worked);
+    s.rules.tell(point, worked);
   } else {
     if (s.worked[known->second] == worked) return;
     if (!s.worked[known->second]) --s.failures;
     s.worked[known->second] = worked;
+    s.rules.clear();
+    for (std::size_t t = 0; t < s.points.size(); ++t) s.rules.tell(s.points[t], s.worked[t]);
   }
   if (!worked) ++s.failures;
   s.stale = true;
@@ -62,6 +67,14 @@ void Feasibility::tell(space::Point point, bool worked) {
 
 std::size_t Feasibility::size() const {
   return state_->points.size();
+}
+
+const std::vector<FailureRules::Rule>& Feasibility::rules() {
+  return state_->rules.rules();
+}
+
+bool Feasibility::forbids(space::Point point) {
+  return state_->failures > 0 && state_->rules.allows(point) < kForbidden;
 }
 
 std::size_t Feasibility::failures() const {
@@ -113,8 +126,9 @@ void Feasibility::probabilities(const space::PointList& points, std::vector<floa
   if (s.failures == 0) return;
   s.update();
   s.posterior.means(points, s.scales, result);
-  for (auto& each : result) {
-    each = static_cast<float>(std::clamp(s.prior + static_cast<double>(each), kFloor, 1.0));
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double likely = std::clamp(s.prior + static_cast<double>(result[i]), kFloor, 1.0);
+    result[i] = static_cast<float>(likely * s.rules.allows(points[i]));
   }
 }
 

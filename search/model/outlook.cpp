@@ -6,6 +6,8 @@
 
 #include <boost/math/distributions/students_t.hpp>
 
+#include "search/model/physics.hpp"
+
 namespace nocturne::search::model {
 namespace {
 
@@ -33,8 +35,11 @@ Composed compose(std::span<const PartPrediction> parts) {
   return {.log_mean = std::log(total), .log_sd = std::sqrt(variance)};
 }
 
-PartsForecast::PartsForecast(space::Lattice& lattice, std::vector<double> horizons)
-    : epochs_(std::move(horizons)), startup_(lattice, {}), overhead_(lattice, {}), steps_(lattice, {}) {}
+PartsForecast::PartsForecast(space::Lattice& lattice, std::vector<double> horizons, const Roles& roles)
+    : epochs_(std::move(horizons)),
+      startup_(lattice, {}, startup_features(lattice, roles)),
+      overhead_(lattice, {}),
+      steps_(lattice, {}, step_features(lattice, roles)) {}
 
 void PartsForecast::tell(space::Point point, const space::Parts& parts) {
   const auto logarithm = [](double seconds) { return std::log(std::max(seconds, kLeast)); };

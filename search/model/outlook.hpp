@@ -18,6 +18,7 @@
 
 #include "search/model/linear_model.hpp"
 #include "search/model/prediction.hpp"
+#include "search/roles.hpp"
 #include "space/lattice.hpp"
 #include "space/objective.hpp"
 
@@ -69,7 +70,8 @@ class PartsForecast : public Forecast {
   /// Parts below this are not told apart: they would be noise on a logarithmic scale, and weigh nothing in T.
   static constexpr double kLeast = 1e-4;  // seconds
 
-  PartsForecast(space::Lattice& lattice, std::vector<double> horizons);
+  /// `roles`: physical covariates for the parts (physics.hpp).
+  PartsForecast(space::Lattice& lattice, std::vector<double> horizons, const Roles& roles = {});
   void tell(space::Point point, const space::Parts& parts);
   void forget(space::Point point);
   void fit();

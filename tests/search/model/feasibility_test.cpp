@@ -12,7 +12,7 @@ namespace nocturne::search::model {
 using namespace space::test;
 using Catch::Approx;
 
-TEST_CASE("what works is certain until something fails, then ridge regression on the labels", "[model]") {
+TEST_CASE("what works is certain until something fails, then ridge regression on the labels and rules", "[model]") {
   const auto space = make_space({integers("a", 0, 9), boolean("b"), integers("c", 0, 4)});
   space::Lattice lattice(space);
   const LevelKernels kernels(lattice);
@@ -59,11 +59,14 @@ TEST_CASE("what works is certain until something fails, then ridge regression on
     y(s) = labels[static_cast<std::size_t>(s)] - prior;
   }
   const Eigen::VectorXd alpha = k.llt().solve(y);
+  FailureRules rules(lattice);
+  for (std::size_t i = 0; i < points.size(); ++i) rules.tell(points[i], labels[i] > 0);
   for (space::Level a = 0; a < 10; ++a) {
     const std::vector<space::Level> at = {a, 1, 2};
     double expected = prior;
     for (Eigen::Index t = 0; t < n; ++t) expected += alpha(t) * closeness(at, points[static_cast<std::size_t>(t)]);
-    CHECK(feasibility.probability(at) == Approx(std::clamp(expected, Feasibility::kFloor, 1.0)).margin(1e-3));
+    expected = std::clamp(expected, Feasibility::kFloor, 1.0) * rules.allows(at);
+    CHECK(feasibility.probability(at) == Approx(expected).margin(1e-3));
   }
   CHECK(feasibility.probability(std::vector<space::Level>{8, 1, 2}) < 0.4);
   CHECK(feasibility.probability(std::vector<space::Level>{2, 1, 2}) > 0.7);

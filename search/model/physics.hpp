@@ -1,0 +1,34 @@
+#pragma once
+
+/// Physical covariates: what a training step costs by its batch size and its threads, before anything is measured.
+///
+/// An epoch of n examples takes n / batch steps of (fixed cost + batch · work / threads) each, so
+///
+///   log(time of an epoch's steps) = constant + log(1 / threads + r / batch),
+///
+/// r: the fixed cost in examples that one thread would have done meanwhile. It is not known, so there is a feature for
+/// each r of kFixedCosts; the scales of the model choose among them. What an example takes is the same for all
+/// configurations of a campaign, or an effect of other parameters: it is in the constant.
+///
+/// The values of both parameters have main effects of their own beside these, so that a machine that does otherwise
+/// (threads that share a core, a batch that leaves the cache) is learnt as before.
+
+#include <vector>
+
+#include "search/model/design.hpp"
+#include "search/roles.hpp"
+#include "space/lattice.hpp"
+
+namespace nocturne::search::model {
+
+/// Steps of an epoch take from almost no time for themselves to as much as a small batch's work.
+inline constexpr double kFixedCosts[] = {2, 8, 32};
+
+/// Of an epoch's steps, and of the whole time that is mostly these. Empty: neither parameter is there, is always
+/// active, and has positive numbers as values. The lattice must outlive the features.
+[[nodiscard]] std::vector<Feature> step_features(const space::Lattice& lattice, const Roles& roles);
+
+/// Of what precedes the first timed step: buffers and the first step grow with the batch.
+[[nodiscard]] std::vector<Feature> startup_features(const space::Lattice& lattice, const Roles& roles);
+
+}  // namespace nocturne::search::model
