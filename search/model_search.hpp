@@ -17,6 +17,7 @@
 /// this machine and workload, as long as what is measured agrees with them.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "search/memory_guard.hpp"
@@ -35,12 +36,17 @@ namespace nocturne::search {
 class ModelSearch : public Strategy {
  public:
   static constexpr std::size_t kStart = 8;
+  static constexpr std::size_t kTries = 12;
 
   /// Keeps a reference to the space.
   ModelSearch(const space::Space& space, const Options& options);
   ~ModelSearch() override;
   [[nodiscard]] std::vector<Proposal> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
+
+  /// What is to come last: `whole`, asked of every candidate, only where there is nothing else; `single`, dear to ask,
+  /// where the kTries best of the others are all such.
+  void defer(std::function<bool(space::Point)> whole, std::function<bool(space::Point)> single);
 
   /// For reports: what it has learnt. Valid until the next call.
   [[nodiscard]] space::Lattice& lattice();

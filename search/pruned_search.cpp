@@ -15,8 +15,6 @@ namespace {
 constexpr std::uint64_t kOwnStream = std::uint64_t{1} << 63;
 // Of so many valid configurations one is pruned and new, or the share that is pruned is too small to audit.
 constexpr int kAuditDraws = 256;
-// Proposals of pruned levels in a row, after which one is taken all the same.
-constexpr int kTries = 8;
 // Good trials from which the most hopeful configuration of a level is looked for.
 constexpr std::size_t kGood = 8;
 // Pruned levels are looked for again when there is a tenth more to judge them by.
@@ -29,7 +27,10 @@ PrunedSearch::PrunedSearch(const space::Space& space, const Options& options)
       inner_(space, options),
       dear_(std::ranges::any_of(space.parameters(), [](const space::Parameter& each) {
         return each.stage < space::Stage::Compile && (each.is_real() || each.size() > 1);
-      })) {}
+      })) {
+  inner_.defer([this](space::Point point) { return pruned_level(point) != nullptr; },
+               [this](space::Point point) { return pruning_ && pruning_->pruned(point); });
+}
 
 void PrunedSearch::settle() {
   if (inner_.times().size() == 0) return;
@@ -165,18 +166,22 @@ const std::vector<model::PrunedLevel>& PrunedSearch::pruned_levels() {
   return levels_;
 }
 
-bool PrunedSearch::in_pruned_level(const space::Configuration& configuration) {
-  if (levels_.empty()) return false;
-  const auto point = inner_.lattice().point_of(configuration);
-  return point &&
-         std::ranges::any_of(levels_, [&](const auto& each) { return (*point)[each.parameter] == each.level; });
+const model::PrunedLevel* PrunedSearch::pruned_level(space::Point point) const {
+  const auto found =
+      std::ranges::find_if(levels_, [&](const auto& each) { return point[each.parameter] == each.level; });
+  return found == levels_.end() ? nullptr : &*found;
+}
+
+double PrunedSearch::margin(space::Point point) {
+  const auto* level = pruned_level(point);
+  return level != nullptr ? level->margin : pruning_->margin(point);
 }
 
 std::optional<double> PrunedSearch::margin(const space::Configuration& configuration) {
   refresh();
   const auto point = inner_.lattice().point_of(configuration);
   if (!pruning_ || !point) return std::nullopt;
-  return pruning_->margin(*point);
+  return margin(*point);
 }
 
 std::vector<model::Outlook> PrunedSearch::outlook(const space::Configuration& configuration) {
@@ -195,7 +200,7 @@ std::pair<std::size_t, std::size_t> PrunedSearch::pruned_share(std::size_t draws
   space::Random random(options_.seed, kOwnStream | asks_);
   std::vector<space::Level> point(inner_.lattice().width());
   std::size_t pruned = 0, drawn = 0;
-  for (; drawn < draws && inner_.lattice().sample(random, point); ++drawn) pruned += pruning_->pruned(point);
+  for (; drawn < draws && inner_.lattice().sample(random, point); ++drawn) pruned += margin(point) > 0;
   return {pruned, drawn};
 }
 
@@ -213,7 +218,7 @@ std::optional<Proposal> PrunedSearch::draw_audit(space::Random& random) {
   if (!pruning_) return std::nullopt;
   std::vector<space::Level> point(inner_.lattice().width());
   for (int i = 0; i < kAuditDraws && inner_.lattice().sample(random, point); ++i) {
-    const double margin = pruning_->margin(point);
+    const double margin = this->margin(point);
     if (margin <= 0 || inner_.memory().fits(point) == 0) continue;
     auto configuration = inner_.lattice().configuration(point);
     if (asked_.contains(configuration)) continue;
@@ -229,33 +234,12 @@ std::optional<Proposal> PrunedSearch::draw_audit(space::Random& random) {
 }
 
 std::optional<Proposal> PrunedSearch::propose() {
-  for (int tries = 0; tries < kTries;) {
+  for (;;) {
     auto proposals = inner_.ask(1);
-    if (proposals.empty()) break;
-    auto& proposal = proposals.front();
-    if (!asked_.insert(proposal.configuration)) continue;  // audited meanwhile
-    if (!in_pruned_level(proposal.configuration)) return std::move(proposal);
-    ++tries;
-    aside_.push_back(std::move(proposal));
+    if (proposals.empty()) return std::nullopt;
+    if (asked_.insert(proposals.front().configuration)) return std::move(proposals.front());
+    // else audited meanwhile
   }
-  return take_aside();
-}
-
-/// The most hopeful of what was put aside.
-std::optional<Proposal> PrunedSearch::take_aside() {
-  if (aside_.empty()) return std::nullopt;
-  std::size_t chosen = 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < aside_.size(); ++i) {
-    const double margin = this->margin(aside_[i].configuration).value_or(0);
-    if (margin >= least) continue;
-    least = margin;
-    chosen = i;
-  }
-  auto taken = std::move(aside_[chosen]);
-  aside_.erase(aside_.begin() + static_cast<std::ptrdiff_t>(chosen));
-  taken.reason = "the most hopeful of the pruned levels, nothing else comes to mind";
-  return taken;
 }
 
 std::vector<Proposal> PrunedSearch::ask(std::size_t count) {
@@ -267,9 +251,8 @@ std::vector<Proposal> PrunedSearch::ask(std::size_t count) {
       next = draw_audit(random);
       audit_.drew();
       if (next) asked_.insert(next->configuration);
-    } else if (dear_) {
-      refresh();
     }
+    refresh();
     if (!next) next = propose();
     if (!next) break;
     ++trials_;

@@ -3,8 +3,8 @@
 /// Model search that leaves out what the model rules out, and audits that claim.
 ///
 /// Around ModelSearch:
-/// - A proposal of a pruned level (a framework, a compiler; model/pruning.hpp) is put aside, and the next one is asked
-///   for. What was put aside comes last, when nothing else is left.
+/// - What is pruned (a configuration, or a whole level: a framework, a compiler; model/pruning.hpp) comes after
+///   what is not: first what is pruned by itself, last what belongs to a pruned level.
 /// - Once in model::Audit::kOneIn trials a valid, new configuration is drawn uniformly from the pruned instead, with
 ///   Purpose::Audit. Its time is held against the bound that was predicted when it was drawn; where audits fail too
 ///   often, all bounds of pruning are widened.
@@ -35,7 +35,7 @@ namespace nocturne::search {
 struct AuditRecord {
   space::Configuration configuration;
   double log_bound = 0;               ///< optimistic, of the primary horizon, when it was drawn
-  double margin = 0;                  ///< to the incumbent of then, at the nearest horizon; log units
+  double margin = 0;                  ///< of pruning, then
   std::optional<double> log_value{};  ///< empty: under way, or failed
   bool told = false;
   bool beat_its_bound = false;
@@ -48,6 +48,8 @@ class PrunedSearch : public Strategy {
 
   /// Keeps a reference to the space.
   PrunedSearch(const space::Space& space, const Options& options);
+  PrunedSearch(const PrunedSearch&) = delete;  // the search inside asks it what is pruned
+  PrunedSearch& operator=(const PrunedSearch&) = delete;
   [[nodiscard]] std::vector<Proposal> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
 
@@ -63,7 +65,8 @@ class PrunedSearch : public Strategy {
   [[nodiscard]] const std::vector<model::PrunedLevel>& pruned_levels();
   /// The horizons that bounds hold at: those of the objective, or none (the objective itself).
   [[nodiscard]] std::vector<double> horizons() const;
-  /// Margin of pruning (> 0: pruned). Empty: too little is known, or the configuration is of another space.
+  /// Margin of pruning (> 0: pruned), of its level where that is pruned. Empty: too little is known, or the
+  /// configuration is of another space.
   [[nodiscard]] std::optional<double> margin(const space::Configuration& configuration);
   /// One for each horizon; empty as margin().
   [[nodiscard]] std::vector<model::Outlook> outlook(const space::Configuration& configuration);
@@ -76,10 +79,10 @@ class PrunedSearch : public Strategy {
   void judge(const space::Trial& trial);
   /// Brings what the parts' models know of earlier campaigns up to what is believed of them.
   void take_over_history();
-  [[nodiscard]] bool in_pruned_level(const space::Configuration& configuration);
+  [[nodiscard]] const model::PrunedLevel* pruned_level(space::Point point) const;
+  [[nodiscard]] double margin(space::Point point);
   [[nodiscard]] std::optional<Proposal> draw_audit(space::Random& random);
   [[nodiscard]] std::optional<Proposal> propose();
-  [[nodiscard]] std::optional<Proposal> take_aside();
   /// log T at each horizon that is judged.
   [[nodiscard]] std::vector<double> logs_of(const space::Trial& trial) const;
   [[nodiscard]] std::size_t primary() const;
@@ -91,7 +94,6 @@ class PrunedSearch : public Strategy {
   std::map<std::string, std::size_t> open_audits_;     // by identity
   std::map<std::string, std::vector<double>> worked_;  // log T at each horizon
   Asked asked_;
-  std::vector<Proposal> aside_;
   std::uint64_t asks_ = 0;
   std::size_t trials_ = 0;  // asked or told, distinct
 

@@ -16,10 +16,10 @@ void count(Coverage& coverage, const Interval& interval, double value) {
 }  // namespace
 
 Coverage calibration(LinearModel& model, const space::PointList& points, std::span<const double> log_values,
-                     double confidence) {
+                     double confidence, double extra) {
   Coverage coverage;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    count(coverage, model.predict(points[i]).log_interval(confidence), log_values[i]);
+    count(coverage, model.predict(points[i]).log_interval(confidence, extra), log_values[i]);
   }
   return coverage;
 }

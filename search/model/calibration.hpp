@@ -21,10 +21,11 @@ struct Coverage {
   }
 };
 
-/// Of points that were not told, with their log objectives: against central intervals of that confidence.
+/// Of points that were not told, with their log objectives: against central intervals of that confidence, widened by
+/// the factor `extra`.
 /// REQUIRES: as many values as points; the model was told at least one trial.
 [[nodiscard]] Coverage calibration(LinearModel& model, const space::PointList& points,
-                                   std::span<const double> log_values, double confidence = 0.9);
+                                   std::span<const double> log_values, double confidence = 0.9, double extra = 1);
 
 /// Of the trials themselves, each against what all others predict of it: what a campaign can know of itself.
 [[nodiscard]] Coverage self_calibration(LinearModel& model, double confidence = 0.9);

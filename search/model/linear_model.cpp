@@ -14,8 +14,9 @@ constexpr int kFirstEvaluations = 40;      // of the likelihood, by the first fi
 constexpr double kOutlier = 4;             // standard deviations from what all others predict: 1 in 16000 by chance
 constexpr double kDegrees = 8;             // of freedom: the variance is that of a few dozen trials, not known
 constexpr double kMostSquare = 30;         // of a residual that counts for the widening: one outlier is not a rule
-constexpr double kBeliefInModel = 3;       // trials' worth
+constexpr double kBelief = 2;              // trials' worth of what is expected where no trial is alike
 constexpr double kSimilar = 0.7;           // difference of log variances at which a trial counts for 60 %
+constexpr double kNear = 0.4;              // likewise of predictions, whose standard deviation over trials is about 1
 constexpr std::size_t kCarrierSlack = 32;  // trials over the limit before carriers are chosen again
 
 Scales initial_scales(const Design& design, const LinearModelOptions& options) {
@@ -196,26 +197,29 @@ void LinearModel::State::weigh_outliers() {
 }
 
 void LinearModel::State::learn_widening() {
+  left_out_means.clear();
   left_out_log_variances.clear();
   left_out_squares.clear();
   const auto left_out = posterior.leave_one_out(values);
   for (std::size_t t = 0; t < left_out.size(); ++t) {
     const double variance = left_out[t].variance - scales.noise * (noise_factors[t] - 1);
     const double residual = values[t] - left_out[t].mean;
+    left_out_means.push_back(left_out[t].mean);
     left_out_log_variances.push_back(std::log(variance));
     left_out_squares.push_back(std::min(residual * residual / variance, kMostSquare));
   }
 }
 
-double LinearModel::State::widening_at(double variance) const {
-  // A search measures mostly near the best, where it predicts well. The few trials about which the model was as unsure
-  // as about this point say how wrong it is there.
-  double sum = kBeliefInModel;
-  double weight = kBeliefInModel;
+double LinearModel::State::widening_at(double mean, double variance) const {
+  // A search measures mostly near the best, where it predicts well, and most configurations are far from it. The trials
+  // that were expected to be about as good, and of which the model was about as unsure, say how wrong it is there.
+  double sum = kBelief * options.doubt;
+  double weight = kBelief;
   const double log_variance = std::log(variance);
   for (std::size_t t = 0; t < left_out_squares.size(); ++t) {
     const double apart = (log_variance - left_out_log_variances[t]) / kSimilar;
-    const double alike = std::exp(-0.5 * apart * apart);
+    const double away = (mean - left_out_means[t]) / kNear;
+    const double alike = std::exp(-0.5 * (apart * apart + away * away));
     sum += alike * left_out_squares[t];
     weight += alike;
   }
@@ -223,9 +227,9 @@ double LinearModel::State::widening_at(double variance) const {
 }
 
 double LinearModel::State::widening() const {
-  double sum = kBeliefInModel;
+  double sum = kBelief;
   for (const double each : left_out_squares) sum += each;
-  return std::sqrt(sum / (kBeliefInModel + static_cast<double>(left_out_squares.size())));
+  return std::sqrt(sum / (kBelief + static_cast<double>(left_out_squares.size())));
 }
 
 const Scales& LinearModel::scales() {
@@ -261,7 +265,7 @@ Prediction LinearModel::State::prediction(Posterior::Moments moments) const {
           .latent_sd = std::sqrt(moments.variance),
           .observed_sd = std::sqrt(moments.variance + scales.noise),
           .degrees = kDegrees,
-          .widening = widening_at(moments.variance + scales.noise),
+          .widening = widening_at(moments.mean, moments.variance + scales.noise),
           .target = target};
 }
 

@@ -31,16 +31,19 @@
 namespace nocturne::search::model {
 
 struct LinearModelOptions {
-  bool pairs = true;         ///< interactions
-  bool local = true;         ///< the local residual
-  double knee = 0.5;         ///< quantile of the values above which the target is bent (target.hpp); 1: nowhere
+  bool pairs = true;  ///< interactions
+  bool local = true;  ///< the local residual
+  double knee = 0.5;  ///< quantile of the values above which the target is bent (target.hpp); 1: nowhere
+  /// Squared standardised error to be expected of predictions that are like none of the trials; 1: what the model says.
+  double doubt = 1;
   int evaluations = 12;      ///< of the likelihood, a fit
   std::size_t trials = 256;  ///< at most so many carry the model
 };
 
-/// The knee of models that are fitted for reports: a model that serves a search tells only the fastest apart in full,
-/// and understates effects. Above it a few outliers are kept from carrying the effects away.
-inline constexpr double kReportKnee = 0.9;
+/// Of models that are fitted for reports: a model that serves a search tells only the fastest apart in full, and
+/// understates effects. Above the knee a few outliers are kept from carrying the effects away. Where times are told
+/// apart in full up to the slowest, the model is worse than it thinks about what it has not seen the like of.
+inline constexpr LinearModelOptions kForReports{.knee = 0.9, .doubt = 3};
 
 /// The effect of one level, against the average over the levels of its parameter, all else equal.
 struct LevelEffect {

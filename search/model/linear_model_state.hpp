@@ -20,8 +20,8 @@ struct LinearModel::State {
   void set_values();
   void weigh_outliers();
   void learn_widening();
-  /// For a prediction of that variance (an observation's): what the left-out trials of similar variance suggest.
-  [[nodiscard]] double widening_at(double variance) const;
+  /// For a prediction with that mean and variance (an observation's): what left-out trials of similar ones suggest.
+  [[nodiscard]] double widening_at(double mean, double variance) const;
   /// The same, over all trials.
   [[nodiscard]] double widening() const;
   [[nodiscard]] Prediction prediction(Posterior::Moments moments) const;
@@ -34,7 +34,7 @@ struct LinearModel::State {
 
   space::PointList points;
   std::vector<double> log_values;
-  std::vector<bool> past;  // told by tell_past()
+  std::vector<bool> past;                                   // told by tell_past()
   std::unordered_map<std::uint64_t, std::size_t> trial_of;  // by hash of the point
 
   std::vector<std::size_t> carriers;  // trials in the design, in its order
@@ -43,7 +43,8 @@ struct LinearModel::State {
   std::vector<double> noise_factors;  // likewise
   std::size_t assumed = 0;            // points at the end of the design that nobody measured
   Target target;
-  std::vector<double> left_out_log_variances;  // of the carriers when the scales were chosen
+  std::vector<double> left_out_means;          // of the carriers when the scales were chosen
+  std::vector<double> left_out_log_variances;  // likewise
   std::vector<double> left_out_squares;        // their squared standardised residuals
   bool stale_values = true;
   bool stale_carriers = false;

@@ -24,7 +24,8 @@ void ObjectiveForecast::outlook(space::Point point, double widening, std::span<O
   const auto prediction = model_.predict(point);
   result[0] = {.log_mean = prediction.log_mean(),
                .log_optimistic = prediction.log_quantile(kTail, widening),
-               .log_pessimistic = prediction.log_quantile(1 - kTail, widening)};
+               .log_pessimistic = prediction.log_quantile(1 - kTail, widening),
+               .log_extreme = prediction.log_quantile(kExtreme, widening)};
 }
 
 Composed compose(std::span<const PartPrediction> parts) {
@@ -67,13 +68,16 @@ void PartsForecast::outlook(space::Point point, double widening, std::span<Outlo
   const std::array predictions = {startup_.predict(point), overhead_.predict(point), steps_.predict(point)};
   double degrees = predictions[0].degrees;
   for (const auto& each : predictions) degrees = std::min(degrees, each.degrees);
-  const double reach = boost::math::quantile(boost::math::students_t(degrees), 1 - kTail) * widening;
+  const boost::math::students_t t(degrees);
+  const double reach = boost::math::quantile(t, 1 - kTail) * widening;
+  const double far = boost::math::quantile(boost::math::complement(t, kExtreme)) * widening;
   for (std::size_t i = 0; i < epochs_.size(); ++i) {
     const auto total = compose(
         std::array{part(1, predictions[0]), part(epochs_[i], predictions[1]), part(epochs_[i], predictions[2])});
     result[i] = {.log_mean = total.log_mean,
                  .log_optimistic = total.log_mean - reach * total.log_sd,
-                 .log_pessimistic = total.log_mean + reach * total.log_sd};
+                 .log_pessimistic = total.log_mean + reach * total.log_sd,
+                 .log_extreme = total.log_mean - far * total.log_sd};
   }
 }
 

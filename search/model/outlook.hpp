@@ -24,11 +24,15 @@
 
 namespace nocturne::search::model {
 
+/// What is as good as impossible, even of thousands of configurations together.
+inline constexpr double kExtreme = 1e-5;
+
 /// Logarithms of seconds. Of one observation: 90 % lie between optimistic and pessimistic.
 struct Outlook {
   double log_mean = 0;
   double log_optimistic = 0;   ///< the 5 % quantile
   double log_pessimistic = 0;  ///< the 95 % quantile
+  double log_extreme = 0;      ///< the kExtreme quantile
 };
 
 class Forecast {

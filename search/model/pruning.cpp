@@ -22,9 +22,14 @@ Pruning::Pruning(Forecast& forecast, std::vector<double> log_best, double wideni
     : forecast_(forecast), log_best_(std::move(log_best)), widening_(widening), outlook_(forecast.horizons()) {}
 
 double Pruning::margin(space::Point point) {
+  return least(point, &Outlook::log_extreme);
+}
+
+/// How much slower than the incumbent that end is, at the horizon where it comes nearest.
+double Pruning::least(space::Point point, double Outlook::* end) {
   forecast_.outlook(point, widening_, outlook_);
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < outlook_.size(); ++i) least = std::min(least, outlook_[i].log_optimistic - log_best_[i]);
+  for (std::size_t i = 0; i < outlook_.size(); ++i) least = std::min(least, outlook_[i].*end - log_best_[i]);
   return least;
 }
 
@@ -51,11 +56,11 @@ std::optional<double> Pruning::most_hopeful(space::Lattice& lattice, const space
                                             space::Random& random, std::size_t parameter, space::Level level) {
   std::vector<space::Level> point(lattice.width());
   std::vector<space::Level> best;
-  double least = std::numeric_limits<double>::infinity();
+  double least_margin = std::numeric_limits<double>::infinity();
   const auto look = [&](space::Point candidate) {
-    const double value = margin(candidate);
-    if (value >= least) return;
-    least = value;
+    const double value = least(candidate, &Outlook::log_optimistic);
+    if (value >= least_margin) return;
+    least_margin = value;
     best.assign(candidate.begin(), candidate.end());
   };
   const auto move_here = [&] {
@@ -66,21 +71,21 @@ std::optional<double> Pruning::most_hopeful(space::Lattice& lattice, const space
     std::ranges::copy(starts[i], point.begin());
     move_here();
   }
-  for (int i = 0; i < kRandomStarts && least > 0; ++i) {
+  for (int i = 0; i < kRandomStarts && least_margin > 0; ++i) {
     if (lattice.sample(random, point)) move_here();
   }
   space::PointList near(lattice.width());
-  for (int step = 0; step < kSteps && !best.empty() && least > 0; ++step) {
+  for (int step = 0; step < kSteps && !best.empty() && least_margin > 0; ++step) {
     near.clear();
     lattice.neighbours(best, near);
-    const double before = least;
+    const double before = least_margin;
     for (std::size_t i = 0; i < near.size(); ++i) {
       if (near[i][parameter] == level) look(near[i]);
     }
-    if (!(least < before)) break;
+    if (!(least_margin < before)) break;
   }
   if (best.empty()) return std::nullopt;
-  return least;
+  return least_margin;
 }
 
 std::string epochs_text(std::span<const double> horizons) {

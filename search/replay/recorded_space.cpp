@@ -212,6 +212,15 @@ space::Configuration RecordedSpace::configuration(std::size_t row) const {
   return configuration;
 }
 
+space::Configuration RecordedSpace::configuration(Place place) const {
+  auto configuration = this->configuration(std::size_t{place.row});
+  for (std::size_t i = 0; i < dummies_; ++i) {
+    const auto& parameter = space_->parameters()[rows_.columns + i];
+    configuration.set(parameter.name, parameter.value((place.dummies >> i) & 1U));
+  }
+  return configuration;
+}
+
 std::expected<RecordedSpace, std::string> RecordedSpace::with_dummies(std::size_t count) const {
   if (count > kMaxDummies) return std::unexpected(fmt::format("at most {} parameters can be added", kMaxDummies));
   auto wider = *this;

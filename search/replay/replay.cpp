@@ -14,6 +14,7 @@
 #include <unordered_set>
 
 #include "search/registry.hpp"
+#include "search/replay/yardstick.hpp"
 #include "space/random.hpp"
 
 namespace nocturne::search::replay {
@@ -71,9 +72,45 @@ Outcome evaluate(const RecordedSpace& recorded, RecordedSpace::Place place, cons
   }
   result.truth = truth;
   result.told.outcome = space::Outcome::Ok;
-  result.told.estimate = space::Estimate{.value = told, .standard_error = 0, .runs = 1};
+  result.told.estimate = space::Estimate{.value = told, .standard_error = trouble.noise * told, .runs = 1};
   return result;
 }
+
+/// What a strategy was told, kept while its claims are to be checked.
+class ClaimChecker {
+ public:
+  ClaimChecker(const RecordedSpace& recorded, const ReplayOptions& options, std::uint64_t seed, Strategy& strategy)
+      : recorded_(recorded),
+        options_(options),
+        seed_(seed),
+        search_(options.claims ? dynamic_cast<PrunedSearch*>(&strategy) : nullptr) {}
+
+  void heard(const space::Trial& told) {
+    if (search_ != nullptr) told_.push_back(told);
+  }
+
+  void check(RunTrace& trace, const std::unordered_set<std::uint64_t>& seen) {
+    const auto evaluations = trace.values.size();
+    if (search_ == nullptr || std::ranges::find(kBudgets, evaluations) == kBudgets.end()) return;
+    const RunState state{.evaluations = evaluations,
+                         .seed = seed_,
+                         .best = best_of(trace.values, evaluations, std::numeric_limits<double>::infinity()),
+                         .measured = [&](auto place) { return seen.contains(key_of(place)); },
+                         .truth = [&](auto place) -> std::optional<double> {
+                           const auto outcome = evaluate(recorded_, place, options_.trouble, seed_);
+                           return std::isnan(outcome.truth) ? std::nullopt : std::optional(outcome.truth);
+                         },
+                         .told = told_};
+    if (auto claims = check_claims(*search_, recorded_, state)) trace.claims.push_back(*claims);
+  }
+
+ private:
+  const RecordedSpace& recorded_;
+  const ReplayOptions& options_;
+  std::uint64_t seed_;
+  PrunedSearch* search_;
+  std::vector<space::Trial> told_;
+};
 
 using Run = std::expected<RunTrace, std::string>;
 
@@ -85,6 +122,7 @@ Run run_once(const RecordedSpace& recorded, const std::string& name, const Repla
   auto& strategy = **made;
   trace.cpu_seconds += thread_seconds() - begun;
   std::unordered_set<std::uint64_t> seen;
+  ClaimChecker checker(recorded, options, seed, strategy);
   for (std::size_t repetitions = 0; trace.values.size() < options.evaluations && repetitions < kRepetitions;) {
     begun = thread_seconds();
     auto proposals = strategy.ask(1);
@@ -102,9 +140,11 @@ Run run_once(const RecordedSpace& recorded, const std::string& name, const Repla
     const bool is_new = seen.insert(key_of(*place)).second;
     repetitions = is_new ? 0 : repetitions + 1;
     if (is_new) trace.values.push_back(outcome.truth);
+    if (is_new) checker.heard(outcome.told);
     begun = thread_seconds();
     strategy.tell(std::span(&outcome.told, 1));
     trace.cpu_seconds += thread_seconds() - begun;
+    if (is_new) checker.check(trace, seen);
   }
   return trace;
 }

@@ -5,6 +5,7 @@
 /// Each run starts from nothing: the default configuration is not told first. What counts is the number of distinct
 /// configurations: asking again for one that was told costs nothing and is told again.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "search/replay/claims.hpp"
 #include "search/replay/recorded_space.hpp"
 
 namespace nocturne::search::replay {
@@ -25,6 +27,9 @@ struct Trouble {
   [[nodiscard]] bool any() const { return noise > 0 || outliers > 0 || failures > 0; }
 };
 
+/// Evaluations after which runs are judged.
+inline constexpr std::array<std::size_t, 4> kBudgets = {25, 50, 100, 200};
+
 struct ReplayOptions {
   std::vector<std::string> strategies;
   std::size_t evaluations = 200;  ///< a run ends there, or when the strategy has nothing left to ask
@@ -32,13 +37,15 @@ struct ReplayOptions {
   std::uint64_t seed = 1;
   std::size_t threads = 0;  ///< 0: one a core. The results do not depend on it
   Trouble trouble{};
+  bool claims = false;  ///< at kBudgets, check what `auto` claims; takes half as long again
 };
 
 /// One run of one strategy on one space.
 struct RunTrace {
   std::uint64_t seed = 0;
-  std::vector<double> values;  ///< true objectives in the order of first evaluation; NaN: failed
-  double cpu_seconds = 0;      ///< of the thread, in ask() and tell() together
+  std::vector<double> values;    ///< true objectives in the order of first evaluation; NaN: failed
+  double cpu_seconds = 0;        ///< of the thread, in ask() and tell() together
+  std::vector<Claims> claims{};  ///< by budget, where they were asked for and could be made
 };
 
 /// The runs of one strategy on one space, by seed.

@@ -1,14 +1,12 @@
 #include "search/replay/scoreboard.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 namespace nocturne::search::replay {
 namespace {
 
-constexpr std::array<std::size_t, 4> kBudgets = {25, 50, 100, 200};
 constexpr double kNear = 1.05;
 
 Cell cell_at(std::span<const RunValues> runs, const Yardstick& yardstick, std::size_t budget) {

@@ -73,13 +73,14 @@ double typical_best(std::string_view name, const Space& space) {
   return std::exp(sum / 10);
 }
 
+/// Runs on any thread: without assertions, which Catch2 counts without a lock.
 std::vector<std::string> conversation(NloptMethod method, const Space& space) {
   NloptSearch search(space, {.seed = 4, .method = method});
   search.tell(std::vector{told(space.default_configuration(), seconds(space.default_configuration()))});
   std::vector<std::string> asked;
   for (int i = 0; i < 80; ++i) {
     const auto next = search.ask(1);
-    REQUIRE(next.size() == 1);
+    if (next.empty()) break;
     asked.push_back(next[0].configuration.canonical());
     search.tell(std::vector{told(next[0].configuration, seconds(next[0].configuration))});
   }
@@ -133,6 +134,7 @@ TEST_CASE("an NLopt run does not depend on the thread, nor on other runs beside 
   const auto space = valley(3);
   for (const auto method : kMethods) {
     const auto alone = conversation(method, space);
+    CHECK(alone.size() == 80);
     std::vector<std::vector<std::string>> beside(2);
     {
       std::jthread one([&] { beside[0] = conversation(method, space); });

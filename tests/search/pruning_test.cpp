@@ -26,13 +26,16 @@ double normal(space::Random& random) {
 /// Says what a function says.
 class SaidForecast : public model::Forecast {
  public:
-  using Said = std::function<double(space::Point, std::size_t)>;  // the optimistic bound
+  using Said = std::function<double(space::Point, std::size_t)>;  // the bound at which something is ruled out
   SaidForecast(std::size_t horizons, Said said) : horizons_(horizons), said_(std::move(said)) {}
   [[nodiscard]] std::size_t horizons() const override { return horizons_; }
   void outlook(space::Point point, double widening, std::span<model::Outlook> result) override {
     for (std::size_t i = 0; i < horizons_; ++i) {
       const double bound = said_(point, i);
-      result[i] = {.log_mean = bound + widening, .log_optimistic = bound, .log_pessimistic = bound + 2 * widening};
+      result[i] = {.log_mean = bound + widening,
+                   .log_optimistic = bound,
+                   .log_pessimistic = bound + 2 * widening,
+                   .log_extreme = bound};
     }
   }
 
@@ -98,6 +101,30 @@ TEST_CASE("pruned is what loses at every horizon, and not what may win at one", 
   CHECK(pruning.margin(points[0]) == Catch::Approx(0.2));
   CHECK_FALSE(pruning.pruned(points[1]));
   CHECK_FALSE(pruning.pruned(points[2]));
+}
+
+TEST_CASE("a configuration is ruled out by its extreme end, a level by its optimistic one", "[model]") {
+  class Forecast : public model::Forecast {
+   public:
+    [[nodiscard]] std::size_t horizons() const override { return 1; }
+    void outlook(space::Point point, double, std::span<model::Outlook> result) override {
+      const double mean = point[0] == 1 ? 0.5 : 0;
+      result[0] = {
+          .log_mean = mean, .log_optimistic = mean - 0.1, .log_pessimistic = mean + 0.1, .log_extreme = mean - 0.6};
+    }
+  };
+  const auto space = frameworks();
+  space::Lattice lattice(space);
+  Forecast forecast;
+  model::Pruning pruning(forecast, {0}, 1);
+  CHECK_FALSE(pruning.pruned(std::vector<space::Level>{1, 3, 3}));
+  space::PointList starts(3);
+  starts.push_back(std::vector<space::Level>{0, 3, 3});
+  space::Random random(1);
+  const auto levels = pruning.levels(lattice, starts, random);
+  REQUIRE(levels.size() == 1);
+  CHECK(levels[0].level == 1);
+  CHECK(levels[0].margin == Catch::Approx(0.4));
 }
 
 TEST_CASE("a level is pruned where even its most hopeful configuration loses, and the user reads why", "[model]") {
@@ -198,6 +225,61 @@ TEST_CASE("a slow framework is pruned as such, audited, and asked last", "[searc
     }
   }
   CHECK(rest.size() == 3 * 8 * 14 - 90);
+}
+
+TEST_CASE("what is deferred is not proposed while there is something else, and comes last", "[search]") {
+  const auto space = make_space({integers("a", 0, 1), integers("b", 0, 14), integers("c", 0, 9)});
+  ModelSearch search(space, {.seed = 4});
+  const auto tell = [&](const Configuration& configuration) {
+    double away = 1;
+    for (const auto& [key, value] : configuration.values())
+      away += key == "a" ? 0 : std::abs(static_cast<double>(std::get<std::int64_t>(value)) - 6);
+    Trial trial;
+    trial.configuration = configuration;
+    trial.outcome = space::Outcome::Ok;
+    trial.estimate = space::Estimate{.value = away, .standard_error = 0, .runs = 1};
+    search.tell(std::vector{trial});
+  };
+  tell(space.default_configuration());
+  for (std::size_t i = 1; i < ModelSearch::kStart; ++i) tell(search.ask(1).front().configuration);
+  search.defer([](space::Point point) { return point[0] == 1; }, [](space::Point point) { return point[1] == 0; });
+  int whole = 0, single = 0, asked = 0;
+  for (auto next = search.ask(1); !next.empty(); next = search.ask(1), ++asked) {
+    const auto number = [&](const char* key) { return std::get<std::int64_t>(*next[0].configuration.find(key)); };
+    whole += asked < 100 && number("a") == 1;
+    single += asked < 50 && number("b") == 0;
+    tell(next[0].configuration);
+  }
+  CHECK(whole == 0);  // half of them otherwise
+  CHECK(single == 0);
+  CHECK(asked == 2 * 15 * 10 - static_cast<int>(ModelSearch::kStart));
+}
+
+TEST_CASE("a configuration that is pruned is not proposed while another is not, but for audits", "[search]") {
+  const auto space = make_space({integers("a", 0, 29), integers("b", 0, 29), integers("c", 0, 29)});
+  PrunedSearch search(space, {.seed = 6});
+  space::Random random(9);
+  const auto tell = [&](const Configuration& configuration) {
+    double sum = 0;
+    for (const auto& [key, value] : configuration.values())
+      sum += std::abs(static_cast<double>(std::get<std::int64_t>(value)) - 11);
+    Trial trial;
+    trial.configuration = configuration;
+    trial.outcome = space::Outcome::Ok;
+    // So rough that the best of them is never known for sure.
+    const double seconds = (1 + sum / 10) * std::exp(0.2 * normal(random));
+    trial.estimate = space::Estimate{.value = seconds, .standard_error = 0, .runs = 1};
+    search.tell(std::vector{trial});
+  };
+  tell(space.default_configuration());
+  int pruned = 0;
+  for (int i = 1; i < 80; ++i) {
+    const auto next = search.ask(1).front();
+    if (next.purpose != space::Purpose::Audit) pruned += search.margin(next.configuration).value_or(0) > 0;
+    tell(next.configuration);
+  }
+  CHECK(pruned == 0);
+  CHECK(search.pruned_share(200).first > 10);
 }
 
 TEST_CASE("bounds that audits find too tight are widened", "[search]") {

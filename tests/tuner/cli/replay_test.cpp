@@ -60,6 +60,35 @@ TEST_CASE("replay --json has ratios, expectations and scores", "[cli]") {
   CHECK(document.at("spaces").at(0).at("rows") == 4);
 }
 
+TEST_CASE("replay --claims checks what auto claims, and needs it", "[cli]") {
+  test::Desk desk;
+  const auto folder = desk.folder() / "line";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "space.json") << R"({"name": "line", "constraints": [], "constraints_exact": true,
+      "parameters": [{"name": "a", "type": "integer", "values": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]},
+                     {"name": "b", "type": "integer", "values": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}]})";
+  std::ofstream results(folder / "results.csv");
+  results << "a,b,objective,status\n";
+  for (int i = 0; i < 100; ++i) results << i / 10 << "," << i % 10 << "," << 1 + i / 10 + i % 10 << ",ok\n";
+  results.close();
+  CHECK(desk.nocturne({"replay", folder.string(), "--strategy", "auto", "--evaluations", "50", "--repeats", "2",
+                       "--claims"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("prune @25") && ContainsSubstring("report @50") &&
+                             ContainsSubstring("all spaces") && ContainsSubstring("optimum found"));
+  CHECK(desk.nocturne({"replay", folder.string(), "--strategy", "auto", "--evaluations", "50", "--repeats", "2",
+                       "--claims", "--json"}) == ExitCode::Ok);
+  const auto budget = desk.json().at("claims").at("spaces").at(0).at("budgets").at(1);
+  CHECK(budget.at("evaluations") == 50);
+  CHECK(budget.at("runs") == 2);
+  CHECK(budget.at("within_90_percent").at("pruning").at("mean").get<double>() > 0.5);
+  CHECK(budget.at("optimum").at("found") == 2);
+
+  CHECK(desk.nocturne({"replay", folder.string(), "--strategy", "random", "--claims"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("--claims needs --strategy auto"));
+  CHECK(desk.nocturne({"replay", tiny_space(desk).string(), "--strategy", "auto", "--claims"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("Nothing was claimed"));
+}
+
 TEST_CASE("replay takes a campaign of the database as a space", "[cli]") {
   test::Desk desk;
   (void)test::fill(desk);

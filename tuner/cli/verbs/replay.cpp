@@ -20,6 +20,7 @@
 #include "search/replay/replay.hpp"
 #include "search/replay/scoreboard.hpp"
 #include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/output/claims_page.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/scoreboard_page.hpp"
 #include "tuner/recorded_campaign.hpp"
@@ -39,6 +40,8 @@ std::optional<std::string> objection(const ReplayOptions& options) {
   if (!is_probability(options.failures)) return "--failures is a probability, 0 to 1";
   if (options.dummies > replay::RecordedSpace::kMaxDummies)
     return fmt::format("--dummies must be at most {}", replay::RecordedSpace::kMaxDummies);
+  if (options.claims && std::ranges::find(options.strategies, "auto") == options.strategies.end())
+    return "--claims needs --strategy auto: no other strategy claims anything";
   return std::nullopt;
 }
 
@@ -115,7 +118,8 @@ constexpr std::string_view kExamples =
     "  nocturne replay cache.json --strategy random --trace runs.jsonl --json\n"
     "  nocturne replay problem.json results.json                a T1 problem with its recorded T4 results\n"
     "  nocturne replay nocturne.db --campaign mnist-evening     a campaign of one's own\n"
-    "  nocturne replay spaces/gemm --noise 0.1 --failures 0.4   told wrongly, judged by the truth\n";
+    "  nocturne replay spaces/gemm --noise 0.1 --failures 0.4   told wrongly, judged by the truth\n"
+    "  nocturne replay spaces/ --strategy auto --claims         are its intervals and its pruning right\n";
 
 }  // namespace
 
@@ -140,6 +144,8 @@ void setup(CLI::App& verb, ReplayOptions& options) {
   verb.add_option("--outliers", options.outliers, "Tell ten times the value, with this probability")->type_name("P");
   verb.add_option("--failures", options.failures, "Let configurations fail, with this probability")->type_name("P");
   verb.add_option("--dummies", options.dummies, "Add so many parameters that do nothing")->type_name("N");
+  verb.add_flag("--claims", options.claims,
+                "Also check what auto claims: do its 90 % intervals hold, was what it pruned worth pruning");
   verb.add_option("--trace", options.trace, "Write what each run found, one JSON line a run")->type_name("FILE");
   verb.footer(std::string(kExamples));
 }
@@ -157,7 +163,8 @@ ExitCode run(const ReplayOptions& options, Context& context) {
       .repeats = options.repeats,
       .seed = options.seed,
       .threads = options.threads,
-      .trouble = {.noise = options.noise, .outliers = options.outliers, .failures = options.failures}};
+      .trouble = {.noise = options.noise, .outliers = options.outliers, .failures = options.failures},
+      .claims = options.claims};
   const auto series = replay::replay(*spaces, chosen, progress_on(context));
   if (!series) return complain(context, ExitCode::Usage, series.error());
   if (!options.trace.empty()) {
@@ -167,11 +174,16 @@ ExitCode run(const ReplayOptions& options, Context& context) {
     if (!file) return complain(context, ExitCode::Unavailable, fmt::format("{}: cannot be written", options.trace));
   }
   const auto board = replay::make_scoreboard(*spaces, chosen, *series, options.cap);
+  const auto claims = replay::make_claims_table(chosen, *series);
+  const ClaimsPage claims_page{.spaces = *spaces, .options = chosen, .table = claims};
   const ScoreboardPage page{.spaces = *spaces, .options = chosen, .board = board, .dummies = options.dummies};
   if (context.json) {
-    print_json(context, scoreboard_json(page));
+    auto document = scoreboard_json(page);
+    if (options.claims) document["claims"] = claims_json(claims_page);
+    print_json(context, document);
   } else {
     print_scoreboard(context, page);
+    if (options.claims) print_claims(context, claims_page);
   }
   return ExitCode::Ok;
 }

@@ -25,6 +25,7 @@ struct ReplayOptions {
   double failures = 0;
   std::size_t dummies = 0;
   std::size_t cap = 1000;  ///< evaluations that the score looks at
+  bool claims = false;     ///< check what auto claims
   std::string trace;       ///< file, or empty
   std::string campaign;    ///< of databases among the spaces; empty: the one opened last
 };
