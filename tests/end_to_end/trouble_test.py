@@ -55,6 +55,32 @@ class Trouble(unittest.TestCase):
             self.assertTrue(wait_until(lambda: not workers_alive(workspace.data), 0.5), "a process outlived its trial")
             self.assertLess(took, 120)  # five hangs of 3 s and their ends: not a sum of forgotten deadlines
 
+    def test_the_largest_batch_that_fits_is_found_with_two_out_of_memories_at_most(self):
+        batches = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024]
+        parameters = [{"name": "batch", "stage": "run", "values": batches, "type": "ordinal", "default": 64},
+                      {"name": "precision", "stage": "run", "values": ["f32", "bf16"], "default": "f32"},
+                      {"name": "width", "stage": "run", "range": [1, 20], "default": 10}]
+        # 8 MiB and a quarter an image, beside some 5 MiB of the process: 256 fit, 384 do not.
+        document = campaign(mode="hungry", strategy="auto", trials=30, parameters=parameters,
+                            run={"memory": "96MiB"})
+        with Workspace() as workspace:
+            workspace.run("tune", workspace.write(document), check=0)
+            trials = workspace.json("list", "trials")
+            out_of_memory = [trial for trial in trials if trial["outcome"] == "out_of_memory"]
+            self.assertLessEqual(len(out_of_memory), 2)
+            worked = [trial for trial in trials if trial["outcome"] == "ok"]
+            self.assertEqual(max(trial["configuration"]["batch"] for trial in worked), 256)
+            for trial in worked:
+                expected = (8 + trial["configuration"]["batch"] / 4) * 2**20
+                self.assertTrue(expected < trial["peak_bytes"] < expected + 16 * 2**20, trial)
+            [line] = workspace.json("model")["memory"]
+            self.assertTrue(256 <= line["largest_batch"]["expected"] < 384, line)
+            self.assertAlmostEqual(line["bytes_each"] / 2**18, 1, delta=0.1)
+            self.assertRegex(workspace.run("model", check=0).stdout,
+                             r"memory: [\d.]+ MiB \+ 2\d\d\.\d KiB an image; at most 3\d\d images fit in 96.0 MiB")
+            self.assertIn("does not fit in 96.0 MiB", workspace.run("explain", "batch=1024", check=0).stdout)
+            self.assertIn("at its peak", workspace.run("show", worked[0]["trial"], check=0).stdout)
+
     def test_a_default_that_cannot_run_is_said(self):
         with Workspace() as workspace:
             done = workspace.run("tune", workspace.write(campaign(mode="unsupported", trials=3)))

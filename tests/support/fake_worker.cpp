@@ -2,7 +2,9 @@
 ///
 ///   obey (default)   samples of `step_us` microseconds each, spent spinning; takes turns when asked
 ///   computed         the same without spending time: step times are a function of the configuration alone, 20 to 200
-///   us unsupported, diverge, say_failed      ends so;   not_finite   says ok, though its loss is not a number exit
+///   us
+///   hungry           holds `fixed_bytes` and `bytes_each` times `batch`; the larger its batch, the shorter its epochs
+///   unsupported, diverge, say_failed      ends so;   not_finite   says ok, though its loss is not a number exit
 ///   prints a message and exits with `code`;   no_end   exits with 0 without its last word torn             its last
 ///   line is half an event hang             in the phase named by `phase`;   hang_silent   before its first word
 ///   ignore_sigterm   hangs, and SIGTERM does not impress it
@@ -30,6 +32,7 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "measure/protocol/event_writer.hpp"
 #include "measure/protocol/request.hpp"
@@ -90,7 +93,7 @@ class FakeWorker {
     } else {
       train(request_.steps);
     }
-    events_.memory(8 << 20, 0);
+    events_.memory(settings_.mode == "hungry" ? peak_bytes() : 8 << 20, 0);
     events_.end("ok", "");
     return 0;
   }
@@ -101,6 +104,7 @@ class FakeWorker {
     events_.phase_begin("import");
     events_.phase_end("import");
     events_.phase_begin("data");
+    if (settings_.mode == "hungry") hold_memory();
     events_.phase_end("data");
     events_.ready(surroundings());
     events_.phase_begin("first_step");
@@ -109,6 +113,7 @@ class FakeWorker {
   }
 
   [[nodiscard]] std::int64_t step_ns() const {
+    if (settings_.mode == "hungry") return 20'000 + 100 * settings_.integer("batch", 1);
     if (settings_.mode != "computed") return settings_.integer("step_us", 50) * 1000;
     return 20'000 + static_cast<std::int64_t>(fnv1a(request_.configuration.dump()) % 180'000);
   }
@@ -119,6 +124,20 @@ class FakeWorker {
     const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(nanoseconds);
     while (std::chrono::steady_clock::now() < end) {
     }
+  }
+
+  // Long enough for who polls: a worker that is gone at once is never seen.
+  void hold_memory() {
+    const auto bytes = settings_.integer("fixed_bytes", 8 << 20) +
+                       settings_.integer("bytes_each", 1 << 18) * settings_.integer("batch", 1);
+    held_.assign(static_cast<std::size_t>(bytes), 1);
+    spend(150'000'000);
+  }
+
+  [[nodiscard]] static std::int64_t peak_bytes() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss * 1024;
   }
 
   void train(std::int64_t steps) {
@@ -149,6 +168,7 @@ class FakeWorker {
   const protocol::Request& request_;
   protocol::EventWriter events_;
   std::int64_t next_step_ = 1;
+  std::vector<char> held_;
 };
 
 int main(int argc, char** argv) {

@@ -8,6 +8,7 @@
 #include "tuner/campaign/finals.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/preparation.hpp"
+#include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 
 namespace nocturne::tuner {
@@ -84,6 +85,8 @@ db::Expected<std::string> Campaign::machine_changed_since_last_sitting() const {
 db::Expected<void> Campaign::make_strategy(db::CampaignId campaign) {
   const CampaignSpec& spec = sitting_.spec;
   search::Options options{.seed = spec.strategy.seed, .objective = spec.objective};
+  options.roles = roles_of(spec.space);
+  options.memory_limit_bytes = sitting_.executor.memory_limit_bytes();
   // Where trials are counted, time is no matter: only a budget of time is spent on preparation.
   std::shared_ptr<PreparationCosts> costs;
   if (spec.budget.wall || spec.budget.until) {
@@ -273,7 +276,7 @@ db::Expected<SittingResult> Campaign::search() {
       }
       if (proposed.empty()) {
         result.ending = Ending::Complete;
-        result.because = "every configuration was tried";
+        result.because = "nothing is left to try";
         return result;
       }
       for (search::Proposal& proposal : proposed) {

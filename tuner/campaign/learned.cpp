@@ -8,6 +8,7 @@
 
 #include "tuner/campaign/answer.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign/stored_space.hpp"
 
 namespace nocturne::tuner {
@@ -33,8 +34,12 @@ void hear(Learned& learned, std::span<const db::Exchange> exchanges) {
   for (auto& [number, each] : asked) learned.asked.push_back(std::move(each));
 }
 
+// Above this quantile the target is bent, so that a few outliers do not carry the effects away.
+constexpr double kReportKnee = 0.9;
+
 void fit_report(Learned& learned) {
-  learned.report = std::make_unique<search::model::LinearModel>(learned.lattice(), search::model::kForReports);
+  learned.report = std::make_unique<search::model::LinearModel>(learned.lattice(),
+                                                                search::model::LinearModelOptions{.knee = kReportKnee});
   for (const space::Trial& trial : learned.trials) {
     if (!trial.estimate || !(trial.estimate->value > 0)) continue;
     if (const auto point = learned.lattice().point_of(trial.configuration)) {
@@ -76,8 +81,10 @@ std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store&
   learned->without = known->without;
   learned->objective = objective_of(campaign.spec);
   learned->search = std::make_unique<search::PrunedSearch>(
-      learned->space,
-      search::Options{.seed = static_cast<std::uint64_t>(campaign.seed), .objective = learned->objective});
+      learned->space, search::Options{.seed = static_cast<std::uint64_t>(campaign.seed),
+                                      .objective = learned->objective,
+                                      .roles = roles_of(learned->space),
+                                      .memory_limit_bytes = memory_limit_of(campaign.spec, facts)});
   hear(*learned, *exchanges);
   fit_report(*learned);
   if (learned->times().size() < kFewestForModel) {

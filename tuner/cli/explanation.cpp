@@ -9,6 +9,7 @@
 #include "search/model/contrasts.hpp"
 #include "search/model/pruning.hpp"
 #include "tuner/cli/configuration_words.hpp"
+#include "tuner/cli/output/memory_lines.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -125,6 +126,7 @@ std::expected<Explanation, std::string> explain(tuner::Learned& learned, std::st
   explanation.predicted = prediction.log_mean();
   explanation.interval = prediction.log_interval(0.9, learned.search->audit().widening());
   explanation.works = learned.search->models().feasibility().probability(*point);
+  explanation.memory = memory_text(learned.search->models().memory(), *point);
   explanation.horizons = learned.search->horizons();
   explanation.outlook = learned.search->outlook(explanation.configuration);
   explanation.margin = learned.search->margin(explanation.configuration);
@@ -152,6 +154,7 @@ nlohmann::json explanation_json(const Explanation& explanation) {
                    {"low_s", std::exp(explanation.interval.lower)},
                    {"high_s", std::exp(explanation.interval.upper)},
                    {"works", explanation.works},
+                   {"memory", explanation.memory},
                    {"terms", json::array()},
                    {"rest_log_ratio", explanation.rest},
                    {"horizons", json::array()},

@@ -36,7 +36,8 @@ struct Explanation {
   std::optional<space::Trial> measured;
   double predicted = 0;              ///< log seconds, at the primary horizon
   search::model::Interval interval;  ///< 90 %, of one measurement
-  double works = 1;                  ///< probability
+  double works = 1;                  ///< probability, memory aside
+  std::string memory{};              ///< what it needs, in words; empty: nothing is known
   std::optional<double> best;        ///< log seconds of the best measured
   std::vector<Term> terms;           ///< where it differs from the best, the largest first
   double rest = 0;                   ///< what the terms do not explain: interactions and local residual

@@ -50,10 +50,10 @@ void print_claim(std::ostream& out, const Explanation& explanation) {
   if (!explanation.pruned_level.empty()) out << "pruned         " << explanation.pruned_level << '\n';
   if (!explanation.margin) return;
   if (*explanation.margin > 0) {
-    out << fmt::format("pruned         at best {} (one in 100 000 is beyond) than the incumbent{}\n",
+    out << fmt::format("pruned         at best {} (5 % optimistic bound) than the incumbent{}\n",
                        ratio_text(*explanation.margin), where);
   } else {
-    out << fmt::format("not pruned     it may be {} than the incumbent (one in 100 000 is beyond)\n",
+    out << fmt::format("not pruned     it may be {} than the incumbent (5 % optimistic bound)\n",
                        ratio_text(*explanation.margin));
   }
 }
@@ -75,6 +75,7 @@ void print_explanation(const Context& context, const tuner::Learned& learned, co
                        one_line(chosen.reason));
   }
   print_prediction(out, learned, explanation);
+  if (!explanation.memory.empty()) out << "memory         " << explanation.memory << '\n';
   print_terms(out, explanation);
   print_claim(out, explanation);
   if (const auto& nearest = explanation.nearest) {

@@ -63,6 +63,8 @@ class Executor {
   [[nodiscard]] virtual space::Run run(const measure::RunPlan& plan, const measure::RunControl& control) = 0;
   [[nodiscard]] virtual measure::PairResult run_pair(const measure::PairPlan& plan,
                                                      const measure::PairControl& control) = 0;
+  /// Bytes that a run may take; 0: as much as there is.
+  [[nodiscard]] virtual std::int64_t memory_limit_bytes() const { return 0; }
 };
 
 }  // namespace nocturne::tuner

@@ -102,8 +102,7 @@ measure::RunPlan LocalExecutor::plan(const space::Configuration& configuration, 
   plan.cpus = prepared.launch.cpus;
   plan.artifact = prepared.artifact;
   plan.deadline = std::chrono::ceil<std::chrono::milliseconds>(order.deadline.value_or(spec_.run.deadline));
-  const std::int64_t memory = spec_.run.memory_bytes > 0 ? spec_.run.memory_bytes : options_.memory_bytes;
-  if (memory > 0) plan.memory_limit_bytes = memory;
+  if (const auto memory = memory_limit_bytes(); memory > 0) plan.memory_limit_bytes = memory;
   plan.request.network = spec_.workload.network;
   plan.request.data = spec_.workload.data;
   plan.request.data_folder = options_.installation.data_set(spec_.workload.data).string();
@@ -116,6 +115,10 @@ measure::RunPlan LocalExecutor::plan(const space::Configuration& configuration, 
   plan.request.steps_per_sample = spec_.run.steps_per_sample;
   plan.request.accuracy = order.accuracy;
   return plan;
+}
+
+std::int64_t LocalExecutor::memory_limit_bytes() const {
+  return spec_.run.memory_bytes > 0 ? spec_.run.memory_bytes : options_.memory_bytes;
 }
 
 space::Run LocalExecutor::run(const measure::RunPlan& plan, const measure::RunControl& control) {

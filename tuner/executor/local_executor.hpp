@@ -34,6 +34,7 @@ class LocalExecutor final : public Executor {
   [[nodiscard]] space::Run run(const measure::RunPlan& plan, const measure::RunControl& control) override;
   [[nodiscard]] measure::PairResult run_pair(const measure::PairPlan& plan,
                                              const measure::PairControl& control) override;
+  [[nodiscard]] std::int64_t memory_limit_bytes() const override;
 
  private:
   [[nodiscard]] std::expected<measure::Artifact, PreparationFailure> obtain(const WorkerRecipe& worker,

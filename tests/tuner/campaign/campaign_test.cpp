@@ -216,6 +216,63 @@ TEST_CASE("an interrupted campaign asks what an undisturbed one asks", "[campaig
   }
 }
 
+TEST_CASE("a campaign learns what fits into memory, and knows it again when it is resumed", "[campaign]") {
+  constexpr std::string_view kHungry = R"({
+    "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
+    "objective": {"minimise": "time", "epochs": [1, 12]},
+    "space": {"parameters": [
+      {"name": "batch", "stage": "run", "type": "ordinal",
+       "values": [16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 4096], "default": 64},
+      {"name": "threads", "stage": "run", "range": [1, 8], "default": 4},
+      {"name": "precision", "stage": "run", "values": ["f32", "bf16"], "default": "f32"}]},
+    "worker": {"command": ["/bin/true"]},
+    "strategy": {"name": "auto", "seed": 3}, "budget": {"trials": TRIALS},
+    "verify": {"pairs": 2, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0}
+  })";
+  const auto batch_of = [](const space::Configuration& configuration) {
+    return std::get<std::int64_t>(*configuration.find("batch"));
+  };
+  // 100 MiB and 1 MiB an image: of 1 GiB, 768 images fit.
+  const auto sit = [&](const Folder& folder, const std::vector<int>& sittings) {
+    for (const int trials : sittings) {
+      Sitter sitter(folder);
+      sitter.executor.memory_limit = std::int64_t{1} << 30;
+      sitter.executor.peak_bytes = [&](const space::Configuration& each) { return (100 + batch_of(each)) << 20; };
+      sitter.executor.step_seconds = [&](const space::Configuration& each) {
+        return model(each) * (1 + 100.0 / static_cast<double>(batch_of(each)));
+      };
+      sitter.executor.id_suffix = std::to_string(trials);
+      const auto spec = tuner::parse_campaign(replaced(std::string(kHungry), "TRIALS", std::to_string(trials)),
+                                              "test.json", "/", space::Facts());
+      if (!spec) FAIL(tuner::to_text(spec.error()));
+      static_cast<void>(sitter.sit(*spec));
+      CHECK(sitter.watcher.notes.empty());  // "the strategy proposes otherwise than when this campaign began"
+    }
+    auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
+    REQUIRE(store);
+    std::vector<space::Trial> trials;
+    const auto stored = store->list_trials();
+    REQUIRE(stored);
+    for (const auto& each : *stored) trials.push_back(each.trial);
+    return trials;
+  };
+  const Folder whole, halves;
+  const auto trials = sit(whole, {40});
+  REQUIRE(trials.size() == 40);
+  std::size_t out_of_memory = 0;
+  std::int64_t largest = 0;
+  for (const auto& trial : trials) {
+    out_of_memory += trial.outcome == space::Outcome::OutOfMemory;
+    CHECK(trial.peak_bytes == std::min<std::int64_t>((100 + batch_of(trial.configuration)) << 20, 1 << 30));
+    if (trial.estimate) largest = std::max(largest, batch_of(trial.configuration));
+  }
+  CHECK(out_of_memory <= 2);
+  CHECK(largest == 768);
+  const auto again = sit(halves, {15, 40});
+  REQUIRE(again.size() == trials.size());
+  for (std::size_t i = 0; i < trials.size(); ++i) CHECK(again[i].configuration == trials[i].configuration);
+}
+
 TEST_CASE("failures are outcomes, and the campaign goes on", "[campaign]") {
   const Folder folder;
   Sitter sitter(folder);

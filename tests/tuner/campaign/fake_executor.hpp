@@ -21,6 +21,10 @@ class FakeExecutor final : public tuner::Executor {
       [](std::size_t, const space::Configuration&) { return space::Outcome::Ok; };
   std::function<bool(const space::Configuration&)> can_be_built = [](const space::Configuration&) { return true; };
 
+  std::int64_t memory_limit = 0;  ///< of a run; 0: none
+  /// The peak of a configuration. Above the limit it runs out of memory. Empty: nothing is known of memory.
+  std::function<std::int64_t(const space::Configuration&)> peak_bytes{};
+
   std::string artifact;  ///< key of the build that every configuration uses; empty: nothing is built
 
   std::vector<space::Configuration> prepared, run_configurations;
@@ -61,6 +65,12 @@ class FakeExecutor final : public tuner::Executor {
     run_configurations.push_back(configuration);
     space::Run run = record(plan, configuration, plan.request.steps);
     run.outcome = fate(count, configuration);
+    if (peak_bytes) {
+      const auto peak = peak_bytes(configuration);
+      const bool exceeded = memory_limit > 0 && peak > memory_limit;
+      if (exceeded) run.outcome = space::Outcome::OutOfMemory;
+      run.memory = space::Memory{.peak_rss_bytes = exceeded ? memory_limit : peak, .device_bytes = 0};
+    }
     if (run.outcome != space::Outcome::Ok) {
       run.reason = "the test wanted it";
       run.samples.clear();
@@ -89,6 +99,8 @@ class FakeExecutor final : public tuner::Executor {
     }
     return result;
   }
+
+  [[nodiscard]] std::int64_t memory_limit_bytes() const override { return memory_limit; }
 
   std::string id_suffix = "a";  ///< ids are unique in a database: another executor, another suffix
 

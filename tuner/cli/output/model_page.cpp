@@ -107,12 +107,14 @@ void print_effects(std::ostream& out, const ModelPage& page) {
 
 ModelPage make_model_page(tuner::Learned& learned) {
   ModelPage page{.worked = learned.times().size(),
-                 .failed = learned.search->models().feasibility().failures(),
+                 .failed = static_cast<std::size_t>(std::ranges::count_if(
+                     learned.trials, [](const space::Trial& each) { return each.outcome != space::Outcome::Ok; })),
                  .primary_epochs = learned.objective.primary,
                  .without = learned.without};
   add_effects(learned, page);
   add_pruning(learned, page);
   add_calibration(learned, page);
+  page.memory = memory_lines(learned.search->models().memory());
   page.going_on = tuner::going_on(learned, std::chrono::hours(1));
   return page;
 }
@@ -148,6 +150,8 @@ void print_model(const Context& context, const db::CampaignSummary& campaign, co
         page.audit_failures, page.audit_misses, range_text(page.miss_rate));
   }
   out << (page.widening > 1 ? fmt::format("; bounds are widened {:.2f} times", page.widening) : "") << '\n';
+  if (!page.memory.empty()) out << '\n';
+  for (const auto& each : page.memory) out << "memory: " << to_text(each) << '\n';
   out << fmt::format(
       "\nCalibration: of {} trials, each left out in turn, 90 % intervals held {:.0f} % ({}); typical error {:.1f} %, "
       "noise {:.1f} %\n",
@@ -197,6 +201,7 @@ nlohmann::json model_json(const ModelPage& page) {
                              {"confidence", 0.9},
                              {"typical_log_error", page.typical_error},
                              {"noise", page.noise}};
+  document["memory"] = memory_json(page.memory);
   document["going_on"] = going_on_json(page.going_on);
   if (!page.without.empty()) document["without"] = page.without;
   return document;

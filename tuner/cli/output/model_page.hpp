@@ -14,6 +14,7 @@
 #include "search/model/contrasts.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/cli/context.hpp"
+#include "tuner/cli/output/memory_lines.hpp"
 
 namespace nocturne::cli {
 
@@ -53,6 +54,7 @@ struct ModelPage {
   std::size_t held = 0, left_out = 0;  ///< of 90 % intervals, each trial left out in turn
   double typical_error = 0;            ///< median of |log measured - log predicted| then
   double noise = 0;                    ///< standard deviation of one measurement, log units
+  std::vector<MemoryLine> memory;      ///< by group
   std::optional<tuner::GoingOn> going_on;
 };
 

@@ -12,6 +12,7 @@
 #include "search/registry.hpp"
 #include "tuner/campaign/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
+#include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/configuration_words.hpp"
 #include "tuner/cli/output/answer_page.hpp"
@@ -182,7 +183,7 @@ ExitCode run(const TuneOptions& options, Context& context) {
   tuner::LocalExecutor executor(*spec, {.installation = installation,
                                         .builds_folder = context.builds_folder(),
                                         .runs_folder = context.runs_folder(),
-                                        .memory_bytes = machine.usable_memory_bytes() / 4 * 3});
+                                        .memory_bytes = tuner::usual_memory_limit(machine.usable_memory_bytes())});
   ProgressDisplay display(context);
   const tuner::SystemClock clock;
   tuner::Interruption interruption;

@@ -1,0 +1,31 @@
+#include "tuner/campaign/search_options.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "tuner/campaign_file/quantity.hpp"
+
+namespace nocturne::tuner {
+
+search::Roles roles_of(const space::Space& space) {
+  const auto named = [&](std::string_view name) {
+    const bool there = std::ranges::find(space.parameters(), name, &space::Parameter::name) != space.parameters().end();
+    return std::string(there ? name : std::string_view());
+  };
+  return {.batch = named("batch"), .threads = named("threads")};
+}
+
+std::int64_t usual_memory_limit(std::int64_t usable_bytes) {
+  return usable_bytes / 4 * 3;
+}
+
+std::int64_t memory_limit_of(const nlohmann::json& document, const space::Facts& facts) {
+  const auto written = document.value("/run/memory"_json_pointer, nlohmann::json());
+  if (written.is_string()) return parse_size(written.get<std::string>()).value_or(0);
+  if (written.is_number_integer()) return written.get<std::int64_t>();
+  const auto* fact = facts.find("machine.memory_bytes");
+  const auto* bytes = fact == nullptr ? nullptr : std::get_if<std::int64_t>(fact);
+  return bytes == nullptr ? 0 : usual_memory_limit(*bytes);
+}
+
+}  // namespace nocturne::tuner
