@@ -34,12 +34,8 @@ void hear(Learned& learned, std::span<const db::Exchange> exchanges) {
   for (auto& [number, each] : asked) learned.asked.push_back(std::move(each));
 }
 
-// Above this quantile the target is bent, so that a few outliers do not carry the effects away.
-constexpr double kReportKnee = 0.9;
-
 void fit_report(Learned& learned) {
-  learned.report = std::make_unique<search::model::LinearModel>(learned.lattice(),
-                                                                search::model::LinearModelOptions{.knee = kReportKnee});
+  learned.report = std::make_unique<search::model::LinearModel>(learned.lattice(), search::model::kForReports);
   for (const space::Trial& trial : learned.trials) {
     if (!trial.estimate || !(trial.estimate->value > 0)) continue;
     if (const auto point = learned.lattice().point_of(trial.configuration)) {

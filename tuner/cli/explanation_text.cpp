@@ -50,10 +50,10 @@ void print_claim(std::ostream& out, const Explanation& explanation) {
   if (!explanation.pruned_level.empty()) out << "pruned         " << explanation.pruned_level << '\n';
   if (!explanation.margin) return;
   if (*explanation.margin > 0) {
-    out << fmt::format("pruned         at best {} (5 % optimistic bound) than the incumbent{}\n",
+    out << fmt::format("pruned         at best {} (one in 100 000 is beyond) than the incumbent{}\n",
                        ratio_text(*explanation.margin), where);
   } else {
-    out << fmt::format("not pruned     it may be {} than the incumbent (5 % optimistic bound)\n",
+    out << fmt::format("not pruned     it may be {} than the incumbent (one in 100 000 is beyond)\n",
                        ratio_text(*explanation.margin));
   }
 }
