@@ -87,14 +87,14 @@ std::vector<PastTrial> thinned(std::vector<PastTrial> trials, std::size_t most) 
   return trials;
 }
 
-std::vector<PastTrial> same_trials(space::Lattice& lattice, std::span<const History> history,
-                                   const space::Objective& objective, std::size_t most) {
+std::vector<PastTrial> same_trials(space::Lattice& lattice, const Options& options, std::size_t most) {
   std::vector<PastTrial> trials;
-  for (const auto& campaign : history) {
+  for (const auto& campaign : options.history) {
     if (!campaign.same_machine_and_workload) continue;
     for (const auto& each : campaign.trials) {
       if (each.outcome == space::Outcome::Killed) continue;  // says nothing about the configuration
-      const auto value = log_value_of(each, objective);
+      if (each.outcome == space::Outcome::OutOfMemory && !options.roles.batch.empty()) continue;
+      const auto value = log_value_of(each, options.objective);
       if (!value && each.outcome == space::Outcome::Ok) continue;
       if (auto point = same_point(lattice, each.configuration))
         trials.push_back({.point = *std::move(point), .log_value = value, .parts = value ? each.parts : std::nullopt});

@@ -39,8 +39,8 @@ struct PastTrial {
 /// Where two are of one point, the first counts. Failed ones come last, half of `most` again at most.
 [[nodiscard]] std::vector<PastTrial> thinned(std::vector<PastTrial> trials, std::size_t most);
 
-/// Of the campaigns of this machine and workload, those first that come first in `history`; thinned.
-[[nodiscard]] std::vector<PastTrial> same_trials(space::Lattice& lattice, std::span<const History> history,
-                                                 const space::Objective& objective, std::size_t most);
+/// Of the campaigns of this machine and workload, those first that come first in the history; thinned. What did not fit
+/// into memory is left to the memory model, where the batch size is known.
+[[nodiscard]] std::vector<PastTrial> same_trials(space::Lattice& lattice, const Options& options, std::size_t most);
 
 }  // namespace nocturne::search::history

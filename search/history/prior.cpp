@@ -29,7 +29,7 @@ bool fit_is_due(std::size_t trials, std::size_t fitted) {
 Prior::Prior(space::Lattice& lattice, const Options& options, double knee, std::vector<model::Feature> covariates)
     : lattice_(lattice),
       note_(options.note),
-      past_(same_trials(lattice, options.history, options.objective, kMostSame)),
+      past_(same_trials(lattice, options, kMostSame)),
       knee_(knee),
       covariates_(std::move(covariates)),
       then_(lattice, {.knee = knee}, covariates_),
