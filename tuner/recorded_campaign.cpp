@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -17,26 +18,55 @@ namespace replay = search::replay;
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// The last trial of each configuration, in the order in which they were asked.
-std::vector<db::StoredTrial> distinct(std::vector<db::StoredTrial> trials) {
+/// The last trial of a configuration, and what all of them measured.
+struct Measured {
+  db::StoredTrial last;
+  std::vector<double> values;
+};
+
+/// In the order in which they were asked first.
+std::vector<Measured> distinct(std::vector<db::StoredTrial> trials) {
   std::map<std::string, std::size_t> seen;
-  std::vector<db::StoredTrial> result;
+  std::vector<Measured> result;
   for (auto& each : trials) {
     if (each.trial.outcome == space::Outcome::Killed) continue;
     const auto [place, is_new] = seen.emplace(each.trial.configuration.identity(), result.size());
-    if (is_new) {
-      result.push_back(std::move(each));
-    } else {
-      result[place->second] = std::move(each);
-    }
+    if (is_new) result.emplace_back();
+    auto& measured = result[place->second];
+    if (each.trial.estimate && !each.reused_from) measured.values.push_back(each.trial.estimate->value);
+    measured.last = std::move(each);
   }
   return result;
 }
 
-std::vector<space::Value> occurring(const std::vector<db::StoredTrial>& trials, const std::string& name) {
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+/// Trials of all generations of the campaign's identity, the oldest first.
+std::expected<std::vector<db::StoredTrial>, db::Error> trials_of_all_passes(const db::Store& store,
+                                                                            const db::CampaignSummary& campaign) {
+  auto all = store.list_campaigns();
+  if (!all) return std::unexpected(all.error());
+  std::erase_if(*all, [&](const auto& each) {
+    return each.name != campaign.name || each.identity != campaign.identity || each.fingerprint != campaign.fingerprint;
+  });
+  std::ranges::sort(*all, {}, &db::CampaignSummary::generation);
+  std::vector<db::StoredTrial> trials;
+  for (const auto& pass : *all) {
+    auto stored = store.list_trials({.campaign = pass.id, .state = db::TrialState::Finished});
+    if (!stored) return stored;
+    std::ranges::move(*stored, std::back_inserter(trials));
+  }
+  return trials;
+}
+
+std::vector<space::Value> occurring(const std::vector<Measured>& trials, const std::string& name) {
   std::vector<space::Value> values;
   for (const auto& each : trials) {
-    const auto* value = each.trial.configuration.find(name);
+    const auto* value = each.last.trial.configuration.find(name);
     if (value != nullptr && std::ranges::find(values, *value) == values.end()) values.push_back(*value);
   }
   // std::variant orders by kind, then by value.
@@ -62,21 +92,28 @@ space::DomainSpec domain_of(const db::ParameterRecord& record, std::vector<space
   return space::OrdinalSpec{std::move(values)};
 }
 
-replay::Rows rows_of(const std::vector<db::StoredTrial>& trials, const std::vector<space::ParameterSpec>& parameters) {
+replay::Rows rows_of(const std::vector<Measured>& trials, const std::vector<space::ParameterSpec>& parameters) {
+  const bool has_passes = std::ranges::any_of(trials, [](const auto& each) { return each.values.size() > 1; });
   replay::Rows rows;
   rows.columns = parameters.size();
   std::vector<replay::CellReader> readers(parameters.begin(), parameters.end());
-  for (const auto& each : trials) {
+  for (const auto& [each, values] : trials) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const auto* value = each.trial.configuration.find(parameters[i].name);
       rows.cells.push_back(value == nullptr ? space::kNoValue : readers[i].find_value(*value).value());
     }
     const auto& estimate = each.trial.estimate;
-    rows.objectives.push_back(estimate ? estimate->value : kUnknown);
+    const double own_value = estimate ? estimate->value : kUnknown;  // also where it was taken over from elsewhere
+    rows.objectives.push_back(estimate && !values.empty() ? median(values) : own_value);
+    if (has_passes) {
+      rows.first_time.push_back(rows.times.size());
+      for (const double value : values) rows.times.push_back(static_cast<float>(value));
+    }
     rows.outcomes.push_back(each.trial.outcome);
     const bool own = each.finished_unix_ns && !each.reused_from;
     rows.cost_ms.push_back(own ? static_cast<double>(*each.finished_unix_ns - each.claimed_unix_ns) / 1e6 : kUnknown);
   }
+  if (has_passes) rows.first_time.push_back(rows.times.size());
   return rows;
 }
 
@@ -85,7 +122,7 @@ replay::Rows rows_of(const std::vector<db::StoredTrial>& trials, const std::vect
 std::expected<replay::RecordedSpace, std::string> recorded_campaign(const db::Store& store,
                                                                     const db::CampaignSummary& campaign,
                                                                     const space::Facts& facts) {
-  auto stored = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
+  auto stored = trials_of_all_passes(store, campaign);
   if (!stored) return std::unexpected(stored.error().message);
   const auto records = store.parameters(campaign.id);
   if (!records) return std::unexpected(records.error().message);

@@ -14,6 +14,7 @@
 #include "search/replay/csv_table.hpp"
 #include "search/replay/foreign_rows.hpp"
 #include "search/replay/text_file.hpp"
+#include "space/stage.hpp"
 
 namespace nocturne::search::replay {
 namespace {
@@ -60,6 +61,12 @@ space::ParameterSpec parameter_of(const json& object, const std::string& where) 
   spec.domain =
       domain_of(type, values_of(member(object, "values", json::value_t::array, where), where + "/values"), where);
   spec.active_if = text_or(object, "active_if", "");
+  spec.unit = text_or(object, "unit", "");
+  spec.description = text_or(object, "description", "");
+  const auto stage = text_or(object, "stage", std::string(space::to_text(space::Stage::Run)));
+  const auto known = space::stage_from_text(stage);
+  if (!known) throw Wrong{fmt::format("{}/stage: found '{}', no stage", where, excerpt(stage))};
+  spec.stage = *known;
   return spec;
 }
 

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 
+#include "search/replay/space_folder_writer.hpp"
 #include "tests/search/replay/files.hpp"
 
 using namespace nocturne;
@@ -46,6 +47,46 @@ TEST_CASE("a published space has its rows, failures, costs and times", "[replay]
     CHECK(recorded.find(recorded.configuration(row)) == search::replay::RecordedSpace::Place{row, 0});
   }
   CHECK_FALSE(recorded.find(space::Configuration({{"a", std::int64_t{4}}, {"b", std::string("y")}})));
+}
+
+TEST_CASE("a space that was written is read again as it was", "[replay]") {
+  const test::Files files;
+  const auto recorded = test::loaded({files.write_space("tiny", test::kTinyDescription, test::kTinyResults)});
+  const auto written = search::replay::write_space_folder(recorded);
+  CHECK(written.results == search::replay::write_space_folder(recorded).results);
+  (void)files.write("again/space.json", written.description);
+  (void)files.write("again/results.csv.gz", written.results);
+  const auto again = test::loaded({files.path() / "again"});
+  CHECK(again.name() == recorded.name());
+  CHECK(again.kind() == recorded.kind());
+  CHECK(again.space().parameters().size() == recorded.space().parameters().size());
+  CHECK(again.rows().cells == recorded.rows().cells);
+  CHECK(again.rows().outcomes == recorded.rows().outcomes);
+  CHECK(again.rows().times == recorded.rows().times);
+  CHECK(again.rows().first_time == recorded.rows().first_time);
+  CHECK(again.ordered() == recorded.ordered());
+  CHECK(search::replay::write_space_folder(again).results == written.results);
+}
+
+TEST_CASE("stage, unit and the sentence of a parameter survive being written", "[replay]") {
+  const test::Files files;
+  constexpr std::string_view kDescription = R"({"name": "s", "parameters": [
+      {"name": "lto", "type": "categorical", "values": [false, true], "stage": "build", "description": "\"quoted\""},
+      {"name": "size", "type": "ordinal", "values": [1, 2], "unit": "bytes", "active_if": "lto"}],
+      "constraints": ["size != 3"], "constraints_exact": false})";
+  const auto recorded = test::loaded({files.write_space(
+      "s", kDescription, "lto,size,objective,status\nfalse,,3,ok\ntrue,1,1.25,ok\ntrue,2,,error\n")});
+  const auto written = search::replay::write_space_folder(recorded);
+  (void)files.write("again/space.json", written.description);
+  (void)files.write("again/results.csv.gz", written.results);
+  const auto again = test::loaded({files.path() / "again"});
+  CHECK(again.space().to_json() == recorded.space().to_json());
+  CHECK(again.space().parameters()[0].stage == space::Stage::Build);
+  CHECK(again.rows().cells == recorded.rows().cells);
+  (void)files.write_space("wrong", replaced(kDescription, "\"build\"", "\"dream\""), "lto,size,objective,status\n");
+  const auto wrong = search::replay::load(std::vector{files.path() / "wrong"});
+  REQUIRE_FALSE(wrong);
+  CHECK_THAT(wrong.error(), ContainsSubstring("/parameters/0/stage: found 'dream'"));
 }
 
 TEST_CASE("a published space may be gzip, and an integer or conditional", "[replay]") {

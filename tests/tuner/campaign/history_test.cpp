@@ -1,0 +1,238 @@
+#include "tuner/campaign/history.hpp"
+
+#include <algorithm>
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "search/history/prior.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/tuner/campaign/fake_executor.hpp"
+#include "tuner/campaign/campaign.hpp"
+#include "tuner/campaign/learned.hpp"
+
+namespace nocturne::tests {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+constexpr std::string_view kCampaign = R"({
+  "campaign": "NAME", "workload": {"network": "NETWORK", "data": "mnist", "optimizer": "adadelta"},
+  "objective": {"minimise": "time", "epochs": [1, 12], "primary": PRIMARY},
+  "space": {"parameters": [
+    {"name": "threads", "stage": "run", "range": [1, 16], "default": 4},
+    {"name": "idle", "stage": "run", "range": [1, 8], "default": 1},
+    {"name": "precision", "stage": "run", "values": ["f32", "bf16"], "default": "f32"}EXTRA]},
+  "worker": {"command": ["/bin/true"]},
+  "strategy": {"name": "auto", "seed": SEED, "history": HISTORY},
+  "budget": {"trials": TRIALS},
+  "verify": {"pairs": 2, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0}
+})";
+
+struct Wanted {
+  std::string name = "first";
+  int trials = 12;
+  int seed = 3;
+  bool history = true;
+  std::string network = "mnist_cnn";
+  std::string extra;  ///< more parameters
+  int primary = 12;
+};
+
+tuner::CampaignSpec spec_of(const Wanted& wanted) {
+  std::string text(kCampaign);
+  const auto put = [&](const std::string& what, const std::string& by) {
+    text.replace(text.find(what), what.size(), by);
+  };
+  put("NAME", wanted.name);
+  put("NETWORK", wanted.network);
+  put("PRIMARY", std::to_string(wanted.primary));
+  put("EXTRA", wanted.extra);
+  put("SEED", std::to_string(wanted.seed));
+  put("HISTORY", wanted.history ? "true" : "false");
+  put("TRIALS", std::to_string(wanted.trials));
+  auto spec = tuner::parse_campaign(text, "history.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  return std::move(*spec);
+}
+
+/// bf16 halves the step, threads help to 11 of them, `idle` does nothing.
+double step_seconds(const space::Configuration& configuration) {
+  const auto threads = static_cast<double>(std::get<std::int64_t>(*configuration.find("threads")));
+  const bool bf16 = *configuration.find("precision") == space::Value("bf16");
+  return (bf16 ? 0.04 : 0.08) * (0.1 + 1 / threads + 0.02 * std::max(0.0, threads - 11));
+}
+
+space::Fingerprint machine(const std::string& name) {
+  space::Fingerprint fingerprint;
+  fingerprint.set({.name = "cpu.model", .value = name});
+  return fingerprint;
+}
+
+struct Sittings final : tuner::Observer {
+  void note(const std::string& sentence) override { notes.push_back(sentence); }
+  void finished(const space::Trial& trial, bool, const tuner::Standing&) override {
+    asked.push_back(trial.configuration);
+  }
+
+  /// `killed_at`: the run of this sitting that is killed in flight; -1: none.
+  tuner::Ending sit(const Wanted& wanted, const std::string& on = "this", int killed_at = -1) {
+    FakeExecutor executor;
+    executor.step_seconds = step_seconds;
+    executor.id_suffix = std::to_string(count_++);
+    tuner::SystemClock clock;
+    tuner::Interruption interruption;
+    executor.fate = [&](std::size_t run, const space::Configuration&) {
+      if (killed_at < 0 || run < static_cast<std::size_t>(killed_at)) return space::Outcome::Ok;
+      interruption.abandon();
+      return space::Outcome::Killed;
+    };
+    const auto spec = spec_of(wanted);
+    auto store = db::Store::open(file(), db::Mode::ReadWrite);
+    REQUIRE(store);
+    const auto fingerprint = machine(on);
+    tuner::Sitting sitting{.spec = spec,
+                           .store = *store,
+                           .executor = executor,
+                           .observer = *this,
+                           .clock = clock,
+                           .interruption = interruption,
+                           .fingerprint_now = [fingerprint] { return fingerprint; },
+                           .fingerprint = fingerprint,
+                           .slot_folder = folder.path()};
+    const auto result = tuner::Campaign(sitting, false).run();
+    if (!result) FAIL(result.error().message);
+    return result->ending;
+  }
+
+  [[nodiscard]] db::Store open() const {
+    auto store = db::Store::open(file(), db::Mode::ReadOnly);
+    REQUIRE(store);
+    return *std::move(store);
+  }
+  [[nodiscard]] std::vector<db::HistorySource> choose(const Wanted& wanted, const std::string& on = "this") const {
+    const auto spec = spec_of(wanted);
+    return tuner::choose_history(open(), {.document = spec.document, .fingerprint_key = machine(on).key()}, spec.space)
+        .value();
+  }
+  [[nodiscard]] std::filesystem::path file() const { return folder.path() / "test.db"; }
+
+  test::TemporaryFolder folder;
+  std::vector<std::string> notes;
+  std::vector<space::Configuration> asked;
+
+ private:
+  int count_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("finished campaigns of this machine and workload are evidence, all others rank", "[campaign]") {
+  Sittings sittings;
+  sittings.sit({.name = "first"});
+  sittings.sit({.name = "killed"}, "this", 3);
+  sittings.sit({.name = "abroad"}, "that");
+  sittings.sit({.name = "other", .network = "mnist_mlp"});
+  const auto store = sittings.open();
+  const auto id = [&](const std::string& name) { return store.find_campaign(name).value().id; };
+  const auto sources = sittings.choose({.name = "next"});
+  REQUIRE(sources.size() == 3);  // the killed one is not finished
+  CHECK(sources[0] == db::HistorySource{.campaign = id("first"), .same = true, .trials = 12});
+  CHECK(sources[1] == db::HistorySource{.campaign = id("abroad"), .same = false, .trials = 12});  // same workload
+  CHECK(sources[2] == db::HistorySource{.campaign = id("other"), .same = false, .trials = 12});
+  CHECK(sittings.choose({.name = "next"}, "that")[0].campaign == id("abroad"));
+  // With another parameter nothing that was measured is in the space.
+  const auto wider =
+      sittings.choose({.name = "next", .extra = R"(, {"name": "more", "stage": "run", "values": ["a", "b"]})"});
+  REQUIRE(wider.size() == 3);
+  CHECK(std::ranges::none_of(wider, &db::HistorySource::same));
+}
+
+TEST_CASE("a second campaign says what it knows and begins with what was best", "[campaign]") {
+  Sittings sittings;
+  sittings.sit({.name = "first", .trials = 30});
+  CHECK(sittings.notes.empty());
+  sittings.sit({.name = "abroad", .trials = 10, .seed = 5}, "that");
+  REQUIRE(sittings.notes.size() == 1);
+  CHECK(sittings.notes[0] == "history: 1 campaign of another machine, workload or space ranks");
+  sittings.notes.clear();
+  sittings.asked.clear();
+  sittings.sit({.name = "second", .trials = 6, .seed = 4});
+  REQUIRE_FALSE(sittings.notes.empty());
+  CHECK(sittings.notes[0] ==
+        "history: 1 campaign, 30 trials of this machine and workload; 1 campaign of another machine, workload or space "
+        "ranks");
+  REQUIRE(sittings.asked.size() == 6);
+  const auto store = sittings.open();
+  const auto best = store.best(store.find_campaign("first").value().id).value();
+  CHECK(sittings.asked[1] == best->trial.configuration);
+  const auto events = store.events(store.find_campaign("second").value().id).value();
+  CHECK(std::ranges::count(events, sittings.notes[0], &db::EventRecord::what) == 1);
+  const auto learned = tuner::learn_from(store, store.find_campaign("second").value(), space::Facts());
+  REQUIRE(learned);
+  CHECK((*learned)->history == sittings.notes[0]);
+  CHECK((*learned)->search->models().prior().holds());
+}
+
+TEST_CASE("a killed campaign with history asks what an undisturbed one asks, whatever was finished since",
+          "[campaign]") {
+  const Wanted second{.name = "second", .trials = 16, .seed = 4, .primary = 1};
+  Sittings undisturbed;
+  undisturbed.sit({.name = "first", .trials = 25});
+  undisturbed.sit({.name = "abroad", .trials = 12}, "that");
+  undisturbed.asked.clear();
+  undisturbed.sit(second);
+
+  Sittings disturbed;
+  disturbed.sit({.name = "first", .trials = 25});
+  disturbed.sit({.name = "abroad", .trials = 12}, "that");
+  disturbed.asked.clear();
+  for (int sitting = 0; disturbed.sit(second, "this", 3) != tuner::Ending::Complete; ++sitting) {
+    REQUIRE(sitting < 20);
+    // Meanwhile the past grows: the campaign must not know.
+    const auto asked = disturbed.asked;
+    if (sitting == 1) disturbed.sit({.name = "first", .trials = 28});
+    if (sitting == 2) disturbed.sit({.name = "third", .trials = 10, .seed = 9});
+    disturbed.asked = asked;
+  }
+  CHECK(disturbed.asked == undisturbed.asked);
+}
+
+TEST_CASE("without history a campaign asks what it asks of an empty database", "[campaign]") {
+  Sittings empty, full;
+  empty.sit({.name = "second", .trials = 12, .seed = 4});
+  full.sit({.name = "first", .trials = 25});
+  full.notes.clear();
+  full.asked.clear();
+  full.sit({.name = "second", .trials = 12, .seed = 4, .history = false});
+  CHECK(full.notes.empty());
+  CHECK(full.asked == empty.asked);
+  CHECK(full.open().history(full.open().find_campaign("second").value().id).value().empty());
+
+  // Taken away later, it is forgotten for good.
+  Sittings later;
+  later.sit({.name = "first", .trials = 25});
+  later.sit({.name = "second", .trials = 12, .seed = 4, .primary = 1}, "this", 4);
+  CHECK(later.open().history(later.open().find_campaign("second").value().id).value().size() == 1);
+  later.notes.clear();
+  later.sit({.name = "second", .trials = 12, .seed = 4, .history = false, .primary = 1});
+  CHECK(later.open().history(later.open().find_campaign("second").value().id).value().empty());
+  CHECK(std::ranges::none_of(later.notes, [](const auto& each) { return each.starts_with("history"); }));
+}
+
+TEST_CASE("times of the past are those of the present horizon, and of the trials there were then", "[campaign]") {
+  Sittings sittings;
+  sittings.sit({.name = "first", .trials = 10});
+  const auto store = sittings.open();
+  const auto id = store.find_campaign("first").value().id;
+  const auto history = tuner::load_history(store, {{.campaign = id, .same = true, .trials = 8}},
+                                           {.minimise = "time", .epochs = {1, 90}, .primary = 90})
+                           .value();
+  REQUIRE(history.size() == 1);
+  CHECK(history[0].name == "first");
+  REQUIRE(history[0].trials.size() == 8);
+  for (const auto& trial : history[0].trials)
+    CHECK(trial.estimate->value == Catch::Approx(space::total_time(*trial.parts, 90)));
+}
+
+}  // namespace nocturne::tests
