@@ -39,6 +39,7 @@ struct StrategyChoice {
   std::string name = "auto";  ///< a name of search's registry, or auto
   std::uint64_t seed = 1;
   nlohmann::json options = nlohmann::json::object();  ///< the strategy's own; checked by the strategy
+  bool history = true;                                ///< learn from finished campaigns of the database
 };
 
 using Budget = space::Budget;

@@ -116,8 +116,9 @@ using Run = std::expected<RunTrace, std::string>;
 
 Run run_once(const RecordedSpace& recorded, const std::string& name, const ReplayOptions& options, std::uint64_t seed) {
   RunTrace trace{.seed = seed, .values = {}, .cpu_seconds = 0};
+  auto history = options.history ? options.history(recorded, seed) : std::vector<History>();
   auto begun = thread_seconds();
-  const auto made = make_strategy(name, recorded.space(), {.seed = seed});
+  const auto made = make_strategy(name, recorded.space(), {.seed = seed, .history = std::move(history)});
   if (!made) return std::unexpected(made.error());
   auto& strategy = **made;
   trace.cpu_seconds += thread_seconds() - begun;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "search/registry.hpp"
 #include "search/replay/claims.hpp"
 #include "search/replay/recorded_space.hpp"
 
@@ -30,6 +31,9 @@ struct Trouble {
 /// Evaluations after which runs are judged.
 inline constexpr std::array<std::size_t, 4> kBudgets = {25, 50, 100, 200};
 
+/// What a run on that space with that seed knows of earlier campaigns. Called by several threads at once.
+using HistoryOf = std::function<std::vector<History>(const RecordedSpace& space, std::uint64_t seed)>;
+
 struct ReplayOptions {
   std::vector<std::string> strategies;
   std::size_t evaluations = 200;  ///< a run ends there, or when the strategy has nothing left to ask
@@ -37,6 +41,7 @@ struct ReplayOptions {
   std::uint64_t seed = 1;
   std::size_t threads = 0;  ///< 0: one a core. The results do not depend on it
   Trouble trouble{};
+  HistoryOf history{};  ///< what each run is given as a prior; empty: nothing
   bool claims = false;  ///< at kBudgets, check what `auto` claims; takes half as long again
 };
 

@@ -1,14 +1,17 @@
 #include "tuner/campaign/campaign.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "search/registry.hpp"
 #include "tuner/campaign/finals.hpp"
+#include "tuner/campaign/history.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/search_options.hpp"
+#include "tuner/campaign/stored_space.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 
 namespace nocturne::tuner {
@@ -17,24 +20,6 @@ namespace {
 /// Asks that are the campaign's own, not the strategy's.
 constexpr const char* kDefaultAsk = "default";
 constexpr const char* kWishAsk = "person";
-
-std::vector<db::ParameterRecord> parameter_records(const CampaignSpec& spec) {
-  std::vector<db::ParameterRecord> records;
-  for (const space::Parameter& parameter : spec.space.parameters()) {
-    nlohmann::json domain = parameter.to_json();
-    for (const char* elsewhere : {"name", "stage", "default", "unit", "description", "active_if"}) {
-      domain.erase(elsewhere);
-    }
-    records.push_back({.name = parameter.name,
-                       .stage = parameter.stage,
-                       .domain = std::move(domain),
-                       .default_value = space::to_json(parameter.default_value),
-                       .active_if = parameter.active_if,
-                       .unit = parameter.unit,
-                       .description = parameter.description});
-  }
-  return records;
-}
 
 /// What may change without the work being incomplete again: nothing that is measured or compared depends on it.
 nlohmann::json what_completeness_depends_on(const nlohmann::json& document) {
@@ -87,6 +72,11 @@ db::Expected<void> Campaign::make_strategy(db::CampaignId campaign) {
   search::Options options{.seed = spec.strategy.seed, .objective = spec.objective};
   options.roles = roles_of(spec.space);
   options.memory_limit_bytes = sitting_.executor.memory_limit_bytes();
+  auto history = history_of(sitting_.store, campaign, spec.strategy.name, spec.objective);
+  if (!history) return std::unexpected(history.error());
+  options.history = std::move(*history);
+  options.note = [this](const std::string& sentence) { say(db::Level::Warning, sentence); };
+  if (auto sentence = to_text(options.history, spec.space); !sentence.empty()) say(db::Level::Info, sentence);
   // Where trials are counted, time is no matter: only a budget of time is spent on preparation.
   std::shared_ptr<PreparationCosts> costs;
   if (spec.budget.wall || spec.budget.until) {
@@ -107,6 +97,13 @@ db::Expected<void> Campaign::make_strategy(db::CampaignId campaign) {
   return {};
 }
 
+db::Expected<std::optional<std::vector<db::HistorySource>>> Campaign::history_to_begin_with() const {
+  if (fresh_ || !sitting_.spec.strategy.history) return std::nullopt;
+  return choose_history(sitting_.store,
+                        {.document = sitting_.spec.document, .fingerprint_key = sitting_.fingerprint.key()},
+                        sitting_.spec.space);
+}
+
 const space::Configuration* Campaign::wanted() const {
   for (const space::Configuration& each : sitting_.wanted) {
     if (!known_.contains(each.identity())) return &each;
@@ -123,7 +120,7 @@ db::Expected<void> Campaign::open(std::size_t processes_swept) {
       .strategy = spec.strategy.name,
       .seed = static_cast<std::int64_t>(spec.strategy.seed),
       .fingerprint = {.hash = sitting_.fingerprint.identity(), .fields = sitting_.fingerprint.to_json()},
-      .parameters = parameter_records(spec),
+      .parameters = parameter_records(spec.space),
       .fresh = fresh_};
   if (auto saved = sitting_.store.save_fingerprint(record.fingerprint); !saved) return saved;
   const auto changed = machine_changed_since_last_sitting();
@@ -132,6 +129,9 @@ db::Expected<void> Campaign::open(std::size_t processes_swept) {
     record.fresh = true;
     sitting_.observer.note(fmt::format("{}: results from before do not hold, a new generation begins", *changed));
   }
+  auto history = history_to_begin_with();
+  if (!history) return std::unexpected(history.error());
+  record.history = std::move(*history);
   const auto handle = sitting_.store.begin_or_resume_campaign(record);
   if (!handle) return std::unexpected(handle.error());
   sitting_.campaign = handle->id;
@@ -158,16 +158,16 @@ db::Expected<void> Campaign::open(std::size_t processes_swept) {
   log(db::Level::Info, fmt::format("{}: {} trials known, {} interrupted ones to run again; strategy {}, seed {}",
                                    handle->resumed ? "resumed" : "opened", handle->finished, opening.recovered.size(),
                                    record.strategy, record.seed));
+  open_ = true;
+  for (auto& [level, sentence] : std::exchange(unsaid_, {})) say(level, std::move(sentence));
   if (processes_swept > 0) {
     log(db::Level::Warning, fmt::format("{} processes of a killed sitting were still there", processes_swept));
   }
   if (replayed.deviations > 0) {
-    const std::string sentence = fmt::format(
-        "the strategy '{}' proposes otherwise than when this campaign began ({} times): it goes on from what was "
-        "measured",
-        record.strategy, replayed.deviations);
-    sitting_.observer.note(sentence);
-    log(db::Level::Warning, sentence);
+    say(db::Level::Warning,
+        fmt::format("the strategy '{}' proposes otherwise than when this campaign began ({} times): it goes on from "
+                    "what was measured",
+                    record.strategy, replayed.deviations));
   }
 
   const auto trials = sitting_.store.list_trials({.campaign = handle->id, .state = db::TrialState::Finished});
@@ -185,6 +185,15 @@ db::Expected<void> Campaign::open(std::size_t processes_swept) {
 void Campaign::log(db::Level level, const std::string& what) {
   static_cast<void>(
       sitting_.store.append_event({.campaign = sitting_.campaign, .time_unix_ns = 0, .level = level, .what = what}));
+}
+
+void Campaign::say(db::Level level, std::string sentence) {
+  if (!open_) {
+    unsaid_.emplace_back(level, std::move(sentence));
+    return;
+  }
+  sitting_.observer.note(sentence);
+  log(level, sentence);
 }
 
 void Campaign::learn(const space::Trial& trial) {

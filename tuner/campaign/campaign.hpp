@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/store.hpp"
@@ -47,6 +48,8 @@ class Campaign {
   [[nodiscard]] db::Expected<std::string> machine_changed_since_last_sitting() const;
   [[nodiscard]] db::Expected<void> open(std::size_t processes_swept);
   [[nodiscard]] db::Expected<void> make_strategy(db::CampaignId campaign);
+  /// What a new generation knows of others; empty: nothing, and so wants the user.
+  [[nodiscard]] db::Expected<std::optional<std::vector<db::HistorySource>>> history_to_begin_with() const;
   /// The next configuration that a person wants and nobody measured; null: none.
   [[nodiscard]] const space::Configuration* wanted() const;
   /// Ending::Complete when the budget is used, else why it stopped.
@@ -56,6 +59,8 @@ class Campaign {
   void learn(const space::Trial& trial);
   /// A line of the campaign's log. A log that cannot be written stops nothing: what follows will meet the same trouble.
   void log(db::Level level, const std::string& what);
+  /// The same, and to who watches; what is said before the campaign is open waits until then.
+  void say(db::Level level, std::string sentence);
   [[nodiscard]] std::optional<std::string> budget_ends() const;
   [[nodiscard]] std::chrono::nanoseconds spent() const;
   [[nodiscard]] PaceState pace() const;
@@ -64,6 +69,8 @@ class Campaign {
   Sitting& sitting_;
   bool fresh_;
   std::unique_ptr<search::Strategy> strategy_;
+  bool open_ = false;
+  std::vector<std::pair<db::Level, std::string>> unsaid_;
   std::vector<db::Asked> pending_;
   std::int64_t next_number_ = 0;
   std::int64_t finished_ = 0, failed_ = 0;

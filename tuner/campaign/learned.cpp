@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/history.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign/stored_space.hpp"
@@ -76,9 +77,13 @@ std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store&
   auto learned = std::make_unique<Learned>(std::move(known->space));
   learned->without = known->without;
   learned->objective = objective_of(campaign.spec);
+  auto history = history_of(store, campaign.id, campaign.strategy, learned->objective);
+  if (!history) return std::unexpected(history.error().message);
+  learned->history = to_text(*history, learned->space);
   learned->search = std::make_unique<search::PrunedSearch>(
       learned->space, search::Options{.seed = static_cast<std::uint64_t>(campaign.seed),
                                       .objective = learned->objective,
+                                      .history = std::move(*history),
                                       .roles = roles_of(learned->space),
                                       .memory_limit_bytes = memory_limit_of(campaign.spec, facts)});
   hear(*learned, *exchanges);

@@ -27,6 +27,7 @@ struct Learned {
   space::Space space;
   std::string without{};  ///< what of the space could not be taken over; empty: nothing
   space::Objective objective{};
+  std::string history{};  ///< what it knew when it began, a sentence; empty: nothing
   std::unique_ptr<search::PrunedSearch> search{};
   std::vector<space::Trial> trials{};  ///< as believed now, by number
   std::vector<db::Asked> asked{};      ///< by number

@@ -54,6 +54,24 @@ std::vector<space::ConstraintSpec> constraints_of(const nlohmann::json& document
 
 }  // namespace
 
+std::vector<db::ParameterRecord> parameter_records(const space::Space& space) {
+  std::vector<db::ParameterRecord> records;
+  for (const space::Parameter& parameter : space.parameters()) {
+    nlohmann::json domain = parameter.to_json();
+    for (const char* elsewhere : {"name", "stage", "default", "unit", "description", "active_if"}) {
+      domain.erase(elsewhere);
+    }
+    records.push_back({.name = parameter.name,
+                       .stage = parameter.stage,
+                       .domain = std::move(domain),
+                       .default_value = space::to_json(parameter.default_value),
+                       .active_if = parameter.active_if,
+                       .unit = parameter.unit,
+                       .description = parameter.description});
+  }
+  return records;
+}
+
 std::expected<StoredSpace, std::string> stored_space(const db::Store& store, const db::CampaignSummary& campaign,
                                                      const space::Facts& facts) {
   const auto records = store.parameters(campaign.id);

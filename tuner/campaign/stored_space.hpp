@@ -1,16 +1,20 @@
 #pragma once
 
-/// The space of a stored campaign, from the database alone: its parameters as they were resolved, its constraints as
+/// The space of a campaign into the database and out of it again: its parameters as they were resolved, its constraints as
 /// the file had them.
 
 #include <expected>
 #include <string>
+#include <vector>
 
 #include "db/store.hpp"
 #include "space/facts.hpp"
 #include "space/space.hpp"
 
 namespace nocturne::tuner {
+
+/// A space as it is stored.
+[[nodiscard]] std::vector<db::ParameterRecord> parameter_records(const space::Space& space);
 
 struct StoredSpace {
   space::Space space;

@@ -109,6 +109,7 @@ StrategyChoice read_strategy(Checks& checks) {
   read(checks, "/strategy", "name", strategy.name);
   read(checks, "/strategy", "seed", strategy.seed);
   read(checks, "/strategy", "options", strategy.options);
+  read(checks, "/strategy", "history", strategy.history);
   require_one_of(checks, "/strategy/name", strategy.name, strategy_names());
   return strategy;
 }

@@ -9,6 +9,7 @@
 #include "search/model/contrasts.hpp"
 #include "search/model/pruning.hpp"
 #include "tuner/cli/configuration_words.hpp"
+#include "tuner/cli/output/history_lines.hpp"
 #include "tuner/cli/output/memory_lines.hpp"
 
 namespace nocturne::cli {
@@ -127,6 +128,7 @@ std::expected<Explanation, std::string> explain(tuner::Learned& learned, std::st
   explanation.interval = prediction.log_interval(0.9, learned.search->audit().widening());
   explanation.works = learned.search->models().feasibility().probability(*point);
   explanation.memory = memory_text(learned.search->models().memory(), *point);
+  explanation.history = history_text(learned, *point);
   explanation.horizons = learned.search->horizons();
   explanation.outlook = learned.search->outlook(explanation.configuration);
   explanation.margin = learned.search->margin(explanation.configuration);
@@ -155,6 +157,7 @@ nlohmann::json explanation_json(const Explanation& explanation) {
                    {"high_s", std::exp(explanation.interval.upper)},
                    {"works", explanation.works},
                    {"memory", explanation.memory},
+                   {"history", explanation.history},
                    {"terms", json::array()},
                    {"rest_log_ratio", explanation.rest},
                    {"horizons", json::array()},

@@ -38,6 +38,7 @@ struct Explanation {
   search::model::Interval interval;  ///< 90 %, of one measurement
   double works = 1;                  ///< probability, memory aside
   std::string memory{};              ///< what it needs, in words; empty: nothing is known
+  std::string history{};             ///< what earlier campaigns measured, in words; empty: nothing
   std::optional<double> best;        ///< log seconds of the best measured
   std::vector<Term> terms;           ///< where it differs from the best, the largest first
   double rest = 0;                   ///< what the terms do not explain: interactions and local residual

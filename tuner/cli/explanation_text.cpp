@@ -76,6 +76,7 @@ void print_explanation(const Context& context, const tuner::Learned& learned, co
   }
   print_prediction(out, learned, explanation);
   if (!explanation.memory.empty()) out << "memory         " << explanation.memory << '\n';
+  if (!explanation.history.empty()) out << "history        " << explanation.history << '\n';
   print_terms(out, explanation);
   print_claim(out, explanation);
   if (const auto& nearest = explanation.nearest) {

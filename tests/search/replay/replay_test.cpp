@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "search/replay/past.hpp"
 #include "search/replay/scoreboard.hpp"
 #include "tests/search/replay/files.hpp"
 
@@ -151,4 +152,44 @@ TEST_CASE("parameters that do nothing widen the space and keep its rows", "[repl
     CHECK(narrow.with_dummies(20).value().space().count().count == space::Count(5 << 20U));
     CHECK_FALSE(narrow.with_dummies(33));
   }
+}
+
+TEST_CASE("a past campaign is drawn from the rows, anew for each seed, failed ones too", "[replay]") {
+  const test::Files files;
+  const auto space = valley(files);
+  const auto past = sampled_campaign(space, 200, 3);
+  CHECK_FALSE(past.same_machine_and_workload);
+  CHECK(past.name == "valley");
+  std::set<std::string> distinct;
+  for (const auto& each : past.trials) distinct.insert(each.configuration.identity());
+  CHECK(distinct.size() == 200);
+  CHECK(std::ranges::any_of(past.trials, [](const auto& each) { return !each.estimate; }));
+  const auto first = [&](std::uint64_t seed) { return sampled_campaign(space, 1, seed).trials[0].configuration; };
+  CHECK(first(3) == past.trials[0].configuration);
+  CHECK(first(3) != first(4));
+  CHECK(sampled_campaign(space, 1000, 3).trials.size() == 256);
+}
+
+TEST_CASE("a run that is given an earlier one begins with its best", "[replay]") {
+  const test::Files files;
+  const std::vector spaces = {valley(files)};
+  ReplayOptions options{.strategies = {"auto"}, .evaluations = 3, .repeats = 3, .seed = 5};
+  options.history = [](const RecordedSpace& space, std::uint64_t seed) {
+    return std::vector{earlier_campaign(space, 25, seed)};
+  };
+  const auto series = replay(spaces, options);
+  REQUIRE(series);
+  for (const auto& run : series->front().runs) {
+    const auto past = earlier_campaign(spaces[0], 25, run.seed);
+    CHECK(past.same_machine_and_workload);
+    REQUIRE(past.trials.size() == 25);
+    double best = 1e9;
+    for (const auto& each : past.trials) best = each.estimate ? std::min(best, each.estimate->value) : best;
+    CHECK(run.values[0] == best);
+  }
+  const auto with = traces(spaces, options);
+  options.threads = 1;
+  CHECK(traces(spaces, options) == with);
+  options.history = {};
+  CHECK(traces(spaces, options) != with);
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tuner/cli/output/answer_page.hpp"
+#include "tuner/cli/output/history_lines.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -115,6 +116,7 @@ ModelPage make_model_page(tuner::Learned& learned) {
   add_pruning(learned, page);
   add_calibration(learned, page);
   page.memory = memory_lines(learned.search->models().memory());
+  page.history = history_lines(learned);
   page.going_on = tuner::going_on(learned, std::chrono::hours(1));
   return page;
 }
@@ -152,6 +154,8 @@ void print_model(const Context& context, const db::CampaignSummary& campaign, co
   out << (page.widening > 1 ? fmt::format("; bounds are widened {:.2f} times", page.widening) : "") << '\n';
   if (!page.memory.empty()) out << '\n';
   for (const auto& each : page.memory) out << "memory: " << to_text(each) << '\n';
+  if (!page.history.empty()) out << '\n';
+  for (const auto& each : page.history) out << each << '\n';
   out << fmt::format(
       "\nCalibration: of {} trials, each left out in turn, 90 % intervals held {:.0f} % ({}); typical error {:.1f} %, "
       "noise {:.1f} %\n",
@@ -202,6 +206,7 @@ nlohmann::json model_json(const ModelPage& page) {
                              {"typical_log_error", page.typical_error},
                              {"noise", page.noise}};
   document["memory"] = memory_json(page.memory);
+  document["history"] = page.history;
   document["going_on"] = going_on_json(page.going_on);
   if (!page.without.empty()) document["without"] = page.without;
   return document;

@@ -55,6 +55,7 @@ struct ModelPage {
   double typical_error = 0;            ///< median of |log measured - log predicted| then
   double noise = 0;                    ///< standard deviation of one measurement, log units
   std::vector<MemoryLine> memory;      ///< by group
+  std::vector<std::string> history;    ///< what earlier campaigns told, and whether it holds: sentences
   std::optional<tuner::GoingOn> going_on;
 };
 

@@ -56,6 +56,10 @@ std::expected<void, std::string> override_budget(const TuneOptions& options, tun
     spec.strategy.seed = *options.seed;
     spec.document["strategy"]["seed"] = *options.seed;
   }
+  if (options.no_history) {
+    spec.strategy.history = false;
+    spec.document["strategy"]["history"] = false;
+  }
   const auto strategy = search::make_strategy(spec.strategy.name, spec.space, {.seed = spec.strategy.seed});
   if (!strategy) return std::unexpected(strategy.error());
   return {};
@@ -129,6 +133,9 @@ void setup(CLI::App& verb, TuneOptions& options) {
   verb.add_option("--strategy", options.strategy, "Who proposes configurations: nocturne list strategies")
       ->type_name("NAME");
   verb.add_option("--seed", options.seed, "Seed of the strategy")->type_name("N");
+  verb.add_flag("--no-history", options.no_history,
+                "Learn nothing from finished campaigns of the database (neither does --fresh; of the strategies only "
+                "auto and model learn at all)");
   verb.add_option("--measure", options.measure,
                   "Measure this configuration too (name=value,…; the rest as in the default); may be given again")
       ->type_name("CONFIGURATION")
@@ -138,10 +145,16 @@ void setup(CLI::App& verb, TuneOptions& options) {
       "only that is the gain reported. Ctrl-C ends after the run in flight and still gives the answer; a second one ends\n"
       "at once. A campaign that was killed goes on where it was: the same command again.\n"
       "\n"
+      "Finished campaigns of the database are its history. Of the same machine and workload: their trials count as\n"
+      "evidence from the first trial on, until new measurements disagree; then they are forgotten and that is said. Of\n"
+      "others: they suggest where to begin. What is reported was measured in this campaign. A campaign keeps the history\n"
+      "it began with; --no-history takes it away.\n"
+      "\n"
       "Examples:\n"
       "  nocturne tune examples/mnist.json\n"
       "  nocturne tune campaign.json --until 07:00\n"
       "  nocturne tune campaign.json --trials 200 --strategy random --seed 7\n"
+      "  nocturne tune campaign.json --no-history\n"
       "  nocturne tune campaign.json --json > answer.json");
 }
 

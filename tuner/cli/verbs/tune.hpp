@@ -17,11 +17,12 @@ namespace nocturne::cli {
 struct TuneOptions {
   std::string file;
   bool fresh = false;
-  std::optional<std::int64_t> trials;  ///< these five replace what the file says
+  std::optional<std::int64_t> trials;  ///< these six replace what the file says
   std::string wall;
   std::string until;
   std::string strategy;
   std::optional<std::uint64_t> seed;
+  bool no_history = false;
   std::vector<std::string> measure;  ///< configurations that a person wants measured: name=value,…
 };
 
