@@ -46,7 +46,7 @@ db::CampaignRecord campaign_record(const NightOptions& options) {
                             .seed = 1,
                             .fingerprint = {.hash = options.machine.identity(), .fields = options.machine.to_json()},
                             .parameters = {},
-                            .fresh = false};
+                            .fresh = options.pass > 1};
   record.spec = {
       {"campaign", options.name},
       {"workload",
@@ -70,7 +70,7 @@ db::CampaignRecord campaign_record(const NightOptions& options) {
 space::Run run_of(const Desk& desk, const NightOptions& options, const Plan& plan, std::int64_t number,
                   nanoseconds age) {
   space::Run run;
-  run.id = options.name + "-run-" + std::to_string(number);
+  run.id = options.name + (options.pass > 1 ? std::to_string(options.pass) : "") + "-run-" + std::to_string(number);
   run.outcome = plan.epoch_s > 0 ? space::Outcome::Ok : space::Outcome::Crashed;
   run.reason = plan.epoch_s > 0 ? "" : "signal 11 in phase first_step";
   run.folder = (desk.runs() / run.id).string();
@@ -166,7 +166,8 @@ db::Store Desk::open() const {
 db::Store fill(const Desk& desk, const NightOptions& options, nanoseconds age) {
   db::Store store = desk.open();
   const auto campaign = must(store.begin_or_resume_campaign(campaign_record(options)));
-  const std::vector<Plan> plans = {{"f32", 2, 4}, {"bf16", 2, 2}, {"f32", 1, 8}, {"bf16", 1, 3.5}, {"f32", 3, 0}};
+  std::vector<Plan> plans = {{"f32", 2, 4}, {"bf16", 2, 2}, {"f32", 1, 8}, {"bf16", 1, 3.5}, {"f32", 3, 0}};
+  for (auto& plan : plans) plan.epoch_s *= options.slowdown;
   db::Ask ask{.strategy = "random", .seed = 1, .count = 6, .answer = {}};
   for (std::size_t i = 0; i <= plans.size(); ++i) {
     const Plan plan = i < plans.size() ? plans[i] : Plan{"bf16", 3, 1};

@@ -49,6 +49,8 @@ struct NightOptions {
   bool verdict = true;   ///< best and default were measured again
   std::string artifact;  ///< key of the build that every run used; empty: a user's command, /bin/true
   space::Fingerprint machine;
+  int pass = 1;         ///< above 1: measured afresh, in a generation of its own
+  double slowdown = 1;  ///< of all epochs
 };
 
 /// A campaign with six trials: 0 the default (f32, 2 threads: 4 s an epoch), 1 bf16 and 2 threads (2 s), 2 f32 and 1

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 
+#include "search/replay/load.hpp"
 #include "tests/tuner/cli/desk.hpp"
 
 using namespace nocturne;
@@ -104,6 +105,41 @@ TEST_CASE("replay takes a campaign of the database as a space", "[cli]") {
   CHECK_THAT(desk.err(), ContainsSubstring("there is no campaign 'morning'"));
 }
 
+TEST_CASE("replay --save writes a campaign as a space that others can replay", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  const auto database = desk.database().string();
+  const auto folder = (desk.folder() / "shared").string();
+  CHECK(desk.nocturne({"replay", database, "--save", folder}) == ExitCode::Ok);
+  CHECK(desk.out().empty());
+  CHECK(desk.nocturne({"replay", folder + "/evening", "--strategy", "exhaustive", "--json"}) == ExitCode::Ok);
+  const auto space = desk.json().at("spaces").at(0);
+  CHECK(space.at("rows") == 5);
+  CHECK(space.at("failed") == 1);
+  CHECK(space.at("optimum").get<double>() == Approx(3));
+  CHECK(desk.nocturne({"replay", database, "--save", folder, "--dummies", "2"}) == ExitCode::Usage);
+}
+
+TEST_CASE("passes over one campaign are single times, and their median is what counts", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  (void)test::fill(desk, {.pass = 2, .slowdown = 3});
+  (void)test::fill(desk, {.pass = 3, .slowdown = 1.5});
+  const auto folder = desk.folder() / "shared";
+  CHECK(desk.nocturne({"replay", desk.database().string(), "--save", folder.string()}) == ExitCode::Ok);
+  const auto loaded = search::replay::load(std::vector{folder / "evening"});
+  REQUIRE(loaded);
+  const auto& rows = loaded->front().rows();
+  REQUIRE(rows.size() == 5);
+  REQUIRE(rows.times_of(0).size() == 3);
+  // The default: 1 s and an epoch of 4 s.
+  CHECK(rows.times_of(0)[0] == Approx(1 + 4));
+  CHECK(rows.times_of(0)[1] == Approx(1 + 12));
+  CHECK(rows.times_of(0)[2] == Approx(1 + 6));
+  CHECK(rows.objectives[0] == Approx(1 + 6));
+  CHECK(rows.times_of(4).empty());  // crashed each time
+}
+
 TEST_CASE("replay refuses what it cannot do and says why", "[cli]") {
   test::Desk desk;
   const auto space = tiny_space(desk).string();
@@ -121,4 +157,36 @@ TEST_CASE("replay refuses what it cannot do and says why", "[cli]") {
   CHECK_THAT(refused({}), ContainsSubstring("space is required"));
   CHECK(desk.nocturne({"replay", space, "--repeats", "1", "--trace", (desk.folder() / "no" / "where").string()}) ==
         ExitCode::Unavailable);
+}
+
+TEST_CASE("replay --history takes recorded spaces and databases, and says which it cannot read", "[cli]") {
+  test::Desk desk;
+  const auto write = [&](const std::string& name, int valley) {
+    std::filesystem::create_directories(desk.folder() / name);
+    std::ofstream(desk.folder() / name / "space.json")
+        << R"({"name": ")" << name << R"(", "constraints": [], "constraints_exact": true, "parameters": [)"
+        << R"({"name": "a", "type": "ordinal", "values": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]},)"
+        << R"({"name": "b", "type": "ordinal", "values": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}]})";
+    std::ofstream rows(desk.folder() / name / "results.csv");
+    rows << "a,b,objective,status\n";
+    for (int i = 0; i < 100; ++i) {
+      const int a = 1 + i / 10, b = 1 + i % 10;
+      rows << a << ',' << b << ',' << 10 + (a - valley) * (a - valley) + 3 * (b - 2) * (b - 2) << ",ok\n";
+    }
+    return (desk.folder() / name).string();
+  };
+  const auto here = write("here", 7), elsewhere = write("elsewhere", 8);
+  const auto reached = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"replay", here, "--strategy", "auto", "--evaluations", "25", "--repeats", "3",
+                                 "--trace", (desk.folder() / "trace").string()});
+    CHECK(desk.nocturne(words) == ExitCode::Ok);
+    return contents(desk.folder() / "trace");
+  };
+  const auto without = reached({});
+  CHECK(reached({"--history", elsewhere}) != without);
+  const auto again = reached({"--history", here, "--history-trials", "60"});
+  CHECK(again != without);
+  CHECK_THAT(again, ContainsSubstring(R"("values": [10, )"));  // the best of the earlier run comes first
+  CHECK(desk.nocturne({"replay", here, "--history", (desk.folder() / "nowhere").string()}) == ExitCode::Usage);
+  CHECK(desk.nocturne({"replay", here, "--history", elsewhere, "--history-trials", "0"}) == ExitCode::Usage);
 }

@@ -19,11 +19,14 @@
 #include "search/replay/load.hpp"
 #include "search/replay/replay.hpp"
 #include "search/replay/scoreboard.hpp"
+#include "search/replay/space_folder_writer.hpp"
 #include "tuner/cli/campaign_choice.hpp"
 #include "tuner/cli/output/claims_page.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/scoreboard_page.hpp"
+#include "tuner/deploy/write_file.hpp"
 #include "tuner/recorded_campaign.hpp"
+#include "tuner/replay_history.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -34,10 +37,12 @@ std::optional<std::string> objection(const ReplayOptions& options) {
   const auto is_probability = [](double number) { return number >= 0 && number <= 1; };
   if (options.evaluations == 0) return "--evaluations must be at least 1";
   if (options.repeats == 0) return "--repeats must be at least 1";
+  if (options.history_trials == 0) return "--history-trials must be at least 1";
   if (options.cap == 0) return "--cap must be at least 1";
   if (!(options.noise >= 0) || !std::isfinite(options.noise)) return "--noise must not be negative";
   if (!is_probability(options.outliers)) return "--outliers is a probability, 0 to 1";
   if (!is_probability(options.failures)) return "--failures is a probability, 0 to 1";
+  if (!options.save.empty() && options.dummies > 0) return "--save writes what was recorded, without --dummies";
   if (options.dummies > replay::RecordedSpace::kMaxDummies)
     return fmt::format("--dummies must be at most {}", replay::RecordedSpace::kMaxDummies);
   if (options.claims && std::ranges::find(options.strategies, "auto") == options.strategies.end())
@@ -99,6 +104,42 @@ std::expected<Spaces, std::string> load_all(const ReplayOptions& options) {
   return spaces;
 }
 
+/// A folder each, named after the space, in the format of published spaces.
+std::expected<void, std::string> save(const Spaces& spaces, const std::filesystem::path& folder) {
+  for (const auto& each : spaces) {
+    const auto name = std::filesystem::path(each.name());
+    if (name != name.filename() || name == "." || name == "..")
+      return std::unexpected(fmt::format("a folder cannot be named after the space '{}'", each.name()));
+    const auto files = replay::write_space_folder(each);
+    for (const auto& [file, text] : {std::pair("results.csv.gz", &files.results), {"space.json", &files.description}}) {
+      if (auto written = deploy::write_file(folder / name / file, *text); !written) return written;
+    }
+  }
+  return {};
+}
+
+/// What --history names, and which of the spaces are campaigns of a database.
+std::expected<tuner::ReplayHistory, std::string> load_history(const ReplayOptions& options) {
+  tuner::ReplayHistory history(options.history_trials);
+  std::vector<std::filesystem::path> files;
+  for (const auto& path : options.history) {
+    if (!is_database(path)) {
+      files.emplace_back(path);
+    } else if (auto added = history.add_database(path); !added) {
+      return std::unexpected(added.error());
+    }
+  }
+  auto loaded = replay::load(files);
+  if (!loaded) return std::unexpected(loaded.error());
+  for (auto& each : *loaded) history.add_space(std::move(each));
+  if (history.empty()) return history;
+  for (const auto& path : options.spaces) {
+    if (!is_database(path)) continue;
+    if (auto known = history.is_campaign(path, options.campaign); !known) return std::unexpected(known.error());
+  }
+  return history;
+}
+
 /// One line that is rewritten on a terminal; every tenth elsewhere.
 replay::Progress progress_on(const Context& context) {
   return [&context](std::size_t finished, std::size_t all) {
@@ -118,8 +159,11 @@ constexpr std::string_view kExamples =
     "  nocturne replay cache.json --strategy random --trace runs.jsonl --json\n"
     "  nocturne replay problem.json results.json                a T1 problem with its recorded T4 results\n"
     "  nocturne replay nocturne.db --campaign mnist-evening     a campaign of one's own\n"
+    "  nocturne replay nocturne.db --save spaces                the same as a folder, to share it\n"
     "  nocturne replay spaces/gemm --noise 0.1 --failures 0.4   told wrongly, judged by the truth\n"
-    "  nocturne replay spaces/ --strategy auto --claims         are its intervals and its pruning right\n";
+    "  nocturne replay spaces/ --strategy auto --claims         are its intervals and its pruning right\n"
+    "  nocturne replay spaces/gemm-a --history spaces/gemm-b    what is a campaign on another machine worth\n"
+    "  nocturne replay spaces/gemm-a --history spaces/gemm-a    and an earlier one on this\n";
 
 }  // namespace
 
@@ -140,6 +184,15 @@ void setup(CLI::App& verb, ReplayOptions& options) {
   verb.add_option("--cap", options.cap, "The score looks at no more evaluations")->capture_default_str();
   verb.add_option("--campaign", options.campaign, "Of a database: which campaign (default: the one opened last)")
       ->type_name("NAME");
+  verb.add_option("--history", options.history,
+                  "What auto and model know before they begin: the finished campaigns of a database, or recorded "
+                  "spaces; without it, nothing. Other strategies ignore it")
+      ->type_name("PATH");
+  verb.add_option("--history-trials", options.history_trials,
+                  "Of a recorded space: so many of its configurations, drawn anew for each run; of the very space that "
+                  "is replayed, so many trials of an earlier run of auto")
+      ->type_name("N")
+      ->capture_default_str();
   verb.add_option("--noise", options.noise, "Tell values times exp(SD · z), z standard normal")->type_name("SD");
   verb.add_option("--outliers", options.outliers, "Tell ten times the value, with this probability")->type_name("P");
   verb.add_option("--failures", options.failures, "Let configurations fail, with this probability")->type_name("P");
@@ -147,6 +200,8 @@ void setup(CLI::App& verb, ReplayOptions& options) {
   verb.add_flag("--claims", options.claims,
                 "Also check what auto claims: do its 90 % intervals hold, was what it pruned worth pruning");
   verb.add_option("--trace", options.trace, "Write what each run found, one JSON line a run")->type_name("FILE");
+  verb.add_option("--save", options.save, "Only write the spaces as folders with space.json and results.csv.gz")
+      ->type_name("FOLDER");
   verb.footer(std::string(kExamples));
 }
 
@@ -157,6 +212,13 @@ ExitCode run(const ReplayOptions& options, Context& context) {
   for (const auto& each : *spaces) {
     for (const auto& note : each.notes()) *context.err << fmt::format("{}: {}\n", each.name(), note);
   }
+  if (!options.save.empty()) {
+    if (const auto saved = save(*spaces, options.save); !saved)
+      return complain(context, ExitCode::Unavailable, saved.error());
+    return ExitCode::Ok;
+  }
+  const auto history = load_history(options);
+  if (!history) return complain(context, ExitCode::Usage, history.error());
   const replay::ReplayOptions chosen{
       .strategies = options.strategies,
       .evaluations = options.evaluations,
@@ -164,6 +226,8 @@ ExitCode run(const ReplayOptions& options, Context& context) {
       .seed = options.seed,
       .threads = options.threads,
       .trouble = {.noise = options.noise, .outliers = options.outliers, .failures = options.failures},
+      .history = history->empty() ? replay::HistoryOf()
+                                  : [&](const auto& space, auto seed) { return history->of(space, seed); },
       .claims = options.claims};
   const auto series = replay::replay(*spaces, chosen, progress_on(context));
   if (!series) return complain(context, ExitCode::Usage, series.error());

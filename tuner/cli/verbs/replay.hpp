@@ -24,10 +24,13 @@ struct ReplayOptions {
   double outliers = 0;
   double failures = 0;
   std::size_t dummies = 0;
-  std::size_t cap = 1000;  ///< evaluations that the score looks at
-  bool claims = false;     ///< check what auto claims
-  std::string trace;       ///< file, or empty
-  std::string campaign;    ///< of databases among the spaces; empty: the one opened last
+  std::size_t cap = 1000;            ///< evaluations that the score looks at
+  bool claims = false;               ///< check what auto claims
+  std::string trace;                 ///< file, or empty
+  std::string save;                  ///< folder to write the spaces to, instead of replaying; or empty
+  std::vector<std::string> history;  ///< databases and recorded spaces
+  std::size_t history_trials = 100;  ///< of each recorded space
+  std::string campaign;              ///< of databases among the spaces; empty: the one opened last
 };
 
 void setup(CLI::App& verb, ReplayOptions& options);
