@@ -29,7 +29,7 @@ struct History {
 /// What every strategy gets.
 struct Options {
   std::uint64_t seed = 1;
-  space::Objective objective{};    ///< the horizons at which a configuration may win
+  space::Objective objective{};  ///< the horizons at which a configuration may win
   /// What finished campaigns say, the most telling first. Empty: starts from nothing. Strategies without a model
   /// ignore it.
   std::vector<History> history{};
