@@ -174,6 +174,41 @@ TEST_CASE("intervals hold what they promise where the model is right", "[model]"
   CHECK(all.share() < 0.97);
 }
 
+TEST_CASE("intervals are as wide as trials that were expected to be about as good were wrong", "[model]") {
+  const auto space = eight_parameters();
+  space::Lattice lattice(space);
+  LinearModel model(lattice, {.knee = 1});
+  space::Random rough(7);
+  // Steps of n0 tell all; where it is slow, nobody knows what else matters.
+  const Truth truth = [&](space::Point point) { return 0.5 * point[0] + (point[0] > 2 ? 0.3 : 0.01) * normal(rough); };
+  tell_random(model, lattice, truth, 0, 120, 7);
+  model.fit();
+  space::Random random(8);
+  std::vector<space::Level> point(lattice.width());
+  double fast = 0, slow = 0;
+  for (int i = 0; i < 100; ++i) {
+    REQUIRE(lattice.sample(random, point));
+    point[0] = 0;
+    fast += model.predict(point).widening;
+    point[0] = 4;
+    slow += model.predict(point).widening;
+  }
+  CHECK(slow > 1.5 * fast);
+}
+
+TEST_CASE("a model that doubts is less sure of what is unlike its trials", "[model]") {
+  const auto space = eight_parameters();
+  space::Lattice lattice(space);
+  const auto widening = [&](double doubt, std::size_t trials) {
+    LinearModel model(lattice, {.knee = 1, .doubt = doubt});
+    tell_random(model, lattice, additive, 0.05, trials, 9);
+    model.fit();
+    return model.predict(std::vector<space::Level>(lattice.width(), 1)).widening;
+  };
+  CHECK(widening(3, 6) > 1.2 * widening(1, 6));
+  CHECK(widening(3, 120) < 1.1 * widening(1, 120));
+}
+
 TEST_CASE("one trial told ten times too slow or too fast hardly moves what is predicted", "[model]") {
   const auto space = eight_parameters();
   space::Lattice lattice(space);
