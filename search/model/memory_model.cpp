@@ -59,7 +59,8 @@ std::optional<MemoryModel::Line> MemoryModel::least_squares(std::span<const Peak
     line.spread += (each.batch - line.mean_batch) * (each.batch - line.mean_batch);
     together += (each.batch - line.mean_batch) * (each.bytes - line.mean_bytes);
   }
-  if (!(line.spread > 0)) return std::nullopt;
+  // Of one batch size alone the mean is off by rounding: that is no second one.
+  if (!(line.spread > 1e-9 * line.mean_batch * line.mean_batch)) return std::nullopt;
   line.slope = std::max(0.0, together / line.spread);
   double squares = kPriorDegrees * std::pow(kPriorNoise * scale, 2);
   for (const auto& each : peaks) squares += std::pow(each.bytes - line.at(each.batch), 2);

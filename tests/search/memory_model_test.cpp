@@ -70,6 +70,18 @@ TEST_CASE("one point bounds: its own peak below, in proportion above", "[model]"
   CHECK(model.fits("stranger", 20, 300) == 0.5);
 }
 
+TEST_CASE("one batch size, however often it was measured, is no line", "[model]") {
+  MemoryModel model;
+  for (int i = 0; i < 11; ++i) model.tell("g", 128, 1000 + i % 3);
+  CHECK_FALSE(model.coefficients("g"));
+  const auto largest = model.largest("g", 4000).value();
+  CHECK(largest.lower >= 490);  // in proportion at most: 128 of 1000, and 3 % for chance
+  CHECK(largest.upper == MemoryModel::kUnbounded);
+  model.tell("g", 256, 1500);
+  CHECK(model.coefficients("g")->bytes_each == Catch::Approx(499.0 / 128).epsilon(0.01));
+  CHECK(model.largest("g", 4000)->upper < 2000);
+}
+
 TEST_CASE("an out-of-memory is a lower bound for it and all larger batches, and bends the line up", "[model]") {
   MemoryModel model;
   model.tell("g", 10, 200);

@@ -27,6 +27,10 @@ std::string with_commas(std::int64_t number) {
 std::string largest_text(const MemoryLine& line) {
   const auto& largest = *line.largest;
   const auto limit = bytes_of(line.limit_bytes);
+  if (!line.line && largest.lower > 0) {  // memory grows in proportion at most
+    return fmt::format("at least {} image{} fit{} in {}", with_commas(largest.lower), largest.lower == 1 ? "" : "s",
+                       largest.lower == 1 ? "s" : "", limit);
+  }
   if (largest.expected == 0) return fmt::format("no batch fits in {}", limit);
   if (largest.expected == MemoryModel::kUnbounded) return fmt::format("any batch fits in {}", limit);
   auto text = fmt::format("at most {} image{} fit{} in {}", with_commas(largest.expected),
