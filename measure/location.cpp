@@ -55,6 +55,15 @@ double trimmed_mean(std::span<const double> values) {
   return trimmed_mean_of_sorted(sorted(values));
 }
 
+double median(std::span<const double> values) {
+  assert(!values.empty());
+  std::vector<double> copy(values.begin(), values.end());
+  const auto middle = copy.begin() + static_cast<std::ptrdiff_t>(copy.size() / 2);
+  std::ranges::nth_element(copy, middle);
+  if (copy.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(copy.begin(), middle)) / 2;
+}
+
 Location steady_location(std::span<const double> values) {
   assert(!values.empty());
   const std::vector<double> ordered = sorted(values);

@@ -14,6 +14,9 @@ struct Location {
   friend bool operator==(const Location&, const Location&) = default;
 };
 
+/// The middle value; of an even number the mean of the middle two. REQUIRES: not empty.
+[[nodiscard]] double median(std::span<const double> values);
+
 /// Share cut off at each end by trimmed_mean.
 inline constexpr double kTrim = 0.2;
 

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "measure/location.hpp"
+
 namespace nocturne::measure {
 namespace {
 
@@ -17,24 +19,17 @@ constexpr double kResolution = 1e-3;              // of a step: less is no warm-
 constexpr double kMadToSigma = 1.4826;            // of a normal distribution
 constexpr double kMeanDeviationToSigma = 1.2533;  // likewise
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 struct Spread {
   double median = 0;
   double sigma = 0;
 };
 
 Spread robust_spread(std::span<const double> values) {
-  const double centre = median({values.begin(), values.end()});
+  const double centre = median(values);
   std::vector<double> deviations;
   deviations.reserve(values.size());
   for (const double value : values) deviations.push_back(std::abs(value - centre));
-  return {centre, kMadToSigma * median(std::move(deviations))};
+  return {centre, kMadToSigma * median(deviations)};
 }
 
 /// Running median of three; the ends stay as they are.
@@ -110,8 +105,7 @@ WarmUp detect_warm_up(std::span<const double> step_times) {
 
   const std::size_t dropped = point * width;
   const Spread rest = robust_spread(step_times.subspan(dropped));  // of single steps, not of batches
-  const auto begin = step_times.begin();
-  const double early = median({begin, begin + static_cast<std::ptrdiff_t>(dropped)});
+  const double early = median(step_times.first(dropped));
   if (std::abs(early - rest.median) <= rest.sigma) return {.samples = 0, .settled = true};
   return {.samples = dropped, .settled = point < means.size() / 2};
 }

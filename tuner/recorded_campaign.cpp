@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "measure/location.hpp"
 #include "search/replay/cell_reader.hpp"
 
 namespace nocturne::tuner {
@@ -37,12 +38,6 @@ std::vector<Measured> distinct(std::vector<db::StoredTrial> trials) {
     measured.last = std::move(each);
   }
   return result;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const auto middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 /// Trials of all generations of the campaign's identity, the oldest first.
@@ -104,7 +99,7 @@ replay::Rows rows_of(const std::vector<Measured>& trials, const std::vector<spac
     }
     const auto& estimate = each.trial.estimate;
     const double own_value = estimate ? estimate->value : kUnknown;  // also where it was taken over from elsewhere
-    rows.objectives.push_back(estimate && !values.empty() ? median(values) : own_value);
+    rows.objectives.push_back(estimate && !values.empty() ? measure::median(values) : own_value);
     if (has_passes) {
       rows.first_time.push_back(rows.times.size());
       for (const double value : values) rows.times.push_back(static_cast<float>(value));

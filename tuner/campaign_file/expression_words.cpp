@@ -8,7 +8,7 @@ namespace {
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
 }
-bool is_digit(char c) {
+bool begins_number(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
@@ -26,7 +26,7 @@ std::set<std::string> expression_words(std::string_view expression) {
     } else if (is_word(c)) {
       const std::size_t start = i;
       while (i < expression.size() && is_word(expression[i])) ++i;
-      if (!is_digit(c) && c != '.') words.emplace(expression.substr(start, i - start));
+      if (!begins_number(c) && c != '.') words.emplace(expression.substr(start, i - start));
     } else {
       ++i;
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "measure/location.hpp"
 #include "tuner/campaign/pacing.hpp"
 
 namespace nocturne::tuner {
@@ -15,12 +16,6 @@ constexpr double kStepSeconds = 0.1;    // between 0.01 (bf16, small batch) and 
 constexpr double kBuildSeconds = 30;    // two dozen source files on two cores
 constexpr double kEpochSeconds = 25;    // 469 steps at batch 128
 constexpr std::int64_t kRecent = 1000;  // trials that are looked at
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 double seconds_of(std::int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) * 1e-9;
@@ -66,7 +61,7 @@ db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store) {
   }
   if (!durations.empty()) {
     costs.trials = static_cast<std::int64_t>(durations.size());
-    costs.trial_seconds = median(std::move(durations));
+    costs.trial_seconds = measure::median(durations);
   }
   if (parts) {
     costs.finals_seconds = std::chrono::duration<double>(forecast_finals(spec.verify, *parts, *parts)).count();
@@ -79,7 +74,7 @@ db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store) {
   }
   if (!build_times.empty()) {
     costs.builds = static_cast<std::int64_t>(build_times.size());
-    costs.build_seconds = median(std::move(build_times));
+    costs.build_seconds = measure::median(build_times);
   }
   return costs;
 }
