@@ -44,10 +44,7 @@ double epoch_overhead(const space::Run& run, const space::Parts& parts) {
   }
   std::vector<double> overheads;
   for (std::size_t i = 1; i < run.epochs.size(); ++i) overheads.push_back(seconds(run.epochs[i].wall) - steps_time);
-  std::ranges::sort(overheads);
-  const std::size_t middle = overheads.size() / 2;
-  const double median = overheads.size() % 2 == 1 ? overheads[middle] : (overheads[middle - 1] + overheads[middle]) / 2;
-  return std::max(0.0, median);
+  return std::max(0.0, median(overheads));
 }
 
 space::Parts mean_of(std::span<const RunSummary> runs) {

@@ -1,6 +1,5 @@
 #include "tuner/campaign/search_options.hpp"
 
-#include <algorithm>
 #include <string_view>
 
 #include "tuner/campaign_file/quantity.hpp"
@@ -9,8 +8,7 @@ namespace nocturne::tuner {
 
 search::Roles roles_of(const space::Space& space) {
   const auto named = [&](std::string_view name) {
-    const bool there = std::ranges::find(space.parameters(), name, &space::Parameter::name) != space.parameters().end();
-    return std::string(there ? name : std::string_view());
+    return std::string(space.find(name) != nullptr ? name : std::string_view());
   };
   return {.batch = named("batch"), .threads = named("threads")};
 }
