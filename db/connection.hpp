@@ -32,7 +32,7 @@ class Connection {
   /// rolled back where it has an error or throws. IMMEDIATE: it waits for its turn once, at the beginning, and cannot
   /// be refused half-way because another process wrote meanwhile.
   template <typename Body>
-  [[nodiscard]] auto write(Body&& body) -> std::invoke_result_t<Body, SQLite::Database&> {
+  [[nodiscard]] auto write(const Body& body) -> std::invoke_result_t<const Body&, SQLite::Database&> {
     try {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       if (auto error = still_our_version()) {
@@ -50,7 +50,7 @@ class Connection {
 
   /// Likewise for reading: all that `body` reads is of one moment.
   template <typename Body>
-  [[nodiscard]] auto read(Body&& body) const -> std::invoke_result_t<Body, SQLite::Database&> {
+  [[nodiscard]] auto read(const Body& body) const -> std::invoke_result_t<const Body&, SQLite::Database&> {
     try {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::DEFERRED);
       return body(database_);

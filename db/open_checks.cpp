@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kHeaderBytes = 100;                    // https://www.sqlite.org/fileformat2.html, 1.3
 constexpr std::size_t kApplicationIdOffset = 68;             // likewise; big-endian
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};  // likewise
-constexpr std::uintmax_t kNoRoomBytes = 1024 * 1024;         // less than this free: the disk counts as full
+constexpr std::uintmax_t kNoRoomBytes = 1U << 20;            // less than this free: the disk counts as full
 
 Error not_ours(const std::filesystem::path& path, std::string_view what) {
   return {ErrorCode::NotOurs,

@@ -102,7 +102,7 @@ BuildFailure trouble(std::string reason, const std::stop_token& stop) {
 
 }  // namespace
 
-ArtifactStore::ArtifactStore(fs::path root) {
+ArtifactStore::ArtifactStore(const fs::path& root) {
   fs::create_directories(root);
   root_ = fs::canonical(root);
   fs::create_directories(root_ / ".lock");
@@ -167,14 +167,15 @@ std::expected<ArtifactStore::KnownKey, BuildFailure> ArtifactStore::find_key(con
 }
 
 std::expected<std::string, BuildFailure> ArtifactStore::key_of(const BuildRecipe& recipe, const BuildFlags& flags,
-                                                               const BuildOptions& options, std::stop_token stop) {
+                                                               const BuildOptions& options,
+                                                               const std::stop_token& stop) {
   auto known = find_key(recipe, flags, options, Clock::now() + options.deadline, stop);
   if (!known) return std::unexpected(std::move(known.error()));
   return std::move(known->key);
 }
 
 std::expected<Artifact, BuildFailure> ArtifactStore::obtain(const BuildRecipe& recipe, const BuildFlags& flags,
-                                                            const BuildOptions& options, std::stop_token stop) {
+                                                            const BuildOptions& options, const std::stop_token& stop) {
   const auto known = find_key(recipe, flags, options, Clock::now() + options.deadline, stop);
   if (!known) return std::unexpected(known.error());
   const std::string& key = known->key;

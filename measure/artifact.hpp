@@ -66,15 +66,17 @@ class ArtifactStore {
  public:
   /// Creates the folder and sweeps half-made builds whose maker is gone. Throws std::filesystem::filesystem_error where
   /// the folder cannot be made.
-  explicit ArtifactStore(std::filesystem::path root);
+  explicit ArtifactStore(const std::filesystem::path& root);
 
   /// Finds or builds. `stop` ends a running build within a second.
   [[nodiscard]] std::expected<Artifact, BuildFailure> obtain(const BuildRecipe& recipe, const BuildFlags& flags,
-                                                             const BuildOptions& options, std::stop_token stop = {});
+                                                             const BuildOptions& options,
+                                                             const std::stop_token& stop = {});
   /// The key alone; costs one run of the preprocessor per source the first time. Later calls of this instance trust an
   /// answer as long as time and size of every file that entered it are the same.
   [[nodiscard]] std::expected<std::string, BuildFailure> key_of(const BuildRecipe& recipe, const BuildFlags& flags,
-                                                                const BuildOptions& options, std::stop_token stop = {});
+                                                                const BuildOptions& options,
+                                                                const std::stop_token& stop = {});
   /// All complete artifacts, least recently used first.
   [[nodiscard]] std::vector<StoredArtifact> list() const;
   /// False where there is none of this key, or it is being built right now.

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <ranges>
 #include <stdexcept>
 #include <utility>
 
@@ -73,8 +74,8 @@ std::optional<double> loss(const json& event, bool& finite) {
 }  // namespace
 
 std::string Events::open_phase() const {
-  for (auto phase = phases.rbegin(); phase != phases.rend(); ++phase) {
-    if (!phase->finished) return phase->name;
+  for (const auto& phase : phases | std::views::reverse) {
+    if (!phase.finished) return phase.name;
   }
   return {};
 }

@@ -39,7 +39,8 @@ std::string compilers_text(const MachineFacts& facts) {
 /// In half GiB: what the kernel keeps for itself differs from one version to the next.
 std::string memory_text(std::int64_t bytes) {
   constexpr std::int64_t kHalf = std::int64_t{1} << 29;
-  return fmt::format("{:.1f} GiB", static_cast<double>((bytes + kHalf / 2) / kHalf) / 2);
+  const std::int64_t halves = (bytes + kHalf / 2) / kHalf;
+  return fmt::format("{:.1f} GiB", static_cast<double>(halves) / 2);
 }
 
 /// The table: what each field is, what a difference means, and whether it is read again before every run.

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ranges>
 #include <utility>
 
 #include "measure/run_files.hpp"
@@ -162,8 +163,8 @@ void LiveSide::break_rules(const std::string& how) {
 
 space::Run LiveSide::record(const std::optional<Judgement>& verdict) {
   space::Run run = active_.record();
-  for (auto index = dropped_.rbegin(); index != dropped_.rend(); ++index) {
-    if (*index < run.samples.size()) run.samples.erase(run.samples.begin() + static_cast<std::ptrdiff_t>(*index));
+  for (const std::size_t index : dropped_ | std::views::reverse) {
+    if (index < run.samples.size()) run.samples.erase(run.samples.begin() + static_cast<std::ptrdiff_t>(index));
   }
   if (ended_by_us_ && run.outcome == space::Outcome::Killed) {
     run.outcome = space::Outcome::Ok;

@@ -34,7 +34,7 @@ std::vector<int> cpus_of(const Slot& slot) {
 // A folder that everybody may use and nobody can replace: a real one, made by anyone, sticky.
 bool usable(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0777) == 0) (void)::chmod(folder.c_str(), 01777);
-  struct stat info{};
+  struct stat info {};
   return ::lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && ::access(folder.c_str(), W_OK | X_OK) == 0;
 }
 
@@ -57,7 +57,7 @@ int open_lock(const fs::path& path) {
     }
     if (file < 0 && (errno == EEXIST || errno == ENOENT)) continue;  // another was faster
     if (file < 0) return -1;
-    struct stat info{};
+    struct stat info {};
     if (::fstat(file, &info) == 0 && S_ISREG(info.st_mode)) return file;
     ::close(file);
     errno = EINVAL;
@@ -150,7 +150,7 @@ std::expected<SlotLock, SlotLock::Refusal> SlotLock::try_take(const Slot& slot, 
 
 std::expected<SlotLock, SlotLock::Refusal> SlotLock::take(const Slot& slot, const std::string& campaign,
                                                           const std::function<void(const SlotHolder&)>& waiting,
-                                                          std::stop_token stop, const fs::path& folder) {
+                                                          const std::stop_token& stop, const fs::path& folder) {
   std::optional<SlotHolder> told;
   for (;;) {
     auto lock = try_take(slot, campaign, folder);

@@ -57,7 +57,7 @@ class SlotLock {
   /// Waits until the slot is free; `waiting` is called at once and whenever the holder changes.
   [[nodiscard]] static std::expected<SlotLock, Refusal> take(const Slot& slot, const std::string& campaign,
                                                              const std::function<void(const SlotHolder&)>& waiting,
-                                                             std::stop_token stop = {},
+                                                             const std::stop_token& stop = {},
                                                              const std::filesystem::path& folder = {});
 
   [[nodiscard]] const std::vector<int>& cpus() const { return cpus_; }

@@ -62,7 +62,7 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_spread(spac
   Candidates candidates(lattice, taken);
   // A start that is spread over builds too would spend a short campaign on preparing what is measured once. What else
   // matters is learnt first; from then on a build is weighed against its price.
-  if (options.preparation_seconds && told.size() > 0) candidates.add(prepared_like_the_first(pool.points()));
+  if (options.preparation_seconds && !told.empty()) candidates.add(prepared_like_the_first(pool.points()));
   if (candidates.points().empty()) candidates.add(pool.points());
   if (candidates.points().empty()) return std::nullopt;
   space::PointList some(lattice.width()), chosen = told;

@@ -14,9 +14,9 @@ namespace {
 // dnnl::primitive::execute() builds a fresh argument array on each call; this one keeps it.
 class PrimitiveCall {
  public:
-  PrimitiveCall(const dnnl::primitive_desc_base& descriptor, const dnnl::stream& stream,
+  PrimitiveCall(const dnnl::primitive_desc_base& descriptor, dnnl::stream stream,
                 const std::vector<std::pair<int, dnnl::memory>>& arguments)
-      : primitive_(descriptor.get()), stream_(stream) {
+      : primitive_(descriptor.get()), stream_(std::move(stream)) {
     for (const auto& [index, memory] : arguments) {
       memories_.push_back(memory);
       arguments_.push_back({index, memory.get()});
@@ -78,7 +78,8 @@ void Builder::add_call(const std::string& name, const dnnl::primitive_desc_base&
                        std::vector<std::pair<int, dnnl::memory>> arguments, std::int64_t slice) {
   const dnnl::memory::desc scratchpad = descriptor.scratchpad_desc();
   if (scratchpad.get_size() > 0) {
-    scratchpads_.push_back({scratchpad, engine_, DNNL_MEMORY_NONE});
+    void* const none = DNNL_MEMORY_NONE;  // memory is given to it later
+    scratchpads_.emplace_back(scratchpad, engine_, none);
     arguments.emplace_back(DNNL_ARG_SCRATCHPAD, scratchpads_.back());
   }
   auto call = std::make_shared<PrimitiveCall>(descriptor, stream_, arguments);

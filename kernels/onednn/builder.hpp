@@ -47,8 +47,8 @@ using Candidate = std::function<dnnl::primitive_desc_base()>;
 /// Collects operations layer by layer. Buffers live in the arena, which must outlive the operations.
 class Builder {
  public:
-  Builder(const dnnl::engine& engine, const dnnl::stream& stream, Arena& arena)
-      : engine_(engine), stream_(stream), arena_(arena) {}
+  Builder(dnnl::engine engine, dnnl::stream stream, Arena& arena)
+      : engine_(std::move(engine)), stream_(std::move(stream)), arena_(arena) {}
 
   /// Operations added from now on go to the end of `list` and belong to this row of the table.
   void begin(std::vector<Operation>& list, std::size_t layer, const std::string& layer_name);

@@ -50,7 +50,7 @@ std::vector<Sides> attempts(const LayerPlace& place, const Geometry& shape, cons
 template <typename Make>
 dnnl::primitive_desc_base pick(const LayerPlace& place, const char* what, const std::vector<Sides>& sides, Make make) {
   std::vector<Candidate> candidates;
-  for (const Sides& side : sides) candidates.push_back([side, make] { return make(side); });
+  for (const Sides& side : sides) candidates.emplace_back([side, make] { return make(side); });
   return choose(place.name() + " " + what + " (" + std::string(to_text(place.precision)) + ")", candidates);
 }
 

@@ -32,7 +32,7 @@ std::unique_ptr<PlannedLayer> plan_dense(const LayerPlace& place) {
 
   std::vector<Candidate> forward, backward_data, backward_weights;
   for (const memory::desc& source : inputs) {
-    forward.push_back([&] {
+    forward.emplace_back([&] {
       return Forward(place.engine, dnnl::prop_kind::forward_training, source, weights, biases, output, attributes(relu),
                      true);
     });
@@ -41,11 +41,11 @@ std::unique_ptr<PlannedLayer> plan_dense(const LayerPlace& place) {
   primitives.forward = choose(name + "forward" + type_name, forward);
   const Forward hint(primitives.forward.get());
   for (const memory::desc& source : inputs) {
-    backward_weights.push_back(
+    backward_weights.emplace_back(
         [&] { return BackwardWeights(place.engine, source, gradient, biases, difference, hint, attributes(), true); });
     // The forward layout first: then one copy of the weights serves both.
     for (const memory::desc& layout : {hint.weights_desc(), weights}) {
-      backward_data.push_back(
+      backward_data.emplace_back(
           [&, layout] { return BackwardData(place.engine, source, layout, difference, hint, attributes(), true); });
     }
   }

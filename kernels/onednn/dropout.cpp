@@ -2,6 +2,8 @@
 /// (directly, or through a max-pool, with which a ReLU can change places), its gate goes into the same byte, which
 /// saves a pass over the larger tensor above.
 
+#include <utility>
+
 #include "kernels/onednn/elementwise.hpp"
 #include "kernels/onednn/parallel.hpp"
 #include "kernels/onednn/planned_layer.hpp"
@@ -16,7 +18,7 @@ constexpr std::int64_t kGrain = 32 * kDropoutGrain;  // microseconds of work: le
 
 class DropoutLayer final : public PlannedLayer {
  public:
-  explicit DropoutLayer(const LayerPlace& place) : place_(place) {}
+  explicit DropoutLayer(LayerPlace place) : place_(std::move(place)) {}
 
   [[nodiscard]] memory::desc output() const override { return place_.input; }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "kernels/onednn/parallel.hpp"
 #include "kernels/onednn/random.hpp"
@@ -18,7 +19,7 @@ std::int64_t padded_count(const dnnl::memory::desc& desc) {
 
 }  // namespace
 
-Parameters::Parameters(const std::vector<ParameterLayout>& layouts, const dnnl::engine& engine) : engine_(engine) {
+Parameters::Parameters(const std::vector<ParameterLayout>& layouts, dnnl::engine engine) : engine_(std::move(engine)) {
   for (const ParameterLayout& layout : layouts) count_ += padded_count(layout.desc);
   const auto count = static_cast<std::size_t>(count_);
   values_ = arena_.allocate_array<float>(count);

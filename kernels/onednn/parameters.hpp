@@ -30,7 +30,7 @@ struct ParameterTensor {
 /// Shared by the plans of one training; not thread-safe.
 class Parameters {
  public:
-  Parameters(const std::vector<ParameterLayout>& layouts, const dnnl::engine& engine);
+  Parameters(const std::vector<ParameterLayout>& layouts, dnnl::engine engine);
 
   /// Weights uniform in ±sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, AISTATS 2010, equation 16), biases zero. The
   /// numbers belong to logical positions: the same for every layout, precision and number of threads.

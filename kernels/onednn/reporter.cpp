@@ -34,7 +34,7 @@ void ConsoleReporter::sample(const protocol::SampleEvent& sample) {
 }
 
 void ConsoleReporter::epoch(std::int64_t index, std::chrono::nanoseconds wall, double loss) {
-  std::fprintf(stderr, "epoch %3lld  %8.2f s  mean loss %.4f\n", static_cast<long long>(index + 1),
+  std::fprintf(stderr, "epoch %3lld  %8.2f s  mean loss %.4f\n", static_cast<long long>(index) + 1,
                std::chrono::duration<double>(wall).count(), loss);
 }
 

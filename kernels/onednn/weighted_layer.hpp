@@ -2,6 +2,8 @@
 
 /// What convolution and dense layers have in common: weights, biases, a ReLU fused into forward, three primitives.
 
+#include <utility>
+
 #include "kernels/onednn/planned_layer.hpp"
 
 namespace nocturne::onednn {
@@ -18,8 +20,8 @@ struct WeightedPrimitives {
 /// backward data read copies where they want another layout or type.
 class WeightedLayer final : public PlannedLayer {
  public:
-  WeightedLayer(const LayerPlace& place, const WeightedPrimitives& primitives)
-      : place_(place), primitives_(primitives) {}
+  WeightedLayer(LayerPlace place, WeightedPrimitives primitives)
+      : place_(std::move(place)), primitives_(std::move(primitives)) {}
 
   [[nodiscard]] dnnl::memory::desc output() const override;
   [[nodiscard]] std::vector<ParameterLayout> parameter_layouts() const override;

@@ -47,7 +47,7 @@ EventWriter::~EventWriter() {
   if (file_ >= 0) ::close(file_);
 }
 
-void EventWriter::write(const nlohmann::json& event) {
+void EventWriter::write(const nlohmann::json& event) const {
   std::string line = event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   line.push_back('\n');
   std::size_t done = 0;
@@ -82,7 +82,7 @@ void EventWriter::phase_end(const std::string& name) {
 void EventWriter::ready(const nlohmann::json& fields) {
   nlohmann::json event = fields;
   event["event"] = "ready";
-  write(std::move(event));
+  write(event);
 }
 
 void EventWriter::sample(const SampleEvent& sample) {

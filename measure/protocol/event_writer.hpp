@@ -17,9 +17,9 @@ struct SampleEvent {
   std::int64_t first_step = 0;  ///< 0 is the first training step of the process
   std::int64_t steps = 1;
   std::int64_t wall_ns = 0;
-  std::int64_t cpu_ns = 0;      ///< of all threads of the process
+  std::int64_t cpu_ns = 0;  ///< of all threads of the process
   std::int64_t data_wait_ns = 0;
-  double loss = 0;              ///< mean over the batch, of the last step
+  double loss = 0;  ///< mean over the batch, of the last step
 };
 
 /// Appends events to a file opened with O_APPEND; each event is one write(2), so a torn line can only be the last.
@@ -43,7 +43,7 @@ class EventWriter {
   void end(const std::string& status, const std::string& reason);
 
  private:
-  void write(const nlohmann::json& event);
+  void write(const nlohmann::json& event) const;
   struct Start {
     std::chrono::steady_clock::time_point wall;
     std::chrono::nanoseconds cpu;

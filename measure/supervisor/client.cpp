@@ -128,7 +128,7 @@ void Supervised::lose() {
   result_ = std::move(result);
 }
 
-void Supervised::command(const char* word, const std::string& reason) {
+void Supervised::command(const char* word, const std::string& reason) const {
   if (finished()) return;
   nlohmann::json document = {{"command", word}};
   if (!reason.empty()) document["reason"] = reason;

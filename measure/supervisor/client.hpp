@@ -44,7 +44,7 @@ class Supervised {
 
  private:
   Supervised() = default;
-  void command(const char* word, const std::string& reason = {});
+  void command(const char* word, const std::string& reason = {}) const;
   void receive();
   void lose();
   void bury();

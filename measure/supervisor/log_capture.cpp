@@ -51,7 +51,7 @@ void LogCapture::keep(const char* data, std::size_t size) {
   if (tail_.size() > 2 * kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
 }
 
-void LogCapture::write(const char* data, std::size_t size) {
+void LogCapture::write(const char* data, std::size_t size) const {
   while (size > 0 && file_ >= 0) {
     const ssize_t count = ::write(file_, data, size);
     if (count < 0) {

@@ -29,7 +29,7 @@ class LogCapture {
 
  private:
   void keep(const char* data, std::size_t size);
-  void write(const char* data, std::size_t size);
+  void write(const char* data, std::size_t size) const;
   int pipe_;
   int file_;
   std::int64_t cap_bytes_;

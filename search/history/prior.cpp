@@ -39,7 +39,6 @@ Prior::Prior(space::Lattice& lattice, const Options& options, double knee, std::
     if (campaign.same_machine_and_workload || rankings_.size() == kMostRanks) continue;
     if (auto ranking = Ranking::of(lattice, campaign, options.objective)) rankings_.push_back(std::move(ranking));
   }
-  ranks_ = !rankings_.empty();
   learn_from_the_past();
 }
 
@@ -112,7 +111,7 @@ double Prior::density_alone(space::Point point, double log_value) {
 
 void Prior::compare(space::Point point, double log_value, model::LinearModel& times) {
   if (!holds_) {
-    if (!ranks_) return;
+    if (!ranks()) return;
     if (now_.insert_or_assign(space::hash_of(point), log_value).second && alone_.size() >= kAlone) {
       const auto prediction = times.predict(point);
       rank_agreement_.tell(log_density(prediction, log_value), std::log(density_alone(point, log_value)),
@@ -152,7 +151,6 @@ void Prior::renew_offset() {
 }
 
 void Prior::give_up_ranks(model::LinearModel& times) {
-  ranks_ = false;
   model::LinearModel without(lattice_, {.knee = knee_}, covariates_);
   for (std::size_t t = 0; t < times.size(); ++t) without.tell(times.point(t), times.log_value(t));
   times = std::move(without);
@@ -168,7 +166,7 @@ void Prior::give_up_ranks(model::LinearModel& times) {
 }
 
 void Prior::settle(model::LinearModel& times) {
-  if (ranks_ && (rank_agreement_.rejected() || times.size() >= kRankFor)) give_up_ranks(times);
+  if (ranks() && (rank_agreement_.rejected() || times.size() >= kRankFor)) give_up_ranks(times);
   if (!holds_) return;
   if (agreement_.rejected()) {
     times.forget_past();

@@ -57,12 +57,12 @@ class Prior {
   /// Whether trials of this machine and workload are believed.
   [[nodiscard]] bool holds() const { return holds_; }
   /// Whether campaigns that rank are features of the model.
-  [[nodiscard]] bool ranks() const { return ranks_; }
+  [[nodiscard]] bool ranks() const { return !rankings_.empty() && ranks_given_up_.empty(); }
 
   /// Tells what the past measured.
   void teach(model::LinearModel& times, model::Feasibility& feasibility) const;
   /// Whether there is anything to compare with.
-  [[nodiscard]] bool speaks() const { return holds_ || ranks_; }
+  [[nodiscard]] bool speaks() const { return holds_ || ranks(); }
   /// Compares a measurement of now with what was predicted of it. Before `times` is told it; nothing is pending there.
   void compare(space::Point point, double log_value, model::LinearModel& times);
   /// A past point failed now, or works no more: it says nothing from now on.
@@ -115,7 +115,6 @@ class Prior {
   double knee_;
   std::vector<model::Feature> covariates_;
   bool holds_ = false;
-  bool ranks_ = false;
   model::LinearModel then_;         // the past alone
   model::LinearModel alone_;        // this campaign alone
   std::size_t fitted_ = 0;          // trials in alone_ when its scales were last chosen

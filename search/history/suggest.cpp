@@ -33,7 +33,7 @@ std::optional<Suggestion> Prior::suggest(std::size_t number, const space::PointL
           .reason = i == 0 ? "the best of earlier campaigns here" : "among the best of earlier campaigns here"};
     }
   }
-  if (!ranks_ || (number > 0 && !suggestions_lead())) return std::nullopt;
+  if (!ranks() || (number > 0 && !suggestions_lead())) return std::nullopt;
   return suggest_ranked(*rankings_[number / 2 % rankings_.size()], pool, taken);
 }
 

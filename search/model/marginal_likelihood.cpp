@@ -164,8 +164,8 @@ Scales fit_scales(MarginalLikelihood& likelihood, const Scales& scales, int eval
   nlopt::opt optimiser(nlopt::LD_LBFGS, static_cast<unsigned>(start.size()));
   std::vector<double> lower(start.size(), std::log(1e-6));
   std::vector<double> upper(start.size(), std::log(50.0));
-  lower.back() = std::log(1e-4);  // float arithmetic of candidates stays accurate; noise is never less
-  upper.back() = std::log(2.0);   // twice the variance of the targets: nothing is explained
+  lower.back() = std::log(1e-4);     // float arithmetic of candidates stays accurate; noise is never less
+  upper.back() = std::numbers::ln2;  // twice the variance of the targets: nothing is explained
   optimiser.set_lower_bounds(lower);
   optimiser.set_upper_bounds(upper);
   optimiser.set_max_objective(climb, &state);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <boost/math/distributions/students_t.hpp>
 
@@ -14,7 +15,8 @@ constexpr int kRounds = 8;
 // Farther than this a line through small batches is mostly noise, whatever its interval says.
 constexpr double kMostGrowth = 4;
 
-double scale_of(std::span<const auto> peaks, std::span<const auto> exceeded) {
+template <typename Peak>
+double scale_of(const std::vector<Peak>& peaks, const std::vector<Peak>& exceeded) {
   double largest = 0;
   for (const auto& each : peaks) largest = std::max(largest, each.bytes);
   for (const auto& each : exceeded) largest = std::max(largest, each.bytes);
@@ -70,7 +72,7 @@ std::optional<MemoryModel::Line> MemoryModel::least_squares(std::span<const Peak
 }
 
 std::optional<MemoryModel::Line> MemoryModel::line_of(const Group& group) {
-  const double scale = scale_of(std::span<const Peak>(group.peaks), std::span<const Peak>(group.exceeded));
+  const double scale = scale_of(group.peaks, group.exceeded);
   auto line = least_squares(group.peaks, scale);
   if (!line) return line;
   for (int round = 0; round < kRounds; ++round) {
@@ -162,7 +164,7 @@ std::optional<MemoryModel::Largest> MemoryModel::largest(const std::string& grou
                                                          double confidence) const {
   if (!need(group, 1, confidence)) return std::nullopt;
   // The largest batch of which this end of the need stays below the limit: needs grow with the batch.
-  const auto where = [&](double Need::* end) {
+  const auto where = [&](double Need::*end) {
     std::int64_t fits = 0;
     std::int64_t fails = kUnbounded;
     while (fails - fits > 1) {

@@ -39,7 +39,7 @@ void Posterior::extend(const Scales& scales, std::span<const double> noise_facto
       for (std::size_t t = 0; t <= i; ++t) row[t] -= sum * inverse_.row(i)[t];
     }
     const double noise = scales.noise * noise_factors[size_];
-    const double rest = std::max(design_->variance(point, scales) + noise - explained, std::max(noise, kLeastVariance));
+    const double rest = std::max({design_->variance(point, scales) + noise - explained, noise, kLeastVariance});
     const double scale = 1 / std::sqrt(rest);
     for (std::size_t t = 0; t < size_; ++t) row[t] *= scale;
     row[size_] = scale;

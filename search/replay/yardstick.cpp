@@ -98,7 +98,7 @@ Score Yardstick::score(std::span<const RunValues> runs, std::size_t cap) const {
     std::size_t used = 0;
     for (std::size_t point = first; point < last; ++point) {
       for (; used < std::min(point, run.size()); ++used) {
-        if (run[used] < best) best = run[used];  // false for NaN
+        best = std::min(best, run[used]);  // stays where the run's value is NaN
       }
       at[point - first].push_back(best);
     }

@@ -7,10 +7,10 @@
 ///   open-as-nobody read|write    gives up root's rights, opens, and prints "CODE MESSAGE"
 ///   fill NAME                    on a file system of its own of 1 MiB, writes until it is full; makes room; goes on
 
-#include <signal.h>
 #include <sqlite3.h>
 #include <sys/mount.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <sched.h>
 
@@ -120,9 +120,8 @@ int statements_until_death = -1;
 bool die_at_commit = false;
 
 int on_statement(unsigned, void*, void*, void*) {
-  if (statements_until_death > 0 && --statements_until_death == 0) {
-    die();
-  }
+  if (statements_until_death > 0) --statements_until_death;
+  if (statements_until_death == 0) die();
   return 0;
 }
 
@@ -208,7 +207,7 @@ int main(int argc, char** argv) {
   const std::string command = argv[1];
   const std::string path = argv[2];
   const std::string first = argv[3];
-  const int number = argc > 4 ? std::atoi(argv[4]) : 0;
+  const int number = argc > 4 ? static_cast<int>(std::strtol(argv[4], nullptr, 10)) : 0;
   const std::map<std::string, std::function<void()>> commands = {
       {"tune", [&] { tune(path, first, number); }},
       {"die-after-claim", [&] { die_after_claim(path, first); }},

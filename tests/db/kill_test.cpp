@@ -1,4 +1,4 @@
-#include <signal.h>
+#include <csignal>
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

@@ -1,10 +1,10 @@
 #include "measure/artifact.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <algorithm>
 #include <atomic>
@@ -229,17 +229,13 @@ TEST_CASE("two campaigns build once, the second waits for the first", "[artifact
 TEST_CASE("half-made builds of the dead are swept, those of the living are not", "[artifact]") {
   const Workshop workshop;
   const std::string dead(64, 'd'), living(64, 'a');
-  {
-    const ArtifactStore store(workshop / "builds");
-  }
+  { const ArtifactStore store(workshop / "builds"); }
   workshop.write("builds/.making/" + dead + ".123/0.o", "half");
   workshop.write("builds/.making/" + living + ".124/0.o", "half");
   workshop.write("builds/.making/somebody-elses/file", "kept");
   const int lock = open((workshop / ("builds/.lock/" + living)).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   REQUIRE(flock(lock, LOCK_EX) == 0);
-  {
-    const ArtifactStore store(workshop / "builds");
-  }
+  { const ArtifactStore store(workshop / "builds"); }
   CHECK_FALSE(fs::exists(workshop / ("builds/.making/" + dead + ".123")));
   CHECK(fs::exists(workshop / ("builds/.making/" + living + ".124")));
   CHECK(fs::exists(workshop / "builds/.making/somebody-elses"));

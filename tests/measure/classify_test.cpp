@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <signal.h>
+#include <csignal>
 
 #include <functional>
 #include <vector>
@@ -109,7 +109,10 @@ const std::vector<Case> kCases = {
        e.end = EndEvent{"unsupported", "no bf16"};
      },
      Outcome::Unsupported, "no bf16"},
-    {"diverged by its own words", [](Events& e, ExitFacts&, Asked&) { e.end = EndEvent{"diverged", "nan at 2"}; },
+    {"diverged by its own words",
+     [](Events& e, ExitFacts&, Asked&) {
+       e.end = EndEvent{"diverged", "nan at 2"};
+     },
      Outcome::Diverged, "nan at 2"},
     {"diverged without noticing", [](Events& e, ExitFacts&, Asked&) { e.not_finite_at = 2; }, Outcome::Diverged,
      "loss not finite at step 2"},
@@ -121,7 +124,10 @@ const std::vector<Case> kCases = {
        e.torn = true;
      },
      Outcome::ProtocolError, "exited with 0 without 'end', after step 2; its last line is torn"},
-    {"an error in its events", [](Events& e, ExitFacts&, Asked&) { e.error = EventError{7, "not JSON: x"}; },
+    {"an error in its events",
+     [](Events& e, ExitFacts&, Asked&) {
+       e.error = EventError{7, "not JSON: x"};
+     },
      Outcome::ProtocolError, "events, line 7: not JSON: x"},
     {"a flood ends in a kill that is not the caller's",
      [](Events& e, ExitFacts& f, Asked&) {

@@ -4,9 +4,9 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <cstdio>
 #include <filesystem>
@@ -88,7 +88,7 @@ TEST_CASE("a worker that obeys is recorded in full", "[runner]") {
   CHECK(said["folder"] == plan.folder.string());
   // The standard three, its request, its events, the folder it lists: nothing of ours.
   for (const int descriptor : said["descriptors"]) CHECK(descriptor <= 5);
-  struct stat info{};
+  struct stat info {};
   REQUIRE(::stat(plan.folder.c_str(), &info) == 0);
   CHECK((info.st_mode & 0777) == 0700);
 }

@@ -3,10 +3,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <array>
 #include <filesystem>
@@ -100,8 +100,8 @@ TEST_CASE("waiting can be stopped", "[slot]") {
   const test::TemporaryFolder folder;
   const auto held = SlotLock::try_take({{0}}, "one", folder.path());
   std::stop_source stop;
-  const auto lock =
-      SlotLock::take({{0}}, "two", [&](const SlotHolder&) { stop.request_stop(); }, stop.get_token(), folder.path());
+  const auto lock = SlotLock::take(
+      {{0}}, "two", [&](const SlotHolder&) { stop.request_stop(); }, stop.get_token(), folder.path());
   REQUIRE_FALSE(lock);
   CHECK_THAT(lock.error().error, ContainsSubstring("interrupted"));
 }
@@ -112,7 +112,7 @@ TEST_CASE("lock files are open to everybody whatever the umask, and links are no
   const auto lock = SlotLock::try_take({{0}}, "one", folder.path() / "slots");
   ::umask(mask);
   REQUIRE(lock);
-  struct stat info{};
+  struct stat info {};
   REQUIRE(::stat((folder.path() / "slots/cpu-0.lock").c_str(), &info) == 0);
   CHECK((info.st_mode & 0777) == 0666);
   REQUIRE(::stat((folder.path() / "slots").c_str(), &info) == 0);

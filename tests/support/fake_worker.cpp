@@ -18,10 +18,10 @@
 /// `ready` tells its surroundings: environment variables that begin with FAKE_, CPUs, session, umask, folder.
 
 #include <sched.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <chrono>
 #include <cmath>

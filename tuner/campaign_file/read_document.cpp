@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 /// Builds the value and its places from the parser's events; each event is one token, which the cursor steps over.
 class PlacingReader final : public nlohmann::json_sax<Json> {
  public:
-  PlacingReader(std::string_view text, const std::string& file) : text_(text), file_(file), cursor_(text) {}
+  PlacingReader(std::string_view text, std::string file) : text_(text), file_(std::move(file)), cursor_(text) {}
 
   bool null() override { return value(nullptr); }
   bool boolean(bool v) override { return value(v); }

@@ -172,7 +172,7 @@ Finding check_containers(const std::function<std::optional<fs::path>(std::string
 std::optional<fs::path> find_on_path(std::string_view program, std::string_view path_variable) {
   std::istringstream folders{std::string(path_variable)};
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const fs::path candidate = fs::path(folder) / program;
+    fs::path candidate = fs::path(folder) / program;
     std::error_code ignored;
     if (!folder.empty() && fs::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0)
       return candidate;

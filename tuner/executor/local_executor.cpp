@@ -23,7 +23,7 @@ LocalExecutor::LocalExecutor(const CampaignSpec& spec, Options options)
 
 std::expected<measure::Artifact, PreparationFailure> LocalExecutor::obtain(const WorkerRecipe& worker,
                                                                            const measure::BuildFlags& flags,
-                                                                           std::stop_token stop) {
+                                                                           const std::stop_token& stop) {
   const std::string name = fmt::format("{} {}", worker.build_file, measure::to_text(flags));
   std::error_code ignored;
   if (const auto known = found_.find(name);
@@ -38,7 +38,7 @@ std::expected<measure::Artifact, PreparationFailure> LocalExecutor::obtain(const
   measure::BuildOptions build;
   if (!options_.installation.onednn_prefix.empty()) build.prefixes["onednn"] = options_.installation.onednn_prefix;
   build.jobs = std::max(1, static_cast<int>(machine_.allowed.size()));
-  auto artifact = artifacts_.obtain(*recipe, flags, build, std::move(stop));
+  auto artifact = artifacts_.obtain(*recipe, flags, build, stop);
   if (!artifact) {
     return failure(artifact.error().interrupted ? space::Outcome::Killed : space::Outcome::BuildFailed,
                    artifact.error().reason, artifact.error().log_tail);

@@ -39,7 +39,7 @@ class LocalExecutor final : public Executor {
  private:
   [[nodiscard]] std::expected<measure::Artifact, PreparationFailure> obtain(const WorkerRecipe& worker,
                                                                             const measure::BuildFlags& flags,
-                                                                            std::stop_token stop);
+                                                                            const std::stop_token& stop);
   const CampaignSpec& spec_;
   Options options_;
   measure::ArtifactStore artifacts_;

@@ -33,7 +33,7 @@ deploy::ApplyMachine this_machine() {
 /// A path, or a campaign's name.
 fs::path profile_file(const ApplyOptions& options, const Context& context) {
   std::error_code ignored;
-  const fs::path named = context.profiles_folder() / (deploy::file_stem(options.profile) + ".json");
+  fs::path named = context.profiles_folder() / (deploy::file_stem(options.profile) + ".json");
   if (!fs::exists(options.profile, ignored) && options.profile.find('/') == std::string::npos &&
       fs::exists(named, ignored)) {
     return named;
