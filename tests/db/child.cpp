@@ -11,8 +11,6 @@
 #include <stdexcept>
 #include <utility>
 
-extern char** environ;
-
 namespace nocturne::db::test {
 
 Child::Child(const std::string& command, const std::filesystem::path& database, std::vector<std::string> arguments) {

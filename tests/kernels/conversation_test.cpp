@@ -17,8 +17,6 @@
 #include "tests/kernels/tiny_images.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-extern char** environ;
-
 namespace nocturne {
 namespace {
 
@@ -50,7 +48,7 @@ class Conversation {
     posix_spawn_file_actions_destroy(&actions);
   }
 
-  int finish() {
+  [[nodiscard]] int finish() const {
     int status = 0;
     REQUIRE(waitpid(child_, &status, 0) == child_);
     REQUIRE(WIFEXITED(status));

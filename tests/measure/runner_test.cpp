@@ -237,7 +237,7 @@ TEST_CASE("a plan that cannot be tried fails with its reason", "[runner]") {
   plan.id = "../escape";
   CHECK_THAT(measure::run(plan).reason, ContainsSubstring("no run id"));
   plan.id = new_run_id();
-  plan.argv.push_back("\xff");
+  plan.argv.emplace_back("\xff");
   CHECK_THAT(measure::run(plan).reason, ContainsSubstring("not UTF-8"));
   RunControl control;
   control.supervisor = "/nonexistent/supervisor";

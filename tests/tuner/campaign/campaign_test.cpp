@@ -361,7 +361,7 @@ TEST_CASE("a machine that changes meanwhile ends the sitting, and the next one b
   after.sit(spec);
   CHECK_FALSE(after.watcher.resumed);
   CHECK(after.watcher.reused == 0);
-  REQUIRE(after.watcher.notes.size() >= 1);
+  REQUIRE_FALSE(after.watcher.notes.empty());
   CHECK(after.watcher.notes.front().find("gpu.driver was '1' and is '2'") != std::string::npos);
   CHECK(after.answer().campaign.generation == 2);
 }

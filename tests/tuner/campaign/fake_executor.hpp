@@ -105,7 +105,7 @@ class FakeExecutor final : public tuner::Executor {
   std::string id_suffix = "a";  ///< ids are unique in a database: another executor, another suffix
 
  private:
-  space::Run record(const measure::RunPlan& plan, const space::Configuration& configuration, std::int64_t steps) {
+  space::Run record(const measure::RunPlan& plan, const space::Configuration& configuration, std::int64_t steps) const {
     space::Run run;
     run.id = plan.id;
     run.purpose = plan.purpose;

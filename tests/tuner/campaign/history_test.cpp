@@ -14,8 +14,6 @@
 namespace nocturne::tests {
 namespace {
 
-using Catch::Matchers::ContainsSubstring;
-
 constexpr std::string_view kCampaign = R"({
   "campaign": "NAME", "workload": {"network": "NETWORK", "data": "mnist", "optimizer": "adadelta"},
   "objective": {"minimise": "time", "epochs": [1, 12], "primary": PRIMARY},

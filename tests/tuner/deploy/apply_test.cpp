@@ -14,7 +14,6 @@
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;
-namespace fs = std::filesystem;
 
 namespace {
 
