@@ -1,0 +1,44 @@
+#pragma once
+
+/// How far apart equal programs seem on this machine, by the way in which they are measured, and what it therefore
+/// takes to tell different ones apart. Pure.
+///
+/// The unit is the pair of processes: ln(T_a / T_b) of two equal ones. Its standard deviation decides everything: n
+/// pairs tell a difference δ apart, with error α and power 1 − β, where (t_{1−α/2, n−1} + t_{1−β, n−1}) · sd / √n ≤ δ
+/// (the usual formula with Student's t in place of the normal, for few pairs; Chow, Shao & Wang, Sample Size
+/// Calculations in Clinical Research, 2008, section 3.1).
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace nocturne::measure {
+
+enum class PairMethod {
+  Sequential,  ///< one process after the other, each alone
+  Slices,      ///< both alive, taking turns
+  Duet,        ///< both at once, half of the CPUs each (Bulej et al., Duet Benchmarking, ICPE 2020)
+};
+[[nodiscard]] std::string_view to_text(PairMethod method);  ///< sequential, slices, duet
+
+/// What equal pairs showed.
+struct Noise {
+  int pairs = 0;
+  double sd = 0;    ///< of the log ratio of a pair; 0.01 is 1 %
+  double bias = 0;  ///< mean log ratio: of equal programs it should be zero; a side that is favoured shows here
+};
+/// REQUIRES: at least two ratios.
+[[nodiscard]] Noise noise_of(std::span<const double> log_ratios);
+
+struct Power {
+  double error = 0.05;  ///< two-sided
+  double power = 0.8;
+};
+
+/// Pairs that tell `percent` apart; empty: more than a million.
+[[nodiscard]] std::optional<int> pairs_to_tell(double sd, double percent, const Power& power = {});
+
+/// The smallest difference, in per cent, that so many pairs tell apart. REQUIRES: pairs ≥ 2.
+[[nodiscard]] double told_apart_percent(double sd, int pairs, const Power& power = {});
+
+}  // namespace nocturne::measure
