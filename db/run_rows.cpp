@@ -64,6 +64,12 @@ void insert_measurements(SQLite::Database& database, std::int64_t row, const spa
   for (const space::Epoch& e : run.epochs) {
     execute(epoch, row, position++, e.index, e.wall, e.loss);
   }
+  SQLite::Statement norm(
+      database, "INSERT INTO norms (run, position, steps, layer, norm, moved) VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
+  position = 0;
+  for (const space::Norm& n : run.norms) {
+    execute(norm, row, position++, n.steps, n.layer, n.norm, n.moved);
+  }
 }
 
 void load_measurements(const SQLite::Database& database, std::int64_t row, space::Run& run) {
@@ -86,6 +92,12 @@ void load_measurements(const SQLite::Database& database, std::int64_t row, space
   while (epoch.executeStep()) {
     space::Epoch& e = run.epochs.emplace_back();
     Reader(epoch).into(e.index, e.wall, e.loss);
+  }
+  SQLite::Statement norm =
+      query(database, "SELECT steps, layer, norm, moved FROM norms WHERE run = ?1 ORDER BY position", row);
+  while (norm.executeStep()) {
+    space::Norm& n = run.norms.emplace_back();
+    Reader(norm).into(n.steps, n.layer, n.norm, n.moved);
   }
 }
 

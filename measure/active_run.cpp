@@ -133,6 +133,7 @@ space::Run ActiveRun::record() {
   run.phases = said.phases;
   run.samples = said.samples;
   run.epochs = said.epochs;
+  run.norms = said.norms;
   run.accuracy = said.accuracy;
   run.memory = said.memory;
   if (!run.memory && result.peak_bytes > 0) run.memory = space::Memory{.peak_rss_bytes = result.peak_bytes};

@@ -60,15 +60,19 @@ nanoseconds seconds(const json& event, const char* key) {
   return nanoseconds(std::llround(value * 1e9));
 }
 
-// A loss that is not finite travels as a word (event_writer.cpp); a worker need not know its loss.
-std::optional<double> loss(const json& event, bool& finite) {
+// A number that is not finite travels as a word (event_writer.cpp); a worker need not know every one.
+std::optional<double> number_or_word(const json& event, const char* key, bool& finite) {
   finite = true;
-  const auto found = event.find("loss");
+  const auto found = event.find(key);
   if (found == event.end() || found->is_null()) return std::nullopt;
   if (found->is_number()) return found->get<double>();
   finite = false;
   if (*found == "nan" || *found == "inf" || *found == "-inf") return std::nullopt;
-  throw Rejected("'loss' is neither a number nor \"nan\", \"inf\", \"-inf\"");
+  throw Rejected(fmt::format("'{}' is neither a number nor \"nan\", \"inf\", \"-inf\"", key));
+}
+
+std::optional<double> loss(const json& event, bool& finite) {
+  return number_or_word(event, "loss", finite);
 }
 
 }  // namespace
@@ -182,6 +186,8 @@ void EventReader::accept(const json& event) {
                                    integer(event, "examples", 1)};
     if (!(accuracy.accuracy >= 0 && accuracy.accuracy <= 1)) throw Rejected("'accuracy' is not between 0 and 1");
     events_.accuracy = accuracy;
+  } else if (name == "norms") {
+    accept_norms(event);
   } else if (name == "memory") {
     events_.memory = space::Memory{integer(event, "peak_rss_bytes", 0), integer(event, "device_bytes", 0)};
   } else if (name == "end") {
@@ -232,6 +238,25 @@ void EventReader::accept_sample(const json& event) {
   sample.loss = loss(event, finite);
   if (!finite && !events_.not_finite_at) events_.not_finite_at = sample.first_step + sample.steps - 1;
   events_.samples.push_back(sample);
+}
+
+void EventReader::accept_norms(const json& event) {
+  const std::int64_t steps = integer(event, "steps", 0);
+  if (!events_.norms.empty() && steps <= events_.norms.back().steps) {
+    throw Rejected(fmt::format("after {} steps, those after {} came already", steps, events_.norms.back().steps));
+  }
+  const json& layers = field(event, "layers");
+  if (!layers.is_array() || layers.empty()) throw Rejected("'layers' is no list of layers");
+  std::vector<space::Norm> norms;
+  for (const json& each : layers) {
+    if (!each.is_object()) throw Rejected("'layers' holds something that is no layer");
+    bool finite = true;
+    norms.push_back({.steps = steps,
+                     .layer = text(each, "layer"),
+                     .norm = number_or_word(each, "norm", finite),
+                     .moved = number_or_word(each, "moved", finite)});
+  }
+  events_.norms.insert(events_.norms.end(), norms.begin(), norms.end());
 }
 
 void EventReader::close_phases(std::chrono::steady_clock::time_point now) {

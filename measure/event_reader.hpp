@@ -38,6 +38,7 @@ struct Events {
   std::vector<space::Phase> phases;   ///< in the order of their begins; see also EventReader::close_phases
   std::vector<space::Sample> samples;
   std::vector<space::Epoch> epochs;
+  std::vector<space::Norm> norms;
   std::optional<space::Accuracy> accuracy;
   std::optional<space::Memory> memory;
   std::optional<EndEvent> end;
@@ -73,6 +74,7 @@ class EventReader {
   void consume(std::string_view line);
   void accept(const nlohmann::json& event);
   void accept_sample(const nlohmann::json& event);
+  void accept_norms(const nlohmann::json& event);
   void begin_phase(const nlohmann::json& event);
   void end_phase(const nlohmann::json& event);
   void fail(std::string what);

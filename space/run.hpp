@@ -47,6 +47,15 @@ struct Accuracy {
   friend bool operator==(const Accuracy&, const Accuracy&) = default;
 };
 
+/// The size of one tensor of parameters in a run of the gate.
+struct Norm {
+  std::int64_t steps = 0;       ///< after so many training steps; 0: as it began
+  std::string layer;            ///< layer and tensor: "conv1.weights"
+  std::optional<double> norm;   ///< Euclidean; empty where not finite
+  std::optional<double> moved;  ///< Euclidean distance from its initial values; likewise
+  friend bool operator==(const Norm&, const Norm&) = default;
+};
+
 struct Memory {
   std::int64_t peak_rss_bytes = 0;
   std::int64_t device_bytes = 0;
@@ -56,10 +65,11 @@ struct Memory {
 /// What else happened on the machine while the run lasted. Empty: the kernel does not tell.
 struct Load {
   std::optional<double> loadavg_before, loadavg_after;  ///< 1-minute load average
-  std::optional<double> cpu_pressure;   ///< share of the run's time in which some task waited for a CPU (PSI "some"), 0 to 1
+  std::optional<double>
+      cpu_pressure;  ///< share of the run's time in which some task waited for a CPU (PSI "some"), 0 to 1
   std::optional<double> memory_pressure, io_pressure;  ///< likewise
-  std::optional<double> steal;          ///< share of CPU time taken by the hypervisor, 0 to 1
-  std::optional<double> other_cpu;      ///< CPU time of other processes as a share of the machine's, 0 to 1
+  std::optional<double> steal;                         ///< share of CPU time taken by the hypervisor, 0 to 1
+  std::optional<double> other_cpu;  ///< CPU time of other processes as a share of the machine's, 0 to 1
   friend bool operator==(const Load&, const Load&) = default;
 };
 
@@ -81,6 +91,7 @@ struct Run {
   std::vector<Phase> phases;
   std::vector<Sample> samples;
   std::vector<Epoch> epochs;
+  std::vector<Norm> norms;  ///< of the gate's runs, as reported
   std::optional<Accuracy> accuracy;
   std::optional<Memory> memory;
   Load load;

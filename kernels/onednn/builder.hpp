@@ -17,6 +17,7 @@ namespace nocturne::onednn {
 struct StepContext {
   std::uint64_t dropout_key = 0;  ///< of the seed and the step
   bool training = true;           ///< false: dropout does nothing
+  bool dropout = true;            ///< false: while training, dropout keeps every value as it is
 };
 
 struct Operation {

@@ -51,7 +51,7 @@ class DropoutLayer final : public PlannedLayer {
     const std::uint64_t layer = place_.row;
     builder.add_loop("forward", [=, passed = passed_, count = count_](const StepContext& step) {
       if (!step.training) return;
-      const DropoutDraw draw = dropout_draw(rate, key_of(step.dropout_key, layer), gate);
+      const DropoutDraw draw = dropout_draw(step.dropout ? rate : 0, key_of(step.dropout_key, layer), gate);
       parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
         dropout_forward(values + begin, passed + begin, begin, end - begin, draw);
       });
@@ -61,9 +61,10 @@ class DropoutLayer final : public PlannedLayer {
   template <typename T>
   void add_backward(Builder& builder, T* difference) {
     const float scale = dropout_draw(place_.figures.layer->rate, 0, false).scale;
-    builder.add_loop("backward", [=, passed = passed_, count = count_](const StepContext&) {
+    builder.add_loop("backward", [=, passed = passed_, count = count_](const StepContext& step) {
+      const float factor = step.dropout ? scale : 1.0F;
       parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-        dropout_backward(difference + begin, passed + begin, end - begin, scale);
+        dropout_backward(difference + begin, passed + begin, end - begin, factor);
       });
     });
   }

@@ -1,5 +1,6 @@
 #include "kernels/onednn/options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 
@@ -37,6 +38,11 @@ Setter configure_number(const char* key) {
   };
 }
 
+protocol::GateRequest& gate_of(Options& options) {
+  if (!options.request.gate) options.request.gate.emplace();
+  return *options.request.gate;
+}
+
 const std::vector<Named>& valued_options() {
   using O = Options;
   using S = const std::string;
@@ -53,6 +59,14 @@ const std::vector<Named>& valued_options() {
       {"--seed", [](O& o, S& name, S& v) { o.request.seed = static_cast<std::uint64_t>(whole_number(name, v)); }},
       {"--steps", [](O& o, S& name, S& value) { o.request.steps = whole_number(name, value), o.request.epochs = 0; }},
       {"--epochs", [](O& o, S& name, S& value) { o.request.epochs = whole_number(name, value); }},
+      {"--gate-steps",
+       [](O& o, S& name, S& value) { gate_of(o).steps = std::max<std::int64_t>(1, whole_number(name, value)); }},
+      {"--dump-gate", [](O& o, S&, S& value) { gate_of(o).write = value; }},
+      {"--initial",
+       [](O& o, S&, S& value) {
+         gate_of(o);
+         o.request.initial = value;
+       }},
       {"--partial-batch",
        [](O& o, S&, S& value) {
          if (value != "drop" && value != "train") throw UsageError("--partial-batch: drop or train");
@@ -128,6 +142,10 @@ By hand:
     --isa NAME            use no more than this instruction set: )" +
          known_instruction_sets() + R"(
     --profile             print where the time goes
+    --gate-steps K        instead: the epoch's last K steps from the initial weights, nothing dropped; prints losses and
+                          each layer's norms, by which trainers are compared (default of the next two: 8)
+    --dump-gate FILE      the same, and writes the weights and batches it begins with
+    --initial FILE        the same, beginning with those of the file
   nocturne-onednn --describe [--network NAME]   layers, shapes, parameters, floating-point operations as JSON
   nocturne-onednn --check-gradients [--precision …] [--batch N] [--layout …] [--isa …] [--threads N] [--seed N]
                                                 gradients of every layer against a double-precision reference

@@ -49,6 +49,11 @@ void Parameters::initialise(std::uint64_t seed, dnnl::stream& stream) {
   ++version_;
 }
 
+void Parameters::assign(const std::string& name, const std::vector<float>& values, dnnl::stream& stream) {
+  write_plain(values, tensor(name).value, stream);
+  ++version_;
+}
+
 void Parameters::update(const Adadelta& rule) {
   parallel_for(count_, 4096, [&](std::int64_t begin, std::int64_t end) {
     adadelta_update(rule, values_ + begin, gradients_ + begin, mean_square_gradients_ + begin,

@@ -36,6 +36,10 @@ class Parameters {
   /// numbers belong to logical positions: the same for every layout, precision and number of threads.
   void initialise(std::uint64_t seed, dnnl::stream& stream);
 
+  /// Replaces one tensor's values, row-major; version() grows. Throws std::out_of_range where there is no such tensor.
+  /// REQUIRES: as many values as it has elements.
+  void assign(const std::string& name, const std::vector<float>& values, dnnl::stream& stream);
+
   /// Applies the gradients now present; version() grows.
   void update(const Adadelta& rule);
 

@@ -155,8 +155,8 @@ void Plan::refresh() {
   refreshed_version_ = parameters_->version();
 }
 
-float Plan::train(const std::uint8_t* labels, std::uint64_t dropout_key) {
-  const StepContext step{.dropout_key = dropout_key, .training = true};
+float Plan::train(const std::uint8_t* labels, std::optional<std::uint64_t> dropout_key) {
+  const StepContext step{.dropout_key = dropout_key.value_or(0), .training = true, .dropout = dropout_key.has_value()};
   refresh();
   run(forward_, step, observe_forward_, outputs_);
   const auto* logits = static_cast<const float*>(logits_.get_data_handle());
@@ -170,7 +170,7 @@ float Plan::train(const std::uint8_t* labels, std::uint64_t dropout_key) {
 
 const float* Plan::infer() {
   refresh();
-  run(forward_, {.dropout_key = 0, .training = false}, {}, {});
+  run(forward_, {.dropout_key = 0, .training = false, .dropout = false}, {}, {});
   return static_cast<const float*>(logits_.get_data_handle());
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,8 +53,9 @@ class Plan {
   [[nodiscard]] float* input_f32() { return static_cast<float*>(input_.get_data_handle()); }
   [[nodiscard]] Bfloat16* input_bf16() { return static_cast<Bfloat16*>(input_.get_data_handle()); }
 
-  /// Forward and backward: returns the mean loss, leaves the gradients in the parameters. `dropout_key` is the draw.
-  float train(const std::uint8_t* labels, std::uint64_t dropout_key);
+  /// Forward and backward: returns the mean loss, leaves the gradients in the parameters. `dropout_key` is the draw;
+  /// empty: nothing is dropped.
+  float train(const std::uint8_t* labels, std::optional<std::uint64_t> dropout_key);
   /// Forward without dropout; logits in f32, row-major.
   const float* infer();
 

@@ -43,6 +43,13 @@ void ConsoleReporter::accuracy(double accuracy, double loss, std::int64_t exampl
               loss);
 }
 
+void ConsoleReporter::norms(std::int64_t steps, const std::vector<protocol::LayerNorm>& layers) {
+  if (steps > 0) std::printf("step %lld: loss %.9g\n", static_cast<long long>(steps), last_loss_);
+  for (const protocol::LayerNorm& each : layers) {
+    std::printf("  %-16s norm %.9g  moved %.9g\n", each.layer.c_str(), each.norm, each.moved);
+  }
+}
+
 void ConsoleReporter::memory(std::int64_t peak_rss_bytes, std::int64_t) {
   if (!step_ms_.empty()) {
     std::sort(step_ms_.begin(), step_ms_.end());

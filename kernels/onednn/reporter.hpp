@@ -25,6 +25,7 @@ class Reporter {
   virtual void sample(const protocol::SampleEvent& sample) = 0;
   virtual void epoch(std::int64_t index, std::chrono::nanoseconds wall, double loss) = 0;
   virtual void accuracy(double accuracy, double loss, std::int64_t examples) = 0;
+  virtual void norms(std::int64_t steps, const std::vector<protocol::LayerNorm>& layers) = 0;
   virtual void memory(std::int64_t peak_rss_bytes, std::int64_t device_bytes) = 0;
   virtual void end(const std::string& status, const std::string& reason) = 0;
 };
@@ -45,6 +46,9 @@ class ProtocolReporter final : public Reporter {
   void accuracy(double accuracy, double loss, std::int64_t examples) override {
     events_.accuracy(accuracy, loss, examples);
   }
+  void norms(std::int64_t steps, const std::vector<protocol::LayerNorm>& layers) override {
+    events_.norms(steps, layers);
+  }
   void memory(std::int64_t peak_rss_bytes, std::int64_t device_bytes) override {
     events_.memory(peak_rss_bytes, device_bytes);
   }
@@ -64,6 +68,7 @@ class ConsoleReporter final : public Reporter {
   void sample(const protocol::SampleEvent& sample) override;
   void epoch(std::int64_t index, std::chrono::nanoseconds wall, double loss) override;
   void accuracy(double accuracy, double loss, std::int64_t examples) override;
+  void norms(std::int64_t steps, const std::vector<protocol::LayerNorm>& layers) override;
   void memory(std::int64_t peak_rss_bytes, std::int64_t device_bytes) override;
   void end(const std::string& status, const std::string& reason) override;
 

@@ -1,9 +1,12 @@
 #include "kernels/onednn/session.hpp"
 
 #include <cstdio>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "kernels/onednn/configuration.hpp"
+#include "kernels/onednn/gate_run.hpp"
 #include "kernels/onednn/instruction_set.hpp"
 #include "kernels/onednn/parallel.hpp"
 #include "kernels/onednn/refusal.hpp"
@@ -73,6 +76,7 @@ nlohmann::json ready_fields(const Settings& settings, const Trainer& trainer) {
   fields["precision"] = to_text(settings.precision);
   fields["layout"] = to_text(settings.layout);
   fields["batch"] = settings.batch;
+  fields["gate"] = true;
   fields["parameters"] = trainer.plan().network().parameters;
   fields["buffer_bytes"] = trainer.plan().bytes();
   fields["implementations"] = implementations;
@@ -88,17 +92,36 @@ void report_accuracy(const protocol::Request& request, Trainer& trainer, Reporte
   reporter.accuracy(static_cast<double>(score.correct) / examples, score.loss / examples, test.count());
 }
 
-void train(const protocol::Request& request, Reporter& reporter, Profile* profile) {
+void train_gate(const protocol::Request& request, Reporter& reporter, const Settings& settings, const ImageSet& images,
+                const Sabotage& sabotage) {
+  std::optional<protocol::InitialState> initial;
+  if (request.initial) initial = protocol::read_initial_state(*request.initial);
+  TrainerOptions options = gate_options(request, settings, images, initial ? &*initial : nullptr);
+  options.rule = sabotage.rule;
+  options.tampering = sabotage.tampering;
+  const networks::Network& network = known_network(request.network);
+  const auto trainer =
+      in_phase(reporter, "compile", [&] { return std::make_unique<Trainer>(network, options, images); });
+  reporter.ready(ready_fields(settings, *trainer));
+  if (request.gate->write) protocol::write_initial_state(*request.gate->write, initial_state_of(*trainer, options));
+  run_gate(request, *trainer, reporter);
+}
+
+void train(const protocol::Request& request, Reporter& reporter, Profile* profile, const Sabotage& sabotage) {
   reporter.hello();
   const networks::Network& network = known_network(request.network);
   const Settings settings = in_phase(reporter, "import", [&] { return import_settings(request); });
   const ImageSet images =
       in_phase(reporter, "data", [&] { return load_images(request.data, request.data_folder, Split::Train, network); });
+  if (request.gate) return train_gate(request, reporter, settings, images, sabotage);
   const TrainerOptions options{.settings = settings,
                                .seed = request.seed,
                                .train_partial_batch = request.partial_batch == protocol::PartialBatch::Train,
                                .steps = steps_asked_for(request),
-                               .rule = {}};
+                               .rule = sabotage.rule,
+                               .dropout = !sabotage.no_dropout,
+                               .visits = {},
+                               .tampering = sabotage.tampering};
   const auto trainer =
       in_phase(reporter, "compile", [&] { return std::make_unique<Trainer>(network, options, images); });
   reporter.ready(ready_fields(settings, *trainer));
@@ -108,10 +131,10 @@ void train(const protocol::Request& request, Reporter& reporter, Profile* profil
 
 }  // namespace
 
-int run_session(const protocol::Request& request, Reporter& reporter, Profile* profile) {
+int run_session(const protocol::Request& request, Reporter& reporter, Profile* profile, const Sabotage& sabotage) {
   std::string status = "ok", reason;
   try {
-    train(request, reporter, profile);
+    train(request, reporter, profile, sabotage);
   } catch (const Unsupported& error) {
     status = "unsupported", reason = error.what();
   } catch (const Diverged& error) {

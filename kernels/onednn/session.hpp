@@ -4,15 +4,26 @@
 
 #include "kernels/onednn/plan.hpp"
 #include "kernels/onednn/reporter.hpp"
+#include "kernels/onednn/trainer.hpp"
 #include "measure/protocol/request.hpp"
 
 namespace nocturne::onednn {
+
+/// A wrong trainer, for tests of the gate. Empty: the right one, which is all that the worker's main() knows.
+struct Sabotage {
+  Tampering tampering = {};
+  bool no_dropout = false;
+  Adadelta rule = {};
+};
 
 /// Trains as requested and reports. Everything that can go wrong ends in an `end` event; returns the process's exit
 /// code: 0 for ok, unsupported and diverged, 1 for failed. Throws only where the reporter itself does.
 ///
 /// Samples: a sample ends early at an epoch's end, and an epoch's smaller batch is a sample of its own, so that all
 /// other samples are of equal work.
-[[nodiscard]] int run_session(const protocol::Request& request, Reporter& reporter, Profile* profile = nullptr);
+///
+/// With `request.gate` it runs the gate's steps instead (gate_run.hpp).
+[[nodiscard]] int run_session(const protocol::Request& request, Reporter& reporter, Profile* profile = nullptr,
+                              const Sabotage& sabotage = {});
 
 }  // namespace nocturne::onednn

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "kernels/onednn/random.hpp"
 #include "kernels/onednn/refusal.hpp"
@@ -27,15 +29,22 @@ Trainer::Trainer(const networks::Network& network, const TrainerOptions& options
       stream_(engine_),
       main_(network, options.settings.batch, options.settings.precision, options.settings.layout, engine_),
       labels_(static_cast<std::size_t>(options.settings.batch)) {
-  const std::int64_t batch = main_.batch(), rest = images.count() % batch;
+  const std::int64_t batch = main_.batch(), rest = visited() % batch;
   if (batch > images.count()) {
     throw Unsupported("batch " + std::to_string(batch) + " is larger than the data set of " +
                       std::to_string(images.count()) + " images");
   }
   parameters_.emplace(main_.parameter_layouts(), engine_);
+  for (const std::int32_t image : options.visits) {
+    if (image < 0 || image >= images.count()) {
+      throw std::runtime_error("image " + std::to_string(image) + " is asked for, the data set has " +
+                               std::to_string(images.count()));
+    }
+  }
   parameters_->initialise(options.seed, stream_);
+  if (options.initial != nullptr) begin_with(*options.initial);
   main_.bind(*parameters_);
-  const bool reached = options.steps < 0 || options.steps > images.count() / batch;
+  const bool reached = options.steps < 0 || options.steps > visited() / batch;
   if (options.train_partial_batch && rest > 0 && reached) {
     partial_ = std::make_unique<Plan>(network, rest, options.settings.precision, options.settings.layout, engine_);
     partial_->bind(*parameters_);
@@ -43,16 +52,36 @@ Trainer::Trainer(const networks::Network& network, const TrainerOptions& options
   begin_epoch();
 }
 
+void Trainer::begin_with(const protocol::InitialState& initial) {
+  const std::string where = "initial state: ";
+  const std::string_view network = main_.network().name;
+  if (initial.network != network) {
+    throw std::runtime_error(where + "it is of network '" + initial.network + "', not of " + std::string(network));
+  }
+  for (const ParameterTensor& tensor : parameters_->tensors()) {
+    const std::string& name = tensor.layout.name;
+    const auto found = std::ranges::find(initial.tensors, name, &protocol::InitialTensor::name);
+    if (found == initial.tensors.end()) throw std::runtime_error(where + "there is no tensor " + name);
+    if (found->shape != tensor.layout.desc.get_dims()) {
+      throw std::runtime_error(where + "tensor " + name + " has another shape than the network's");
+    }
+    parameters_->assign(name, found->values, stream_);
+  }
+  if (initial.tensors.size() != parameters_->tensors().size()) {
+    throw std::runtime_error(where + "it has more tensors than network " + std::string(network));
+  }
+}
+
 std::int64_t Trainer::steps_per_epoch() const {
-  const std::int64_t full = images_.count() / main_.batch();
-  const bool rest = images_.count() % main_.batch() > 0;
+  const std::int64_t full = visited() / main_.batch();
+  const bool rest = visited() % main_.batch() > 0;
   return full + (options_.train_partial_batch && rest ? 1 : 0);
 }
 
 void Trainer::begin_epoch() {
   ++epoch_;
   position_ = 0;
-  order_ = epoch_order(images_.count(), options_.seed, epoch_);
+  order_ = options_.visits.empty() ? epoch_order(images_.count(), options_.seed, epoch_) : options_.visits;
 }
 
 StepResult Trainer::step() {
@@ -65,20 +94,27 @@ StepResult Trainer::step() {
        labels_.data());
   result.data_wait_ns =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
+  const std::int64_t next = position_ + plan.batch();
+  result.epoch_ended = next == visited() || (next + main_.batch() > visited() && !partial_);
+  const Tampering& tampering = options_.tampering;
+  if (tampering.labels) {
+    tampering.labels(std::span(labels_).first(static_cast<std::size_t>(plan.batch())), result.epoch_ended);
+  }
   const std::uint64_t draw = key_of(options_.seed, 0xd409, static_cast<std::uint64_t>(steps_done_));
-  result.loss = plan.train(labels_.data(), draw);
+  result.loss = plan.train(labels_.data(), options_.dropout ? std::optional(draw) : std::nullopt);
   if (!is_finite(result.loss)) {
     throw Diverged("the loss of step " + std::to_string(steps_done_) + " is not a finite number");
   }
+  if (tampering.gradients) tampering.gradients(*parameters_);
   const auto update_begin = std::chrono::steady_clock::now();
   parameters_->update(options_.rule);
   if (profile_ != nullptr) {
     (*profile_)["(adadelta)"].add((std::chrono::steady_clock::now() - update_begin).count());
     (*profile_)["(gather)"].add(result.data_wait_ns);
   }
+  if (tampering.values) tampering.values(*parameters_);
   ++steps_done_;
-  position_ += plan.batch();
-  result.epoch_ended = position_ == images_.count() || (partial_is_next() && !partial_);
+  position_ = next;
   return result;
 }
 

@@ -3,16 +3,28 @@
 /// One training: plans, parameters, data and the step that joins them.
 
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "kernels/onednn/adadelta.hpp"
 #include "kernels/onednn/image_set.hpp"
 #include "kernels/onednn/plan.hpp"
 #include "kernels/onednn/softmax_loss.hpp"
+#include "measure/protocol/initial_state.hpp"
 
 namespace nocturne::onednn {
+
+/// Where tests plant errors, to see that the gate finds them. Empty in the worker: nothing on its command line, in a
+/// request or in the environment leads here.
+struct Tampering {
+  std::function<void(std::span<std::uint8_t> labels, bool last_of_epoch)> labels;  ///< of a batch, before its step
+  std::function<void(Parameters&)> gradients;                                      ///< between backward and update
+  std::function<void(Parameters&)> values;                                         ///< after the update
+};
 
 struct TrainerOptions {
   Settings settings;
@@ -20,6 +32,10 @@ struct TrainerOptions {
   bool train_partial_batch = false;  ///< else an epoch's last images, fewer than a batch, are dropped
   std::int64_t steps = -1;  ///< how many will be asked for, -1: not known; says whether an epoch's end will be reached
   Adadelta rule;
+  bool dropout = true;                              ///< false: nothing is dropped
+  std::vector<std::int32_t> visits;                 ///< the images of each epoch in order; empty: all of them, shuffled
+  const protocol::InitialState* initial = nullptr;  ///< begins with these weights instead of the seed's
+  Tampering tampering;
 };
 
 struct StepResult {
@@ -33,7 +49,8 @@ struct StepResult {
 /// Not thread-safe. The same options and number of threads give the same losses, bit by bit.
 class Trainer {
  public:
-  /// Plans and allocates everything: no step allocates. `images` must outlive the trainer. Throws Unsupported.
+  /// Plans and allocates everything: no step allocates. `images` must outlive the trainer. Throws Unsupported, and
+  /// std::runtime_error where initial weights or visits do not fit.
   Trainer(const networks::Network& network, const TrainerOptions& options, const ImageSet& images);
 
   /// Trains one batch. Throws Diverged where the loss is not finite. REQUIRES: begin_epoch() after an epoch's last
@@ -42,18 +59,25 @@ class Trainer {
   /// Shuffles for the next epoch; the first has begun.
   void begin_epoch();
   /// True where the next step() is an epoch's smaller batch.
-  [[nodiscard]] bool partial_is_next() const { return position_ + main_.batch() > images_.count(); }
+  [[nodiscard]] bool partial_is_next() const { return position_ + main_.batch() > visited(); }
   [[nodiscard]] std::int64_t steps_per_epoch() const;
 
   /// Runs the network without dropout over a whole set.
   [[nodiscard]] Score evaluate(const ImageSet& set);
 
   [[nodiscard]] const Plan& plan() const { return main_; }
+  [[nodiscard]] const Parameters& parameters() const { return *parameters_; }
   /// Of the full batch; of the smaller one only reference implementations are added.
   [[nodiscard]] std::vector<Implementation> implementations() const;
   void profile(Profile* into);
 
  private:
+  void begin_with(const protocol::InitialState& initial);
+  /// Images of an epoch.
+  [[nodiscard]] std::int64_t visited() const {
+    return options_.visits.empty() ? images_.count() : std::ssize(options_.visits);
+  }
+
   const ImageSet& images_;
   TrainerOptions options_;
   dnnl::engine engine_;

@@ -106,6 +106,14 @@ void EventWriter::accuracy(double accuracy, double loss, std::int64_t examples) 
   write({{"event", "accuracy"}, {"accuracy", number(accuracy)}, {"loss", number(loss)}, {"examples", examples}});
 }
 
+void EventWriter::norms(std::int64_t steps, const std::vector<LayerNorm>& layers) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const LayerNorm& each : layers) {
+    list.push_back({{"layer", each.layer}, {"norm", number(each.norm)}, {"moved", number(each.moved)}});
+  }
+  write({{"event", "norms"}, {"steps", steps}, {"layers", std::move(list)}});
+}
+
 void EventWriter::memory(std::int64_t peak_rss_bytes, std::int64_t device_bytes) {
   write({{"event", "memory"}, {"peak_rss_bytes", peak_rss_bytes}, {"device_bytes", device_bytes}});
 }

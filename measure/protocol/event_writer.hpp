@@ -22,6 +22,13 @@ struct SampleEvent {
   double loss = 0;  ///< mean over the batch, of the last step
 };
 
+/// The size of one tensor of parameters while the gate runs.
+struct LayerNorm {
+  std::string layer;  ///< layer and tensor: "conv1.weights"
+  double norm = 0;    ///< Euclidean
+  double moved = 0;   ///< Euclidean distance from its initial values
+};
+
 /// Appends events to a file opened with O_APPEND; each event is one write(2), so a torn line can only be the last.
 /// Not thread-safe. Throws std::runtime_error where the file cannot be written: a worker without a voice must stop.
 class EventWriter {
@@ -39,6 +46,7 @@ class EventWriter {
   void sample(const SampleEvent& sample);
   void epoch(std::int64_t index, std::chrono::nanoseconds wall, double loss);
   void accuracy(double accuracy, double loss, std::int64_t examples);
+  void norms(std::int64_t steps, const std::vector<LayerNorm>& layers);  ///< after so many steps; 0: as it begins
   void memory(std::int64_t peak_rss_bytes, std::int64_t device_bytes);
   void end(const std::string& status, const std::string& reason);
 

@@ -14,6 +14,23 @@ void read(const nlohmann::json& document, const char* key, T& out) {
   }
 }
 
+std::optional<std::string> read_path(const nlohmann::json& document, const char* key) {
+  std::string path;
+  read(document, key, path);
+  return path.empty() ? std::nullopt : std::optional(path);
+}
+
+std::optional<GateRequest> read_gate(const nlohmann::json& document) {
+  const auto found = document.find("gate");
+  if (found == document.end() || found->is_null()) return std::nullopt;
+  if (!found->is_object()) throw std::runtime_error("request: key 'gate': not an object");
+  GateRequest gate;
+  read(*found, "steps", gate.steps);
+  gate.write = read_path(*found, "write");
+  if (gate.steps < 1) throw std::runtime_error("request: key 'gate': it takes at least 1 step");
+  return gate;
+}
+
 }  // namespace
 
 Request parse_request(const nlohmann::json& document) {
@@ -48,29 +65,33 @@ Request parse_request(const nlohmann::json& document) {
   }
   request.partial_batch = partial == "train" ? PartialBatch::Train : PartialBatch::Drop;
   read(document, "accuracy", request.accuracy);
-  std::string turns;
-  read(document, "turns", turns);
-  if (!turns.empty()) request.turns = turns;
+  request.turns = read_path(document, "turns");
+  request.gate = read_gate(document);
+  request.initial = read_path(document, "initial");
   return request;
 }
 
 nlohmann::json to_json(const Request& request) {
-  nlohmann::json document = {
-      {"protocol", kVersion},
-      {"run_id", request.run_id},
-      {"workload",
-       {{"network", request.network},
-        {"data", request.data},
-        {"data_folder", request.data_folder},
-        {"optimizer", request.optimizer}}},
-      {"configuration", request.configuration},
-      {"seed", request.seed},
-      {"steps", request.steps},
-      {"epochs", request.epochs},
-      {"steps_per_sample", request.steps_per_sample},
-      {"partial_batch", request.partial_batch == PartialBatch::Train ? "train" : "drop"},
-      {"accuracy", request.accuracy}};
+  nlohmann::json document = {{"protocol", kVersion},
+                             {"run_id", request.run_id},
+                             {"workload",
+                              {{"network", request.network},
+                               {"data", request.data},
+                               {"data_folder", request.data_folder},
+                               {"optimizer", request.optimizer}}},
+                             {"configuration", request.configuration},
+                             {"seed", request.seed},
+                             {"steps", request.steps},
+                             {"epochs", request.epochs},
+                             {"steps_per_sample", request.steps_per_sample},
+                             {"partial_batch", request.partial_batch == PartialBatch::Train ? "train" : "drop"},
+                             {"accuracy", request.accuracy}};
   if (request.turns) document["turns"] = *request.turns;
+  if (request.gate) {
+    document["gate"] = {{"steps", request.gate->steps}};
+    if (request.gate->write) document["gate"]["write"] = *request.gate->write;
+  }
+  if (request.initial) document["initial"] = *request.initial;
   return document;
 }
 

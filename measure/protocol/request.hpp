@@ -15,23 +15,31 @@ namespace nocturne::protocol {
 
 inline constexpr int kVersion = 1;
 
+/// The exact part of the gate: dropout off, so many steps, what they did to the parameters (README: the gate).
+struct GateRequest {
+  std::int64_t steps = 8;            ///< in all, each a sample of its own; the request's `steps` are ignored
+  std::optional<std::string> write;  ///< file to which the weights and batches it begins with are written
+};
+
 /// What happens to the images that are left when the data set is not a multiple of the batch.
 enum class PartialBatch { Drop, Train };
 
 struct Request {
-  std::string run_id;                        ///< also in the environment as NOCTURNE_RUN_ID
-  std::string network = "mnist_cnn";         ///< a table of kernels/networks
-  std::string data = "mnist";                ///< name of the data set
-  std::string data_folder;                   ///< absolute path of its files
+  std::string run_id;                 ///< also in the environment as NOCTURNE_RUN_ID
+  std::string network = "mnist_cnn";  ///< a table of kernels/networks
+  std::string data = "mnist";         ///< name of the data set
+  std::string data_folder;            ///< absolute path of its files
   std::string optimizer = "adadelta";
   nlohmann::json configuration = nlohmann::json::object();  ///< parameter name → value, all stages
-  std::uint64_t seed = 1;                    ///< initial weights, order of data, dropout
-  std::int64_t steps = 40;                   ///< training steps after the first; ignored if epochs > 0
-  std::int64_t epochs = 0;                   ///< > 0: train this many whole epochs instead
-  std::int64_t steps_per_sample = 1;         ///< steps between two synchronisations
+  std::uint64_t seed = 1;                                   ///< initial weights, order of data, dropout
+  std::int64_t steps = 40;                                  ///< training steps after the first; ignored if epochs > 0
+  std::int64_t epochs = 0;                                  ///< > 0: train this many whole epochs instead
+  std::int64_t steps_per_sample = 1;                        ///< steps between two synchronisations
   PartialBatch partial_batch = PartialBatch::Drop;
-  bool accuracy = false;                     ///< evaluate on the test set at the end
-  std::optional<std::string> turns;          ///< FIFO: one line "N" allows N further steps; end of file means finish
+  bool accuracy = false;               ///< evaluate on the test set at the end
+  std::optional<std::string> turns;    ///< FIFO: one line "N" allows N further steps; end of file means finish
+  std::optional<GateRequest> gate;     ///< instead of steps, epochs and turns
+  std::optional<std::string> initial;  ///< file of initial weights and batches (initial_state.hpp); gate only
 };
 
 /// Throws std::runtime_error naming the key where a value has the wrong type or the protocol version is not ours.

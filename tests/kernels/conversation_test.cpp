@@ -101,6 +101,28 @@ std::vector<std::string> names(const std::vector<json>& events, const char* fiel
 
 }  // namespace
 
+TEST_CASE("the gate is steps without a first one, and norms around each", "[onednn][gate]") {
+  Conversation talk;
+  talk.request["gate"] = {{"steps", 3}, {"write", talk.path("initial")}};
+  talk.request["partial_batch"] = "train";
+  CHECK(talk.run() == 0);
+  CHECK(talk.end().at("status") == "ok");
+  CHECK(talk.events("ready").at(0).at("gate") == true);
+  CHECK(names(talk.events("phase_end"), "name") == std::vector<std::string>{"import", "data", "compile"});
+  const auto samples = talk.events("sample");
+  REQUIRE(samples.size() == 3);
+  CHECK(samples.front().at("first_step") == 0);
+  const auto norms = talk.events("norms");
+  REQUIRE(norms.size() == 4);
+  CHECK(norms.front().at("steps") == 0);
+  CHECK(norms.back().at("steps") == 3);
+  CHECK(norms.back().at("layers").size() == 8);
+  CHECK(norms.back().at("layers").at(1).at("layer") == "conv1.biases");
+  CHECK(norms.back().at("layers").at(1).at("moved") > 0);
+  CHECK(talk.events("epoch").empty());
+  CHECK(std::filesystem::file_size(talk.path("initial")) > 4 * 1'199'882);
+}
+
 TEST_CASE("the worker greets first, says what it is, samples, and ends last", "[onednn]") {
   Conversation talk;
   talk.request["steps_per_sample"] = 2;

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <cmath>
 #include <fstream>
 
 #include "measure/protocol/event_writer.hpp"
@@ -48,6 +49,8 @@ TEST_CASE("the reader understands all that the writer writes", "[events]") {
   writer.sample({.first_step = 1, .steps = 2, .wall_ns = 3000, .cpu_ns = 5000, .data_wait_ns = 7, .loss = 2.5});
   writer.epoch(0, nanoseconds(1'500'000'000), 0.25);
   writer.accuracy(0.975, 0.1, 10'000);
+  writer.norms(0, {{.layer = "conv1.biases", .norm = 0, .moved = 0}});
+  writer.norms(8, {{.layer = "conv1.biases", .norm = 0.25, .moved = std::nan("")}});
   writer.memory(1000, 20);
   writer.end("ok", "");
   CHECK(reader.read());
@@ -65,6 +68,9 @@ TEST_CASE("the reader understands all that the writer writes", "[events]") {
   REQUIRE(events.epochs.size() == 1);
   CHECK(events.epochs[0] == space::Epoch{0, nanoseconds(1'500'000'000), 0.25});
   CHECK(events.accuracy == space::Accuracy{0.975, 0.1, 10'000});
+  REQUIRE(events.norms.size() == 2);
+  CHECK(events.norms[0] == space::Norm{0, "conv1.biases", 0.0, 0.0});
+  CHECK(events.norms[1] == space::Norm{8, "conv1.biases", 0.25, std::nullopt});
   CHECK(events.memory == space::Memory{1000, 20});
   REQUIRE(events.end);
   CHECK(events.end->status == "ok");
@@ -103,6 +109,12 @@ TEST_CASE("what breaks the protocol is an error with its line", "[events]") {
              ContainsSubstring("'steps' is 0"));
   CHECK_THAT(error_of(R"({"event":"sample","first_step":1,"steps":1,"wall_ns":"1","cpu_ns":0,"data_wait_ns":0})"),
              ContainsSubstring("'wall_ns' is not an integer"));
+  CHECK_THAT(error_of(R"({"event":"norms","steps":1,"layers":[]})"), ContainsSubstring("no list of layers"));
+  CHECK_THAT(error_of(R"({"event":"norms","steps":1,"layers":[7]})"), ContainsSubstring("no layer"));
+  CHECK_THAT(error_of(R"({"event":"norms","steps":1,"layers":[{"layer":"a","norm":"big"}]})"),
+             ContainsSubstring("'norm' is neither a number nor"));
+  const std::string norms = R"({"event":"norms","steps":1,"layers":[{"layer":"a","norm":1,"moved":1}]})";
+  CHECK_THAT(error_of(norms + '\n' + norms), ContainsSubstring("3: norms: after 1 steps, those after 1 came already"));
   CHECK_THAT(error_of("{\"event\":\"phase_begin\",\"name\":\"\xff\"}"), ContainsSubstring("2: not JSON"));
   CHECK(error_of(R"({"event":"something new","value":1})").empty());
   CHECK(error_of(R"({"event":"memory","peak_rss_bytes":1,"device_bytes":0,"new":true})").empty());
