@@ -153,6 +153,7 @@ Expected<std::unique_ptr<Connection>> Connection::open(const std::filesystem::pa
       return std::unexpected(ready.error());
     }
     if (stored_version(database) < newest_version()) {  // only when reading: writing has migrated
+      if (!options.migrate) return std::unexpected(older_error(path, stored_version(database)));
       auto migrated = open(path, Mode::ReadWrite, options);
       if (!migrated) {
         return std::unexpected(Error{ErrorCode::Older, fmt::format("'{}' is of an older version and must be migrated "

@@ -142,6 +142,14 @@ Error read_only_error(const std::filesystem::path& path) {
                                            path.string())};
 }
 
+Error older_error(const std::filesystem::path& path, int found) {
+  return {ErrorCode::Older,
+          fmt::format("'{}' has version {} of the database and is not changed while an older Nocturne "
+                      "may be writing it. When nothing tunes any more, 'nocturne list' brings it to "
+                      "version {}.",
+                      path.string(), found, newest_version())};
+}
+
 Error newer_error(const std::filesystem::path& path, int found) {
   return {ErrorCode::Newer, fmt::format("'{}' has version {} of the database, this program knows up to version {}. Use "
                                         "the newer Nocturne that wrote it, or name another file with --db.",

@@ -28,6 +28,7 @@ namespace nocturne::db {
 [[nodiscard]] Expected<bool> check_identity(SQLite::Database& database, const std::filesystem::path& path);
 
 [[nodiscard]] Error read_only_error(const std::filesystem::path& path);
+[[nodiscard]] Error older_error(const std::filesystem::path& path, int found);
 [[nodiscard]] Error newer_error(const std::filesystem::path& path, int found);
 
 /// `exception` as a sentence about `path`.

@@ -5,6 +5,7 @@
 /// Ids are row numbers of this one file; names and hashes are what survives an export. `_unix_ns` is nanoseconds since
 /// 1970 UTC. No double may be NaN: where there is no number, the optional is empty.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -143,6 +144,12 @@ struct TrialDetail {
   std::vector<StoredRun> runs{};
 };
 
+/// What a process that is gone left behind in a campaign.
+struct Recovered {
+  std::vector<StoredTrial> trials{};  ///< claimed and not finished, by number
+  std::int64_t runs = 0;              ///< that were in flight
+};
+
 struct TrialFilter {
   enum class Order { ByNumber, ByValue };  ///< by value: ok ones only, best first
   std::optional<CampaignId> campaign{};
@@ -174,6 +181,19 @@ struct Tell {
 
 /// The conversation with the strategy, in order; replayed, it rebuilds the strategy.
 using Exchange = std::variant<Ask, Tell>;
+
+/// A row, that is a set of values of the environment and build parameters, prepared and trained a few steps before the
+/// search.
+struct RehearsalRecord {
+  space::Configuration row{};
+  space::Configuration configuration{};  ///< that was trained last
+  space::Outcome outcome = space::Outcome::Killed;
+  std::string reason{};                   ///< empty when ok
+  std::vector<std::int64_t> too_large{};  ///< batches that were out of memory before it, in the order tried
+  std::chrono::nanoseconds prepare{}, train{};
+  std::string log_tail{};              ///< the compiler's or the worker's last words, where it failed
+  std::int64_t rehearsed_unix_ns = 0;  ///< 0 when stored: now
+};
 
 enum class Side { Candidate, Baseline };
 

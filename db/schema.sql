@@ -1,4 +1,4 @@
--- The database of Nocturne, version 3: what was asked, measured and concluded. This file is its manual.
+-- The database of Nocturne, version 4: what was asked, measured and concluded. This file is its manual.
 --
 -- Units are in the names: _unix_ns is nanoseconds since 1970 UTC, _ns a duration in nanoseconds, _s one in seconds.
 -- *_json holds JSON text. Hashes are hexadecimal text. A column without NOT NULL is empty where nothing is known;
@@ -127,6 +127,21 @@ CREATE INDEX trials_by_configuration ON trials (configuration_id);
 CREATE INDEX trials_by_objective ON trials (campaign_id, objective_s) WHERE objective_s IS NOT NULL;
 CREATE INDEX trials_by_reuse ON trials (reused_from) WHERE reused_from IS NOT NULL;
 
+-- What was tried before the search: each row prepared and trained a few steps.
+CREATE TABLE rehearsals (
+  campaign_id INTEGER NOT NULL REFERENCES campaigns (id) ON DELETE CASCADE,
+  row_json TEXT NOT NULL,          -- values of its environment and build parameters; {}: there are none
+  configuration_json TEXT NOT NULL,  -- that was trained last
+  outcome TEXT NOT NULL,           -- as in trials; ok: go, anything else: no-go
+  reason TEXT NOT NULL,            -- empty when ok
+  too_large_json TEXT NOT NULL,    -- batches that were out of memory before it: [1024, 512]
+  prepare_ns INTEGER NOT NULL,     -- environment and build
+  train_ns INTEGER NOT NULL,       -- of the last run, start to end
+  log_tail TEXT NOT NULL,          -- the compiler's or the worker's last words where it failed, byte for byte
+  rehearsed_unix_ns INTEGER NOT NULL,
+  PRIMARY KEY (campaign_id, row_json)
+) STRICT, WITHOUT ROWID;
+
 -- The conversation with the strategy, in order: one row for each ask() and for each trial told. Replaying it rebuilds
 -- the strategy, which is never serialised itself.
 CREATE TABLE exchanges (
@@ -252,6 +267,17 @@ CREATE TABLE epochs (
   epoch INTEGER NOT NULL,
   wall_ns INTEGER NOT NULL,
   loss REAL,
+  PRIMARY KEY (run, position)
+) STRICT, WITHOUT ROWID;
+
+-- Sizes of the tensors of parameters in a run of the gate: what two trainers are compared by.
+CREATE TABLE norms (
+  run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,       -- 0, 1, … as reported
+  steps INTEGER NOT NULL,          -- after so many training steps; 0: as it began
+  layer TEXT NOT NULL,             -- layer and tensor
+  norm REAL,                       -- Euclidean; empty where not finite
+  moved REAL,                      -- Euclidean distance from the initial values; likewise
   PRIMARY KEY (run, position)
 ) STRICT, WITHOUT ROWID;
 

@@ -45,6 +45,8 @@ struct StoreOptions {
   /// How long a write waits for other processes. Their transactions last milliseconds: who waits this long waits for
   /// a stopped process, or a disk that does not answer.
   std::chrono::milliseconds busy_timeout{30'000};
+  /// False: a reader leaves an older file as it is (Older), for an older program may be in the middle of writing it.
+  bool migrate = true;
 };
 
 class Store {
@@ -82,6 +84,13 @@ class Store {
   /// Asks and tells in the order in which they happened. Numbers that were asked and never claimed are still to do.
   [[nodiscard]] Expected<std::vector<Exchange>> exchanges(CampaignId campaign) const;
 
+  // ---- what was tried before the search (store_rehearsals.cpp) ----
+
+  /// Replaces an earlier one of the same row. The outcome is not Killed. OWNER
+  Expected<void> save_rehearsal(CampaignId campaign, const RehearsalRecord& rehearsal);
+  /// In the order in which they were rehearsed last.
+  [[nodiscard]] Expected<std::vector<RehearsalRecord>> rehearsals(CampaignId campaign) const;
+
   // ---- trials (store_trials.cpp; reading: store_trial_queries.cpp) ----
 
   /// Short transaction 1: says that this trial is being worked on. A recovered trial is claimed again with the same
@@ -99,9 +108,9 @@ class Store {
   /// The latest finished trial with this key, ok before failed ones, in any campaign — in a fresh one, only of that
   /// campaign itself. The caller decides whether a failure still stands (a timeout does not, with a longer deadline).
   [[nodiscard]] Expected<std::optional<StoredTrial>> find_equal_trial(CampaignId campaign, std::string_view key) const;
-  /// Trials claimed by a process that is gone, by number. Marks their runs in flight as killed; each can be claimed
+  /// Trials claimed by a process that is gone. Marks the runs it left in flight as killed; each trial can be claimed
   /// again with the same number and configuration. OWNER
-  [[nodiscard]] Expected<std::vector<StoredTrial>> recover_interrupted(CampaignId campaign);
+  [[nodiscard]] Expected<Recovered> recover_interrupted(CampaignId campaign);
 
   [[nodiscard]] Expected<std::vector<StoredTrial>> list_trials(const TrialFilter& filter = {}) const;
   [[nodiscard]] Expected<StoredTrial> find_trial(CampaignId campaign, std::int64_t number) const;
@@ -133,7 +142,7 @@ class Store {
 
   Expected<void> save_fingerprint(const FingerprintRecord& fingerprint);  ///< known already: nothing happens
   [[nodiscard]] Expected<FingerprintRecord> load_fingerprint(std::string_view hash) const;
-  Expected<void> save_build(const BuildRecord& build);                   ///< by key: updates all but when it was created
+  Expected<void> save_build(const BuildRecord& build);  ///< by key: updates all but when it was created
   [[nodiscard]] Expected<std::vector<BuildRecord>> list_builds() const;  ///< last used first
   Expected<void> forget_build(std::string_view key);      ///< after its folder was removed; runs keep the key
   Expected<void> append_event(const EventRecord& event);  ///< time 0: now

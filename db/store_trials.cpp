@@ -98,8 +98,8 @@ Expected<TrialId> Store::reuse_trial(CampaignId campaign, const TrialClaim& clai
   });
 }
 
-Expected<std::vector<StoredTrial>> Store::recover_interrupted(CampaignId campaign) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<std::vector<StoredTrial>> {
+Expected<Recovered> Store::recover_interrupted(CampaignId campaign) {
+  return connection_->write([&](SQLite::Database& database) -> Expected<Recovered> {
     if (auto owner = require_owner(*connection_, campaign); !owner) {
       return std::unexpected(owner.error());
     }
@@ -109,14 +109,15 @@ Expected<std::vector<StoredTrial>> Store::recover_interrupted(CampaignId campaig
         " AND t.claimed_by IS NOT (SELECT id FROM owners WHERE token = ?2)";
     SQLite::Statement found = query(database, select_trials() + "WHERE " + interrupted + " ORDER BY t.number", campaign,
                                     connection_->token());
-    std::vector<StoredTrial> trials = read_trials(found);
+    Recovered recovered{.trials = read_trials(found)};
     // A pair or an audit may have been cut short as well, in a trial that is finished.
-    execute(database,
-            "UPDATE runs SET in_flight = 0, outcome = 'killed', reason = 'the tuner ended while this run was in flight'"
-            " WHERE in_flight = 1 AND trial_id IN (SELECT t.id FROM trials t WHERE t.campaign_id = ?1"
-            " AND (t.state = 'finished' OR t.claimed_by IS NOT (SELECT id FROM owners WHERE token = ?2)))",
-            campaign, connection_->token());
-    return trials;
+    recovered.runs = execute(
+        database,
+        "UPDATE runs SET in_flight = 0, outcome = 'killed', reason = 'the tuner ended while this run was in flight'"
+        " WHERE in_flight = 1 AND trial_id IN (SELECT t.id FROM trials t WHERE t.campaign_id = ?1"
+        " AND (t.state = 'finished' OR t.claimed_by IS NOT (SELECT id FROM owners WHERE token = ?2)))",
+        campaign, connection_->token());
+    return recovered;
   });
 }
 

@@ -31,8 +31,9 @@ TEST_CASE("a process killed between claim and finish leaves a trial that is run 
   CHECK(handle.resumed);
   CHECK(handle.trials == 1);
   CHECK(handle.finished == 0);
-  const auto interrupted = must(store.recover_interrupted(handle.id));
+  const auto [interrupted, in_flight] = must(store.recover_interrupted(handle.id));
   REQUIRE(interrupted.size() == 1);
+  CHECK(in_flight == 1);
   CHECK(interrupted[0].trial.number == 0);
   nocturne::space::Configuration same;
   same.set("threads", std::int64_t{0});
@@ -47,7 +48,7 @@ TEST_CASE("a process killed between claim and finish leaves a trial that is run 
   TrialClaim again{.number = 0, .configuration = same, .fidelity = {.steps = 40}, .key = "0"};
   const auto trial = must(store.claim_trial(handle.id, again));
   CHECK(trial == interrupted[0].id);
-  CHECK(must(store.recover_interrupted(handle.id)).empty());  // it is ours now
+  CHECK(must(store.recover_interrupted(handle.id)).trials.empty());  // it is ours now
   must(store.finish_trial(trial, ok_result(1)));
   CHECK(must(store.load_trial(trial)).runs.size() == 1);
 }
@@ -64,7 +65,7 @@ TEST_CASE("a process killed at any statement of finish leaves the whole trial or
     Store store = open(path);
     CHECK(must(store.integrity_check()).empty());
     const auto handle = must(store.begin_or_resume_campaign(as_child("c")));
-    CHECK(must(store.recover_interrupted(handle.id)).size() == (survived ? 0 : 1));
+    CHECK(must(store.recover_interrupted(handle.id)).trials.size() == (survived ? 0 : 1));
     CHECK(must(store.exchanges(handle.id)).size() == (survived ? 1 : 0));
     CHECK(store.load_run("c-0").has_value() == survived);
   }

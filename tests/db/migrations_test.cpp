@@ -60,6 +60,17 @@ TEST_CASE("a file of every earlier version is led to the schema of a fresh one",
   }
 }
 
+TEST_CASE("a reader that only looks leaves an older file as it is", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "old.db";
+  write_old(path, 1);
+  const auto store = Store::open(path, Mode::ReadOnly, {.migrate = false});
+  REQUIRE_FALSE(store);
+  CHECK(store.error().code == ErrorCode::Older);
+  const SQLite::Database database(path.string(), SQLite::OPEN_READONLY);
+  CHECK(stored_version(database) == 1);
+}
+
 TEST_CASE("schemas that differ have different shapes", "[db]") {
   for (const char* change : {"ALTER TABLE trials ADD COLUMN more TEXT", "DROP INDEX runs_by_trial",
                              "CREATE TABLE another (a INTEGER) STRICT"}) {
