@@ -1,27 +1,52 @@
 #pragma once
 
-/// How a person or the system ends a campaign early: first politely, then at once. Requested from signal handlers.
+/// How a person or the system ends a campaign early, first politely, then at once; and how it is stopped for a while.
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
 #include <stop_token>
 
 namespace nocturne::tuner {
 
 /// finish(): the run in flight is completed and counts. abandon(): it is killed, and run again by the next sitting.
-/// finish() only sets a flag and is safe in a signal handler; abandon() is not: call it from a thread.
+/// suspend(): it is killed and nothing is begun until resume(); then it is run again.
+///
+/// Thread-safe: the campaign asks in one thread, another one that hears signals calls the rest. Not for signal
+/// handlers.
 class Interruption {
  public:
-  void finish() noexcept { finish_.store(true); }
-  void abandon() {
-    finish_.store(true);
-    stop_.request_stop();
-  }
+  void finish();
+  void abandon();
   [[nodiscard]] bool requested() const noexcept { return finish_.load(); }
-  [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
+  /// Ends what is in flight. Of what is begun now: after resume() it is a fresh one.
+  [[nodiscard]] std::stop_token token() const;
+  /// Likewise, for a wait that can be given up without loss: finish() ends it, too.
+  [[nodiscard]] std::stop_token waiting_token() const;
+
+  void suspend();
+  void resume();
+  /// How often suspend() was called.
+  [[nodiscard]] std::int64_t suspensions() const noexcept { return suspensions_.load(); }
+  /// Returns at once unless suspended; then when resumed or ended. Called where nothing is in flight.
+  void wait_while_suspended();
+  /// Whether what came back undone, and was begun when suspensions() was `before`, was killed by a suspension alone: it
+  /// is to be done again. Waits for the end of that suspension.
+  [[nodiscard]] bool again_after_suspension(std::int64_t before);
+  /// Waits until the campaign rests in wait_while_suspended(); false: not within that time.
+  bool wait_until_at_rest(std::chrono::milliseconds patience);
 
  private:
   std::atomic<bool> finish_{false};
-  std::stop_source stop_;
+  std::atomic<std::int64_t> suspensions_{0};
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::stop_source flight_, waits_;
+  bool abandoned_ = false;
+  bool suspended_ = false;
+  bool at_rest_ = false;
 };
 
 }  // namespace nocturne::tuner

@@ -1,24 +1,53 @@
 #pragma once
 
-/// Ctrl-C and its kin, as an interruption of the campaign.
+/// What signals mean to a campaign.
+///
+/// | signal | meaning |
+/// | --- | --- |
+/// | SIGINT (Ctrl-C) | end after the run in flight, and give the answer |
+/// | SIGTERM | the same, but the run in flight has a grace period; then it is killed, and repeated by the next sitting
+/// | | a second of these | kill the run in flight at once, and give the answer | | SIGHUP | the terminal is gone: go
+/// on, and write into a log file what would have gone there | | SIGTSTP (Ctrl-Z) | kill the run in flight, so that
+/// nothing measures or holds memory; stop; repeat it when continued |
+///
+/// Workers get none of these: they live in sessions of their own. SIGSTOP cannot be heard: then the run in flight goes
+/// on under its supervisor, deadline included, and is read when the tuner is continued.
 
+#include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "tuner/campaign/interruption.hpp"
 
 namespace nocturne::cli {
 
-/// While it lives: the first SIGINT asks to finish after the run in flight, the second abandons it; SIGTERM and SIGHUP
-/// abandon at once, because whoever sends them will not wait for a minute. Workers get none of these: they live in
-/// process groups of their own. One instance at a time.
+struct SignalRules {
+  std::chrono::milliseconds grace{20'000};  ///< after SIGTERM, for the run in flight
+  /// A sentence for the person at the terminal; called from a thread of its own.
+  std::function<void(const std::string&)> say;
+  /// Standard output and standard error that are terminals continue here after SIGHUP (appended to, mode 0600).
+  std::filesystem::path log;
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+};
+
+/// Listens while it lives. One instance at a time. A SIGHUP or SIGTSTP that was ignored when the program started
+/// (nohup) stays ignored.
 class SignalWatch {
  public:
-  /// `told` is called from a thread of its own when the first SIGINT comes.
-  SignalWatch(tuner::Interruption& interruption, std::function<void()> told);
+  /// `interruption` outlives it.
+  SignalWatch(tuner::Interruption& interruption, SignalRules rules);
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
   ~SignalWatch();
+
+  /// Whether SIGTERM was what ended the campaign.
+  [[nodiscard]] bool terminated() const;
+  /// Set once the terminal is gone.
+  [[nodiscard]] const std::atomic<bool>& hung_up() const;
 
  private:
   struct State;

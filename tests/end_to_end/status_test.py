@@ -1,0 +1,106 @@
+"""A campaign seen from another terminal, and the program that is started at its end."""
+
+import json
+import signal
+import unittest
+
+from workspace import Workspace, campaign, wait_until, workers_alive
+
+
+class Status(unittest.TestCase):
+    def test_it_runs_was_killed_goes_on_and_is_finished(self):
+        with Workspace() as workspace:
+            file = workspace.write(campaign(trials=4, mode="hang", run={"deadline": "60s"}))
+            tuner = workspace.start("tune", file)
+            self.assertTrue(wait_until(lambda: workers_alive(workspace.data), 20))
+            self.assertTrue(wait_until(
+                lambda: json.loads(workspace.run("status", "--json").stdout)["activity"] == "measuring", 20))
+            seen = workspace.json("status")
+            self.assertEqual((seen["condition"], seen["trial"], seen["pid"]), ("running", 0, tuner.pid))
+            shown = workspace.run("status", check=0).stdout
+            self.assertIn(f"running (process {tuner.pid})", shown)
+            self.assertIn("Doing     measuring trial 0 for ", shown)
+
+            tuner.send_signal(signal.SIGSTOP)
+            self.assertTrue(wait_until(lambda: workspace.json("status")["condition"] == "stopped", 5))
+            tuner.send_signal(signal.SIGCONT)
+            self.assertTrue(wait_until(lambda: workspace.json("status")["condition"] == "running", 5))
+
+            tuner.kill()
+            _, _ = tuner.communicate()
+            died = workspace.run("status", check=1).stdout
+            self.assertIn("was killed at about ", died)
+            self.assertIn(f"'nocturne tune {file}' goes on", died)
+            self.assertTrue(wait_until(lambda: not workers_alive(workspace.data), 5))
+
+            again = workspace.start("tune", file, "--grace", "0s")
+            self.assertTrue(wait_until(lambda: workers_alive(workspace.data), 20))
+            again.send_signal(signal.SIGTERM)
+            _, err = again.communicate(timeout=20)
+            self.assertRegex(err, "Found after a kill at about [0-9:]+: trial 0 was in flight and runs again, 1 run is "
+                                  "marked as killed")
+            ended = workspace.json("status")
+            self.assertEqual((ended["condition"], ended["because"]), ("interrupted", "interrupted"))
+
+    def test_a_finished_campaign_is_finished_and_status_writes_nothing(self):
+        with Workspace() as workspace:
+            workspace.run("tune", workspace.write(campaign(trials=4)), check=0)
+            self.assertEqual(workspace.json("status")["condition"], "finished")
+            # A writer in the middle of a transaction does not keep it waiting.
+            with workspace.database() as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                self.assertEqual(workspace.json("status")["condition"], "finished")
+                connection.rollback()
+
+    def test_a_database_of_an_older_version_is_not_migrated_by_a_look(self):
+        with Workspace() as workspace:
+            workspace.run("tune", workspace.write(campaign(trials=2)), check=0)
+            with workspace.database() as connection:
+                newest = connection.execute("PRAGMA user_version").fetchone()[0]
+                connection.execute(f"PRAGMA user_version = {newest - 1}")
+            done = workspace.run("status", check=4)
+            self.assertIn("is not changed while an older Nocturne", done.stderr)
+            with workspace.database() as connection:
+                self.assertEqual(connection.execute("PRAGMA user_version").fetchone()[0], newest - 1)
+
+
+class OnFinish(unittest.TestCase):
+    def program(self, workspace, exit_code=0):
+        script = workspace.folder / "finished"
+        script.write_text(f'#!/bin/sh\nenv | grep ^NOCTURNE_ > "{workspace.folder}/seen"\n'
+                          f'printf "%s\\n" "$@" >> "{workspace.folder}/seen"\nexit {exit_code}\n')
+        script.chmod(0o755)
+        return str(script)
+
+    def test_it_is_told_the_result_of_a_complete_campaign(self):
+        with Workspace() as workspace:
+            file = workspace.write(campaign(trials=5))
+            done = workspace.run("tune", file, "--json", "--on-finish", self.program(workspace),
+                                 "--on-finish-arg", "a b", "--on-finish-arg=--c", check=0)
+            answer = json.loads(done.stdout)
+            lines = (workspace.folder / "seen").read_text().splitlines()
+            seen = dict(line.split("=", 1) for line in lines if line.startswith("NOCTURNE_"))
+            self.assertEqual(lines[-2:], ["a b", "--c"])
+            self.assertEqual(seen["NOCTURNE_CAMPAIGN"], "fake")
+            self.assertEqual(seen["NOCTURNE_ENDING"], "complete")
+            self.assertEqual(seen["NOCTURNE_EXIT_CODE"], "0")
+            self.assertEqual(seen["NOCTURNE_BEST_TRIAL"], str(answer["best"]["trial"]))
+            self.assertEqual(seen["NOCTURNE_PROFILE"], answer["profile"]["json"])
+            if answer["gain"]:
+                self.assertAlmostEqual(float(seen["NOCTURNE_GAIN_PERCENT"]), answer["gain"]["percent"], delta=0.006)
+
+    def test_it_is_told_of_an_interruption_and_its_failure_changes_nothing(self):
+        with Workspace() as workspace:
+            file = workspace.write(campaign(trials=500, mode="obey", run={"steps": 200}))
+            tuner = workspace.start("tune", file, "--on-finish", self.program(workspace, 9))
+            self.assertTrue(wait_until(lambda: len(workspace.finished_trials()) >= 2, 20))
+            tuner.send_signal(signal.SIGINT)
+            _, err = tuner.communicate(timeout=20)
+            self.assertEqual(tuner.returncode, 130)
+            self.assertIn("--on-finish", err)
+            self.assertIn("ended with exit code 9", err)
+            self.assertIn("NOCTURNE_ENDING=interrupted\n", (workspace.folder / "seen").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,168 @@
+// What another terminal is told of a campaign, and the program that is started at its end.
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/tuner/cli/desk.hpp"
+#include "tuner/campaign/heartbeat.hpp"
+#include "tuner/cli/on_finish.hpp"
+
+using namespace nocturne;
+using Catch::Matchers::ContainsSubstring;
+using cli::ExitCode;
+
+namespace {
+
+/// What a tuner of the night wrote last.
+tuner::Heartbeat measuring(const db::Store& store) {
+  tuner::Heartbeat beat;
+  beat.campaign = store.find_campaign("evening").value().name;
+  beat.file = "evening.json";
+  beat.process = db::this_process();
+  beat.activity = "measuring";
+  beat.doing = "measuring trial 5";
+  beat.trial = 5;
+  beat.configuration = {{"threads", 3}};
+  beat.written_steady_ns = beat.since_steady_ns = std::chrono::steady_clock::now().time_since_epoch().count();
+  beat.written_unix_ns = beat.began_unix_ns = std::chrono::system_clock::now().time_since_epoch().count();
+  beat.next_by_steady_ns = beat.written_steady_ns + 3'600'000'000'000;
+  beat.last_trial = 4;
+  beat.last_trial_unix_ns = beat.written_unix_ns;
+  beat.expected_end_unix_ns = beat.written_unix_ns + 3'600'000'000'000;
+  return beat;
+}
+
+void leave(const test::Desk& desk, const db::Store& store, const tuner::Heartbeat& beat) {
+  REQUIRE(
+      tuner::write_heartbeat(tuner::heartbeat_file(desk.database(), store.find_campaign("evening").value().id), beat));
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("status of a running campaign says what it does and the answer so far", "[cli]") {
+  test::Desk desk;
+  const auto store = test::fill(desk, {.finished = false, .verdict = false, .artifact = {}, .machine = {}});
+  CHECK(desk.nocturne({"status"}) == ExitCode::Ok);  // its tuner has not spoken yet
+  CHECK_THAT(desk.out(), ContainsSubstring("evening, generation 1: running (process "));
+
+  leave(desk, store, measuring(store));
+  CHECK(desk.nocturne({"status", "evening"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("evening, generation 1: running (process "));
+  CHECK_THAT(desk.out(), ContainsSubstring("Doing     measuring trial 5 for "));
+  CHECK_THAT(desk.out(), ContainsSubstring(": threads=3\n"));
+  CHECK_THAT(desk.out(), ContainsSubstring("Last      trial 4, "));
+  CHECK_THAT(desk.out(), ContainsSubstring("End       expected "));
+  CHECK_THAT(desk.out(), ContainsSubstring("Best      trial 1"));
+  CHECK(desk.nocturne({"status", "--json"}) == ExitCode::Ok);
+  const auto document = desk.json();
+  CHECK(document["condition"] == "running");
+  CHECK(document["activity"] == "measuring");
+  CHECK(document["trial"] == 5);
+  CHECK(document["configuration"]["threads"] == 3);
+  CHECK(document["finished"] == 5);
+  CHECK(document["failed"] == 1);
+  CHECK(document["answer"]["best"]["trial"] == 1);
+}
+
+TEST_CASE("status tells a hanging tuner from one that was killed, with what to do", "[cli]") {
+  test::Desk desk;
+  auto store = test::fill(desk, {.finished = false, .artifact = {}, .machine = {}});
+  auto beat = measuring(store);
+  beat.next_by_steady_ns = 1;
+  leave(desk, store, beat);
+  CHECK(desk.nocturne({"status"}) == ExitCode::Negative);
+  CHECK_THAT(desk.out(), ContainsSubstring("hanging while measuring trial 5"));
+
+  beat.next_by_steady_ns.reset();
+  --beat.process.start_ticks;  // another process since
+  const auto campaign = store.find_campaign("evening").value().id;
+  REQUIRE(store.release_campaign(campaign));
+  leave(desk, store, beat);
+  CHECK(desk.nocturne({"status"}) == ExitCode::Negative);
+  CHECK_THAT(desk.out(), ContainsSubstring("was killed at about ") && ContainsSubstring("while measuring trial 5") &&
+                             ContainsSubstring("'nocturne tune evening.json' goes on"));
+  CHECK(desk.nocturne({"status", "--json"}) == ExitCode::Negative);
+  CHECK(desk.json()["condition"] == "died");
+  CHECK(desk.json()["pid"].is_null());
+
+  beat.activity = "ended";
+  beat.because = "interrupted";
+  leave(desk, store, beat);
+  CHECK(desk.nocturne({"status"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("before its work was complete: interrupted; 'nocturne tune evening.json'"));
+  std::ofstream(tuner::heartbeat_file(desk.database(), campaign), std::ios::trunc) << "{\"campaign\": \"even";
+  CHECK(desk.nocturne({"status"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("nobody tunes it"));
+}
+
+TEST_CASE("status of a finished campaign, and of none", "[cli]") {
+  test::Desk desk;
+  CHECK(desk.nocturne({"status"}) == ExitCode::NotFound);
+  CHECK(std::filesystem::is_empty(desk.data()));
+  (void)test::fill(desk);
+  CHECK(desk.nocturne({"status"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("evening, generation 1: finished ") && ContainsSubstring("1.67 times"));
+  CHECK(desk.nocturne({"status", "morning"}) == ExitCode::NotFound);
+}
+
+TEST_CASE("a program at the end gets the result in its environment and arguments as they are", "[cli]") {
+  const test::TemporaryFolder folder;
+  const auto seen = folder.path() / "seen";
+  cli::Finish finish;
+  finish.campaign = "night";
+  finish.ending = "interrupted";
+  finish.gain_percent = 87.654;
+  ::setenv("NOCTURNE_BEST_TRIAL", "from outside", 1);
+  const auto variables = cli::finish_variables(finish, ExitCode::Interrupted);
+  const auto ran = cli::run_program(
+      "/bin/sh",
+      {"-c",
+       "echo \"$NOCTURNE_CAMPAIGN|$NOCTURNE_ENDING|$NOCTURNE_GAIN_PERCENT|${NOCTURNE_BEST_TRIAL-none}|$1\" > \"$0\"",
+       seen.string(), "two $words; `here`"},
+      variables, std::chrono::seconds(60));
+  ::unsetenv("NOCTURNE_BEST_TRIAL");
+  CHECK(ran);
+  CHECK(text_of(seen) == "night|interrupted|87.65|none|two $words; `here`\n");
+  CHECK(variables.at("NOCTURNE_EXIT_CODE") == "130");
+}
+
+TEST_CASE("a program at the end that fails or does not end is a sentence", "[cli]") {
+  const auto failed = cli::run_program("/bin/sh", {"-c", "exit 3"}, {}, std::chrono::seconds(60));
+  REQUIRE_FALSE(failed);
+  CHECK(failed.error() == "/bin/sh ended with exit code 3");
+  const auto killed = cli::run_program("/bin/sh", {"-c", "kill -9 $$"}, {}, std::chrono::seconds(60));
+  REQUIRE_FALSE(killed);
+  CHECK(killed.error() == "/bin/sh was ended by signal 9");
+  CHECK_FALSE(cli::run_program("/nowhere/program", {}, {}, std::chrono::seconds(60)));
+  const auto endless =
+      cli::run_program("/bin/sh", {"-c", "exec cat /dev/zero > /dev/null"}, {}, std::chrono::milliseconds(1));
+  REQUIRE_FALSE(endless);
+  std::smatch found;
+  REQUIRE(std::regex_search(endless.error(), found, std::regex(R"(process (\d+)\) still runs)")));
+  const pid_t pid = std::stoi(found[1]);
+  REQUIRE(::kill(pid, SIGKILL) == 0);
+  CHECK(::waitpid(pid, nullptr, 0) == pid);
+}
+
+TEST_CASE("a program at the end that does not exist is refused at the beginning", "[cli]") {
+  test::Desk desk;
+  CHECK(desk.nocturne({"tune", "nowhere.json", "--on-finish", "no-such-program-here"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("--on-finish: there is no program 'no-such-program-here' in PATH"));
+  CHECK(desk.nocturne({"tune", "nowhere.json", "--on-finish", "./nowhere"}) == ExitCode::Usage);
+  CHECK(desk.nocturne({"tune", "nowhere.json", "--on-finish-arg", "x"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("--on-finish, and that is missing"));
+}

@@ -1,0 +1,90 @@
+#include "tuner/cli/output/rehearsal_page.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/rows.hpp"
+#include "tuner/cli/output/table.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+bool goes(const db::RehearsalRecord& record) {
+  return record.outcome == space::Outcome::Ok;
+}
+
+std::string row_words(const db::RehearsalRecord& record) {
+  return record.row.empty() ? "the one row" : settings_line(record.row);
+}
+
+/// "batch 256; 1024, 512 out of memory", or nothing.
+std::string too_large_words(const db::RehearsalRecord& record) {
+  if (record.too_large.empty()) return {};
+  if (!goes(record)) return fmt::format("so were batches {}", fmt::join(record.too_large, ", "));
+  const space::Value* batch = record.configuration.find("batch");
+  return fmt::format("{}{} out of memory", batch != nullptr ? fmt::format("batch {}; ", space::to_text(*batch)) : "",
+                     fmt::join(record.too_large, ", "));
+}
+
+std::string failure_words(const db::RehearsalRecord& record) {
+  if (goes(record)) return {};
+  const std::string reason = record.reason.substr(0, record.reason.find('\n'));
+  return fmt::format("{}: {}", space::to_text(record.outcome), one_line(reason));
+}
+
+}  // namespace
+
+std::string rehearsal_words(const db::RehearsalRecord& record) {
+  std::string text = row_words(record);
+  if (const auto words = too_large_words(record); !words.empty()) text += " (" + words + ")";
+  if (const auto words = failure_words(record); !words.empty()) text += ": " + words;
+  return text;
+}
+
+void print_rehearsal(const Context& context, std::span<const db::RehearsalRecord> records,
+                     const tuner::RehearsalReport& report) {
+  Table table({{""}, {"prepared", Align::Right}, {"trained", Align::Right}, {"row"}, {"because"}});
+  for (const db::RehearsalRecord& record : records) {
+    std::string because = failure_words(record);
+    if (const auto words = too_large_words(record); !words.empty()) because += (because.empty() ? "" : "; ") + words;
+    table.add({Cell(goes(record) ? "go" : "no-go", goes(record) ? Style::Good : Style::Bad),
+               nanoseconds_text(record.prepare), goes(record) ? nanoseconds_text(record.train) : "", row_words(record),
+               because});
+  }
+  table.print(*context.out, context.colour_out(), context.out_is_terminal ? context.columns : 0);
+  *context.out << tuner::to_text(report) << ".\n";
+  const auto bad = std::ranges::find_if(
+      records, [](const db::RehearsalRecord& record) { return !goes(record) && !record.log_tail.empty(); });
+  if (bad != records.end()) {
+    *context.out << fmt::format("\nThe last words of {}:\n{}", row_words(*bad), printable(bad->log_tail));
+    if (!bad->log_tail.ends_with('\n')) *context.out << '\n';
+  }
+}
+
+nlohmann::json rehearsal_json(const db::CampaignSummary& campaign, std::span<const db::RehearsalRecord> records,
+                              const tuner::RehearsalReport& report) {
+  const auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
+  nlohmann::json document = {{"campaign", campaign.name},      {"generation", campaign.generation},
+                             {"go", report.no_go == 0},        {"no_go", report.no_go},
+                             {"not_tried", report.not_tried},  {"left_out", report.left_out},
+                             {"rows", nlohmann::json::array()}};
+  for (const db::RehearsalRecord& record : records) {
+    document["rows"].push_back({{"row", record.row.to_json()},
+                                {"go", goes(record)},
+                                {"outcome", space::to_text(record.outcome)},
+                                {"reason", record.reason},
+                                {"configuration", record.configuration.to_json()},
+                                {"too_large", record.too_large},
+                                {"prepare_s", seconds(record.prepare)},
+                                {"train_s", seconds(record.train)},
+                                {"log_tail", record.log_tail},
+                                {"rehearsed", utc_text(record.rehearsed_unix_ns)}});
+  }
+  return document;
+}
+
+}  // namespace nocturne::cli
