@@ -60,12 +60,27 @@ struct WorkerChoice {
   std::vector<std::string> command;  ///< argv before --request …; a path with a slash is absolute after loading
 };
 
+/// Whether a finalist trains as it should (campaign/gate.hpp).
+struct GateSettings {
+  bool on = true;
+  std::int64_t steps = 4;             ///< of the exact comparison with the reference
+  double accuracy_margin = 0.5;       ///< percentage points by which an accuracy may be lower than the default's
+  std::optional<std::int64_t> seeds;  ///< epochs of the reference that the losses are compared with, 0: none; empty:
+                                      ///< 6 where they take at most a tenth of the budget's time, else none
+};
+
 /// How the best and the default are compared at the end.
 struct VerifySettings {
-  int pairs = 6;                     ///< at least this many pairs of fresh processes
+  int pairs = 6;                     ///< of fresh processes, at least; the first look at them
+  int most_pairs = 20;               ///< while the verdict is open and time is left; no fewer than `pairs`
+  double margin_percent = 1;         ///< closer than this is SAME
+  int finalists = 4;                 ///< of which the winner is chosen; 1: the smallest estimate wins
+  int selection_pairs = 4;           ///< of each finalist with the one of the smallest estimate
+  bool simplify = true;              ///< put back to the default what does not matter, and measure that again
   int slices = 6;                    ///< turns of each process of a pair
   std::int64_t slice_steps = 4;      ///< steps a turn
   std::int64_t accuracy_epochs = 1;  ///< epochs trained by best and default before their test accuracy is read; 0: not
+  GateSettings gate;
 };
 
 struct CampaignSpec {

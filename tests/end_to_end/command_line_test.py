@@ -11,8 +11,8 @@ from workspace import NOCTURNE, Workspace, campaign
 class CommandLine(unittest.TestCase):
     def test_every_verb_has_a_help_with_examples(self):
         listed = subprocess.run([NOCTURNE, "--help"], capture_output=True, text=True, check=True).stdout
-        for verb in ["doctor", "space", "tune", "best", "list", "show", "model", "explain", "export", "apply", "clean", "schema",
-                     "completion"]:
+        for verb in ["doctor", "space", "noise", "tune", "status", "best", "list", "show", "model", "explain", "export",
+                     "apply", "verify", "clean", "schema", "completion"]:
             self.assertIn(f"  {verb}", listed)
             shown = subprocess.run([NOCTURNE, verb, "--help"], capture_output=True, text=True)
             self.assertEqual(shown.returncode, 0, verb)
@@ -74,6 +74,37 @@ class CommandLine(unittest.TestCase):
             done = subprocess.run(["sh", script], capture_output=True, text=True, timeout=30,
                                   cwd=workspace.folder, env={**os.environ, "EPOCHS": "1"})
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_verify_measures_a_profile_again(self):
+        with Workspace() as workspace:
+            profile = workspace.json("tune", workspace.write(campaign(trials=12)))["profile"]["json"]
+            few = ["--pairs", "3", "--most-pairs", "15", "--json"]
+            found = json.loads(workspace.run("verify", profile, *few, check=0).stdout)
+            self.assertEqual(found[0]["finding"], "holds", found)
+            self.assertGreaterEqual(found[0]["pairs"], 3)
+
+            with open(profile) as file:
+                document = json.load(file)
+            best, default = document["configuration"], document["verdict"]["baseline"]
+            document["configuration"], document["verdict"]["baseline"] = default, best
+            turned = workspace.write(document, "turned.json")
+            found = json.loads(workspace.run("verify", turned, *few, check=1).stdout)
+            self.assertEqual(found[0]["finding"], "does not hold", found)
+
+            document["training"]["program"] = "/bin/false"
+            found = json.loads(workspace.run("verify", workspace.write(document, "broken.json"), *few, check=2).stdout)
+            self.assertEqual(found[0]["finding"], "could not be measured", found)
+            self.assertEqual(len(workspace.json("list")), 1)  # the evidence lies in a database of its own
+
+    def test_noise_says_what_can_be_told_apart(self):
+        with Workspace() as workspace:
+            floor = workspace.json("noise", workspace.write(campaign()), "--time", "1s")
+            methods = {(row["method"], row["estimator"]) for row in floor["rows"]}
+            self.assertLessEqual({("sequential", "median"), ("slices", "paired")}, methods)
+            for row in floor["rows"]:
+                self.assertGreaterEqual(row["pairs"], 3)
+                self.assertEqual([each["percent"] for each in row["to_tell"]], [1, 2, 5])
+            self.assertIn("duet", floor["left_out"][0])
 
     def test_apply_passes_the_exit_code(self):
         with Workspace() as workspace:

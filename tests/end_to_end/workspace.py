@@ -28,7 +28,8 @@ def campaign(name="fake", mode="computed", trials=40, strategy="local", paramete
         "strategy": {"name": strategy, "seed": 5},
         "budget": {"trials": trials},
         "run": {"steps": 12, "deadline": "5s", **(run or {})},
-        "verify": {"pairs": 2, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0, **(verify or {})},
+        "verify": {"pairs": 3, "most_pairs": 15, "finalists": 1, "simplify": False, "slices": 2, "slice_steps": 2,
+                   "accuracy_epochs": 0, **(verify or {})},
     }
 
 
@@ -62,9 +63,9 @@ class Workspace:
     def json(self, *arguments):
         return json.loads(self.run(*arguments, "--json", check=0).stdout)
 
-    def start(self, *arguments):
-        return subprocess.Popen(self.command(*arguments), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE, text=True)
+    def start(self, *arguments, **keywords):
+        return subprocess.Popen(self.command(*arguments), **{
+            "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, **keywords})
 
     @contextlib.contextmanager
     def database(self):

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tuner/campaign/comparing.hpp"
+
 namespace nocturne::tuner {
 namespace {
 
@@ -20,6 +22,22 @@ std::vector<Change> changes_between(const space::Configuration& from, const spac
     if (from.find(name) == nullptr) changes.push_back({name, std::nullopt, value});
   }
   return changes;
+}
+
+/// The configuration that the finals chose; null: they are still to come, or know nothing of the trial that has the
+/// smallest estimate by now.
+const space::Configuration* chosen_in(const std::vector<db::StoredComparison>& comparisons,
+                                      const db::StoredTrial& smallest) {
+  const auto is_smallest = [&](const db::StoredComparison& each) {
+    return each.record.candidate == smallest.trial.configuration ||
+           each.record.baseline == smallest.trial.configuration;
+  };
+  if (std::ranges::none_of(comparisons, is_smallest)) return nullptr;
+  const space::Configuration* chosen = nullptr;
+  for (const db::StoredComparison& each : comparisons) {
+    if (each.record.role == kVerifyRole) chosen = &each.record.candidate;
+  }
+  return chosen;
 }
 
 double value_at(const db::StoredTrial& trial, const std::optional<double>& epochs) {
@@ -53,7 +71,8 @@ space::Objective objective_of(const nlohmann::json& document) {
   objective.epochs = described.value("epochs", objective.epochs);
   // The rule of campaign files: 12 where it is a horizon, else the last one.
   const bool has_twelve = std::ranges::find(objective.epochs, 12.0) != objective.epochs.end();
-  objective.primary = described.value("primary", has_twelve || objective.epochs.empty() ? 12.0 : objective.epochs.back());
+  objective.primary =
+      described.value("primary", has_twelve || objective.epochs.empty() ? 12.0 : objective.epochs.back());
   return objective;
 }
 
@@ -70,24 +89,36 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
   const nlohmann::json verify = campaign.spec.value("verify", nlohmann::json::object());
   answer.accuracy_epochs = verify.value("accuracy_epochs", std::int64_t{1});
 
-  auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
+  const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
   if (!trials) return std::unexpected(trials.error());
-  for (db::StoredTrial& trial : *trials) {
+  const std::vector<db::StoredTrial>& finished = *trials;
+  for (const db::StoredTrial& trial : finished) {
     ++answer.outcomes[trial.trial.outcome];
     if (trial.trial.number == 0) answer.baseline = trial;
     if (trial.trial.outcome != space::Outcome::Ok) {
-      answer.failures.push_back(std::move(trial));
+      answer.failures.push_back(trial);
     } else if (!answer.best || value_at(trial, epochs) < value_at(*answer.best, epochs)) {
-      answer.best = std::move(trial);
+      answer.best = trial;
     }
   }
+  // What was faster and trains wrongly must not be missed among what merely failed.
+  std::ranges::stable_partition(
+      answer.failures, [](const db::StoredTrial& failure) { return failure.trial.outcome == space::Outcome::Wrong; });
   if (!answer.best || !answer.baseline) return answer;
-  answer.changes = changes_between(answer.baseline->trial.configuration, answer.best->trial.configuration);
 
   auto comparisons = store.comparisons(campaign.id);
   if (!comparisons) return std::unexpected(comparisons.error());
+  if (!epochs || *epochs == objective_of(campaign.spec).primary) {
+    if (const space::Configuration* chosen = chosen_in(*comparisons, *answer.best)) {
+      const auto trial = std::ranges::find_if(finished, [&](const db::StoredTrial& each) {
+        return each.trial.outcome == space::Outcome::Ok && each.trial.configuration == *chosen;
+      });
+      if (trial != finished.end()) answer.best = *trial;
+    }
+  }
+  answer.changes = changes_between(answer.baseline->trial.configuration, answer.best->trial.configuration);
   for (db::StoredComparison& comparison : *comparisons) {
-    if (comparison.record.candidate != answer.best->trial.configuration ||
+    if (comparison.record.role != kVerifyRole || comparison.record.candidate != answer.best->trial.configuration ||
         comparison.record.baseline != answer.baseline->trial.configuration) {
       continue;
     }

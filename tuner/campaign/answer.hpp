@@ -27,14 +27,15 @@ struct Answer {
   db::CampaignSummary campaign;
   space::Objective objective;
   std::optional<db::StoredTrial> baseline;  ///< the default: trial 0, once finished
-  std::optional<db::StoredTrial> best;      ///< smallest estimate; may be the default itself
-  std::vector<Change> changes;              ///< best against baseline
-  std::optional<db::StoredComparison> comparison;  ///< of best with baseline, the latest
-  std::optional<db::VerdictRecord> verdict;        ///< of it, at the primary horizon
+  /// Chosen among the finalists, or, where that is still to come, the smallest estimate; may be the default itself.
+  std::optional<db::StoredTrial> best;
+  std::vector<Change> changes;                                      ///< best against baseline
+  std::optional<db::StoredComparison> comparison;                   ///< of best with baseline, the latest
+  std::optional<db::VerdictRecord> verdict;                         ///< of it, at the primary horizon
   std::optional<space::Accuracy> baseline_accuracy, best_accuracy;  ///< on the test set, after `accuracy_epochs`
   std::int64_t accuracy_epochs = 0;
   std::map<space::Outcome, std::int64_t> outcomes;  ///< of finished trials
-  std::vector<db::StoredTrial> failures;            ///< finished and not ok, by number
+  std::vector<db::StoredTrial> failures;            ///< finished and not ok: wrong ones, then by number
 
   /// Whether best is faster than the default beyond doubt, measured again.
   [[nodiscard]] bool verified_faster() const;

@@ -5,13 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "search/registry.hpp"
 #include "tuner/campaign/finals.hpp"
-#include "tuner/campaign/history.hpp"
 #include "tuner/campaign/pacing.hpp"
-#include "tuner/campaign/preparation.hpp"
-#include "tuner/campaign/search_options.hpp"
-#include "tuner/campaign/stored_space.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 
 namespace nocturne::tuner {
@@ -20,166 +15,16 @@ namespace {
 /// Asks that are the campaign's own, not the strategy's.
 constexpr const char* kDefaultAsk = "default";
 constexpr const char* kWishAsk = "person";
-
-/// What may change without the work being incomplete again: nothing that is measured or compared depends on it.
-nlohmann::json what_completeness_depends_on(const nlohmann::json& document) {
-  nlohmann::json parts = nlohmann::json::object();
-  for (const char* key : {"budget", "strategy", "run", "verify"}) parts[key] = document.value(key, nlohmann::json());
-  return parts;
-}
+constexpr const char* kFinalsAsk = "finals";
+constexpr const char* kRehearsalAsk = "rehearsal";
 
 }  // namespace
-
-db::Expected<std::optional<db::CampaignId>> Campaign::completed_before() const {
-  if (fresh_ || sitting_.spec.budget.until || !sitting_.wanted.empty()) return std::nullopt;
-  const auto known = sitting_.store.find_campaign(sitting_.spec.name);
-  if (!known) {
-    if (known.error().code == db::ErrorCode::NotFound) return std::nullopt;
-    return std::unexpected(known.error());
-  }
-  if (!known->finished_unix_ns || known->identity != sitting_.spec.identity()) return std::nullopt;
-  if (what_completeness_depends_on(known->spec) != what_completeness_depends_on(sitting_.spec.document)) {
-    return std::nullopt;
-  }
-  const auto stored = sitting_.store.load_fingerprint(known->fingerprint);
-  if (!stored) return std::unexpected(stored.error());
-  const auto fingerprint = space::Fingerprint::from_json(stored->fields);
-  if (!fingerprint || fingerprint->key() != sitting_.fingerprint.key()) return std::nullopt;
-  return known->id;
-}
-
-db::Expected<std::string> Campaign::machine_changed_since_last_sitting() const {
-  const auto known = sitting_.store.find_campaign(sitting_.spec.name);
-  if (!known) {
-    if (known.error().code == db::ErrorCode::NotFound) return std::string();
-    return std::unexpected(known.error());
-  }
-  const auto stored = sitting_.store.load_fingerprint(known->fingerprint);
-  if (!stored) return std::unexpected(stored.error());
-  const auto before = space::Fingerprint::from_json(stored->fields);
-  if (!before || before->key() == sitting_.fingerprint.key()) return std::string();
-  std::string fields;
-  for (const space::FingerprintDifference& difference : before->differences(sitting_.fingerprint)) {
-    if (difference.match != space::Match::Must) continue;
-    fields += fmt::format("{}{} was '{}' and is '{}'", fields.empty() ? "" : ", ", difference.name, difference.before,
-                          difference.now);
-  }
-  return fields;
-}
-
-db::Expected<void> Campaign::make_strategy(db::CampaignId campaign) {
-  const CampaignSpec& spec = sitting_.spec;
-  search::Options options{.seed = spec.strategy.seed, .objective = spec.objective};
-  options.roles = roles_of(spec.space);
-  options.memory_limit_bytes = sitting_.executor.memory_limit_bytes();
-  auto history = history_of(sitting_.store, campaign, spec.strategy.name, spec.objective);
-  if (!history) return std::unexpected(history.error());
-  options.history = std::move(*history);
-  options.note = [this](const std::string& sentence) { say(db::Level::Warning, sentence); };
-  if (auto sentence = to_text(options.history, spec.space); !sentence.empty()) say(db::Level::Info, sentence);
-  // Where trials are counted, time is no matter: only a budget of time is spent on preparation.
-  std::shared_ptr<PreparationCosts> costs;
-  if (spec.budget.wall || spec.budget.until) {
-    const auto builds = sitting_.store.list_builds();
-    if (!builds) return std::unexpected(builds.error());
-    const auto known = sitting_.store.find_campaign(spec.name);
-    if (!known) return std::unexpected(known.error());
-    const auto began = known->id == campaign ? known->created_unix_ns : 0;
-    costs = std::make_shared<PreparationCosts>(spec.space, *builds, began);
-    if (costs->matter()) {
-      options.preparation_seconds = [costs](const space::Configuration& each) { return costs->seconds(each); };
-    }
-  }
-  auto strategy = search::make_strategy(spec.strategy.name, spec.space, options);
-  if (!strategy) return std::unexpected(db::Error{db::ErrorCode::Inconsistent, strategy.error()});
-  strategy_ = std::move(*strategy);
-  if (costs && costs->matter()) strategy_ = std::make_unique<CostAware>(std::move(strategy_), costs);
-  return {};
-}
-
-db::Expected<std::optional<std::vector<db::HistorySource>>> Campaign::history_to_begin_with() const {
-  if (fresh_ || !sitting_.spec.strategy.history) return std::nullopt;
-  return choose_history(sitting_.store,
-                        {.document = sitting_.spec.document, .fingerprint_key = sitting_.fingerprint.key()},
-                        sitting_.spec.space);
-}
 
 const space::Configuration* Campaign::wanted() const {
   for (const space::Configuration& each : sitting_.wanted) {
     if (!known_.contains(each.identity())) return &each;
   }
   return nullptr;
-}
-
-db::Expected<void> Campaign::open(std::size_t processes_swept) {
-  const CampaignSpec& spec = sitting_.spec;
-  db::CampaignRecord record{
-      .name = spec.name,
-      .identity = spec.identity(),
-      .spec = spec.document,
-      .strategy = spec.strategy.name,
-      .seed = static_cast<std::int64_t>(spec.strategy.seed),
-      .fingerprint = {.hash = sitting_.fingerprint.identity(), .fields = sitting_.fingerprint.to_json()},
-      .parameters = parameter_records(spec.space),
-      .fresh = fresh_};
-  if (auto saved = sitting_.store.save_fingerprint(record.fingerprint); !saved) return saved;
-  const auto changed = machine_changed_since_last_sitting();
-  if (!changed) return std::unexpected(changed.error());
-  if (!changed->empty()) {
-    record.fresh = true;
-    sitting_.observer.note(fmt::format("{}: results from before do not hold, a new generation begins", *changed));
-  }
-  auto history = history_to_begin_with();
-  if (!history) return std::unexpected(history.error());
-  record.history = std::move(*history);
-  const auto handle = sitting_.store.begin_or_resume_campaign(record);
-  if (!handle) return std::unexpected(handle.error());
-  sitting_.campaign = handle->id;
-
-  const auto interrupted = sitting_.store.recover_interrupted(handle->id);
-  if (!interrupted) return std::unexpected(interrupted.error());
-  Opening opening{.campaign = spec.name,
-                  .generation = handle->generation,
-                  .resumed = handle->resumed,
-                  .trials_known = handle->finished,
-                  .processes_swept = processes_swept,
-                  .strategy = spec.strategy.name,
-                  .seed = spec.strategy.seed};
-  for (const db::StoredTrial& trial : *interrupted) opening.recovered.push_back(trial.trial.number);
-
-  if (auto made = make_strategy(handle->id); !made) return made;
-  const auto exchanges = sitting_.store.exchanges(handle->id);
-  if (!exchanges) return std::unexpected(exchanges.error());
-  Replayed replayed = replay(*exchanges, *strategy_, record.strategy, record.seed);
-  pending_ = std::move(replayed.pending);
-  next_number_ = replayed.next_number;
-  for (const space::Trial& trial : replayed.told) learn(trial);
-  sitting_.observer.opened(opening);
-  log(db::Level::Info, fmt::format("{}: {} trials known, {} interrupted ones to run again; strategy {}, seed {}",
-                                   handle->resumed ? "resumed" : "opened", handle->finished, opening.recovered.size(),
-                                   record.strategy, record.seed));
-  open_ = true;
-  for (auto& [level, sentence] : std::exchange(unsaid_, {})) say(level, std::move(sentence));
-  if (processes_swept > 0) {
-    log(db::Level::Warning, fmt::format("{} processes of a killed sitting were still there", processes_swept));
-  }
-  if (replayed.deviations > 0) {
-    say(db::Level::Warning,
-        fmt::format("the strategy '{}' proposes otherwise than when this campaign began ({} times): it goes on from "
-                    "what was measured",
-                    record.strategy, replayed.deviations));
-  }
-
-  const auto trials = sitting_.store.list_trials({.campaign = handle->id, .state = db::TrialState::Finished});
-  if (!trials) return std::unexpected(trials.error());
-  for (const db::StoredTrial& trial : *trials) {
-    const std::chrono::nanoseconds duration(trial.finished_unix_ns.value_or(trial.claimed_unix_ns) -
-                                            trial.claimed_unix_ns);
-    if (trial.reused_from || duration.count() < 0) continue;  // cost nothing, or the clock was set back
-    durations_.push_back(duration);
-    spent_before_ += duration;
-  }
-  return {};
 }
 
 void Campaign::log(db::Level level, const std::string& what) {
@@ -216,8 +61,17 @@ PaceState Campaign::pace() const {
   if (until_) state.until_left = *until_ - sitting_.clock.wall();
   if (baseline_ && baseline_->parts && best_ && best_->parts) {
     state.finals = forecast_finals(sitting_.spec.verify, *baseline_->parts, *best_->parts);
+    state.choice = forecast_choice(sitting_.spec.verify, *best_->parts);
   }
   return state;
+}
+
+void Campaign::watch_clock() {
+  const auto happened = watch_->look();
+  if (!happened) return;
+  say(db::Level::Warning, *happened);
+  // Of a clock that was wrong at the beginning, the next 07:00 was another one than that of the person.
+  if (const auto& until = sitting_.spec.budget.until) until_ = next_occurrence(*until, watch_->began());
 }
 
 std::optional<std::string> Campaign::budget_ends() const {
@@ -254,14 +108,80 @@ db::Expected<bool> Campaign::run_trial(const db::Asked& asked) {
   return true;
 }
 
+db::Expected<std::optional<db::StoredTrial>> Campaign::run_extra_trial(const space::Configuration& configuration,
+                                                                       const std::string& reason) {
+  const auto find = [&]() -> db::Expected<std::optional<db::StoredTrial>> {
+    auto trials = sitting_.store.list_trials({.campaign = sitting_.campaign, .state = db::TrialState::Finished});
+    if (!trials) return std::unexpected(trials.error());
+    for (db::StoredTrial& each : *trials) {
+      if (each.trial.configuration == configuration) return std::move(each);
+    }
+    return std::nullopt;
+  };
+  if (known_.contains(configuration.identity())) return find();
+  const db::Ask ask{.strategy = kFinalsAsk,
+                    .seed = 0,
+                    .count = 1,
+                    .answer = {{.number = next_number_++, .configuration = configuration, .reason = reason}}};
+  if (auto recorded = sitting_.store.record_ask(sitting_.campaign, ask); !recorded) {
+    return std::unexpected(recorded.error());
+  }
+  const auto done = run_trial(ask.answer.front());
+  if (!done) return std::unexpected(done.error());
+  if (!*done) return std::nullopt;
+  return find();
+}
+
+db::Expected<std::optional<SittingResult>> Campaign::rehearse() {
+  const bool only = sitting_.rehearse == Rehearse::Only;
+  if (!only && (sitting_.rehearse == Rehearse::No || next_number_ > 0)) return std::nullopt;
+  const auto report = Rehearsal(sitting_).run({.again = only, .limit = sitting_.rehearsal_limit});
+  if (!report) return std::unexpected(report.error());
+  rehearsal_ = *report;
+  SittingResult result{.ending = Ending::Interrupted,
+                       .because = "interrupted in the rehearsal",
+                       .campaign = sitting_.campaign,
+                       .rehearsal = *report};
+  if (report->interrupted) return result;
+  if (auto known = know_rehearsals(sitting_.campaign); !known) return std::unexpected(known.error());
+  result.ending = Ending::Rehearsed;
+  result.because = to_text(*report);
+  say(report->no_go > 0 ? db::Level::Warning : db::Level::Info, result.because);
+  if (!only) return std::nullopt;
+  return result;
+}
+
+db::Expected<void> Campaign::tell_no_go() {
+  for (const db::RehearsalRecord& record : std::exchange(no_go_, {})) {
+    if (known_.contains(record.configuration.identity())) continue;
+    const db::Ask ask{.strategy = kRehearsalAsk,
+                      .seed = 0,
+                      .count = 1,
+                      .answer = {{.number = next_number_,
+                                  .configuration = record.configuration,
+                                  .reason = "its row did not pass the rehearsal"}}};
+    if (auto recorded = sitting_.store.record_ask(sitting_.campaign, ask); !recorded) return recorded;
+    const auto known = TrialRunner(sitting_).conclude(next_number_++, record);
+    if (!known) return std::unexpected(known.error());
+    strategy_->tell({&*known, 1});
+    learn(*known);
+    sitting_.observer.finished(*known, false, standing());
+  }
+  return {};
+}
+
 db::Expected<SittingResult> Campaign::search() {
   SittingResult result{.ending = Ending::Interrupted, .because = "interrupted", .campaign = sitting_.campaign};
   for (;;) {
     if (sitting_.interruption.requested()) return result;
+    watch_clock();
     if (sitting_.fingerprint_now && sitting_.fingerprint_now().key() != sitting_.fingerprint.key()) {
       result.ending = Ending::MachineChanged;
       result.because = "the machine or its software changed";
       return result;
+    }
+    if (pending_.empty() && next_number_ > 0) {
+      if (auto told = tell_no_go(); !told) return std::unexpected(told.error());
     }
     if (pending_.empty()) {
       // The default comes first, whatever the budget: everything is compared with it. Then what a person wants.
@@ -299,30 +219,50 @@ db::Expected<SittingResult> Campaign::search() {
       }
       pending_ = std::move(ask.answer);
     }
+    const auto suspensions = sitting_.interruption.suspensions();
     const auto done = run_trial(pending_.front());
     if (!done) return std::unexpected(done.error());
+    if (!*done && sitting_.interruption.again_after_suspension(suspensions)) continue;
     if (!*done) return result;
     pending_.erase(pending_.begin());
   }
 }
 
-db::Expected<SittingResult> Campaign::run(std::size_t processes_swept) {
+db::Expected<SittingResult> Campaign::run(const measure::SweepReport& swept) {
   const auto before = completed_before();
   if (!before) return std::unexpected(before.error());
-  if (*before) {
+  if (*before && sitting_.rehearse != Rehearse::Only) {
     sitting_.campaign = **before;
     return SittingResult{
         .ending = Ending::AlreadyDone, .because = "this campaign was completed before", .campaign = **before};
   }
+  const auto known = sitting_.store.find_campaign(sitting_.spec.name);
+  const bool was_finished = known && known->finished_unix_ns.has_value();
   began_ = sitting_.clock.steady();
+  watch_.emplace(sitting_.clock);
   if (const auto& until = sitting_.spec.budget.until) until_ = next_occurrence(*until, sitting_.clock.wall());
-  if (auto opened = open(processes_swept); !opened) return std::unexpected(opened.error());
-  auto result = search();
+  if (auto opened = open(swept); !opened) return std::unexpected(opened.error());
+  auto rehearsed = rehearse();
+  if (!rehearsed) return std::unexpected(rehearsed.error());
+  auto result = *rehearsed ? db::Expected<SittingResult>(std::move(**rehearsed)) : search();
   if (!result) return result;
-  log(result->ending == Ending::Complete ? db::Level::Info : db::Level::Warning,
-      fmt::format("the search ended after {} trials, {} of them failed: {}", finished_, failed_, result->because));
+  result->rehearsal = rehearsal_;
+  if (result->ending != Ending::Rehearsed) {
+    log(result->ending == Ending::Complete ? db::Level::Info : db::Level::Warning,
+        fmt::format("the search ended after {} trials, {} of them failed: {}", finished_, failed_, result->because));
+  }
   if (result->ending == Ending::Complete) {
-    const auto complete = Finals(sitting_).run();
+    const auto left = time_left(sitting_.spec.budget, pace());
+    Finals finals(sitting_, left ? std::optional(sitting_.clock.steady() + *left) : std::nullopt,
+                  [this](const auto& configuration, const std::string& reason) {
+                    return run_extra_trial(configuration, reason);
+                  });
+    auto suspensions = sitting_.interruption.suspensions();
+    auto complete = finals.run();
+    while (complete && !*complete && sitting_.interruption.again_after_suspension(suspensions)) {
+      suspensions = sitting_.interruption.suspensions();
+      complete = finals.run();  // does only what is missing
+    }
     if (!complete) return std::unexpected(complete.error());
     if (!*complete && sitting_.interruption.requested()) {
       result->ending = Ending::Interrupted;
@@ -331,6 +271,9 @@ db::Expected<SittingResult> Campaign::run(std::size_t processes_swept) {
     } else if (auto done = sitting_.store.finish_campaign(sitting_.campaign); !done) {
       return std::unexpected(done.error());
     }
+  } else if (sitting_.rehearse == Rehearse::Only && was_finished && known->id == sitting_.campaign) {
+    // Opening it took that mark away; a rehearsal takes nothing away.
+    if (auto done = sitting_.store.finish_campaign(sitting_.campaign); !done) return std::unexpected(done.error());
   }
   if (auto released = sitting_.store.release_campaign(sitting_.campaign); !released) {
     return std::unexpected(released.error());

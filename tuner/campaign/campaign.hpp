@@ -13,8 +13,12 @@
 #include <vector>
 
 #include "db/store.hpp"
+#include "measure/sweep.hpp"
 #include "search/strategy.hpp"
+#include "tuner/campaign/clock_watch.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/preparation.hpp"
+#include "tuner/campaign/rehearsal.hpp"
 #include "tuner/campaign/replay.hpp"
 #include "tuner/campaign/sitting.hpp"
 
@@ -25,6 +29,7 @@ enum class Ending {
   Complete,        ///< budget used or nothing left to propose; best and default measured again
   AlreadyDone,     ///< an earlier sitting had completed this very campaign: nothing was done
   Interrupted,     ///< by a person or the system; the next sitting goes on
+  Rehearsed,       ///< only the rehearsal was wanted
   MachineChanged,  ///< a field of the fingerprint that must match changed meanwhile: open again, as a new generation
 };
 
@@ -32,6 +37,7 @@ struct SittingResult {
   Ending ending = Ending::Complete;
   std::string because;  ///< why the search ended, one sentence
   db::CampaignId campaign = 0;
+  std::optional<RehearsalReport> rehearsal{};  ///< where one was made
 };
 
 class Campaign {
@@ -39,28 +45,39 @@ class Campaign {
   /// The sitting's campaign id is set by run(). `fresh`: measure again whatever is known.
   Campaign(Sitting& sitting, bool fresh) : sitting_(sitting), fresh_(fresh) {}
 
-  /// Opens or resumes, searches, measures the best again. Blocks. `processes_swept` only for the observer.
-  [[nodiscard]] db::Expected<SittingResult> run(std::size_t processes_swept = 0);
+  /// Opens or resumes, searches, measures the best again. Blocks. `swept`: what was cleared away before, to be told.
+  [[nodiscard]] db::Expected<SittingResult> run(const measure::SweepReport& swept = {});
 
  private:
   [[nodiscard]] db::Expected<std::optional<db::CampaignId>> completed_before() const;
   /// The fields that must match and do not, in words; empty: the same machine, or no earlier sitting.
   [[nodiscard]] db::Expected<std::string> machine_changed_since_last_sitting() const;
-  [[nodiscard]] db::Expected<void> open(std::size_t processes_swept);
+  [[nodiscard]] db::Expected<void> open(const measure::SweepReport& swept);
   [[nodiscard]] db::Expected<void> make_strategy(db::CampaignId campaign);
+  /// Rows that were prepared before cost nothing more; what did not go is to be told.
+  [[nodiscard]] db::Expected<void> know_rehearsals(db::CampaignId campaign);
   /// What a new generation knows of others; empty: nothing, and so wants the user.
   [[nodiscard]] db::Expected<std::optional<std::vector<db::HistorySource>>> history_to_begin_with() const;
   /// The next configuration that a person wants and nobody measured; null: none.
   [[nodiscard]] const space::Configuration* wanted() const;
+  /// Tries the rows, where that is wanted. Set: the sitting ends with it.
+  [[nodiscard]] db::Expected<std::optional<SittingResult>> rehearse();
+  /// What will not go is told as failed trials, once each: the search need not find that out.
+  [[nodiscard]] db::Expected<void> tell_no_go();
   /// Ending::Complete when the budget is used, else why it stopped.
   [[nodiscard]] db::Expected<SittingResult> search();
   /// Empty: interrupted.
   [[nodiscard]] db::Expected<bool> run_trial(const db::Asked& asked);
+  /// A trial that the finals want; one that is known is not measured again. Empty: interrupted.
+  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> run_extra_trial(const space::Configuration& configuration,
+                                                                             const std::string& reason);
   void learn(const space::Trial& trial);
   /// A line of the campaign's log. A log that cannot be written stops nothing: what follows will meet the same trouble.
   void log(db::Level level, const std::string& what);
   /// The same, and to who watches; what is said before the campaign is open waits until then.
   void say(db::Level level, std::string sentence);
+  /// Says so where the wall clock was set, and finds the hour of --until anew.
+  void watch_clock();
   [[nodiscard]] std::optional<std::string> budget_ends() const;
   [[nodiscard]] std::chrono::nanoseconds spent() const;
   [[nodiscard]] PaceState pace() const;
@@ -69,6 +86,9 @@ class Campaign {
   Sitting& sitting_;
   bool fresh_;
   std::unique_ptr<search::Strategy> strategy_;
+  std::shared_ptr<PreparationCosts> costs_;  ///< null: preparation is no matter
+  std::optional<RehearsalReport> rehearsal_;
+  std::vector<db::RehearsalRecord> no_go_;
   bool open_ = false;
   std::vector<std::pair<db::Level, std::string>> unsaid_;
   std::vector<db::Asked> pending_;
@@ -79,6 +99,7 @@ class Campaign {
   std::vector<std::chrono::nanoseconds> durations_;  ///< of finished trials, in order
   std::chrono::nanoseconds spent_before_{};          ///< in earlier sittings
   std::chrono::steady_clock::time_point began_;
+  std::optional<ClockWatch> watch_;
   std::optional<std::chrono::system_clock::time_point> until_;
 };
 

@@ -1,95 +1,96 @@
 #include "tuner/campaign/finals.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <limits>
+#include <random>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "measure/comparison.hpp"
+#include "measure/planned_looks.hpp"
+#include "search/model/linear_model.hpp"
+#include "space/lattice.hpp"
+#include "tuner/campaign/finalists.hpp"
+#include "tuner/campaign/gate.hpp"
+#include "tuner/campaign/learned.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/simplify.hpp"
 
 namespace nocturne::tuner {
 namespace {
 
-/// Pairs that failed are tried again, this many in all: a machine has bad moments, a configuration that fails in
-/// every third pair is no winner.
-constexpr std::int64_t kSparePairs = 3;
+/// What the intervals of all looks together keep.
+constexpr double kStatedConfidence = 0.95;
 
-db::Side side_of(measure::Side side, bool candidate_first) {
-  return (side == measure::Side::A) == candidate_first ? db::Side::Candidate : db::Side::Baseline;
-}
+/// Fewer pairs than this choose nothing.
+constexpr std::int64_t kFewestSelectionPairs = 2;
 
-std::vector<db::Slice> stored_slices(const measure::PairResult& result, bool candidate_first) {
-  std::vector<db::Slice> slices;
-  for (const measure::Slice& slice : result.slices) {
-    if (slice.samples.empty()) continue;
-    db::Slice stored{.side = side_of(slice.side, candidate_first), .first_step = slice.samples.front().first_step};
-    for (const space::Sample& sample : slice.samples) {
-      stored.steps += sample.steps;
-      stored.wall_ns += sample.wall.count();
-    }
-    slices.push_back(stored);
-  }
-  return slices;
-}
-
-/// Seconds per step of each slice of one side, in order.
-std::vector<double> slice_seconds(const db::StoredPair& pair, db::Side side) {
-  std::vector<double> seconds;
-  for (const db::Slice& slice : pair.slices) {
-    if (slice.side != side || slice.steps == 0) continue;
-    seconds.push_back(static_cast<double>(slice.wall_ns) * 1e-9 / static_cast<double>(slice.steps));
-  }
-  return seconds;
-}
-
-std::string_view verdict_word(measure::Verdict verdict) {
-  switch (verdict) {
-    case measure::Verdict::Faster: return "faster";
-    case measure::Verdict::Slower: return "slower";
-    case measure::Verdict::Same: return "same";
-    case measure::Verdict::Undecided: break;
-  }
-  return "undecided";
-}
+/// A finalist that is measured against the champion.
+struct Challenger {
+  std::size_t finalist;  // index into the finalists
+  Comparing comparing;
+};
 
 }  // namespace
 
-struct Finals::Pairing {
-  db::ComparisonId comparison = 0;
-  const db::StoredTrial& baseline;
-  const db::StoredTrial& candidate;
-  const Prepared& prepared_baseline;
-  const Prepared& prepared_candidate;
-};
-
-std::optional<Prepared> Finals::prepare(const db::StoredTrial& trial) {
-  auto prepared = sitting_.executor.prepare(trial.trial.configuration, sitting_.interruption.token());
-  if (prepared) return std::move(*prepared);
-  if (!sitting_.interruption.requested()) {
-    sitting_.observer.note(fmt::format("trial {} cannot be prepared again: {}", trial.trial.number,
-                                       prepared.error().reason));
-  }
-  return std::nullopt;
+bool Finals::time_for(std::chrono::nanoseconds work) const {
+  return !end_ || sitting_.clock.steady() + work <= *end_;
 }
 
 db::Expected<bool> Finals::run() {
   const auto baseline = sitting_.store.find_trial(sitting_.campaign, 0);
   if (!baseline) return std::unexpected(baseline.error());
-  const auto best = sitting_.store.best(sitting_.campaign);
-  if (!best) return std::unexpected(best.error());
-  if (!*best || baseline->trial.outcome != space::Outcome::Ok) return true;  // nothing to compare with
+  Gate gate(sitting_);
+  auto of_default = Admission::Refused;  // where it did not train there is nothing to compare with
+  if (baseline->trial.outcome == space::Outcome::Ok) {
+    const auto admission = gate.admits(*baseline);
+    if (!admission) return std::unexpected(admission.error());
+    of_default = *admission;
+    if (of_default == Admission::Interrupted) return false;
+  }
+  for (;;) {  // one that trains wrongly is no winner: the next best takes its place
+    auto winner = choose(*baseline);
+    if (!winner) return std::unexpected(winner.error());
+    if (!*winner) return !sitting_.interruption.requested();
+    const bool is_default = (*winner)->id == baseline->id;
+    if (!is_default) {
+      const auto admission = gate.admits(**winner);
+      if (!admission) return std::unexpected(admission.error());
+      if (*admission == Admission::Interrupted) return false;
+      if (*admission == Admission::Refused) continue;
+    }
+    if (of_default == Admission::Refused) return true;
+    if (!is_default) {
+      const db::TrialId chosen = (*winner)->id;
+      winner = simplest(*baseline, **winner);
+      if (!winner) return std::unexpected(winner.error());
+      if (!*winner) return false;
+      if ((*winner)->id != chosen) {
+        const auto admission = gate.admits(**winner);
+        if (!admission) return std::unexpected(admission.error());
+        if (*admission == Admission::Interrupted) return false;
+        if (*admission == Admission::Refused) continue;
+      }
+    }
+    const auto complete = measure_again(*baseline, **winner);
+    if (!complete || is_default) return complete;
+    const auto admission = gate.admits_epoch(**winner, *baseline);
+    if (!admission) return std::unexpected(admission.error());
+    if (*admission == Admission::Interrupted) return false;
+    if (*admission == Admission::Admitted) return complete;
+  }
+}
+
+db::Expected<bool> Finals::measure_again(const db::StoredTrial& baseline, const db::StoredTrial& best) {
   bool complete = true;
-  if ((*best)->id != baseline->id) {
-    const auto compared = compare(*baseline, **best);
-    if (!compared) return compared;
-    complete = *compared;
+  if (best.id != baseline.id) {
+    const auto verified = verify(baseline, best);
+    if (!verified) return verified;
+    complete = *verified;
   }
   if (sitting_.spec.verify.accuracy_epochs > 0) {
-    for (const auto& [trial, who] : {std::pair{&**best, "best"}, std::pair{&*baseline, "default"}}) {
+    for (const auto& [trial, who] : {std::pair{&best, "best"}, std::pair{&baseline, "default"}}) {
       const auto trained = accuracy(*trial, who);
       if (!trained) return trained;
       complete = complete && *trained;
@@ -98,144 +99,160 @@ db::Expected<bool> Finals::run() {
   return complete;
 }
 
-db::Expected<bool> Finals::compare(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
-  const auto known = sitting_.store.comparisons(sitting_.campaign);
-  if (!known) return std::unexpected(known.error());
-  db::ComparisonId comparison = 0;
-  std::int64_t done = 0;
-  std::int64_t next_index = 0;
-  for (const db::StoredComparison& stored : *known) {
-    if (stored.record.candidate != candidate.trial.configuration ||
-        stored.record.baseline != baseline.trial.configuration) {
-      continue;
-    }
-    comparison = stored.id;
-    done = std::ssize(stored.pairs);
-    for (const db::StoredPair& pair : stored.pairs) next_index = std::max(next_index, pair.index + 1);
-  }
-  const std::int64_t wanted = sitting_.spec.verify.pairs;
-  if (comparison == 0) {
-    const auto begun = sitting_.store.begin_comparison({.campaign = sitting_.campaign,
-                                                        .candidate = candidate.trial.configuration,
-                                                        .baseline = baseline.trial.configuration});
-    if (!begun) return std::unexpected(begun.error());
-    comparison = *begun;
-  } else if (done >= wanted) {
-    return true;
-  }
-  const auto prepared_baseline = prepare(baseline);
-  const auto prepared_candidate = prepare(candidate);
-  if (!prepared_baseline || !prepared_candidate) return false;
-  const Pairing pairing{comparison, baseline, candidate, *prepared_baseline, *prepared_candidate};
-
-  for (std::int64_t failed = 0; done < wanted && failed < kSparePairs;) {
-    if (sitting_.interruption.requested()) return false;
-    sitting_.observer.verifying(done, wanted);
-    const auto measured = measure_pair(pairing, next_index++);
-    if (!measured) return measured;
-    if (!*measured) {
-      ++failed;
-      continue;
-    }
-    ++done;
-    const auto verdict = judge(pairing);
-    if (!verdict) return std::unexpected(verdict.error());
-    sitting_.observer.pair_finished(done, wanted, *verdict);
-  }
-  return done >= wanted;
-}
-
-db::Expected<bool> Finals::measure_pair(const Pairing& pairing, std::int64_t index) {
-  const auto slot = sitting_.take_slot();
-  if (!slot) return false;
+int Finals::fit_choice(std::vector<const db::StoredTrial*>& finalists, const db::StoredTrial& baseline) const {
   const VerifySettings& verify = sitting_.spec.verify;
-  const SliceSteps steps = slice_steps(verify, *pairing.baseline.trial.parts, *pairing.candidate.trial.parts);
-  const RunOrder order{.purpose = space::Purpose::Verify,
-                       .steps = std::max(steps.baseline, steps.candidate) * verify.slices,
-                       .seed = sitting_.spec.run.seed + static_cast<std::uint64_t>(index),
-                       .deadline = {}};
-  // Who starts first, and so lies first in memory, alternates.
-  const bool candidate_first = index % 2 == 1;
-  const std::size_t candidate_side = candidate_first ? 0 : 1;
-  const std::size_t baseline_side = 1 - candidate_side;
-  measure::PairPlan plan;
-  plan.slices = static_cast<std::size_t>(verify.slices);
-  plan.sides[baseline_side].plan =
-      sitting_.executor.plan(pairing.baseline.trial.configuration, pairing.prepared_baseline, order);
-  plan.sides[baseline_side].slice_steps = steps.baseline;
-  plan.sides[candidate_side].plan =
-      sitting_.executor.plan(pairing.candidate.trial.configuration, pairing.prepared_candidate, order);
-  plan.sides[candidate_side].slice_steps = steps.candidate;
-  measure::PairControl control;
-  control.stop = sitting_.interruption.token();
-  measure::PairResult result = sitting_.executor.run_pair(plan, control);
-  if (!result.complete()) {
-    if (!sitting_.interruption.requested()) {
-      for (const space::Run& run : result.runs) {
-        if (run.outcome == space::Outcome::Ok || run.outcome == space::Outcome::Killed) continue;
-        sitting_.observer.note(fmt::format("pair {}: {}: {}", index, space::to_text(run.outcome), run.reason));
-      }
-    }
-    return false;
-  }
-  const std::string fingerprint = sitting_.fingerprint.identity();
-  db::PairRecord record{.index = index,
-                        .first = candidate_first ? db::Side::Candidate : db::Side::Baseline,
-                        .candidate_trial = pairing.candidate.id,
-                        .baseline_trial = pairing.baseline.id,
-                        .candidate = {.run = std::move(result.runs[candidate_side]), .fingerprint = fingerprint},
-                        .baseline = {.run = std::move(result.runs[baseline_side]), .fingerprint = fingerprint},
-                        .slices = stored_slices(result, candidate_first)};
-  if (auto added = sitting_.store.add_pair(pairing.comparison, record); !added) return std::unexpected(added.error());
-  return true;
+  if (!end_) return verify.selection_pairs;
+  const space::Parts& best = *finalists.front()->trial.parts;
+  const space::Parts& slower = baseline.trial.parts ? *baseline.trial.parts : best;
+  const auto spare = *end_ - sitting_.clock.steady() - forecast_finals(verify, slower, best);
+  // What is left is shared with the simplification.
+  const auto pairs =
+      static_cast<std::int64_t>(spare / forecast_pair(verify, best, best)) * (verify.simplify ? 2 : 3) / 3;
+  const auto challengers = std::clamp<std::int64_t>(pairs / kFewestSelectionPairs, 0, std::ssize(finalists) - 1);
+  finalists.resize(static_cast<std::size_t>(challengers) + 1);
+  if (challengers == 0) return 0;
+  return static_cast<int>(std::min<std::int64_t>(pairs / challengers, verify.selection_pairs));
 }
 
-db::Expected<std::optional<measure::Comparison>> Finals::judge(const Pairing& pairing) {
-  const auto known = sitting_.store.comparisons(sitting_.campaign);
-  if (!known) return std::unexpected(known.error());
-  const auto stored = std::ranges::find(*known, pairing.comparison, &db::StoredComparison::id);
-  if (stored == known->end()) return std::optional<measure::Comparison>{};
-
-  const std::vector<double>& horizons = sitting_.spec.objective.epochs;
-  std::vector<std::vector<double>> ratios(horizons.size());
-  for (const db::StoredPair& pair : stored->pairs) {
-    const auto baseline = sitting_.store.load_run(pair.baseline_run);
-    if (!baseline) return std::unexpected(baseline.error());
-    const auto candidate = sitting_.store.load_run(pair.candidate_run);
-    if (!candidate) return std::unexpected(candidate.error());
-    const std::vector<double> baseline_slices = slice_seconds(pair, db::Side::Baseline);
-    const std::vector<double> candidate_slices = slice_seconds(pair, db::Side::Candidate);
-    const auto ratio = measure::log_ratios({.run = baseline->record.run,
-                                            .schedule = pairing.prepared_baseline.schedule,
-                                            .slices = baseline_slices},
-                                           {.run = candidate->record.run,
-                                            .schedule = pairing.prepared_candidate.schedule,
-                                            .slices = candidate_slices},
-                                           horizons);
-    if (!ratio) {
-      sitting_.observer.note(fmt::format("pair {} cannot be judged: {}", pair.index, ratio.error()));
-      continue;
+db::Expected<std::optional<db::StoredTrial>> Finals::choose(const db::StoredTrial& baseline) {
+  const auto trials = sitting_.store.list_trials({.campaign = sitting_.campaign, .state = db::TrialState::Finished});
+  if (!trials) return std::unexpected(trials.error());
+  if (sitting_.compare_wanted && !sitting_.wanted.empty()) {
+    for (const db::StoredTrial& each : *trials) {
+      if (each.trial.configuration == sitting_.wanted.front() && each.trial.outcome == space::Outcome::Ok) return each;
     }
-    for (std::size_t horizon = 0; horizon < horizons.size(); ++horizon) ratios[horizon].push_back((*ratio)[horizon]);
+    return std::nullopt;
   }
+  const VerifySettings& verify = sitting_.spec.verify;
+  std::vector<const db::StoredTrial*> finalists;
+  for (const std::size_t i : choose_finalists(*trials, static_cast<std::size_t>(verify.finalists))) {
+    finalists.push_back(&(*trials)[i]);
+  }
+  if (finalists.empty()) return std::nullopt;
+  const db::StoredTrial& champion = *finalists.front();
+  // Whether the default itself is the best is what the comparison with it will say, with more pairs than these.
+  std::erase_if(finalists, [&](const db::StoredTrial* each) { return each->id == baseline.id && each != &champion; });
+  const int rounds = fit_choice(finalists, baseline);
+  if (finalists.size() == 1 || champion.id == baseline.id) return champion;
 
-  std::optional<measure::Comparison> primary;
-  for (std::size_t horizon = 0; horizon < horizons.size(); ++horizon) {
-    if (ratios[horizon].size() < 2) continue;  // no interval yet
-    const measure::Comparison comparison = measure::compare(ratios[horizon]);
-    const bool is_primary = horizons[horizon] == sitting_.spec.objective.primary;
-    const db::VerdictRecord verdict{.comparison = pairing.comparison,
-                                    .horizon_epochs = horizons[horizon],
-                                    .primary = is_primary,
-                                    .verdict = std::string(verdict_word(comparison.verdict)),
-                                    .log_ratio_mean = -comparison.log_ratio,
-                                    .log_ratio_low = -std::log1p(comparison.high_percent / 100),
-                                    .log_ratio_high = -std::log1p(comparison.low_percent / 100),
-                                    .pairs = comparison.pairs};
-    if (auto saved = sitting_.store.save_verdict(verdict); !saved) return std::unexpected(saved.error());
-    if (is_primary) primary = comparison;
+  std::vector<Contender> contenders = {
+      {.ratios = {}, .changes = count_changes(baseline.trial.configuration, champion.trial.configuration)}};
+  std::vector<Challenger> challengers;
+  for (std::size_t i = 1; i < finalists.size(); ++i) {
+    auto comparing = Comparing::open(sitting_, champion, *finalists[i], kSelectRole);
+    if (!comparing) return std::unexpected(comparing.error());
+    if (sitting_.interruption.requested()) return std::nullopt;
+    if (*comparing) challengers.push_back({.finalist = i, .comparing = std::move(**comparing)});
   }
-  return primary;
+  if (challengers.empty()) return champion;
+  sitting_.observer.choosing(static_cast<std::int64_t>(challengers.size()) + 1);
+  for (int round = 1; round <= rounds; ++round) {
+    // A block: each challenger once, in an order of its own, so that no place in it favours one.
+    std::mt19937_64 random(sitting_.spec.strategy.seed * 1000 + static_cast<std::uint64_t>(round));
+    std::ranges::shuffle(challengers, random);
+    for (auto each = challengers.begin(); each != challengers.end();) {
+      const auto measured = each->comparing.measure_up_to(round);
+      if (!measured) return std::unexpected(measured.error());
+      if (sitting_.interruption.requested()) return std::nullopt;
+      each = *measured ? std::next(each) : challengers.erase(each);
+    }
+  }
+  std::vector<const db::StoredTrial*> known = {&champion};
+  for (const Challenger& each : challengers) {
+    auto ratios = each.comparing.ratios();
+    if (!ratios) return std::unexpected(ratios.error());
+    const db::StoredTrial& trial = *finalists[each.finalist];
+    if ((*ratios)[each.comparing.primary_horizon()].empty()) continue;
+    known.push_back(&trial);
+    contenders.push_back({.ratios = std::move((*ratios)[each.comparing.primary_horizon()]),
+                          .changes = count_changes(baseline.trial.configuration, trial.trial.configuration)});
+  }
+  const db::StoredTrial& winner = *known[choose_winner(contenders, verify.margin_percent)];
+  sitting_.observer.chosen(winner.trial);
+  return winner;
+}
+
+db::Expected<std::optional<db::StoredTrial>> Finals::simplest(const db::StoredTrial& baseline,
+                                                              const db::StoredTrial& winner) {
+  const VerifySettings& verify = sitting_.spec.verify;
+  if (!verify.simplify) return winner;
+  const auto trials = sitting_.store.list_trials({.campaign = sitting_.campaign, .state = db::TrialState::Finished});
+  if (!trials) return std::unexpected(trials.error());
+  space::Lattice lattice(sitting_.spec.space);
+  search::model::LinearModel model(lattice, search::model::kForReports);
+  for (const db::StoredTrial& each : *trials) {
+    const auto& estimate = each.trial.estimate;
+    const auto point = lattice.point_of(each.trial.configuration);
+    if (point && estimate && estimate->value > 0) model.tell(*point, std::log(estimate->value));
+  }
+  if (model.size() < kFewestForModel) return winner;
+  model.fit();
+  const auto predicted = [&](const space::Configuration& configuration) {
+    const auto point = lattice.point_of(configuration);
+    return point ? model.predict(*point).mean : std::numeric_limits<double>::infinity();
+  };
+  const auto way = simplify(sitting_.spec.space, winner.trial.configuration, baseline.trial.configuration, predicted,
+                            verify.margin_percent);
+  // The boldest step first; where it is too bold, half of the way.
+  for (std::size_t steps = way.size(); steps > 0; steps = steps == way.size() ? steps / 2 : 0) {
+    const auto parts_time = forecast_pair(verify, *winner.trial.parts, *winner.trial.parts) * verify.pairs;
+    const auto reserved = forecast_pair(verify, *baseline.trial.parts, *winner.trial.parts) * verify.pairs +
+                          forecast_accuracy(verify, *baseline.trial.parts, *winner.trial.parts);
+    if (!time_for(parts_time + reserved)) return winner;
+    sitting_.observer.simplifying(count_changes(winner.trial.configuration, baseline.trial.configuration),
+                                  count_changes(way[steps - 1], baseline.trial.configuration));
+    auto found = as_fast(way[steps - 1], winner);
+    if (!found) return std::unexpected(found.error());
+    if (sitting_.interruption.requested()) return std::nullopt;
+    sitting_.observer.simplified(found->has_value());
+    if (*found) return *found;
+  }
+  return winner;
+}
+
+db::Expected<std::optional<db::StoredTrial>> Finals::as_fast(const space::Configuration& simpler,
+                                                             const db::StoredTrial& winner) {
+  auto trial = extra_trial_(simpler, "the winner with fewer changes");
+  if (!trial) return std::unexpected(trial.error());
+  if (!*trial || (*trial)->trial.outcome != space::Outcome::Ok || !(*trial)->trial.parts) return std::nullopt;
+  auto comparing = Comparing::open(sitting_, winner, **trial, kSimplifyRole);
+  if (!comparing) return std::unexpected(comparing.error());
+  if (!*comparing) return std::nullopt;
+  const auto measured = (*comparing)->measure_up_to(sitting_.spec.verify.pairs);
+  if (!measured) return std::unexpected(measured.error());
+  if (!*measured) return std::nullopt;
+  const auto verdict = (*comparing)->judge(kStatedConfidence, kStatedConfidence);
+  if (!verdict) return std::unexpected(verdict.error());
+  const double margin = std::log1p(sitting_.spec.verify.margin_percent / 100);
+  const bool slower = !*verdict || (*verdict)->verdict == measure::Verdict::Slower || (*verdict)->log_ratio < -margin;
+  if (slower) return std::nullopt;
+  return std::move(**trial);
+}
+
+db::Expected<bool> Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
+  const VerifySettings& verify = sitting_.spec.verify;
+  auto opened = Comparing::open(sitting_, baseline, candidate, kVerifyRole);
+  if (!opened) return std::unexpected(opened.error());
+  if (!*opened) return false;
+  Comparing& comparing = **opened;
+  const auto training = forecast_accuracy(verify, *baseline.trial.parts, *candidate.trial.parts);
+  const auto forecast = forecast_pair(verify, *baseline.trial.parts, *candidate.trial.parts);
+  for (const measure::Look& look :
+       measure::plan_looks(verify.pairs, std::max(verify.pairs, verify.most_pairs), 1 - kStatedConfidence)) {
+    const auto more = std::max<std::int64_t>(0, look.pairs - comparing.pairs());
+    if (look.pairs > verify.pairs && more > 0 &&
+        !time_for(std::max(comparing.pair_time(), forecast) * more + training)) {
+      sitting_.observer.note(fmt::format("undecided after {} pairs, and {} more do not fit into the time that is left",
+                                         comparing.pairs(), more));
+      break;
+    }
+    const auto measured = comparing.measure_up_to(look.pairs);
+    if (!measured || !*measured) return measured;
+    const auto verdict = comparing.judge(look.confidence, kStatedConfidence);
+    if (!verdict) return std::unexpected(verdict.error());
+    if (*verdict && (*verdict)->verdict != measure::Verdict::Undecided) break;
+  }
+  return true;
 }
 
 db::Expected<bool> Finals::accuracy(const db::StoredTrial& trial, const std::string& who) {
@@ -247,8 +264,11 @@ db::Expected<bool> Finals::accuracy(const db::StoredTrial& trial, const std::str
     if (run.purpose == space::Purpose::Gate && run.accuracy && std::ssize(run.epochs) == epochs) return true;
   }
   if (sitting_.interruption.requested()) return false;
-  const auto prepared = prepare(trial);
-  if (!prepared) return false;
+  const auto prepared = sitting_.executor.prepare(trial.trial.configuration, sitting_.interruption.token());
+  if (!prepared) {
+    if (!sitting_.interruption.requested()) sitting_.observer.note(fmt::format("{}: {}", who, prepared.error().reason));
+    return false;
+  }
   const auto slot = sitting_.take_slot();
   if (!slot) return false;
   sitting_.observer.training(who, epochs);

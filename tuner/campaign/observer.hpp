@@ -1,38 +1,41 @@
 #pragma once
 
-/// Who watches a campaign: the progress on a terminal, a log, a test. Nothing here may disturb a measurement: calls come
-/// between runs, and at most four times a second during one.
+/// Who watches a campaign: the progress on a terminal, a log, a test. Nothing here may disturb a measurement: calls
+/// come between runs, and at most four times a second during one.
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "db/records.hpp"
 #include "measure/comparison.hpp"
 #include "measure/runner.hpp"
 #include "measure/slot.hpp"
 #include "space/trial.hpp"
+#include "tuner/campaign/recovery.hpp"
 
 namespace nocturne::tuner {
 
 /// Where the campaign stands.
 struct Standing {
   std::int64_t finished = 0, failed = 0;
-  std::optional<std::int64_t> wanted;      ///< trials the budget allows; empty: bounded by time or by the space
-  std::optional<space::Trial> baseline;    ///< the default
+  std::optional<std::int64_t> wanted;    ///< trials the budget allows; empty: bounded by time or by the space
+  std::optional<space::Trial> baseline;  ///< the default
   std::optional<space::Trial> best;
-  std::chrono::nanoseconds elapsed{};      ///< of the search, all sittings
+  std::chrono::nanoseconds elapsed{};            ///< of the search, all sittings
   std::optional<std::chrono::nanoseconds> left;  ///< until the answer, as forecast
 };
 
 struct Opening {
+  std::int64_t id = 0;  ///< of the campaign's row
   std::string campaign;
   std::int64_t generation = 1;
   bool resumed = false;
-  std::int64_t trials_known = 0;       ///< finished in earlier sittings
-  std::vector<std::int64_t> recovered;  ///< interrupted by a kill, to be run again
-  std::size_t processes_swept = 0;      ///< left over from a killed sitting
+  std::int64_t trials_known = 0;  ///< finished in earlier sittings
+  Recovery recovery;              ///< of what was killed before
   std::string strategy;
   std::uint64_t seed = 1;
 };
@@ -41,18 +44,77 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void opened(const Opening& /*opening*/) {}
+  virtual void rehearsing(std::int64_t /*row*/, std::int64_t /*rows*/, const space::Configuration& /*values*/) {}
+  virtual void rehearsed(std::int64_t /*row*/, std::int64_t /*rows*/, const db::RehearsalRecord& /*record*/) {}
   virtual void waiting_for_slot(const measure::SlotHolder& /*holder*/) {}
+  virtual void slot_taken() {}  ///< after having waited
   virtual void preparing(std::int64_t /*number*/, const space::Configuration& /*configuration*/) {}
   virtual void prepared(std::int64_t /*number*/, std::chrono::nanoseconds /*build_time*/) {}
   virtual void running(std::int64_t /*number*/, const space::Configuration& /*configuration*/) {}
   virtual void progress(const measure::RunProgress& /*progress*/) {}
   virtual void finished(const space::Trial& /*trial*/, bool /*reused*/, const Standing& /*standing*/) {}
+  /// Until chosen(), pairs are between finalists.
+  virtual void choosing(std::int64_t /*finalists*/) {}
+  virtual void chosen(const space::Trial& /*winner*/) {}
+  /// Until simplified(), pairs are of the winner and one with fewer changes from the default.
+  virtual void simplifying(std::size_t /*changes*/, std::size_t /*fewer*/) {}
+  virtual void simplified(bool /*as_fast*/) {}
   virtual void verifying(std::int64_t /*pairs_done*/, std::int64_t /*pairs_wanted*/) {}
   virtual void pair_finished(std::int64_t /*pairs_done*/, std::int64_t /*pairs_wanted*/,
                              const std::optional<measure::Comparison>& /*so_far*/) {}
   virtual void training(const std::string& /*who*/, std::int64_t /*epochs*/) {}
   virtual void trained(const std::string& /*who*/, const space::Run& /*run*/) {}
   virtual void note(const std::string& /*sentence*/) {}
+};
+
+/// Several who watch, as one, in their order. What an observer can hear has its line here, too.
+class Audience final : public Observer {
+ public:
+  /// They outlive it.
+  explicit Audience(std::vector<Observer*> watchers) : watchers_(std::move(watchers)) {}
+  void opened(const Opening& opening) override { tell(&Observer::opened, opening); }
+  void rehearsing(std::int64_t row, std::int64_t rows, const space::Configuration& values) override {
+    tell(&Observer::rehearsing, row, rows, values);
+  }
+  void rehearsed(std::int64_t row, std::int64_t rows, const db::RehearsalRecord& record) override {
+    tell(&Observer::rehearsed, row, rows, record);
+  }
+  void waiting_for_slot(const measure::SlotHolder& holder) override { tell(&Observer::waiting_for_slot, holder); }
+  void slot_taken() override { tell(&Observer::slot_taken); }
+  void preparing(std::int64_t number, const space::Configuration& configuration) override {
+    tell(&Observer::preparing, number, configuration);
+  }
+  void prepared(std::int64_t number, std::chrono::nanoseconds build_time) override {
+    tell(&Observer::prepared, number, build_time);
+  }
+  void running(std::int64_t number, const space::Configuration& configuration) override {
+    tell(&Observer::running, number, configuration);
+  }
+  void progress(const measure::RunProgress& progress) override { tell(&Observer::progress, progress); }
+  void finished(const space::Trial& trial, bool reused, const Standing& standing) override {
+    tell(&Observer::finished, trial, reused, standing);
+  }
+  void choosing(std::int64_t finalists) override { tell(&Observer::choosing, finalists); }
+  void chosen(const space::Trial& winner) override { tell(&Observer::chosen, winner); }
+  void simplifying(std::size_t changes, std::size_t fewer) override { tell(&Observer::simplifying, changes, fewer); }
+  void simplified(bool as_fast) override { tell(&Observer::simplified, as_fast); }
+  void verifying(std::int64_t pairs_done, std::int64_t pairs_wanted) override {
+    tell(&Observer::verifying, pairs_done, pairs_wanted);
+  }
+  void pair_finished(std::int64_t pairs_done, std::int64_t pairs_wanted,
+                     const std::optional<measure::Comparison>& so_far) override {
+    tell(&Observer::pair_finished, pairs_done, pairs_wanted, so_far);
+  }
+  void training(const std::string& who, std::int64_t epochs) override { tell(&Observer::training, who, epochs); }
+  void trained(const std::string& who, const space::Run& run) override { tell(&Observer::trained, who, run); }
+  void note(const std::string& sentence) override { tell(&Observer::note, sentence); }
+
+ private:
+  template <typename... Parameters, typename... Values>
+  void tell(void (Observer::*what)(Parameters...), const Values&... values) {
+    for (Observer* watcher : watchers_) (watcher->*what)(values...);
+  }
+  std::vector<Observer*> watchers_;
 };
 
 }  // namespace nocturne::tuner

@@ -16,12 +16,16 @@ nanoseconds seconds(double value) {
   return nanoseconds(static_cast<std::int64_t>(value * 1e9));
 }
 
+constexpr double kMargin = 1.2;  // process ends, evaluation on the test set
+
 double startup(const space::Parts& parts) {
   return parts.import + parts.data + parts.compile + parts.first_step_excess + parts.steady_step;
 }
 
 /// What is kept for the finals out of a stretch of time.
-nanoseconds reserve(nanoseconds whole, nanoseconds finals) {
+nanoseconds reserve(nanoseconds whole, const PaceState& state) {
+  whole = std::max(whole, nanoseconds{0});  // the machine slept past the hour
+  const nanoseconds finals = state.finals + std::min(state.choice, share(whole, kChoiceShare));
   return std::clamp(finals, share(whole, kReservedShare), share(whole, kLargestReservedShare));
 }
 
@@ -38,12 +42,12 @@ std::optional<nanoseconds> time_left(const Budget& budget, const PaceState& stat
 
 std::optional<std::string> search_ends(const Budget& budget, const PaceState& state) {
   if (budget.trials && state.finished_trials >= *budget.trials) return "the budget of trials is used";
-  if (budget.wall && state.spent + state.next_trial + reserve(*budget.wall, state.finals) > *budget.wall) {
+  if (budget.wall && state.spent + state.next_trial + reserve(*budget.wall, state) > *budget.wall) {
     return "the rest of the budget's time is for measuring the best again";
   }
   if (state.until_left) {
     const nanoseconds whole = state.sitting + *state.until_left;
-    if (state.next_trial + reserve(whole, state.finals) > *state.until_left) {
+    if (state.next_trial + reserve(whole, state) > *state.until_left) {
       return "the time until the hour the campaign names is for measuring the best again";
     }
   }
@@ -58,16 +62,44 @@ nanoseconds expected_trial(std::span<const nanoseconds> durations) {
   return sum / static_cast<std::int64_t>(recent.size());
 }
 
-nanoseconds forecast_finals(const VerifySettings& verify, const space::Parts& baseline, const space::Parts& best) {
-  const SliceSteps steps = slice_steps(verify, baseline, best);
+nanoseconds plausible_duration(nanoseconds between, std::int64_t runs, nanoseconds deadline) {
+  constexpr std::chrono::seconds kAround{30};  // start and end of a process, a database that is busy
+  return std::clamp(between, nanoseconds{0}, std::max<std::int64_t>(runs, 1) * (deadline + kAround));
+}
+
+nanoseconds forecast_pair(const VerifySettings& verify, const space::Parts& baseline, const space::Parts& candidate) {
+  const SliceSteps steps = slice_steps(verify, baseline, candidate);
   const double slices = verify.slices;
-  const double pair = startup(baseline) + startup(best) +
-                      slices * (static_cast<double>(steps.baseline) * baseline.steady_step +
-                                static_cast<double>(steps.candidate) * best.steady_step);
+  return seconds(kMargin * (startup(baseline) + startup(candidate) +
+                            slices * (static_cast<double>(steps.baseline) * baseline.steady_step +
+                                      static_cast<double>(steps.candidate) * candidate.steady_step)));
+}
+
+nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& baseline, const space::Parts& best) {
   const auto epochs = static_cast<double>(verify.accuracy_epochs);
-  const double accuracy = epochs > 0 ? space::total_time(baseline, epochs) + space::total_time(best, epochs) : 0;
-  constexpr double kMargin = 1.2;  // process ends, evaluation on the test set
-  return seconds(kMargin * (verify.pairs * pair + accuracy));
+  if (epochs <= 0) return nanoseconds{0};
+  return seconds(kMargin * (space::total_time(baseline, epochs) + space::total_time(best, epochs)));
+}
+
+nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& baseline) {
+  const GateSettings& settings = verify.gate;
+  if (!settings.on) return nanoseconds{0};
+  // Both and their references, which are no faster than the default, as a rule.
+  double gate = 4 * (startup(baseline) + static_cast<double>(settings.steps) * baseline.steady_step);
+  if (verify.accuracy_epochs > 0) {
+    gate += static_cast<double>(settings.seeds.value_or(0)) * space::total_time(baseline, 1);
+  }
+  return seconds(kMargin * gate);
+}
+
+nanoseconds forecast_finals(const VerifySettings& verify, const space::Parts& baseline, const space::Parts& best) {
+  return forecast_pair(verify, baseline, best) * verify.pairs + forecast_accuracy(verify, baseline, best) +
+         forecast_gate(verify, baseline);
+}
+
+nanoseconds forecast_choice(const VerifySettings& verify, const space::Parts& best) {
+  const int pairs = (verify.finalists - 1) * verify.selection_pairs + (verify.simplify ? verify.pairs : 0);
+  return forecast_pair(verify, best, best) * pairs;
 }
 
 SliceSteps slice_steps(const VerifySettings& verify, const space::Parts& baseline, const space::Parts& candidate) {

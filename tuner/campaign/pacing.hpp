@@ -18,13 +18,17 @@ inline constexpr double kReservedShare = 0.15;
 /// And at most: a search that has no time finds nothing worth measuring again.
 inline constexpr double kLargestReservedShare = 0.6;
 
+/// And for choosing among finalists and simplifying the winner, beyond what must be measured: no more than this.
+inline constexpr double kChoiceShare = 0.1;
+
 struct PaceState {
   std::int64_t finished_trials = 0;
-  std::chrono::nanoseconds spent{};         ///< by the search, in all sittings
-  std::chrono::nanoseconds sitting{};       ///< since this sitting began
+  std::chrono::nanoseconds spent{};                    ///< by the search, in all sittings
+  std::chrono::nanoseconds sitting{};                  ///< since this sitting began
   std::optional<std::chrono::nanoseconds> until_left;  ///< until the time of day the campaign names
-  std::chrono::nanoseconds next_trial{};    ///< expected
-  std::chrono::nanoseconds finals{};        ///< forecast of what comes after the search
+  std::chrono::nanoseconds next_trial{};               ///< expected
+  std::chrono::nanoseconds finals{};                   ///< forecast of what comes after the search in any case
+  std::chrono::nanoseconds choice{};                   ///< likewise of what is done besides where there is time
 };
 
 /// Why the search ends, in words; empty: another trial fits.
@@ -36,9 +40,30 @@ struct PaceState {
 /// What one more trial will take: the mean of those before, of the last 20 at most. None before: zero.
 [[nodiscard]] std::chrono::nanoseconds expected_trial(std::span<const std::chrono::nanoseconds> durations);
 
-/// How long the pairs and the epochs for the accuracy will take, from the parts of both. `best` may be the default.
+/// How long a finished trial can have taken at most (its claim comes after its build), where the moments of its begin
+/// and end are `between` apart by a clock that may have been set meanwhile. Not below zero.
+[[nodiscard]] std::chrono::nanoseconds plausible_duration(std::chrono::nanoseconds between, std::int64_t runs,
+                                                          std::chrono::nanoseconds deadline);
+
+/// One pair of the two, start to end.
+[[nodiscard]] std::chrono::nanoseconds forecast_pair(const VerifySettings& verify, const space::Parts& baseline,
+                                                     const space::Parts& candidate);
+
+/// The epochs that both train for their accuracy.
+[[nodiscard]] std::chrono::nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& baseline,
+                                                         const space::Parts& best);
+
+/// The gate's steps, and epochs of the reference where the campaign asks for them: those it has time for anyway fit
+/// into what is reserved at least.
+[[nodiscard]] std::chrono::nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& baseline);
+
+/// How long what comes after the search in any case will take, from the parts of both: the pairs up to the first look,
+/// the epochs for the accuracy, the gate. `best` may be the default.
 [[nodiscard]] std::chrono::nanoseconds forecast_finals(const VerifySettings& verify, const space::Parts& baseline,
                                                        const space::Parts& best);
+
+/// Likewise the choice among the finalists, and the winner against a simpler one.
+[[nodiscard]] std::chrono::nanoseconds forecast_choice(const VerifySettings& verify, const space::Parts& best);
 
 /// Steps a turn of each side, so that turns of both last about equally long: `verify.slice_steps` for the slower side,
 /// more for the faster one.

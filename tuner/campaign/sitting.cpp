@@ -3,11 +3,16 @@
 namespace nocturne::tuner {
 
 std::optional<measure::SlotLock> Sitting::take_slot() const {
-  auto lock = measure::SlotLock::take(
-      measure::Slot{}, spec.name, [this](const measure::SlotHolder& holder) { observer.waiting_for_slot(holder); },
-      interruption.token(), slot_folder);
+  interruption.wait_while_suspended();  // every measurement begins here
+  bool waited = false;
+  const auto waiting = [&](const measure::SlotHolder& holder) {
+    waited = true;
+    observer.waiting_for_slot(holder);
+  };
+  auto lock = measure::SlotLock::take(measure::Slot{}, spec.name, waiting, interruption.waiting_token(), slot_folder);
+  if (lock && waited) observer.slot_taken();
   if (lock) return std::move(*lock);
-  if (!lock.error().error.empty() && !interruption.requested()) observer.note(lock.error().error);
+  if (!lock.error().holder) observer.note(lock.error().error);  // else the wait was ended
   return std::nullopt;
 }
 

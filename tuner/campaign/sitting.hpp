@@ -3,8 +3,10 @@
 /// What the pieces of a running campaign share. A sitting lasts from the start of `tune` to its end; a campaign has one
 /// or more.
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,13 @@
 #include "tuner/executor/executor.hpp"
 
 namespace nocturne::tuner {
+
+/// Whether the rows of the space are rehearsed (rehearsal.hpp).
+enum class Rehearse {
+  No,
+  First,  ///< before the search, where nothing of the campaign was asked yet
+  Only,   ///< and nothing else: no search; what was a no-go before is tried again
+};
 
 /// References outlive the sitting; nothing here is owned.
 struct Sitting {
@@ -33,8 +42,13 @@ struct Sitting {
   std::filesystem::path slot_folder = {};         ///< of the lock files; empty: the machine's
   db::CampaignId campaign = 0;                    ///< once opened
   std::vector<space::Configuration> wanted = {};  ///< measured after the default, before what the strategy asks
+  /// The first of `wanted` is compared with the default, whatever else is faster: a person asks about just this one.
+  bool compare_wanted = false;
+  Rehearse rehearse = Rehearse::No;
+  std::optional<std::chrono::nanoseconds> rehearsal_limit = {};  ///< no further row is begun after this time
 
-  /// Waits for the machine's CPUs. Empty: the wait was ended by an interruption, or the lock files cannot be used
+  /// Waits for the machine's CPUs, and before that for the end of a suspension. Empty: the wait was ended by an
+  /// interruption or a suspension, or the lock files cannot be used
   /// (told to the observer; measuring goes on without the lock then would disturb others, so it does not).
   [[nodiscard]] std::optional<measure::SlotLock> take_slot() const;
 };

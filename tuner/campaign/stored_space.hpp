@@ -1,7 +1,7 @@
 #pragma once
 
-/// The space of a campaign into the database and out of it again: its parameters as they were resolved, its constraints as
-/// the file had them.
+/// The space of a campaign into the database and out of it again: its parameters as they were resolved, its constraints
+/// as the file had them.
 
 #include <expected>
 #include <string>

@@ -40,8 +40,7 @@ bool stands(const db::StoredTrial& known) {
 }  // namespace
 
 std::string trial_key(const CampaignSpec& spec, const space::Configuration& configuration,
-                      const space::Fidelity& fidelity, const std::string& worker,
-                      const std::string& fingerprint_key) {
+                      const space::Fidelity& fidelity, const std::string& worker, const std::string& fingerprint_key) {
   const nlohmann::json parts = {
       {"workload",
        {{"network", spec.workload.network},
@@ -81,9 +80,9 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::run(std::int64_t number,
       .number = number,
       .configuration = configuration,
       .fidelity = record.fidelity,
-      .key = trial_key(sitting_.spec, configuration, record.fidelity,
-                       prepared ? prepared->worker : "unprepared " + prepared.error().reason,
-                       sitting_.fingerprint.key()),
+      .key =
+          trial_key(sitting_.spec, configuration, record.fidelity,
+                    prepared ? prepared->worker : "unprepared " + prepared.error().reason, sitting_.fingerprint.key()),
   };
 
   if (prepared) {
@@ -119,6 +118,27 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::run(std::int64_t number,
   return measure(*trial, std::move(record), *prepared, incumbent, purpose);
 }
 
+db::Expected<space::Trial> TrialRunner::conclude(std::int64_t number, const db::RehearsalRecord& seen) {
+  space::Trial record;
+  record.number = number;
+  record.configuration = seen.configuration;
+  record.fidelity = {.steps = sitting_.spec.run.steps};
+  record.outcome = seen.outcome;
+  record.reason = "in the rehearsal: " + seen.reason;
+  // A key of its own: whoever measures this configuration itself is not told that it is known.
+  const auto trial = sitting_.store.claim_trial(
+      sitting_.campaign, {.number = number,
+                          .configuration = record.configuration,
+                          .fidelity = record.fidelity,
+                          .key = trial_key(sitting_.spec, record.configuration, record.fidelity,
+                                           "rehearsed " + seen.reason, sitting_.fingerprint.key())});
+  if (!trial) return std::unexpected(trial.error());
+  db::TrialResult result{.outcome = record.outcome, .reason = record.reason, .estimate = {}, .parts = {}};
+  if (!seen.log_tail.empty()) result.reason += "\n" + seen.log_tail;
+  if (auto done = sitting_.store.finish_trial(*trial, result); !done) return std::unexpected(done.error());
+  return record;
+}
+
 db::Expected<std::optional<FinishedTrial>> TrialRunner::measure(db::TrialId trial, space::Trial record,
                                                                 const Prepared& prepared,
                                                                 const std::optional<space::Estimate>& incumbent,
@@ -129,8 +149,8 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::measure(db::TrialId tria
   bool another = true;
   while (another) {
     // Each run of a trial has another seed: its luck is then not the same twice.
-    const RunOrder order{.purpose = purpose, .steps = settings.steps, .seed = settings.seed + runs.size(),
-                         .deadline = {}};
+    const RunOrder order{
+        .purpose = purpose, .steps = settings.steps, .seed = settings.seed + runs.size(), .deadline = {}};
     const measure::RunPlan plan = sitting_.executor.plan(record.configuration, prepared, order);
     db::RunRecord run = begun(plan, sitting_);
     if (auto begin = sitting_.store.begin_run(trial, run); !begin) return std::unexpected(begin.error());

@@ -26,6 +26,9 @@ class TrialRunner {
                                                                const std::optional<space::Estimate>& incumbent,
                                                                space::Purpose purpose = space::Purpose::Search);
 
+  /// Stores a trial whose failure the rehearsal saw; nothing is run.
+  [[nodiscard]] db::Expected<space::Trial> conclude(std::int64_t number, const db::RehearsalRecord& seen);
+
  private:
   [[nodiscard]] db::Expected<std::optional<FinishedTrial>> measure(db::TrialId trial, space::Trial record,
                                                                    const Prepared& prepared,

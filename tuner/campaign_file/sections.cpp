@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "measure/loss_band.hpp"
 #include "search/registry.hpp"
 #include "space/nearest.hpp"
 #include "tuner/executor/worker_catalogue.hpp"
@@ -146,9 +147,29 @@ RunSettings read_run(Checks& checks) {
 VerifySettings read_verify(Checks& checks) {
   VerifySettings verify;
   read(checks, "/verify", "pairs", verify.pairs);
+  // Who asks for more pairs than usual asks for all of them.
+  verify.most_pairs = std::max(verify.most_pairs, verify.pairs);
+  read(checks, "/verify", "most_pairs", verify.most_pairs);
+  if (verify.most_pairs < verify.pairs) {
+    checks.add("/verify/most_pairs", fmt::format("found {}", verify.most_pairs),
+               fmt::format("at least {}, which is 'pairs'", verify.pairs));
+  }
+  read(checks, "/verify", "margin_percent", verify.margin_percent);
+  read(checks, "/verify", "finalists", verify.finalists);
+  read(checks, "/verify", "selection_pairs", verify.selection_pairs);
+  read(checks, "/verify", "simplify", verify.simplify);
   read(checks, "/verify", "slices", verify.slices);
   read(checks, "/verify", "slice_steps", verify.slice_steps);
   read(checks, "/verify", "accuracy_epochs", verify.accuracy_epochs);
+  read(checks, "/verify/gate", "on", verify.gate.on);
+  read(checks, "/verify/gate", "steps", verify.gate.steps);
+  read(checks, "/verify/gate", "accuracy_margin", verify.gate.accuracy_margin);
+  if (const Json* seeds = checks.get("/verify/gate", "seeds")) verify.gate.seeds = seeds->get<std::int64_t>();
+  constexpr auto kFewest = static_cast<std::int64_t>(measure::kFewestReferences);
+  if (verify.gate.seeds && *verify.gate.seeds > 0 && *verify.gate.seeds < kFewest) {
+    checks.add("/verify/gate/seeds", fmt::format("found {}", *verify.gate.seeds),
+               fmt::format("0, or at least {}: fewer seeds make no band", kFewest));
+  }
   return verify;
 }
 

@@ -15,11 +15,14 @@
 #include "tuner/cli/verbs/export.hpp"
 #include "tuner/cli/verbs/list.hpp"
 #include "tuner/cli/verbs/model.hpp"
+#include "tuner/cli/verbs/noise.hpp"
 #include "tuner/cli/verbs/replay.hpp"
 #include "tuner/cli/verbs/schema.hpp"
 #include "tuner/cli/verbs/show.hpp"
 #include "tuner/cli/verbs/space.hpp"
+#include "tuner/cli/verbs/status.hpp"
 #include "tuner/cli/verbs/tune.hpp"
+#include "tuner/cli/verbs/verify.hpp"
 #include "tuner/version.hpp"
 
 namespace nocturne::cli {
@@ -29,14 +32,18 @@ const std::vector<Verb>& verbs() {
   static const std::vector<Verb> list = {
       make_verb<DoctorOptions>("doctor", "What this machine can run, what not, and why"),
       make_verb<SpaceOptions>("space", "What a campaign file describes, and how long it will take"),
+      make_verb<NoiseOptions>("noise", "What this machine can tell apart, and how long that takes"),
       make_verb<TuneOptions>("tune", "Start a campaign, or go on with it"),
+      make_verb<StatusOptions>("status", "What a campaign is doing now, from another terminal"),
       make_verb<BestOptions>("best", "The best configuration and how sure that is"),
       make_verb<ListOptions>("list", "Campaigns, trials, parameters, strategies, workers, …"),
       make_verb<ShowOptions>("show", "Everything known of one trial"),
       make_verb<ModelOptions>("model", "What the linear model has learnt, and how far it can be trusted"),
-      make_verb<ExplainOptions>("explain", "Which parameters made the difference; what is expected of one configuration"),
+      make_verb<ExplainOptions>("explain",
+                                "Which parameters made the difference; what is expected of one configuration"),
       make_verb<ExportOptions>("export", "Write the best configuration down for a deployment"),
       make_verb<ApplyOptions>("apply", "Run a command the way a profile was measured"),
+      make_verb<VerifyOptions>("verify", "Does an exported profile still hold, here and now?"),
       make_verb<ReplayOptions>("replay", "Judge strategies on spaces that were measured before"),
       make_verb<CleanOptions>("clean", "Drop old run folders and builds"),
       make_verb<SchemaOptions>("schema", "The JSON Schema of campaign files"),

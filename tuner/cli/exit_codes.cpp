@@ -20,11 +20,13 @@ constexpr std::array kRows = {
     Row{ExitCode::NotFound, "not_found", "no such campaign, trial or profile, or nothing measured yet"},
     Row{ExitCode::Database, "database", "the database cannot be opened or written"},
     Row{ExitCode::Unavailable, "unavailable", "this machine lacks what is needed"},
+    Row{ExitCode::NoGo, "no_go", "tune --rehearse: at least one row cannot be prepared, or does not train"},
     Row{ExitCode::Internal, "internal", "a defect in nocturne"},
     Row{ExitCode::Refused, "refused", "apply: refused or failed before the command ran"},
     Row{ExitCode::NotExecutable, "not_executable", "apply: the command cannot be executed"},
     Row{ExitCode::NoCommand, "no_command", "apply: there is no such command"},
     Row{ExitCode::Interrupted, "interrupted", "ended by Ctrl-C; what was measured is kept"},
+    Row{ExitCode::Terminated, "terminated", "ended by SIGTERM; what was measured is kept"},
 };
 
 const Row& row(ExitCode code) {
@@ -33,7 +35,7 @@ const Row& row(ExitCode code) {
       return candidate;
     }
   }
-  return kRows[6];
+  return kRows[7];
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/rehearsal.hpp"
 #include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/rehearsal_page.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -32,7 +34,15 @@ std::string difference_text(const space::Configuration& baseline, const space::C
 
 }  // namespace
 
+bool ProgressDisplay::on_terminal() const {
+  return context_.err_is_terminal && (terminal_gone_ == nullptr || !*terminal_gone_);
+}
+
 void ProgressDisplay::clear() {
+  if (!on_terminal()) {
+    context_.err->clear();  // writing to a terminal that was just gone had failed; now a file is behind it
+    status_shown_ = false;
+  }
   if (!status_shown_) return;
   *context_.err << "\r\x1b[K" << std::flush;
   status_shown_ = false;
@@ -44,7 +54,7 @@ void ProgressDisplay::line(const std::string& text) {
 }
 
 void ProgressDisplay::status(const std::string& text) {
-  if (!context_.err_is_terminal) return;
+  if (!on_terminal()) return;
   clear();
   const std::size_t width = context_.columns > 1 ? context_.columns - 1 : 79;
   *context_.err << shortened(one_line(text), width) << std::flush;
@@ -56,16 +66,24 @@ void ProgressDisplay::opened(const tuner::Opening& opening) {
   text += opening.resumed ? fmt::format("goes on after {} finished trials", opening.trials_known) : "begins";
   text += fmt::format(" (strategy {}, seed {})", opening.strategy, opening.seed);
   line(text);
-  if (!opening.recovered.empty()) {
-    std::string numbers;
-    for (const std::int64_t number : opening.recovered) {
-      numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", number);
-    }
-    line(fmt::format("The last sitting was killed in trial {}: it runs again; all that was finished is kept", numbers));
+  if (!opening.recovery.empty()) line(tuner::to_text(opening.recovery));
+}
+
+void ProgressDisplay::rehearsing(std::int64_t row, std::int64_t rows, const space::Configuration& values) {
+  if (!rehearsal_shown_) {
+    line(fmt::format("The rehearsal: each of {} row{} is prepared and trained {} steps, the largest batch first", rows,
+                     rows == 1 ? "" : "s", tuner::kRehearsalSteps));
   }
-  if (opening.processes_swept > 0) {
-    line(fmt::format("{} processes left over from a killed sitting were ended", opening.processes_swept));
-  }
+  rehearsal_shown_ = true;
+  doing_ = fmt::format("row {} of {}: {}", row + 1, rows, settings_text(values));
+  status("preparing " + doing_);
+}
+
+void ProgressDisplay::rehearsed(std::int64_t row, std::int64_t rows, const db::RehearsalRecord& record) {
+  const bool go = record.outcome == space::Outcome::Ok;
+  line(fmt::format("row {:>5}/{}  {}  {:>9}  {}", row + 1, rows,
+                   coloured(go ? "go   " : "no-go", go ? Style::Good : Style::Bad, colour()),
+                   nanoseconds_text(record.prepare), rehearsal_words(record)));
 }
 
 void ProgressDisplay::waiting_for_slot(const measure::SlotHolder& holder) {
@@ -100,15 +118,15 @@ void ProgressDisplay::progress(const measure::RunProgress& progress) {
 
 void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tuner::Standing& standing) {
   if (trial.number == 0) baseline_ = trial.configuration;
-  const bool colour = context_.colour_err();
+  const bool coloured_text = colour();
   std::string text = fmt::format("trial {:>4}  ", trial.number);
   if (trial.estimate) {
     const bool best = standing.best && standing.best->number == trial.number;
-    text +=
-        coloured(fmt::format("{:>9}", seconds_text(trial.estimate->value)), best ? Style::Good : Style::Plain, colour);
+    text += coloured(fmt::format("{:>9}", seconds_text(trial.estimate->value)), best ? Style::Good : Style::Plain,
+                     coloured_text);
     text += best && trial.number != 0 ? " best" : "     ";
   } else {
-    text += coloured(fmt::format("{:>14}", space::to_text(trial.outcome)), Style::Bad, colour);
+    text += coloured(fmt::format("{:>14}", space::to_text(trial.outcome)), Style::Bad, coloured_text);
   }
   text += "  " + (trial.number == 0 ? "the default: " + settings_text(trial.configuration)
                                     : difference_text(baseline_, trial.configuration));
@@ -132,7 +150,35 @@ void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tun
   }
 }
 
+void ProgressDisplay::choosing(std::int64_t finalists) {
+  choosing_ = true;
+  doing_ = fmt::format("{} trials are too close to tell which is the best: measured again in pairs", finalists);
+  standing_.clear();
+  line(doing_);
+}
+
+void ProgressDisplay::chosen(const space::Trial& winner) {
+  choosing_ = false;
+  line(fmt::format("trial {} is chosen: {}", winner.number, settings_text(winner.configuration)));
+}
+
+void ProgressDisplay::simplifying(std::size_t changes, std::size_t fewer) {
+  choosing_ = true;
+  doing_ = fmt::format("Are all {} changes needed? The winner against one with {}", changes, fewer);
+  standing_.clear();
+  line(doing_);
+}
+
+void ProgressDisplay::simplified(bool as_fast) {
+  choosing_ = false;
+  line(as_fast ? "as fast: the other changes are put back to the default" : "slower: the changes stay");
+}
+
 void ProgressDisplay::verifying(std::int64_t pairs_done, std::int64_t pairs_wanted) {
+  if (choosing_) {
+    status(fmt::format("pair {} of {}", pairs_done + 1, pairs_wanted));
+    return;
+  }
   if (pairs_done == 0) {
     line(
         fmt::format("The best and the default are measured again: {} pairs of fresh processes in turns", pairs_wanted));
@@ -142,9 +188,10 @@ void ProgressDisplay::verifying(std::int64_t pairs_done, std::int64_t pairs_want
 
 void ProgressDisplay::pair_finished(std::int64_t pairs_done, std::int64_t pairs_wanted,
                                     const std::optional<measure::Comparison>& so_far) {
+  if (choosing_) return;
   std::string text = fmt::format("pair  {:>3}/{}", pairs_done, pairs_wanted);
-  if (so_far) {
-    text += fmt::format("  {:+.1f} % (95 % interval {:+.1f} to {:+.1f} %)", so_far->gain_percent, so_far->low_percent,
+  if (so_far && so_far->pairs > 1) {
+    text += fmt::format("  {:+.1f} % so far ({:+.1f} to {:+.1f} %)", so_far->gain_percent, so_far->low_percent,
                         so_far->high_percent);
   }
   line(text);
@@ -153,7 +200,7 @@ void ProgressDisplay::pair_finished(std::int64_t pairs_done, std::int64_t pairs_
 void ProgressDisplay::training(const std::string& who, std::int64_t epochs) {
   doing_ = fmt::format("the {} trains {} epoch{} for its accuracy", who, epochs, epochs == 1 ? "" : "s");
   standing_.clear();
-  if (!context_.err_is_terminal) line(doing_);
+  if (!on_terminal()) line(doing_);
   status(doing_);
 }
 

@@ -2,6 +2,7 @@
 
 /// Shows a campaign on standard error: one line that is rewritten on a terminal, a line for each trial elsewhere.
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -14,18 +15,26 @@ namespace nocturne::cli {
 /// Not thread-safe. The context outlives it.
 class ProgressDisplay final : public tuner::Observer {
  public:
-  explicit ProgressDisplay(const Context& context) : context_(context) {}
+  /// `terminal_gone`: becomes true when standard error is a terminal no more; null: it stays.
+  explicit ProgressDisplay(const Context& context, const std::atomic<bool>* terminal_gone = nullptr)
+      : context_(context), terminal_gone_(terminal_gone) {}
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
   ~ProgressDisplay() override { clear(); }
 
   void opened(const tuner::Opening& opening) override;
+  void rehearsing(std::int64_t row, std::int64_t rows, const space::Configuration& values) override;
+  void rehearsed(std::int64_t row, std::int64_t rows, const db::RehearsalRecord& record) override;
   void waiting_for_slot(const measure::SlotHolder& holder) override;
   void preparing(std::int64_t number, const space::Configuration& configuration) override;
   void prepared(std::int64_t number, std::chrono::nanoseconds build_time) override;
   void running(std::int64_t number, const space::Configuration& configuration) override;
   void progress(const measure::RunProgress& progress) override;
   void finished(const space::Trial& trial, bool reused, const tuner::Standing& standing) override;
+  void choosing(std::int64_t finalists) override;
+  void chosen(const space::Trial& winner) override;
+  void simplifying(std::size_t changes, std::size_t fewer) override;
+  void simplified(bool as_fast) override;
   void verifying(std::int64_t pairs_done, std::int64_t pairs_wanted) override;
   void pair_finished(std::int64_t pairs_done, std::int64_t pairs_wanted,
                      const std::optional<measure::Comparison>& so_far) override;
@@ -40,8 +49,14 @@ class ProgressDisplay final : public tuner::Observer {
   void line(const std::string& text);    ///< stays
   void status(const std::string& text);  ///< rewritten by the next one; nothing where there is no terminal
 
+  [[nodiscard]] bool on_terminal() const;
+  [[nodiscard]] bool colour() const { return context_.colour_err() && on_terminal(); }
+
   const Context& context_;
+  const std::atomic<bool>* terminal_gone_;
   bool status_shown_ = false;
+  bool choosing_ = false;  ///< pairs are not those of the best and the default
+  bool rehearsal_shown_ = false;
   std::string doing_;     ///< what the present run is for
   std::string standing_;  ///< best so far, rate, time left
   space::Configuration baseline_;

@@ -64,6 +64,7 @@ nlohmann::json to_json(const Profile& profile) {
                            {"pairs", profile.gain->pairs},
                            {"baseline", profile.gain->baseline.to_json()}};
   }
+  if (!profile.forced.empty()) document["forced"] = profile.forced;
   return document;
 }
 

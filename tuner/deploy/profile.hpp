@@ -68,6 +68,7 @@ struct Profile {
   space::Configuration configuration;
   std::optional<space::Estimate> estimate;  ///< seconds for `epochs`
   std::optional<Gain> gain;                 ///< empty: not compared yet
+  std::string forced;  ///< why it should not have been exported; empty: it is proven faster, or is the default
   MeasuredOn measured_on;
   Training training;
   measure::LaunchSettings launch;

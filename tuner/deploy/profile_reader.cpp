@@ -216,6 +216,7 @@ std::expected<Profile, std::string> profile_from_json(const json& document) {
                         .pairs = verdict.integer("pairs"),
                         .baseline = verdict.configuration("baseline")};
   }
+  if (root.has("forced")) profile.forced = root.text("forced");
   const Reader measured_on = root.inside("measured_on");
   profile.measured_on.fingerprint = measured_on.text("fingerprint");
   for (const auto& [key, match] : {std::pair{"must_match", space::Match::Must}, {"verify", space::Match::Verify}}) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/records.hpp"
@@ -47,6 +48,9 @@ struct RunOrder {
   bool accuracy = false;
   std::uint64_t seed = 1;
   std::optional<std::chrono::nanoseconds> deadline;  ///< else the campaign's
+  /// The exact comparison of trainers instead; a file to write is named in the run's folder.
+  std::optional<protocol::GateRequest> gate;
+  std::string initial;  ///< of the gate: the file of weights and batches to begin with, or empty
 };
 
 /// One instance serves one campaign; not thread-safe.
@@ -57,6 +61,11 @@ class Executor {
   /// Makes whatever the configuration needs, or finds it made. Outcome Killed: the stop was asked for.
   [[nodiscard]] virtual std::expected<Prepared, PreparationFailure> prepare(const space::Configuration& configuration,
                                                                             std::stop_token stop) = 0;
+  /// The same for our own worker, whatever the campaign trains with: what others are compared with.
+  [[nodiscard]] virtual std::expected<Prepared, PreparationFailure> prepare_reference(
+      const space::Configuration& configuration, std::stop_token stop) {
+    return prepare(configuration, std::move(stop));
+  }
   /// The run as it will be started, with a fresh id and folder; starts nothing.
   [[nodiscard]] virtual measure::RunPlan plan(const space::Configuration& configuration, const Prepared& prepared,
                                               const RunOrder& order) = 0;

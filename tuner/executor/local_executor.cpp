@@ -49,6 +49,17 @@ std::expected<measure::Artifact, PreparationFailure> LocalExecutor::obtain(const
 
 std::expected<Prepared, PreparationFailure> LocalExecutor::prepare(const space::Configuration& configuration,
                                                                    std::stop_token stop) {
+  return prepare_worker(spec_.worker, configuration, stop);
+}
+
+std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_reference(const space::Configuration& configuration,
+                                                                             std::stop_token stop) {
+  return prepare_worker({.recipe = "onednn", .command = {}}, configuration, stop);
+}
+
+std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_worker(const WorkerChoice& choice,
+                                                                          const space::Configuration& configuration,
+                                                                          const std::stop_token& stop) {
   Prepared prepared;
   auto schedule = measure::schedule_of(spec_.workload, configuration, 128, protocol::PartialBatch::Train);
   if (!schedule) return failure(space::Outcome::Unsupported, schedule.error());
@@ -57,14 +68,14 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare(const space::
   if (!launch) return failure(space::Outcome::Unsupported, launch.error());
   prepared.launch = *launch;
 
-  if (!spec_.worker.command.empty()) {
-    prepared.argv = spec_.worker.command;
+  if (!choice.command.empty()) {
+    prepared.argv = choice.command;
     std::string all;
     for (const std::string& argument : prepared.argv) all += argument + '\0';
     prepared.worker = space::sha256(all);
     return prepared;
   }
-  const auto worker = find_worker(spec_.worker, configuration);
+  const auto worker = find_worker(choice, configuration);
   if (!worker) return failure(space::Outcome::Unsupported, worker.error());
   const auto flags = measure::build_flags(configuration);
   if (!flags) return failure(space::Outcome::BuildFailed, flags.error());
@@ -114,6 +125,8 @@ measure::RunPlan LocalExecutor::plan(const space::Configuration& configuration, 
   plan.request.partial_batch = prepared.schedule.partial_batch;
   plan.request.steps_per_sample = spec_.run.steps_per_sample;
   plan.request.accuracy = order.accuracy;
+  plan.request.gate = order.gate;
+  if (!order.initial.empty()) plan.request.initial = order.initial;
   return plan;
 }
 

@@ -29,6 +29,8 @@ class LocalExecutor final : public Executor {
 
   [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare(const space::Configuration& configuration,
                                                                     std::stop_token stop) override;
+  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_reference(const space::Configuration& configuration,
+                                                                              std::stop_token stop) override;
   [[nodiscard]] measure::RunPlan plan(const space::Configuration& configuration, const Prepared& prepared,
                                       const RunOrder& order) override;
   [[nodiscard]] space::Run run(const measure::RunPlan& plan, const measure::RunControl& control) override;
@@ -37,6 +39,9 @@ class LocalExecutor final : public Executor {
   [[nodiscard]] std::int64_t memory_limit_bytes() const override;
 
  private:
+  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_worker(const WorkerChoice& choice,
+                                                                           const space::Configuration& configuration,
+                                                                           const std::stop_token& stop);
   [[nodiscard]] std::expected<measure::Artifact, PreparationFailure> obtain(const WorkerRecipe& worker,
                                                                             const measure::BuildFlags& flags,
                                                                             const std::stop_token& stop);

@@ -2,6 +2,7 @@
 
 /// An executor without processes: step times are a function of the configuration, and trouble comes when it is told to.
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,6 +17,10 @@ class FakeExecutor final : public tuner::Executor {
  public:
   /// Seconds a step of a configuration.
   std::function<double(const space::Configuration&)> step_seconds = [](const space::Configuration&) { return 0.05; };
+  /// Luck of a process that is measured alone, as a factor on its step. Pairs have none.
+  std::function<double(const space::Configuration&)> luck = [](const space::Configuration&) { return 1.0; };
+  /// ln of what the second side's step takes more in this pair, by the pair's count from 0.
+  std::function<double(std::size_t)> pair_noise = [](std::size_t) { return 0.0; };
   /// Called before each run with its count from 0; what it returns is the outcome.
   std::function<space::Outcome(std::size_t, const space::Configuration&)> fate =
       [](std::size_t, const space::Configuration&) { return space::Outcome::Ok; };
@@ -25,9 +30,18 @@ class FakeExecutor final : public tuner::Executor {
   /// The peak of a configuration. Above the limit it runs out of memory. Empty: nothing is known of memory.
   std::function<std::int64_t(const space::Configuration&)> peak_bytes{};
 
+  bool knows_gate = true;
+  std::function<bool()> reference_can_be_built = [] { return true; };
+  /// How far a configuration's only layer has moved after a step of the gate, as a multiple of the reference's.
+  std::function<double(const space::Configuration&)> moves = [](const space::Configuration&) { return 1.0; };
+  /// Factor of its losses in whole epochs, and its test accuracy after them.
+  std::function<double(const measure::RunPlan&)> loss_factor = [](const measure::RunPlan&) { return 1.0; };
+  std::function<double(const space::Configuration&)> accuracy = [](const space::Configuration&) { return 0.98; };
+
   std::string artifact;  ///< key of the build that every configuration uses; empty: nothing is built
 
-  std::vector<space::Configuration> prepared, run_configurations;
+  std::vector<space::Configuration> prepared, run_configurations;  ///< the gate's exact runs apart
+  std::vector<measure::RunPlan> gate_plans;                        ///< these
   std::size_t pairs = 0;
 
   std::expected<tuner::Prepared, tuner::PreparationFailure> prepare(const space::Configuration& configuration,
@@ -36,6 +50,16 @@ class FakeExecutor final : public tuner::Executor {
     if (!can_be_built(configuration)) {
       return std::unexpected(tuner::PreparationFailure{space::Outcome::BuildFailed, "no such flag", "error: -Owhat"});
     }
+    return ready_to_start();
+  }
+
+  std::expected<tuner::Prepared, tuner::PreparationFailure> prepare_reference(const space::Configuration&,
+                                                                              std::stop_token) override {
+    if (reference_can_be_built()) return ready_to_start();
+    return std::unexpected(tuner::PreparationFailure{space::Outcome::BuildFailed, "no such flag", "error: -Owhat"});
+  }
+
+  [[nodiscard]] tuner::Prepared ready_to_start() const {
     tuner::Prepared result;
     result.argv = {"/nowhere/worker"};
     result.worker = "worker of the test";
@@ -56,14 +80,17 @@ class FakeExecutor final : public tuner::Executor {
     plan.request.epochs = order.epochs;
     plan.request.accuracy = order.accuracy;
     plan.request.seed = order.seed;
+    plan.request.gate = order.gate;
+    if (!order.initial.empty()) plan.request.initial = order.initial;
     return plan;
   }
 
   space::Run run(const measure::RunPlan& plan, const measure::RunControl&) override {
     const auto configuration = space::Configuration::from_json(plan.request.configuration).value();
+    if (plan.request.gate) return gate_run(plan, configuration);
     const std::size_t count = run_configurations.size();
     run_configurations.push_back(configuration);
-    space::Run run = record(plan, configuration, plan.request.steps);
+    space::Run run = record(plan, configuration, plan.request.steps, luck(configuration));
     run.outcome = fate(count, configuration);
     if (peak_bytes) {
       const auto peak = peak_bytes(configuration);
@@ -86,7 +113,8 @@ class FakeExecutor final : public tuner::Executor {
       const auto& planned = plan.sides[side];
       const auto configuration = space::Configuration::from_json(planned.plan.request.configuration).value();
       result.runs[side] =
-          record(planned.plan, configuration, planned.slice_steps * static_cast<std::int64_t>(plan.slices));
+          record(planned.plan, configuration, planned.slice_steps * static_cast<std::int64_t>(plan.slices),
+                 side == 1 ? std::exp(pair_noise(pairs - 1)) : 1.0);
     }
     for (std::size_t turn = 0; turn < plan.slices; ++turn) {
       for (const std::size_t side : {0UL, 1UL}) {
@@ -105,14 +133,33 @@ class FakeExecutor final : public tuner::Executor {
   std::string id_suffix = "a";  ///< ids are unique in a database: another executor, another suffix
 
  private:
-  space::Run record(const measure::RunPlan& plan, const space::Configuration& configuration, std::int64_t steps) const {
+  space::Run gate_run(const measure::RunPlan& plan, const space::Configuration& configuration) {
+    gate_plans.push_back(plan);
     space::Run run;
     run.id = plan.id;
     run.purpose = plan.purpose;
     run.folder = plan.folder.string();
     run.outcome = space::Outcome::Ok;
+    run.ready = {{"gate", true}};
+    run.started_unix_ns = 2'000'000'000;
+    for (std::int64_t steps = 0; steps <= plan.request.gate->steps; ++steps) {
+      const double moved = 0.01 * static_cast<double>(steps) * moves(configuration);
+      run.norms.push_back({.steps = steps, .layer = "conv1.weights", .norm = 4.0, .moved = moved});
+      if (steps > 0) run.samples.push_back({.first_step = steps - 1, .steps = 1, .loss = 2.3});
+    }
+    return run;
+  }
+
+  space::Run record(const measure::RunPlan& plan, const space::Configuration& configuration, std::int64_t steps,
+                    double factor) const {
+    space::Run run;
+    run.id = plan.id;
+    run.purpose = plan.purpose;
+    run.folder = plan.folder.string();
+    run.outcome = space::Outcome::Ok;
+    run.seed = static_cast<std::int64_t>(plan.request.seed);
     run.started_unix_ns = 1'000'000'000;
-    const std::chrono::nanoseconds step(static_cast<std::int64_t>(step_seconds(configuration) * 1e9));
+    const std::chrono::nanoseconds step(static_cast<std::int64_t>(step_seconds(configuration) * factor * 1e9));
     run.phases = {{.name = "compile", .wall = step, .cpu = step, .finished = true},
                   {.name = "first_step", .wall = 2 * step, .cpu = step, .finished = true}};
     if (plan.request.epochs > 0) {
@@ -124,7 +171,13 @@ class FakeExecutor final : public tuner::Executor {
     for (std::int64_t index = 1; index <= steps; ++index) {
       run.samples.push_back({.first_step = index, .steps = 1, .wall = step, .cpu = step, .data_wait = {}, .loss = 0.5});
     }
-    if (plan.request.accuracy) run.accuracy = space::Accuracy{.accuracy = 0.98, .loss = 0.06, .examples = 10000};
+    if (plan.request.epochs > 0) {
+      for (space::Sample& sample : run.samples) sample.loss = 0.5 * loss_factor(plan);
+    }
+    if (plan.request.accuracy) {
+      run.accuracy = space::Accuracy{.accuracy = accuracy(configuration), .loss = 0.06, .examples = 10000};
+    }
+    if (knows_gate) run.ready = {{"gate", true}};
     run.wall = step * (steps + 3);
     return run;
   }

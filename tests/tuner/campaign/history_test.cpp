@@ -24,7 +24,7 @@ constexpr std::string_view kCampaign = R"({
   "worker": {"command": ["/bin/true"]},
   "strategy": {"name": "auto", "seed": SEED, "history": HISTORY},
   "budget": {"trials": TRIALS},
-  "verify": {"pairs": 2, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0}
+  "verify": {"pairs": 2, "finalists": 1, "simplify": false, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0}
 })";
 
 struct Wanted {

@@ -31,7 +31,7 @@ constexpr std::string_view kCampaign = R"({
   "worker": {"command": ["/bin/true"]},
   "strategy": {"name": "auto", "seed": 3},
   "budget": {"trials": TRIALS},
-  "verify": {"pairs": 2, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0}
+  "verify": {"pairs": 2, "finalists": 1, "simplify": false, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0}
 })";
 
 tuner::CampaignSpec spec_with(int trials) {

@@ -21,16 +21,30 @@ TEST_CASE("without a budget the search never ends by itself", "[pacing]") {
 TEST_CASE("of a budget of time the share for measuring again is kept", "[pacing]") {
   const tuner::Budget budget{.wall = 100s};
   CHECK_FALSE(tuner::search_ends(budget, PaceState{.spent = 70s, .next_trial = 10s, .finals = 0s}));
-  CHECK(tuner::search_ends(budget, PaceState{.spent = 76s, .next_trial = 10s, .finals = 0s}));   // 76 + 10 + 15 > 100
-  CHECK(tuner::search_ends(budget, PaceState{.spent = 60s, .next_trial = 1s, .finals = 40s}));   // a long forecast
-  CHECK_FALSE(tuner::search_ends(budget, PaceState{.spent = 30s, .next_trial = 1s, .finals = 500s}));  // never over 60 %
+  CHECK(tuner::search_ends(budget, PaceState{.spent = 76s, .next_trial = 10s, .finals = 0s}));  // 76 + 10 + 15 > 100
+  CHECK(tuner::search_ends(budget, PaceState{.spent = 60s, .next_trial = 1s, .finals = 40s}));  // a long forecast
+  CHECK_FALSE(
+      tuner::search_ends(budget, PaceState{.spent = 30s, .next_trial = 1s, .finals = 500s}));  // never over 60 %
   CHECK(tuner::search_ends(budget, PaceState{.spent = 40s, .next_trial = 1s, .finals = 500s}));
+}
+
+TEST_CASE("choosing and simplifying take no more than a tenth beyond what must be measured", "[pacing]") {
+  tuner::Budget budget;
+  budget.wall = 100s;
+  CHECK_FALSE(tuner::search_ends(budget, PaceState{.spent = 55s, .next_trial = 1s, .finals = 30s, .choice = 500s}));
+  CHECK(tuner::search_ends(budget, PaceState{.spent = 60s, .next_trial = 1s, .finals = 30s, .choice = 500s}));
+  CHECK_FALSE(tuner::search_ends(budget, PaceState{.spent = 60s, .next_trial = 1s, .finals = 30s, .choice = 5s}));
 }
 
 TEST_CASE("an hour of the day ends the search in time for the finals", "[pacing]") {
   const tuner::Budget budget{.until = space::TimeOfDay{7, 0}};
   CHECK_FALSE(tuner::search_ends(budget, PaceState{.sitting = 1h, .until_left = 5h, .next_trial = 30s, .finals = 60s}));
   CHECK(tuner::search_ends(budget, PaceState{.sitting = 5h, .until_left = 30min, .next_trial = 30s, .finals = 60s}));
+}
+
+TEST_CASE("an hour that is over for longer than the sitting lasts ends the search", "[pacing]") {
+  const tuner::Budget budget{.until = space::TimeOfDay{7, 0}};
+  CHECK(tuner::search_ends(budget, PaceState{.sitting = 1h, .until_left = -4h, .next_trial = 30s, .finals = 60s}));
 }
 
 TEST_CASE("time left is the smaller of both limits", "[pacing]") {
@@ -53,8 +67,25 @@ TEST_CASE("the forecast of the finals grows with pairs, epochs and slow sides", 
   const space::Parts best{.import = 1, .steps_per_epoch = 100, .steady_step = 0.05};
   const tuner::VerifySettings verify{.pairs = 6, .slices = 6, .slice_steps = 4, .accuracy_epochs = 1};
   // A pair: 2 s import, 0.15 s first steps, 6 slices of 0.4 s each side = 4.8 s; accuracy: 11 s and 6 s.
-  const double expected = 1.2 * (6 * (2.15 + 4.8) + 17);
-  CHECK(std::abs(std::chrono::duration<double>(tuner::forecast_finals(verify, baseline, best)).count() - expected) < 1e-6);
+  const auto forecast = [&](const tuner::VerifySettings& settings) {
+    return std::chrono::duration<double>(tuner::forecast_finals(settings, baseline, best)).count();
+  };
+  tuner::VerifySettings alone = verify;
+  alone.gate.on = false;
+  const double without = 1.2 * (6 * (2.15 + 4.8) + 17);
+  CHECK(std::abs(forecast(alone) - without) < 1e-6);
+  // The gate: four times 1.1 s until the first step is done, and 4 steps; where seeds are asked for, 11 s each.
+  const double exact = 1.2 * 4 * (1.1 + 0.4);
+  alone.gate.on = true;
+  CHECK(std::abs(forecast(alone) - without - exact) < 1e-6);
+  alone.gate.seeds = 6;
+  CHECK(std::abs(forecast(alone) - without - exact - 1.2 * 66) < 1e-6);
+  // Three more finalists in four pairs with the best, a simpler one in six: 2 s import, 0.1 s first steps, 2 × 6 × 0.2.
+  const auto choice = [&](const tuner::VerifySettings& settings) {
+    return std::chrono::duration<double>(tuner::forecast_choice(settings, best)).count();
+  };
+  CHECK(std::abs(choice(verify) - 1.2 * 18 * (2.1 + 2.4)) < 1e-6);
+  CHECK(choice({.finalists = 1, .simplify = false}) == 0);
 }
 
 TEST_CASE("a trial is expected to take what the last twenty took", "[pacing]") {
@@ -62,6 +93,13 @@ TEST_CASE("a trial is expected to take what the last twenty took", "[pacing]") {
   std::vector<std::chrono::nanoseconds> durations(30, 2s);
   durations.front() = 1h;
   CHECK(tuner::expected_trial(durations) == 2s);
+}
+
+TEST_CASE("a clock that was set in a trial does not make it last for hours, or less than nothing", "[pacing]") {
+  CHECK(tuner::plausible_duration(40s, 1, 120s) == 40s);
+  CHECK(tuner::plausible_duration(3h, 1, 120s) == 150s);
+  CHECK(tuner::plausible_duration(3h, 2, 120s) == 300s);
+  CHECK(tuner::plausible_duration(-3h, 1, 120s) == 0s);
 }
 
 }  // namespace

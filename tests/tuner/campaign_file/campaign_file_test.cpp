@@ -102,7 +102,12 @@ TEST_CASE("a campaign file becomes what it says", "[campaign_file]") {
   CHECK(spec.run.deadline == 60s);
   CHECK(spec.run.memory_bytes == std::int64_t{8} << 30);
   CHECK(spec.verify.pairs == 8);
+  CHECK(spec.verify.most_pairs == tuner::VerifySettings{}.most_pairs);
   CHECK(spec.verify.slices == tuner::VerifySettings{}.slices);
+  CHECK(spec.verify.gate.on);
+  CHECK(spec.verify.gate.steps == 4);
+  CHECK(spec.verify.gate.accuracy_margin == 0.5);
+  CHECK_FALSE(spec.verify.gate.seeds);
   CHECK(spec.worker.recipe == "auto");
   CHECK(spec.file == "/folder/f.json");
   REQUIRE(spec.space.parameters().size() == 4);
@@ -112,6 +117,17 @@ TEST_CASE("a campaign file becomes what it says", "[campaign_file]") {
   CHECK(spec.space.default_configuration().canonical() ==
         R"({"batch":128,"compiler":"g++","precision":"f32","threads":8})");
   CHECK(spec.space.count().count == space::Count(2 * 2 * 8 * 3));
+}
+
+TEST_CASE("the gate's settings are read", "[campaign_file]") {
+  const auto gate = [](const std::string& text) {
+    return good(good_with("\"pairs\": 8", "\"gate\": " + text)).verify.gate;
+  };
+  CHECK_FALSE(gate(R"({"on": false})").on);
+  CHECK(gate(R"({"steps": 3})").steps == 3);
+  CHECK(gate(R"({"accuracy_margin": 1})").accuracy_margin == 1.0);
+  CHECK(gate(R"({"seeds": 0})").seeds == 0);
+  CHECK(gate(R"({"seeds": 4})").seeds == 4);
 }
 
 TEST_CASE("what is left out has a default", "[campaign_file]") {
@@ -188,6 +204,9 @@ TEST_CASE("each mistake is reported where it stands and in words", "[campaign_fi
       {"\"8GiB\"", "\"8 gigs\"", "/run/memory", 18, "found \"8 gigs\"", "8GiB", ""},
       {"\"steps\": 50", "\"steps\": 50, \"steps_per_sample\": 60", "/run/steps_per_sample", 18, "found 60",
        "at most the steps of a run: 50", ""},
+      {"\"pairs\": 8", "\"pairs\": 8, \"most_pairs\": 7", "/verify/most_pairs", 19, "found 7", "at least 8", ""},
+      {"\"pairs\": 8", "\"margin_percent\": -1", "/verify/margin_percent", 19, "found -1", "from 0", ""},
+      {"\"pairs\": 8", "\"finalists\": 0", "/verify/finalists", 19, "found 0", "from 1", ""},
       {"\"random\"", "\"randon\"", "/strategy/name", 16, "found \"randon\"", "auto", "random"},
       {"\"seed\": 7", "\"seed\": -1", "/strategy/seed", 16, "found -1", "from 0", ""},
       {"\"data\": \"mnist\"", "\"data\": \"cifar\"", "/workload", 3, "key 'training_examples' is missing", "cifar", ""},
@@ -195,6 +214,9 @@ TEST_CASE("each mistake is reported where it stands and in words", "[campaign_fi
        "onednn", "onednn"},
       {"\"verify\"", "\"worker\": {\"recipe\": \"onednn\", \"command\": [\"./w\"]}, \"verify\"", "/worker", 19, "both",
        "one of them", ""},
+      {"\"pairs\": 8", "\"gate\": {\"seeds\": 2}", "/verify/gate/seeds", 19, "found 2", "at least 4", ""},
+      {"\"pairs\": 8", "\"gate\": {\"steps\": 0}", "/verify/gate/steps", 19, "found 0", "from 1", ""},
+      {"\"pairs\": 8", "\"gate\": {\"margin\": 1}", "/verify/gate/margin", 19, "unknown key", "accuracy_margin", ""},
       // parameters
       {"\"stage\": \"build\"", "\"stage\": \"built\"", "/space/parameters/0/stage", 7, "found \"built\"",
        "environment, build, compile, run", "build"},

@@ -102,7 +102,7 @@ TEST_CASE("a file that is no database of ours is an error of the database", "[cl
 
 TEST_CASE("reading makes no database and no folder", "[cli]") {
   test::Desk desk;
-  for (const char* verb : {"best", "list", "explain", "export", "clean"}) {
+  for (const char* verb : {"status", "best", "list", "explain", "export", "clean"}) {
     CAPTURE(verb);
     CHECK(desk.nocturne({verb}) == ExitCode::NotFound);
     CHECK_THAT(desk.err(), ContainsSubstring("nocturne tune"));
@@ -113,9 +113,10 @@ TEST_CASE("reading makes no database and no folder", "[cli]") {
 
 TEST_CASE("every exit code has a name and an explanation of its own", "[cli]") {
   std::set<std::string_view> names;
-  for (const ExitCode code : {ExitCode::Ok, ExitCode::Negative, ExitCode::Usage, ExitCode::NotFound, ExitCode::Database,
-                              ExitCode::Unavailable, ExitCode::Internal, ExitCode::Refused, ExitCode::NotExecutable,
-                              ExitCode::NoCommand, ExitCode::Interrupted}) {
+  for (const ExitCode code :
+       {ExitCode::Ok, ExitCode::Negative, ExitCode::Usage, ExitCode::NotFound, ExitCode::Database,
+        ExitCode::Unavailable, ExitCode::NoGo, ExitCode::Internal, ExitCode::Refused, ExitCode::NotExecutable,
+        ExitCode::NoCommand, ExitCode::Interrupted, ExitCode::Terminated}) {
     CHECK(names.insert(cli::to_text(code)).second);
     CHECK_FALSE(cli::explanation(code).empty());
   }

@@ -119,7 +119,8 @@ db::TrialResult result_of(const Plan& plan) {
           .parts = space::Parts{.import = 1, .steps_per_epoch = kSteps, .steady_step = plan.epoch_s / kSteps}};
 }
 
-void compare_best(db::Store& store, db::CampaignId campaign, const Plan& best, const Plan& baseline) {
+void compare_best(db::Store& store, db::CampaignId campaign, const Plan& best, const Plan& baseline,
+                  const NightOptions& options) {
   const auto comparison = must(store.begin_comparison({.campaign = campaign,
                                                        .candidate = configuration_of(best),
                                                        .baseline = configuration_of(baseline),
@@ -127,10 +128,10 @@ void compare_best(db::Store& store, db::CampaignId campaign, const Plan& best, c
   must(store.save_verdict({.comparison = comparison,
                            .horizon_epochs = 1,
                            .primary = true,
-                           .verdict = "faster",
+                           .verdict = options.verdict_high < 0 ? "faster" : "undecided",
                            .log_ratio_mean = std::log(0.6),
-                           .log_ratio_low = std::log(0.55),
-                           .log_ratio_high = std::log(0.65),
+                           .log_ratio_low = options.verdict_low,
+                           .log_ratio_high = options.verdict_high,
                            .confidence = 0.95,
                            .pairs = 6}));
 }
@@ -187,7 +188,7 @@ db::Store fill(const Desk& desk, const NightOptions& options, nanoseconds age) {
     }
   }
   if (options.verdict) {
-    compare_best(store, campaign.id, plans[1], plans[0]);
+    compare_best(store, campaign.id, plans[1], plans[0], options);
   }
   if (options.finished) {
     must(store.finish_campaign(campaign.id));

@@ -3,6 +3,7 @@
 /// A person at a command line, in a test: a data folder of its own, string streams, and a database that a night filled.
 
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <sstream>
@@ -47,6 +48,8 @@ struct NightOptions {
   std::string name = "evening";
   bool finished = true;  ///< the campaign is over and its lease given back
   bool verdict = true;   ///< best and default were measured again
+  /// Ends of its interval, ln of time over the default's time.
+  double verdict_low = std::log(0.55), verdict_high = std::log(0.65);
   std::string artifact;  ///< key of the build that every run used; empty: a user's command, /bin/true
   space::Fingerprint machine;
   int pass = 1;         ///< above 1: measured afresh, in a generation of its own

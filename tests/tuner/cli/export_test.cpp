@@ -83,12 +83,32 @@ TEST_CASE("export writes one format where a file or a format is named", "[cli]")
 TEST_CASE("export for another horizon exports that horizon's estimate", "[cli]") {
   test::Desk desk;
   (void)test::fill(desk, night());
-  CHECK(desk.nocturne({"export", "--epochs", "12", "-o", "-"}) == ExitCode::Ok);
+  CHECK(desk.nocturne({"export", "--epochs", "12", "-o", "-"}) == ExitCode::Negative);  // compared for one epoch alone
+  CHECK_THAT(desk.err(), ContainsSubstring("was not compared with the default for 12 epochs"));
+  CHECK(desk.nocturne({"export", "--epochs", "12", "--force", "-o", "-"}) == ExitCode::Ok);
   const auto profile = deploy::profile_from_json(desk.json());
   REQUIRE(profile);
   CHECK(profile->epochs == 12);
   CHECK(profile->estimate.value().value == Catch::Approx(1 + 12 * 2));
   CHECK_FALSE(profile->gain);
+  CHECK_THAT(profile->forced, ContainsSubstring("was not compared"));
+}
+
+TEST_CASE("what is not proven faster than the default is exported by force alone, and says so", "[cli]") {
+  test::Desk desk;
+  test::NightOptions options = night();
+  options.verdict_low = -0.9;
+  options.verdict_high = 0.02;
+  (void)test::fill(desk, options);
+  CHECK(desk.nocturne({"export"}) == ExitCode::Negative);
+  CHECK_THAT(desk.err(), ContainsSubstring("its gain over the default is -2.0 to") && ContainsSubstring("--force"));
+  CHECK_FALSE(fs::exists(desk.data() / "profiles"));
+  CHECK(desk.nocturne({"export", "--force", "--json"}) == ExitCode::Ok);
+  const auto files = desk.json();
+  CHECK_THAT(deploy::load_profile(files.at("json").get<std::string>())->forced, ContainsSubstring("-2.0 to"));
+  for (const char* format : {"sh", "env"}) {
+    CHECK_THAT(test::read_file(files.at(format).get<std::string>()), ContainsSubstring("# Exported by force: trial 1"));
+  }
 }
 
 TEST_CASE("export says that the build is gone", "[cli]") {

@@ -37,7 +37,8 @@ void print_trial_line(std::ostream& out, const char* title, const tuner::Answer&
   const auto& parts = trial.trial.parts;
   out << fmt::format("{:<9} trial {:<4}", title, trial.trial.number);
   if (parts) {
-    out << fmt::format(" {} for {}, {:.0f} examples/s steady", seconds_text(space::total_time(*parts, answer.objective.primary)),
+    out << fmt::format(" {} for {}, {:.0f} examples/s steady",
+                       seconds_text(space::total_time(*parts, answer.objective.primary)),
                        epochs_text(answer.objective.primary),
                        parts->steady_step > 0 && parts->steps_per_epoch > 0
                            ? answer.campaign.spec.value("/workload/training_examples"_json_pointer, 60000.0) /
@@ -68,7 +69,8 @@ void print_failures(std::ostream& out, const tuner::Answer& answer) {
                        shortened(one_line(trial.reason), 90));
   }
   if (answer.failures.size() > kShown) {
-    out << fmt::format("          and {} more: nocturne list trials --outcome failed\n", answer.failures.size() - kShown);
+    out << fmt::format("          and {} more: nocturne list trials --outcome failed\n",
+                       answer.failures.size() - kShown);
   }
 }
 
@@ -88,15 +90,15 @@ std::string gain_sentence(const tuner::Answer& answer) {
   }
   const db::VerdictRecord& verdict = *answer.verdict;
   const double gain = tuner::gain_percent(verdict.log_ratio_mean);
-  const std::string numbers =
-      fmt::format("{:+.1f} %, {:g} % interval {:+.1f} to {:+.1f} %, {} pairs of fresh processes", gain,
-                  100 * verdict.confidence, tuner::gain_percent(verdict.log_ratio_high),
-                  tuner::gain_percent(verdict.log_ratio_low), verdict.pairs);
+  const std::string numbers = fmt::format(
+      "{:+.1f} %, {:g} % interval {:+.1f} to {:+.1f} %, {} pairs of fresh processes", gain, 100 * verdict.confidence,
+      tuner::gain_percent(verdict.log_ratio_high), tuner::gain_percent(verdict.log_ratio_low), verdict.pairs);
   const std::string horizon = epochs_text(verdict.horizon_epochs);
   if (verdict.verdict == "faster") {
     return fmt::format("{:.2f} times as fast as the default for {} ({})", 1 + gain / 100, horizon, numbers);
   }
-  if (verdict.verdict == "same") return fmt::format("as fast as the default for {} ({}): keep the default", horizon, numbers);
+  if (verdict.verdict == "same")
+    return fmt::format("as fast as the default for {} ({}): keep the default", horizon, numbers);
   if (verdict.verdict == "slower") {
     return fmt::format("slower than the default for {} when measured again ({}): keep the default", horizon, numbers);
   }
@@ -122,17 +124,21 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
   }
   if (answer.best_accuracy && answer.baseline_accuracy &&
       answer.best_accuracy->accuracy < answer.baseline_accuracy->accuracy - kAccuracyMargin) {
-    out << coloured("          It learns less than the default in the same epochs: look at the accuracy before you deploy it.",
-                    Style::Warning, colour)
+    out << coloured(
+               "          It learns less than the default in the same epochs: look at the accuracy before you deploy "
+               "it.",
+               Style::Warning, colour)
         << '\n';
   }
   if (answer.changes.empty()) {
     out << "Settings  " << settings_text(answer.best->trial.configuration) << '\n';
   } else {
-    out << "Changed   \n";
+    const auto parameters = campaign.spec.value("/space/parameters"_json_pointer, nlohmann::json::array()).size();
+    out << fmt::format("Changed   {} of {} settings\n", answer.changes.size(), parameters);
     Table table({{"  parameter"}, {"default"}, {"best"}});
     for (const tuner::Change& change : answer.changes) {
-      table.add({Cell("  " + change.parameter), Cell(value_text(change.from)), Cell(value_text(change.to), Style::Strong)});
+      table.add(
+          {Cell("  " + change.parameter), Cell(value_text(change.from)), Cell(value_text(change.to), Style::Strong)});
     }
     table.print(out, colour);
   }

@@ -112,6 +112,7 @@ json run_row(const db::StoredRun& stored, bool samples) {
               {"phases", json::array()},
               {"steps", nullptr},
               {"epochs", json::array()},
+              {"norms", json::array()},
               {"accuracy", nullptr},
               {"memory", nullptr},
               {"load", load_row(run.load)},
@@ -132,6 +133,10 @@ json run_row(const db::StoredRun& stored, bool samples) {
   }
   for (const space::Epoch& epoch : run.epochs) {
     row["epochs"].push_back({{"index", epoch.index}, {"wall_s", seconds(epoch.wall)}, {"loss", or_null(epoch.loss)}});
+  }
+  for (const space::Norm& norm : run.norms) {
+    row["norms"].push_back(
+        {{"steps", norm.steps}, {"layer", norm.layer}, {"norm", or_null(norm.norm)}, {"moved", or_null(norm.moved)}});
   }
   if (run.accuracy) {
     row["accuracy"] = {

@@ -14,6 +14,7 @@
 #include "tuner/cli/campaign_choice.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
+#include "tuner/cli/profile_choice.hpp"
 #include "tuner/deploy/apply.hpp"
 #include "tuner/deploy/training_request.hpp"
 #include "tuner/deploy/write_file.hpp"
@@ -28,17 +29,6 @@ deploy::ApplyMachine this_machine() {
   const measure::MachineRoots roots{.onednn_prefix = tuner::find_installation().onednn_prefix};
   const measure::MachineFacts facts = measure::probe_machine(roots);
   return {.fingerprint = measure::fingerprint_of(facts), .allowed_cpus = facts.allowed_cpus};
-}
-
-/// A path, or a campaign's name.
-fs::path profile_file(const ApplyOptions& options, const Context& context) {
-  std::error_code ignored;
-  fs::path named = context.profiles_folder() / (deploy::file_stem(options.profile) + ".json");
-  if (!fs::exists(options.profile, ignored) && options.profile.find('/') == std::string::npos &&
-      fs::exists(named, ignored)) {
-    return named;
-  }
-  return options.profile;
 }
 
 fs::path training_folder(const ApplyOptions& options, const deploy::Profile& profile) {
@@ -147,7 +137,7 @@ void setup(CLI::App& verb, ApplyOptions& options) {
 }
 
 ExitCode run(const ApplyOptions& options, Context& context) {
-  const auto profile = deploy::load_profile(profile_file(options, context));
+  const auto profile = deploy::load_profile(profile_file(options.profile, context));
   if (!profile) {
     return complain(context, ExitCode::Refused, profile.error());
   }

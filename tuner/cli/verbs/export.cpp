@@ -9,6 +9,7 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/make_profile.hpp"
+#include "tuner/deploy/proof.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/deploy/write_file.hpp"
 
@@ -71,8 +72,11 @@ void setup(CLI::App& verb, ExportOptions& options) {
   verb.add_option("-o,--output", options.output,
                   "Where to write; '-' is standard output (default: CAMPAIGN.FORMAT in the profiles folder)")
       ->type_name("FILE");
+  verb.add_flag("--force", options.force,
+                "Export although nothing proves the best faster than the default; the profile says so");
   verb.footer(
-      fmt::format("Formats:\n{}\nExamples:\n"
+      fmt::format("A configuration is exported when fresh pairs of processes have shown it faster than the default.\n\n"
+                  "Formats:\n{}\nExamples:\n"
                   "  nocturne export\n"
                   "  nocturne export mnist-evening --output train.sh\n"
                   "  nocturne export --format env --output -\n",
@@ -96,11 +100,15 @@ ExitCode run(const ExportOptions& options, Context& context) {
     return complain(context, ExitCode::NotFound, fmt::format("no trial of '{}' has ended well yet", campaign->name));
   }
   const std::string data = campaign->spec.value("/workload/data"_json_pointer, std::string("mnist"));
-  const auto profile =
-      deploy::make_profile(*store, *answer, deploy::present_circumstances(data, context.builds_folder()));
+  const std::string doubt = deploy::missing_proof(*answer);
+  if (!doubt.empty() && !options.force) {
+    return complain(context, ExitCode::Negative, doubt + ". --force exports it all the same");
+  }
+  auto profile = deploy::make_profile(*store, *answer, deploy::present_circumstances(data, context.builds_folder()));
   if (!profile) {
     return complain(context, ExitCode::Unavailable, profile.error());
   }
+  profile->forced = doubt;
 
   const deploy::Exporter* format = chosen_format(options);
   if (format == nullptr) {

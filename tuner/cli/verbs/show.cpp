@@ -58,9 +58,9 @@ void print_trial(const Context& context, const db::StoredTrial& stored, double e
   out << fmt::format("steps          {} timed in each of {} run{}{}\n", trial.fidelity.steps, stored.runs,
                      stored.runs == 1 ? "" : "s", stored.reused_from ? ", reused from an equal trial" : "");
   if (trial.peak_bytes) {
-    out << fmt::format("memory         {} {}\n", bytes_text(*trial.peak_bytes),
-                       trial.outcome == space::Outcome::OutOfMemory ? "when it was ended: it needs more"
-                                                                    : "at its peak");
+    out << fmt::format(
+        "memory         {} {}\n", bytes_text(*trial.peak_bytes),
+        trial.outcome == space::Outcome::OutOfMemory ? "when it was ended: it needs more" : "at its peak");
   }
   if (trial.estimate) {
     out << fmt::format("estimate       {} for {:g} epoch{}\n",
@@ -113,6 +113,18 @@ void print_log(std::ostream& out, const std::string& log, std::size_t lines) {
   }
 }
 
+/// Of the gate's runs: how large and how far from its beginning each tensor was in the end.
+void print_norms(std::ostream& out, const space::Run& run) {
+  const auto text = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.4g}", *value) : "not finite";
+  };
+  for (const space::Norm& norm : run.norms) {
+    if (norm.steps != run.norms.back().steps) continue;
+    out << fmt::format("  norm         {} after {} steps: {}, moved by {}\n", one_line(norm.layer), norm.steps,
+                       text(norm.norm), text(norm.moved));
+  }
+}
+
 void print_run(const Context& context, const db::StoredRun& stored, bool whole_log) {
   std::ostream& out = *context.out;
   const space::Run& run = stored.record.run;
@@ -150,6 +162,7 @@ void print_run(const Context& context, const db::StoredRun& stored, bool whole_l
     out << fmt::format("  accuracy     {:.2f} % of {} examples\n", 100 * run.accuracy->accuracy,
                        run.accuracy->examples);
   }
+  print_norms(out, run);
   if (run.memory) {
     out << fmt::format(
         "  memory       {} at its peak{}\n", bytes_text(run.memory->peak_rss_bytes),

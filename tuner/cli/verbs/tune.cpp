@@ -1,7 +1,9 @@
 #include "tuner/cli/verbs/tune.hpp"
 
+#include <exception>
 #include <expected>
 #include <ostream>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -9,17 +11,20 @@
 #include "measure/fingerprint.hpp"
 #include "measure/machine.hpp"
 #include "measure/sweep.hpp"
-#include "search/registry.hpp"
 #include "tuner/campaign/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
+#include "tuner/campaign/heartbeat_writer.hpp"
 #include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign_file.hpp"
+#include "tuner/cli/campaign_choice.hpp"
 #include "tuner/cli/configuration_words.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/progress_display.hpp"
 #include "tuner/cli/signals.hpp"
+#include "tuner/cli/verbs/tune_overrides.hpp"
 #include "tuner/deploy/make_profile.hpp"
+#include "tuner/deploy/proof.hpp"
 #include "tuner/executor/installation.hpp"
 #include "tuner/executor/local_executor.hpp"
 
@@ -29,45 +34,27 @@ namespace {
 /// A campaign during which the machine changes this often is on a machine that somebody works on.
 constexpr int kMostGenerationsInOneSitting = 5;
 
-/// What the command line says instead of the file. The error is a sentence.
-std::expected<void, std::string> override_budget(const TuneOptions& options, tuner::CampaignSpec& spec) {
-  if (options.trials) {
-    if (*options.trials < 1) return std::unexpected("--trials must be at least 1");
-    spec.budget.trials = options.trials;
-    spec.document["budget"]["trials"] = *options.trials;
-  }
-  if (!options.wall.empty()) {
-    const auto wall = tuner::parse_duration(options.wall);
-    if (!wall) return std::unexpected("--wall: " + wall.error());
-    spec.budget.wall = std::chrono::ceil<std::chrono::seconds>(*wall);
-    spec.document["budget"]["wall"] = options.wall;
-  }
-  if (!options.until.empty()) {
-    const auto until = tuner::parse_time_of_day(options.until);
-    if (!until) return std::unexpected("--until: " + until.error());
-    spec.budget.until = *until;
-    spec.document["budget"]["until"] = options.until;
-  }
-  if (!options.strategy.empty()) {
-    spec.strategy.name = options.strategy;
-    spec.document["strategy"]["name"] = options.strategy;
-  }
-  if (options.seed) {
-    spec.strategy.seed = *options.seed;
-    spec.document["strategy"]["seed"] = *options.seed;
-  }
-  if (options.no_history) {
-    spec.strategy.history = false;
-    spec.document["strategy"]["history"] = false;
-  }
-  const auto strategy = search::make_strategy(spec.strategy.name, spec.space, {.seed = spec.strategy.seed});
-  if (!strategy) return std::unexpected(strategy.error());
-  return {};
+ExitCode database_failed(const Context& context, const db::Error& error, Finish& finish) {
+  *context.err << "nocturne tune: " << error.message << '\n';
+  finish.because = error.message;
+  return ExitCode::Database;
 }
 
-ExitCode database_failed(const Context& context, const db::Error& error) {
-  *context.err << "nocturne tune: " << error.message << '\n';
-  return ExitCode::Database;
+/// As heartbeat and --on-finish have it.
+std::string_view word_of(tuner::Ending ending) {
+  switch (ending) {
+    case tuner::Ending::Complete:
+      return "complete";
+    case tuner::Ending::AlreadyDone:
+      return "already_done";
+    case tuner::Ending::Interrupted:
+      return "interrupted";
+    case tuner::Ending::Rehearsed:
+      return "rehearsed";
+    case tuner::Ending::MachineChanged:
+      break;
+  }
+  return "machine_changed";
 }
 
 struct ProfileReport {
@@ -78,6 +65,9 @@ struct ProfileReport {
 /// Writes the profile of the best, so that a night ends with something to deploy.
 ProfileReport export_profile(const Context& context, const db::Store& store, const tuner::Answer& answer) {
   if (!answer.best) return {};
+  if (const std::string doubt = deploy::missing_proof(answer); !doubt.empty()) {
+    return {.json = {}, .text = "No profile was written: " + doubt + "\n"};
+  }
   const auto profile = deploy::make_profile(
       store, answer,
       deploy::present_circumstances(answer.campaign.spec.value("/workload/data"_json_pointer, "mnist"),
@@ -91,14 +81,16 @@ ProfileReport export_profile(const Context& context, const db::Store& store, con
 }
 
 ExitCode report(const Context& context, const db::Store& store, const tuner::SittingResult& result,
-                const std::string& file) {
+                const std::string& file, Finish& finish) {
   const auto summary = store.list_campaigns();
-  if (!summary) return database_failed(context, summary.error());
+  if (!summary) return database_failed(context, summary.error(), finish);
   for (const db::CampaignSummary& campaign : *summary) {
     if (campaign.id != result.campaign) continue;
     const auto answer = tuner::answer_of(store, campaign);
-    if (!answer) return database_failed(context, answer.error());
+    if (!answer) return database_failed(context, answer.error(), finish);
     const ProfileReport profile = export_profile(context, store, *answer);
+    finish.know(*answer);
+    finish.profile = profile.json.is_object() ? profile.json.value("json", "") : "";
     const auto going_on = tuner::going_on(store, campaign, measure::facts_of(measure::probe_machine_cheaply()));
     if (context.json) {
       nlohmann::json document = answer_json(*answer);
@@ -140,25 +132,55 @@ void setup(CLI::App& verb, TuneOptions& options) {
                   "Measure this configuration too (name=value,…; the rest as in the default); may be given again")
       ->type_name("CONFIGURATION")
       ->allow_extra_args(false);
+  add_rehearsal(verb, options.rehearsal);
+  verb.add_option("--grace", options.grace, "After SIGTERM: time for the run in flight to be finished (default: 20s)")
+      ->type_name("DURATION");
+  add_on_finish(verb, options.on_finish);
   verb.footer(
-      "The default configuration is measured first; at the end the best and the default are measured again, in turns, and\n"
-      "only that is the gain reported. Ctrl-C ends after the run in flight and still gives the answer; a second one ends\n"
-      "at once. A campaign that was killed goes on where it was: the same command again.\n"
+      "The default configuration is measured first; at the end the best and the default are measured again, in turns, "
+      "and\n"
+      "only that is the gain reported. Ctrl-C ends after the run in flight and still gives the answer; a second one "
+      "ends\n"
+      "at once. SIGTERM does the same, and kills the run in flight after the time of --grace. Ctrl-Z ends the run in "
+      "flight\n"
+      "and stops; fg repeats it. When the terminal goes (SIGHUP) the campaign goes on: what it says then stands in\n"
+      "logs/CAMPAIGN.log in the data folder. A campaign that was killed goes on where it was: the same command again.\n"
       "\n"
       "Finished campaigns of the database are its history. Of the same machine and workload: their trials count as\n"
-      "evidence from the first trial on, until new measurements disagree; then they are forgotten and that is said. Of\n"
-      "others: they suggest where to begin. What is reported was measured in this campaign. A campaign keeps the history\n"
+      "evidence from the first trial on, until new measurements disagree; then they are forgotten and that is said. "
+      "Of\n"
+      "others: they suggest where to begin. What is reported was measured in this campaign. A campaign keeps the "
+      "history\n"
       "it began with; --no-history takes it away.\n"
+      "\n"
+      "A campaign that will last for more than half an hour begins with a rehearsal, which takes at most a tenth of "
+      "its\n"
+      "time: each row (set of values of the environment and build parameters) is prepared and trained three steps, "
+      "the\n"
+      "largest batch first, and a list says what goes and what does not. What does not is told to the search as a "
+      "failed\n"
+      "trial. --rehearse does only that, for all rows; exit code 6: something will not go.\n"
+      "\n"
+      "The program of --on-finish is started directly, not through a shell, with the result in its environment:\n"
+      "NOCTURNE_CAMPAIGN, NOCTURNE_GENERATION, NOCTURNE_DATABASE, NOCTURNE_ENDING (complete, already_done, "
+      "interrupted,\n"
+      "rehearsed, machine_changed, error), NOCTURNE_BECAUSE, NOCTURNE_EXIT_CODE and, where they are known, "
+      "NOCTURNE_BEST_TRIAL,\n"
+      "NOCTURNE_BEST_SECONDS, NOCTURNE_VERDICT, NOCTURNE_GAIN_PERCENT, NOCTURNE_GAIN_LOW_PERCENT,\n"
+      "NOCTURNE_GAIN_HIGH_PERCENT, NOCTURNE_PROFILE. That it fails is said, and changes nothing.\n"
       "\n"
       "Examples:\n"
       "  nocturne tune examples/mnist.json\n"
+      "  nocturne tune campaign.json --rehearse\n"
       "  nocturne tune campaign.json --until 07:00\n"
       "  nocturne tune campaign.json --trials 200 --strategy random --seed 7\n"
       "  nocturne tune campaign.json --no-history\n"
       "  nocturne tune campaign.json --json > answer.json");
 }
 
-ExitCode run(const TuneOptions& options, Context& context) {
+namespace {
+
+ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   if (const auto made = context.make_folders(); !made) {
     *context.err << "nocturne tune: " << made.error() << '\n';
     return ExitCode::Unavailable;
@@ -171,7 +193,7 @@ ExitCode run(const TuneOptions& options, Context& context) {
     *context.err << tuner::to_text(spec.error()) << '\n';
     return ExitCode::Usage;
   }
-  if (const auto overridden = override_budget(options, *spec); !overridden) {
+  if (const auto overridden = override_file(options, *spec); !overridden) {
     *context.err << "nocturne tune: " << overridden.error() << '\n';
     return ExitCode::Usage;
   }
@@ -184,25 +206,41 @@ ExitCode run(const TuneOptions& options, Context& context) {
     }
     wanted.push_back(*std::move(configuration));
   }
+  const auto grace = options.grace == "0s" ? std::chrono::nanoseconds{0} : tuner::parse_duration(options.grace);
+  if (!grace) {
+    *context.err << "nocturne tune: --grace: " << grace.error() << '\n';
+    return ExitCode::Usage;
+  }
   if (measure::find_supervisor().empty()) {
     *context.err << "nocturne tune: the program nocturne-supervisor is not beside nocturne: build it, or name it in "
                     "NOCTURNE_SUPERVISOR_PROGRAM\n";
     return ExitCode::Unavailable;
   }
+  finish.campaign = spec->name;
+  finish.database = context.database().string();
   auto store = db::Store::open(context.database(), db::Mode::ReadWrite);
-  if (!store) return database_failed(context, store.error());
+  if (!store) return database_failed(context, store.error(), finish);
+  auto rehearsal = choose_rehearsal(options.rehearsal, *spec, *store);
+  if (!rehearsal) return database_failed(context, rehearsal.error(), finish);
   const measure::SweepReport swept = measure::sweep();
 
   tuner::LocalExecutor executor(*spec, {.installation = installation,
                                         .builds_folder = context.builds_folder(),
                                         .runs_folder = context.runs_folder(),
                                         .memory_bytes = tuner::usual_memory_limit(machine.usable_memory_bytes())});
-  ProgressDisplay display(context);
-  const tuner::SystemClock clock;
   tuner::Interruption interruption;
-  const SignalWatch signals(interruption, [&context] {
-    *context.err << "\nEnding after the run in flight; Ctrl-C again ends at once.\n" << std::flush;
-  });
+  const SignalWatch signals(
+      interruption,
+      {.grace = std::chrono::ceil<std::chrono::milliseconds>(*grace),
+       .say = [&context](const std::string& sentence) { *context.err << '\n' + sentence + '\n'
+                                                                     << std::flush; },
+       .log = context.data_folder() / "logs" / (spec->name + ".log"),
+       .out_is_terminal = context.out_is_terminal,
+       .err_is_terminal = context.err_is_terminal});
+  ProgressDisplay display(context, &signals.hung_up());
+  const tuner::SystemClock clock;
+  tuner::HeartbeatWriter heartbeat(store->path(), spec->file.string(), clock);
+  tuner::Audience audience({&display, &heartbeat});
 
   bool fresh = options.fresh;
   for (int generation = 0; generation < kMostGenerationsInOneSitting; ++generation) {
@@ -210,35 +248,69 @@ ExitCode run(const TuneOptions& options, Context& context) {
     tuner::Sitting sitting{.spec = *spec,
                            .store = *store,
                            .executor = executor,
-                           .observer = display,
+                           .observer = audience,
                            .clock = clock,
                            .interruption = interruption,
-                           .fingerprint_now = [&fingerprint, &roots] {
-                             return measure::with_cheap_fields(fingerprint, measure::probe_machine_cheaply(roots));
-                           },
+                           .fingerprint_now =
+                               [&fingerprint, &roots] {
+                                 return measure::with_cheap_fields(fingerprint, measure::probe_machine_cheaply(roots));
+                               },
                            .fingerprint = fingerprint,
-                           .wanted = wanted};
-    const auto result = tuner::Campaign(sitting, fresh).run(swept.processes);
+                           .wanted = wanted,
+                           .rehearse = rehearsal->rehearse,
+                           .rehearsal_limit = rehearsal->limit};
+    const auto result = tuner::Campaign(sitting, fresh).run(swept);
     display.clear();
+    if (signals.hung_up()) {
+      context.out->clear();
+      context.out_is_terminal = context.err_is_terminal = false;
+    }
     if (!result) {
       *context.err << "nocturne tune: " << result.error().message << '\n';
+      finish.because = result.error().message;
+      heartbeat.end("error", result.error().message);
       return result.error().code == db::ErrorCode::Owned ? ExitCode::Unavailable : ExitCode::Database;
     }
+    finish.ending = word_of(result->ending);
+    finish.because = result->because;
+    heartbeat.end(finish.ending, finish.because);
+    if (result->ending == tuner::Ending::Rehearsed) return report_rehearsal(context, *store, *result);
     if (result->ending != tuner::Ending::MachineChanged) {
       if (result->ending == tuner::Ending::AlreadyDone) {
         *context.err << "This campaign was completed before; nothing was measured. --fresh measures again.\n";
       } else if (!context.json) {
         *context.err << "The search ended: " << result->because << ".\n";
       }
-      return report(context, *store, *result, options.file);
+      const ExitCode code = report(context, *store, *result, options.file, finish);
+      return code == ExitCode::Interrupted && signals.terminated() ? ExitCode::Terminated : code;
     }
     machine = measure::probe_machine(roots);
     fresh = false;
+    *rehearsal = {};  // nobody is there any more to see its list
   }
-  *context.err << fmt::format("nocturne tune: the machine or its software changed {} times while it was measured: let it "
-                              "come to rest, then run this again\n",
-                              kMostGenerationsInOneSitting);
+  *context.err << fmt::format(
+      "nocturne tune: the machine or its software changed {} times while it was measured: let it "
+      "come to rest, then run this again\n",
+      kMostGenerationsInOneSitting);
   return ExitCode::Unavailable;
+}
+
+}  // namespace
+
+ExitCode run(const TuneOptions& options, Context& context) {
+  const auto program = find_on_finish(options.on_finish);
+  if (!program) return complain(context, ExitCode::Usage, program.error());
+  Finish finish;
+  try {
+    const ExitCode code = tune(options, context, finish);
+    run_on_finish(context, options.on_finish, *program, finish, code);
+    return code;
+  } catch (const std::exception& error) {
+    finish.ending = "error";
+    finish.because = error.what();
+    run_on_finish(context, options.on_finish, *program, finish, ExitCode::Internal);
+    throw;
+  }
 }
 
 }  // namespace nocturne::cli

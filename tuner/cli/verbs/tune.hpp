@@ -11,6 +11,8 @@
 
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
+#include "tuner/cli/on_finish.hpp"
+#include "tuner/cli/rehearsing.hpp"
 
 namespace nocturne::cli {
 
@@ -24,6 +26,9 @@ struct TuneOptions {
   std::optional<std::uint64_t> seed;
   bool no_history = false;
   std::vector<std::string> measure;  ///< configurations that a person wants measured: name=value,…
+  OnFinish on_finish;
+  RehearsalOptions rehearsal;
+  std::string grace = "20s";  ///< after SIGTERM, for the run in flight
 };
 
 void setup(CLI::App& verb, TuneOptions& options);

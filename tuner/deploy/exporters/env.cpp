@@ -26,6 +26,9 @@ std::string export_env(const Profile& profile) {
   if (profile.gain) {
     text += fmt::format("# It {}.\n", comment_text(gain_text(*profile.gain)));
   }
+  if (!profile.forced.empty()) {
+    text += fmt::format("# Exported by force: {}.\n", comment_text(profile.forced));
+  }
   text += fmt::format("# Written by nocturne {} at {}. Use: set -a; . FILE; set +a\n\n",
                       comment_text(profile.nocturne_version), comment_text(profile.created));
 

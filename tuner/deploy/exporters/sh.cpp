@@ -23,6 +23,9 @@ std::string heading(const Profile& profile) {
   if (profile.gain) {
     text += fmt::format("# This configuration {}.\n", comment_text(gain_text(*profile.gain)));
   }
+  if (!profile.forced.empty()) {
+    text += fmt::format("# Exported by force: {}.\n", comment_text(profile.forced));
+  }
   text += "#\n# Configuration:\n";
   for (const auto& [name, value] : profile.configuration.values()) {
     text += fmt::format("#   {} = {}\n", comment_text(name), comment_text(space::to_text(value)));

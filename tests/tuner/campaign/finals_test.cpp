@@ -1,0 +1,151 @@
+#include "tuner/campaign/finals.hpp"
+
+#include <map>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/tuner/campaign/sitter.hpp"
+#include "tuner/deploy/proof.hpp"
+
+namespace nocturne::tests {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+tuner::CampaignSpec spec_with_verify(const std::string& verify) {
+  const std::string text = R"({
+    "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
+    "objective": {"minimise": "time", "epochs": [12]},
+    "space": {"parameters": [{"name": "threads", "stage": "run", "range": [1, 6], "default": 1}]},
+    "strategy": {"name": "exhaustive"}, "verify": )" +
+                           verify + "}";
+  auto spec = tuner::parse_campaign(text, "test.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  return std::move(*spec);
+}
+
+std::int64_t threads_of(const space::Configuration& configuration) {
+  return std::get<std::int64_t>(*configuration.find("threads"));
+}
+
+/// Seconds a step by number of threads: 4 and 5 are the best, 4 by a little.
+double step_of(const space::Configuration& configuration) {
+  const std::map<std::int64_t, double> steps = {{1, 0.10}, {2, 0.08}, {3, 0.07}, {4, 0.050}, {5, 0.052}, {6, 0.09}};
+  return steps.at(threads_of(configuration));
+}
+
+std::vector<db::StoredComparison> comparisons_in(const CampaignFolder& folder) {
+  const auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
+  REQUIRE(store);
+  return store->comparisons(store->find_campaign("test").value().id).value();
+}
+
+}  // namespace
+
+TEST_CASE("the winner is chosen in pairs, not by a lucky estimate, and reported from fresh ones", "[finals]") {
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  sitter.executor.step_seconds = step_of;
+  // With 5 threads the one process that the search saw was lucky.
+  sitter.executor.luck = [](const space::Configuration& each) { return threads_of(each) == 5 ? 0.93 : 1.0; };
+  REQUIRE(sitter.sit(spec_with_verify(R"({"pairs": 6, "selection_pairs": 3})")).ending == tuner::Ending::Complete);
+  const tuner::Answer answer = sitter.answer();
+  REQUIRE(answer.best);
+  CHECK(threads_of(answer.best->trial.configuration) == 4);
+  REQUIRE(answer.verdict);
+  CHECK(answer.verdict->pairs == 6);
+  CHECK(answer.changes.size() == 1);
+
+  const auto comparisons = comparisons_in(folder);
+  REQUIRE(comparisons.size() == 2);
+  CHECK(comparisons[0].record.role == "select");
+  CHECK(threads_of(comparisons[0].record.baseline) == 5);
+  CHECK(threads_of(comparisons[0].record.candidate) == 4);
+  CHECK(comparisons[0].pairs.size() == 3);
+  CHECK(comparisons[1].record.role == "verify");
+  CHECK(threads_of(comparisons[1].record.baseline) == 1);
+  CHECK(comparisons[1].pairs.size() == 6);
+}
+
+TEST_CASE("with one finalist the smallest estimate is measured again, and nothing else", "[finals]") {
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  sitter.executor.step_seconds = step_of;
+  sitter.executor.luck = [](const space::Configuration& each) { return threads_of(each) == 5 ? 0.93 : 1.0; };
+  (void)sitter.sit(spec_with_verify(R"({"pairs": 2, "finalists": 1})"));
+  CHECK(threads_of(sitter.answer().best->trial.configuration) == 5);
+  CHECK(comparisons_in(folder).size() == 1);
+}
+
+TEST_CASE("a choice that was interrupted goes on where it ended", "[finals]") {
+  const CampaignFolder folder;
+  const auto spec = spec_with_verify(R"({"pairs": 4, "selection_pairs": 4})");
+  CampaignSitter first(folder);
+  first.executor.step_seconds = step_of;
+  first.executor.pair_noise = [&](std::size_t pair) {
+    if (pair == 1) first.interruption.abandon();  // this pair is complete; no further one begins
+    return 0.0;
+  };
+  CHECK(first.sit(spec).ending == tuner::Ending::Interrupted);
+  CampaignSitter second(folder);
+  second.executor.step_seconds = step_of;
+  second.executor.id_suffix = "b";
+  CHECK(second.sit(spec).ending == tuner::Ending::Complete);
+  CHECK(first.executor.pairs + second.executor.pairs == 4 + 4);
+  CHECK(threads_of(second.answer().best->trial.configuration) == 4);
+}
+
+TEST_CASE("what is undecided is measured further, at looks planned beforehand, and no longer than that", "[finals]") {
+  // Pairs swing by ±20 % about a gain of 2 %: no number of pairs up to 12 tells.
+  const auto noise = [](std::size_t pair) { return pair / 2 % 2 == 0 ? 0.2 : -0.2; };
+  const auto nearly = [](const space::Configuration& each) { return threads_of(each) == 3 ? 0.098 : 0.1 + 0.02; };
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  sitter.executor.pair_noise = noise;
+  sitter.executor.step_seconds = [&](const space::Configuration& each) {
+    return threads_of(each) == 1 ? 0.1 : nearly(each);
+  };
+  (void)sitter.sit(spec_with_verify(R"({"pairs": 6, "most_pairs": 12, "finalists": 1})"));
+  const tuner::Answer answer = sitter.answer();
+  REQUIRE(answer.verdict);
+  CHECK(answer.verdict->verdict == "undecided");
+  CHECK(answer.verdict->pairs == 12);
+  CHECK(answer.verdict->confidence == 0.95);
+  CHECK_THAT(deploy::missing_proof(answer), ContainsSubstring("may be slower than the default"));
+}
+
+TEST_CASE("a clear difference needs no more than the first look", "[finals]") {
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  sitter.executor.step_seconds = step_of;
+  (void)sitter.sit(spec_with_verify(R"({"pairs": 6, "most_pairs": 40, "finalists": 1})"));
+  const tuner::Answer answer = sitter.answer();
+  CHECK(answer.verified_faster());
+  CHECK(answer.verdict->pairs == 6);
+  CHECK(deploy::missing_proof(answer).empty());
+}
+
+TEST_CASE("a better trial found later makes the old choice no answer any more", "[finals]") {
+  const CampaignFolder folder;
+  CampaignSitter first(folder);
+  first.executor.step_seconds = [](const space::Configuration& each) { return threads_of(each) == 2 ? 0.05 : 0.1; };
+  auto spec = spec_with_verify(R"({"pairs": 2, "finalists": 1})");
+  spec.budget.trials = 3;
+  spec.document["budget"]["trials"] = 3;
+  (void)first.sit(spec);
+  const auto before = threads_of(first.answer().best->trial.configuration);
+  CampaignSitter second(folder);
+  second.executor.id_suffix = "b";
+  second.executor.step_seconds = [&](const space::Configuration& each) {
+    return threads_of(each) == before ? 0.05 : 0.01;
+  };
+  second.executor.fate = [&](std::size_t, const space::Configuration&) { return space::Outcome::Ok; };
+  spec.budget.trials = 5;
+  spec.document["budget"]["trials"] = 5;
+  (void)second.sit(spec);
+  CHECK(threads_of(second.answer().best->trial.configuration) != before);
+  CHECK(second.answer().verdict);
+}
+
+}  // namespace nocturne::tests

@@ -1,0 +1,253 @@
+#include "tuner/campaign/gate.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/support/temporary_folder.hpp"
+#include "tests/tuner/campaign/fake_executor.hpp"
+#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/campaign.hpp"
+
+namespace nocturne::tests {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+/// Sixteen configurations; bf16 is twice as fast, and the more threads the faster.
+tuner::CampaignSpec gated_spec(const std::string& gate, const std::string& data = "mnist") {
+  const std::string text = R"({
+    "campaign": "gated", "workload": {"network": "mnist_cnn", "data": ")" +
+                           data + R"(", "optimizer": "adadelta",
+                                      "training_examples": 60000},
+    "objective": {"minimise": "time", "epochs": [1, 12]},
+    "space": {"parameters": [
+      {"name": "threads", "stage": "run", "range": [1, 8], "default": 4},
+      {"name": "precision", "stage": "run", "values": ["f32", "bf16"], "default": "f32"}]},
+    "strategy": {"name": "random", "seed": 3}, "budget": {"trials": 16},
+    "verify": {"pairs": 2, "finalists": 1, "simplify": false, "slices": 4, "slice_steps": 2, "gate": )" +
+                           gate + "}}";
+  auto spec = tuner::parse_campaign(text, "gated.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  return std::move(*spec);
+}
+
+bool is_bf16(const space::Configuration& configuration) {
+  const space::Value* precision = configuration.find("precision");
+  return precision != nullptr && *precision == space::Value("bf16");
+}
+
+struct Listener final : tuner::Observer {
+  std::vector<std::string> notes;
+  void note(const std::string& sentence) override { notes.push_back(sentence); }
+};
+
+/// One database, any number of sittings.
+struct GatedCampaign {
+  GatedCampaign() {
+    executor.step_seconds = [](const space::Configuration& configuration) {
+      const space::Value* threads = configuration.find("threads");
+      const double count = threads != nullptr ? static_cast<double>(std::get<std::int64_t>(*threads)) : 4;
+      return (is_bf16(configuration) ? 0.04 : 0.08) / count;
+    };
+  }
+
+  tuner::Ending sit(const tuner::CampaignSpec& spec) {
+    interruption = std::make_unique<tuner::Interruption>();
+    auto store = db::Store::open(folder.path() / "gated.db", db::Mode::ReadWrite);
+    REQUIRE(store);
+    tuner::Sitting sitting{.spec = spec,
+                           .store = *store,
+                           .executor = executor,
+                           .observer = listener,
+                           .clock = clock,
+                           .interruption = *interruption,
+                           .fingerprint_now = [] { return space::Fingerprint(); },
+                           .slot_folder = folder.path()};
+    const auto result = tuner::Campaign(sitting, false).run();
+    if (!result) FAIL(result.error().message);
+    return result->ending;
+  }
+
+  [[nodiscard]] db::Store store() const {
+    auto store = db::Store::open(folder.path() / "gated.db", db::Mode::ReadOnly);
+    REQUIRE(store);
+    return std::move(*store);
+  }
+
+  [[nodiscard]] tuner::Answer answer() const {
+    const db::Store known = store();
+    auto answer = tuner::answer_of(known, known.find_campaign("gated").value());
+    REQUIRE(answer);
+    return std::move(*answer);
+  }
+
+  [[nodiscard]] std::size_t told(const std::string& part) const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        listener.notes, [&](const std::string& note) { return note.find(part) != std::string::npos; }));
+  }
+
+  test::TemporaryFolder folder;
+  FakeExecutor executor;
+  Listener listener;
+  tuner::SystemClock clock;
+  std::unique_ptr<tuner::Interruption> interruption;  ///< of the sitting
+};
+
+}  // namespace
+
+TEST_CASE("a finalist that trains wrongly is no winner: the next best takes its place", "[gate]") {
+  GatedCampaign campaign;
+  campaign.executor.moves = [](const space::Configuration& configuration) {
+    return is_bf16(configuration) ? 0.0 : 1.0;
+  };
+  REQUIRE(campaign.sit(gated_spec(R"({"steps": 3})")) == tuner::Ending::Complete);
+  const tuner::Answer answer = campaign.answer();
+  REQUIRE(answer.best);
+  CHECK_FALSE(is_bf16(answer.best->trial.configuration));
+  CHECK(answer.verified_faster());
+  REQUIRE_FALSE(answer.failures.empty());  // those that were faster than the best of the right ones
+  for (const db::StoredTrial& failure : answer.failures) {
+    CHECK(is_bf16(failure.trial.configuration));
+    CHECK(failure.trial.outcome == space::Outcome::Wrong);
+    CHECK_FALSE(failure.trial.estimate);
+    CHECK_THAT(failure.trial.reason, ContainsSubstring("trains wrongly: after step 1, conv1.weights has moved by 0, in "
+                                                       "the reference by 0.01: 100 % apart"));
+  }
+  CHECK(campaign.told("trains wrongly") == answer.failures.size());
+
+  // What was seen is kept with the trial.
+  const db::Store store = campaign.store();
+  const auto detail = store.load_trial(answer.failures.front().id);
+  REQUIRE(detail);
+  const space::Run& run = detail->runs.back().record.run;
+  CHECK(run.purpose == space::Purpose::Gate);
+  CHECK(run.norms.size() == 4);
+}
+
+TEST_CASE("the reference is our worker's defaults at the finalist's batch, made once, and gives its weights away",
+          "[gate]") {
+  GatedCampaign campaign;
+  campaign.executor.moves = [](const space::Configuration& configuration) {
+    return is_bf16(configuration) ? 0.0 : 1.0;
+  };
+  REQUIRE(campaign.sit(gated_spec("{}")) == tuner::Ending::Complete);
+  const auto& plans = campaign.executor.gate_plans;
+  REQUIRE(plans.size() >= 3);
+  CHECK(plans[0].request.configuration == nlohmann::json{{"batch", 100}});
+  CHECK(plans[0].request.gate->steps == 4);
+  CHECK(plans[0].request.gate->write == (plans[0].folder / "initial-state").string());
+  for (std::size_t i = 1; i < plans.size(); ++i) {
+    CHECK(plans[i].request.configuration.contains("precision"));
+    CHECK(plans[i].request.initial == plans[0].request.gate->write);
+    CHECK(plans[i].request.seed == plans[0].request.seed);
+    CHECK_FALSE(plans[i].request.gate->write);
+  }
+}
+
+TEST_CASE("a default that trains wrongly is told, and nothing is compared with it", "[gate]") {
+  GatedCampaign campaign;
+  campaign.executor.moves = [](const space::Configuration& configuration) {
+    const space::Value* threads = configuration.find("threads");
+    return threads != nullptr && *threads == space::Value(std::int64_t{4}) ? 0.5 : 1.0;
+  };
+  REQUIRE(campaign.sit(gated_spec("{}")) == tuner::Ending::Complete);
+  const tuner::Answer answer = campaign.answer();
+  REQUIRE(answer.baseline);
+  CHECK(answer.baseline->trial.outcome == space::Outcome::Wrong);
+  CHECK(is_bf16(answer.best->trial.configuration));
+  CHECK_FALSE(answer.verdict);
+  CHECK(campaign.executor.pairs == 0);
+}
+
+TEST_CASE("the gate can be switched off", "[gate]") {
+  GatedCampaign campaign;
+  campaign.executor.moves = [](const space::Configuration&) { return 0.0; };
+  REQUIRE(campaign.sit(gated_spec(R"({"on": false})")) == tuner::Ending::Complete);
+  CHECK(campaign.executor.gate_plans.empty());
+  CHECK(is_bf16(campaign.answer().best->trial.configuration));
+}
+
+TEST_CASE("what cannot be judged is let through, and that is said", "[gate]") {
+  GatedCampaign campaign;
+  SECTION("a worker that does not know the gate") {
+    campaign.executor.knows_gate = false;
+    REQUIRE(campaign.sit(gated_spec("{}")) == tuner::Ending::Complete);
+    CHECK(campaign.told("is not judged: its worker does not know the gate") == 1);
+    CHECK(campaign.executor.gate_plans.empty());
+  }
+  SECTION("a reference that cannot be built") {
+    campaign.executor.reference_can_be_built = [] { return false; };
+    REQUIRE(campaign.sit(gated_spec("{}")) == tuner::Ending::Complete);
+    CHECK(campaign.told("is not judged: the reference cannot be prepared: no such flag") == 1);
+  }
+  SECTION("synthetic data, for accuracy and losses") {
+    campaign.executor.accuracy = [](const space::Configuration& configuration) {
+      return is_bf16(configuration) ? 0.1 : 0.98;
+    };
+    REQUIRE(campaign.sit(gated_spec("{}", "synthetic")) == tuner::Ending::Complete);
+    CHECK(campaign.told("is not judged: synthetic data teach nothing") == 1);
+  }
+  CHECK(is_bf16(campaign.answer().best->trial.configuration));
+}
+
+TEST_CASE("an accuracy that is inferior by more than the margin makes a trial wrong", "[gate]") {
+  GatedCampaign campaign;
+  campaign.executor.accuracy = [](const space::Configuration& configuration) {
+    return is_bf16(configuration) ? 0.96 : 0.98;
+  };
+  SECTION("of half a point") {
+    REQUIRE(campaign.sit(gated_spec("{}")) == tuner::Ending::Complete);
+    const tuner::Answer answer = campaign.answer();
+    CHECK_FALSE(is_bf16(answer.best->trial.configuration));
+    REQUIRE_FALSE(answer.failures.empty());
+    CHECK_THAT(answer.failures.front().trial.reason,
+               ContainsSubstring("trains wrongly: its test accuracy is 96.00 %, the default's 98.00 %"));
+  }
+  SECTION("of two points") {
+    REQUIRE(campaign.sit(gated_spec(R"({"accuracy_margin": 2})")) == tuner::Ending::Complete);
+    CHECK(is_bf16(campaign.answer().best->trial.configuration));
+  }
+}
+
+TEST_CASE("losses outside the band over the reference's seeds make a trial wrong", "[gate]") {
+  GatedCampaign campaign;
+  campaign.executor.loss_factor = [](const measure::RunPlan& plan) {
+    // Seeds scatter by two in a hundred; what trains wrongly has half the loss.
+    const double scatter = 1 + 0.01 * static_cast<double>(plan.request.seed % 5);
+    return scatter * (plan.request.configuration.value("precision", "f32") == "bf16" ? 0.5 : 1.0);
+  };
+  REQUIRE(campaign.sit(gated_spec(R"({"seeds": 5})")) == tuner::Ending::Complete);
+  const tuner::Answer answer = campaign.answer();
+  CHECK_FALSE(is_bf16(answer.best->trial.configuration));
+  REQUIRE_FALSE(answer.failures.empty());
+  CHECK_THAT(answer.failures.front().trial.reason,
+             ContainsSubstring("trains wrongly: its losses leave the band of the reference: "));
+  CHECK_THAT(answer.failures.front().trial.reason, ContainsSubstring("5 seeds of the reference say"));
+  // The reference's epochs are trained once, whatever the number of finalists.
+  const auto epochs = std::ranges::count_if(campaign.executor.run_configurations, [](const auto& configuration) {
+    return configuration.find("threads") == nullptr;
+  });
+  CHECK(epochs == 5);
+}
+
+TEST_CASE("a gate that was interrupted asks again in the next sitting", "[gate]") {
+  GatedCampaign campaign;
+  campaign.executor.reference_can_be_built = [&] {
+    campaign.interruption->abandon();
+    return false;
+  };
+  REQUIRE(campaign.sit(gated_spec("{}")) == tuner::Ending::Interrupted);
+  CHECK_FALSE(campaign.answer().verdict);
+  CHECK(campaign.executor.gate_plans.empty());
+  campaign.executor.reference_can_be_built = [] { return true; };
+  REQUIRE(campaign.sit(gated_spec("{}")) == tuner::Ending::Complete);
+  CHECK(campaign.answer().verdict);
+  CHECK(campaign.executor.gate_plans.size() == 3);  // reference, default, best
+}
+
+}  // namespace nocturne::tests

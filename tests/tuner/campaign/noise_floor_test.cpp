@@ -1,0 +1,89 @@
+#include "tuner/campaign/noise_floor.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/tuner/campaign/fake_executor.hpp"
+
+namespace nocturne::tests {
+namespace {
+
+using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
+
+tuner::CampaignSpec one_thread() {
+  auto spec = tuner::parse_campaign(R"({
+    "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
+    "space": {"parameters": [{"name": "threads", "stage": "run", "range": [1, 4], "default": 1}]},
+    "verify": {"pairs": 4, "slices": 6, "slice_steps": 2}})",
+                                    "test.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  return std::move(*spec);
+}
+
+const tuner::NoiseRow& row_of(const tuner::NoiseFloor& floor, measure::PairMethod method,
+                              tuner::StepEstimator estimator) {
+  const auto found = std::ranges::find_if(
+      floor.rows, [&](const auto& row) { return row.method == method && row.estimator == estimator; });
+  if (found == floor.rows.end()) FAIL("no such row");
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("each way of measuring has the noise of its own pairs", "[noise_floor]") {
+  const auto spec = one_thread();
+  FakeExecutor executor;
+  tuner::SystemClock clock;
+  tuner::Interruption interruption;
+  // Processes measured alone: +0, +4 %, +0, −4 %, +0, +4 %: ratios −4, +4, −4 %. In turns: ±1 %.
+  int alone = 0;
+  executor.luck = [&](const space::Configuration&) {
+    const int index = alone++;
+    return index % 2 == 0 ? 1.0 : std::exp(index % 4 == 1 ? 0.04 : -0.04);
+  };
+  executor.pair_noise = [](std::size_t pair) { return pair % 2 == 0 ? 0.01 : -0.01; };
+  int rounds = 0;
+  const auto floor = tuner::measure_noise({.spec = spec,
+                                           .executor = executor,
+                                           .clock = clock,
+                                           .interruption = interruption,
+                                           .time = std::chrono::nanoseconds{0},
+                                           .cpus = {0, 1},
+                                           .progress = [&](int) { ++rounds; }});
+  REQUIRE(floor);
+  CHECK(rounds == 3);
+  const double factor = std::sqrt(4.0 / 3);  // sd of −x, x, −x
+  using enum measure::PairMethod;
+  using enum tuner::StepEstimator;
+  CHECK(row_of(*floor, Sequential, Median).noise.sd == Approx(0.04 * factor).epsilon(1e-3));
+  CHECK(row_of(*floor, Sequential, Minimum).noise.pairs == 3);
+  CHECK(row_of(*floor, Slices, Median).noise.sd == Approx(0.01 * factor).epsilon(1e-3));
+  CHECK(row_of(*floor, Slices, Paired).noise.sd == Approx(0.01 * factor).epsilon(1e-2));
+  CHECK(std::abs(row_of(*floor, Slices, Paired).noise.bias) == Approx(0.01 / 3).epsilon(1e-2));
+  REQUIRE(floor->left_out.size() == 1);
+  CHECK_THAT(floor->left_out.front(), ContainsSubstring("two threads or more"));
+}
+
+TEST_CASE("a default that does not train has no noise, but a reason", "[noise_floor]") {
+  const auto spec = one_thread();
+  FakeExecutor executor;
+  executor.fate = [](std::size_t, const space::Configuration&) { return space::Outcome::Crashed; };
+  tuner::SystemClock clock;
+  tuner::Interruption interruption;
+  const tuner::NoiseWork work{.spec = spec,
+                              .executor = executor,
+                              .clock = clock,
+                              .interruption = interruption,
+                              .time = std::chrono::nanoseconds{0},
+                              .cpus = {0, 1}};
+  CHECK_THAT(tuner::measure_noise(work).error(), ContainsSubstring("crashed: the test wanted it"));
+  executor.can_be_built = [](const space::Configuration&) { return false; };
+  CHECK_THAT(tuner::measure_noise(work).error(), ContainsSubstring("cannot be prepared: no such flag"));
+}
+
+}  // namespace nocturne::tests

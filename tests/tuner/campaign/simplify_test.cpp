@@ -1,0 +1,132 @@
+#include "tuner/campaign/simplify.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+
+#include "tests/tuner/campaign/sitter.hpp"
+
+namespace nocturne::tests {
+namespace {
+
+tuner::CampaignSpec wide_spec(const std::string& verify = "{}", const std::string& constraints = "[]") {
+  const std::string text = R"({
+    "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
+    "objective": {"minimise": "time", "epochs": [12]},
+    "space": {"parameters": [
+      {"name": "threads", "stage": "run", "range": [1, 4], "default": 1},
+      {"name": "layout", "stage": "run", "values": ["plain", "blocked"], "default": "plain"},
+      {"name": "huge_pages", "stage": "run", "type": "boolean", "default": false},
+      {"name": "wait", "stage": "run", "values": ["active", "passive"], "default": "active"},
+      {"name": "spins", "stage": "run", "range": [1, 3], "default": 1, "active_if": "wait == 'passive'"}],
+      "constraints": )" + constraints +
+                           R"(},
+    "worker": {"command": ["/bin/true"]}, "strategy": {"name": "exhaustive"}, "verify": )" +
+                           verify + "}";
+  auto spec = tuner::parse_campaign(text, "test.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  return std::move(*spec);
+}
+
+space::Configuration fast() {
+  space::Configuration winner;
+  winner.set("threads", space::Value(std::int64_t{4}));
+  winner.set("layout", space::Value("blocked"));
+  winner.set("huge_pages", space::Value(true));
+  winner.set("wait", space::Value("passive"));
+  winner.set("spins", space::Value(std::int64_t{3}));
+  return winner;
+}
+
+/// Threads and layout matter; huge pages cost 0.3 %, waiting nothing.
+double log_time(const space::Configuration& each) {
+  double time = -std::log(static_cast<double>(std::get<std::int64_t>(*each.find("threads"))));
+  if (*each.find("layout") == space::Value("blocked")) time -= 0.1;
+  if (*each.find("huge_pages") == space::Value(true)) time -= 0.003;
+  return time;
+}
+
+bool differs(const space::Configuration& a, const char* name, const space::Configuration& b) {
+  return *a.find(name) != *b.find(name);
+}
+
+}  // namespace
+
+TEST_CASE("what does nothing is put back, what costs least first, and what matters stays", "[simplify]") {
+  const auto spec = wide_spec();
+  const auto baseline = spec.space.default_configuration();
+  const auto way = tuner::simplify(spec.space, fast(), baseline, log_time, 1);
+  REQUIRE(way.size() == 2);
+  CHECK_FALSE(differs(way[0], "wait", baseline));  // and what waiting alone makes active is gone with it
+  CHECK(way[0].find("spins") == nullptr);
+  CHECK(differs(way[0], "huge_pages", baseline));
+  const auto& last = way.back();
+  CHECK(differs(last, "threads", baseline));
+  CHECK(differs(last, "layout", baseline));
+  CHECK_FALSE(differs(last, "huge_pages", baseline));
+  CHECK_FALSE(differs(last, "wait", baseline));
+  CHECK(last.find("spins") == nullptr);
+  for (const auto& each : way) CHECK(spec.space.contains(each));
+}
+
+TEST_CASE("the margin is that of the whole way, not of each step", "[simplify]") {
+  const auto spec = wide_spec();
+  const auto way = tuner::simplify(spec.space, fast(), spec.space.default_configuration(), log_time, 0.1);
+  REQUIRE_FALSE(way.empty());
+  CHECK(*way.back().find("huge_pages") == space::Value(true));
+}
+
+TEST_CASE("no step leads to a configuration that is not allowed", "[simplify]") {
+  const auto spec = wide_spec(
+      "{}", R"([{"require": "huge_pages or layout == 'plain'", "because": "blocked layouts need huge pages here"}])");
+  const auto way = tuner::simplify(spec.space, fast(), spec.space.default_configuration(), log_time, 1);
+  REQUIRE_FALSE(way.empty());
+  for (const auto& each : way) {
+    CHECK(spec.space.contains(each));
+    CHECK(*each.find("huge_pages") == space::Value(true));
+  }
+}
+
+TEST_CASE("where every setting matters, or the default is as fast, there is no way", "[simplify]") {
+  const auto spec = wide_spec();
+  auto winner = spec.space.default_configuration();
+  winner.set("threads", space::Value(std::int64_t{4}));
+  CHECK(tuner::simplify(spec.space, winner, spec.space.default_configuration(), log_time, 1).empty());
+  winner = spec.space.default_configuration();
+  winner.set("huge_pages", space::Value(true));
+  CHECK(tuner::simplify(spec.space, winner, spec.space.default_configuration(), log_time, 1).empty());
+}
+
+TEST_CASE("a campaign reports the smallest change that wins", "[simplify]") {
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  sitter.executor.step_seconds = [](const space::Configuration& each) { return 0.1 * std::exp(log_time(each)); };
+  const auto spec = wide_spec(R"({"pairs": 4, "finalists": 2, "selection_pairs": 2})");
+  REQUIRE(sitter.sit(spec).ending == tuner::Ending::Complete);
+  const tuner::Answer answer = sitter.answer();
+  REQUIRE(answer.best);
+  CHECK(answer.changes.size() == 2);
+  CHECK(differs(answer.best->trial.configuration, "threads", spec.space.default_configuration()));
+  CHECK(differs(answer.best->trial.configuration, "layout", spec.space.default_configuration()));
+  CHECK(answer.verified_faster());
+}
+
+TEST_CASE("a setting that the model thinks little of, and pairs show to matter, stays", "[simplify]") {
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  // Alone, processes with huge pages were unlucky by nearly as much as huge pages gain: the search sees next to
+  // nothing.
+  const auto gain = [](const space::Configuration& each) {
+    return *each.find("huge_pages") == space::Value(true) ? 0.95 : 1.0;
+  };
+  sitter.executor.step_seconds = [&](const space::Configuration& each) {
+    return 0.1 * std::exp(log_time(each)) * gain(each);
+  };
+  sitter.executor.luck = [&](const space::Configuration& each) {
+    return *each.find("huge_pages") == space::Value(true) ? 0.994 / gain(each) : 1.0;
+  };
+  const auto spec = wide_spec(R"({"pairs": 4, "finalists": 4, "selection_pairs": 2})");
+  REQUIRE(sitter.sit(spec).ending == tuner::Ending::Complete);
+  CHECK(*sitter.answer().best->trial.configuration.find("huge_pages") == space::Value(true));
+}
+
+}  // namespace nocturne::tests

@@ -1,0 +1,88 @@
+#pragma once
+
+/// One sitting of a campaign with an executor without processes, in a folder of its own.
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/tuner/campaign/fake_executor.hpp"
+#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/campaign.hpp"
+
+namespace nocturne::tests {
+
+struct CampaignFolder {
+  CampaignFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "nocturne-campaign-XXXXXX").string();
+    path = ::mkdtemp(pattern.data());
+  }
+  CampaignFolder(const CampaignFolder&) = delete;
+  CampaignFolder& operator=(const CampaignFolder&) = delete;
+  ~CampaignFolder() { std::filesystem::remove_all(path); }
+  std::filesystem::path path;
+};
+
+struct CampaignWatcher final : tuner::Observer {
+  std::vector<std::int64_t> numbers, recovered;
+  std::size_t reused = 0;
+  std::vector<std::string> notes;
+  bool resumed = false;
+  std::function<void(const space::Trial&)> after;
+  void opened(const tuner::Opening& opening) override {
+    resumed = opening.resumed;
+    recovered = opening.recovery.trials;
+  }
+  void finished(const space::Trial& trial, bool again, const tuner::Standing&) override {
+    numbers.push_back(trial.number);
+    reused += again ? 1 : 0;
+    if (after) after(trial);
+  }
+  void note(const std::string& sentence) override { notes.push_back(sentence); }
+};
+
+struct CampaignSitter {
+  explicit CampaignSitter(const CampaignFolder& folder) : folder_(folder) {}
+
+  tuner::SittingResult sit(const tuner::CampaignSpec& spec, bool fresh = false) {
+    auto store = db::Store::open(folder_.path / "test.db", db::Mode::ReadWrite);
+    REQUIRE(store);
+    tuner::Sitting sitting{.spec = spec,
+                           .store = *store,
+                           .executor = executor,
+                           .observer = watcher,
+                           .clock = clock,
+                           .interruption = interruption,
+                           .fingerprint_now = [this] { return fingerprint; },
+                           .fingerprint = fingerprint,
+                           .slot_folder = folder_.path};
+    auto result = tuner::Campaign(sitting, fresh).run();
+    if (!result) FAIL(result.error().message);
+    return *result;
+  }
+
+  tuner::Answer answer() {
+    auto store = db::Store::open(folder_.path / "test.db", db::Mode::ReadOnly);
+    REQUIRE(store);
+    auto answer = tuner::answer_of(*store, store->find_campaign("test").value());
+    REQUIRE(answer);
+    return *answer;
+  }
+
+  FakeExecutor executor;
+  CampaignWatcher watcher;
+  tuner::SystemClock clock;
+  tuner::Interruption interruption;
+  space::Fingerprint fingerprint;
+
+ private:
+  const CampaignFolder& folder_;
+};
+
+}  // namespace nocturne::tests

@@ -1,0 +1,236 @@
+#include "tuner/campaign/comparing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tuner/campaign/pacing.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+/// Pairs that failed are tried again, this many in all: a machine has bad moments, a configuration that fails in
+/// every third pair is no winner.
+constexpr std::int64_t kSparePairs = 3;
+
+db::Side side_of(measure::Side side, bool candidate_first) {
+  return (side == measure::Side::A) == candidate_first ? db::Side::Candidate : db::Side::Baseline;
+}
+
+std::vector<db::Slice> stored_slices(const measure::PairResult& result, bool candidate_first) {
+  std::vector<db::Slice> slices;
+  for (const measure::Slice& slice : result.slices) {
+    if (slice.samples.empty()) continue;
+    db::Slice stored{.side = side_of(slice.side, candidate_first), .first_step = slice.samples.front().first_step};
+    for (const space::Sample& sample : slice.samples) {
+      stored.steps += sample.steps;
+      stored.wall_ns += sample.wall.count();
+    }
+    slices.push_back(stored);
+  }
+  return slices;
+}
+
+/// Seconds per step of each slice of one side, in order.
+std::vector<double> slice_seconds(const db::StoredPair& pair, db::Side side) {
+  std::vector<double> seconds;
+  for (const db::Slice& slice : pair.slices) {
+    if (slice.side != side || slice.steps == 0) continue;
+    seconds.push_back(static_cast<double>(slice.wall_ns) * 1e-9 / static_cast<double>(slice.steps));
+  }
+  return seconds;
+}
+
+std::string_view verdict_word(measure::Verdict verdict) {
+  switch (verdict) {
+    case measure::Verdict::Faster:
+      return "faster";
+    case measure::Verdict::Slower:
+      return "slower";
+    case measure::Verdict::Same:
+      return "same";
+    case measure::Verdict::Undecided:
+      break;
+  }
+  return "undecided";
+}
+
+std::optional<Prepared> prepare_again(const Sitting& sitting, const db::StoredTrial& trial) {
+  auto prepared = sitting.executor.prepare(trial.trial.configuration, sitting.interruption.token());
+  if (prepared) return std::move(*prepared);
+  if (!sitting.interruption.requested()) {
+    sitting.observer.note(
+        fmt::format("trial {} cannot be prepared again: {}", trial.trial.number, prepared.error().reason));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Comparing::Comparing(const Sitting& sitting, const db::StoredTrial& baseline, const db::StoredTrial& candidate,
+                     Prepared prepared_baseline, Prepared prepared_candidate)
+    : sitting_(&sitting),
+      baseline_(&baseline),
+      candidate_(&candidate),
+      prepared_baseline_(std::move(prepared_baseline)),
+      prepared_candidate_(std::move(prepared_candidate)) {}
+
+db::Expected<std::optional<Comparing>> Comparing::open(const Sitting& sitting, const db::StoredTrial& baseline,
+                                                       const db::StoredTrial& candidate, std::string role) {
+  auto prepared_baseline = prepare_again(sitting, baseline);
+  if (!prepared_baseline) return std::nullopt;
+  auto prepared_candidate = prepare_again(sitting, candidate);
+  if (!prepared_candidate) return std::nullopt;
+  Comparing opened(sitting, baseline, candidate, std::move(*prepared_baseline), std::move(*prepared_candidate));
+  const auto known = sitting.store.comparisons(sitting.campaign);
+  if (!known) return std::unexpected(known.error());
+  for (const db::StoredComparison& stored : *known) {
+    if (stored.record.role != role || stored.record.candidate != candidate.trial.configuration ||
+        stored.record.baseline != baseline.trial.configuration) {
+      continue;
+    }
+    opened.id_ = stored.id;
+    opened.pairs_ = std::ssize(stored.pairs);
+    for (const db::StoredPair& pair : stored.pairs) opened.next_index_ = std::max(opened.next_index_, pair.index + 1);
+  }
+  if (opened.id_ == 0) {
+    const auto begun = sitting.store.begin_comparison({.campaign = sitting.campaign,
+                                                       .candidate = candidate.trial.configuration,
+                                                       .baseline = baseline.trial.configuration,
+                                                       .role = std::move(role)});
+    if (!begun) return std::unexpected(begun.error());
+    opened.id_ = *begun;
+  }
+  return opened;
+}
+
+std::chrono::nanoseconds Comparing::pair_time() const {
+  return measured_ > 0 ? spent_ / measured_ : std::chrono::nanoseconds{0};
+}
+
+db::Expected<bool> Comparing::measure_up_to(std::int64_t wanted) {
+  for (std::int64_t failed = 0; pairs_ < wanted && failed < kSparePairs;) {
+    if (sitting_->interruption.requested()) return false;
+    sitting_->observer.verifying(pairs_, wanted);
+    const auto began = sitting_->clock.steady();
+    const auto done = measure_pair();
+    if (!done) return done;
+    if (!*done) {
+      ++failed;
+      continue;
+    }
+    ++pairs_;
+    ++measured_;
+    spent_ += sitting_->clock.steady() - began;
+    const auto found = ratios();
+    if (!found) return std::unexpected(found.error());
+    sitting_->observer.pair_finished(pairs_, wanted, measure::compare((*found)[primary_horizon()]));
+  }
+  return pairs_ >= wanted;
+}
+
+db::Expected<bool> Comparing::measure_pair() {
+  const auto slot = sitting_->take_slot();
+  if (!slot) return false;
+  const VerifySettings& verify = sitting_->spec.verify;
+  const std::int64_t index = next_index_++;
+  const SliceSteps steps = slice_steps(verify, *baseline_->trial.parts, *candidate_->trial.parts);
+  const RunOrder order{.purpose = space::Purpose::Verify,
+                       .steps = std::max(steps.baseline, steps.candidate) * verify.slices,
+                       .seed = sitting_->spec.run.seed + static_cast<std::uint64_t>(index),
+                       .deadline = {}};
+  // Who starts first, and so lies first in memory, alternates.
+  const bool candidate_first = index % 2 == 1;
+  const std::size_t candidate_side = candidate_first ? 0 : 1;
+  const std::size_t baseline_side = 1 - candidate_side;
+  measure::PairPlan plan;
+  plan.slices = static_cast<std::size_t>(verify.slices);
+  plan.sides[baseline_side].plan = sitting_->executor.plan(baseline_->trial.configuration, prepared_baseline_, order);
+  plan.sides[baseline_side].slice_steps = steps.baseline;
+  plan.sides[candidate_side].plan =
+      sitting_->executor.plan(candidate_->trial.configuration, prepared_candidate_, order);
+  plan.sides[candidate_side].slice_steps = steps.candidate;
+  measure::PairControl control;
+  control.stop = sitting_->interruption.token();
+  measure::PairResult result = sitting_->executor.run_pair(plan, control);
+  if (!result.complete()) {
+    if (!sitting_->interruption.requested()) {
+      for (const space::Run& run : result.runs) {
+        if (run.outcome == space::Outcome::Ok || run.outcome == space::Outcome::Killed) continue;
+        sitting_->observer.note(fmt::format("pair {}: {}: {}", index, space::to_text(run.outcome), run.reason));
+      }
+    }
+    return false;
+  }
+  const std::string fingerprint = sitting_->fingerprint.identity();
+  const db::PairRecord record{.index = index,
+                              .first = candidate_first ? db::Side::Candidate : db::Side::Baseline,
+                              .candidate_trial = candidate_->id,
+                              .baseline_trial = baseline_->id,
+                              .candidate = {.run = std::move(result.runs[candidate_side]), .fingerprint = fingerprint},
+                              .baseline = {.run = std::move(result.runs[baseline_side]), .fingerprint = fingerprint},
+                              .slices = stored_slices(result, candidate_first)};
+  if (auto added = sitting_->store.add_pair(id_, record); !added) return std::unexpected(added.error());
+  return true;
+}
+
+db::Expected<std::vector<std::vector<double>>> Comparing::ratios() const {
+  const std::vector<double>& horizons = sitting_->spec.objective.epochs;
+  std::vector<std::vector<double>> ratios(horizons.size());
+  const auto known = sitting_->store.comparisons(sitting_->campaign);
+  if (!known) return std::unexpected(known.error());
+  const auto stored = std::ranges::find(*known, id_, &db::StoredComparison::id);
+  if (stored == known->end()) return ratios;
+  for (const db::StoredPair& pair : stored->pairs) {
+    const auto baseline = sitting_->store.load_run(pair.baseline_run);
+    if (!baseline) return std::unexpected(baseline.error());
+    const auto candidate = sitting_->store.load_run(pair.candidate_run);
+    if (!candidate) return std::unexpected(candidate.error());
+    const std::vector<double> baseline_slices = slice_seconds(pair, db::Side::Baseline);
+    const std::vector<double> candidate_slices = slice_seconds(pair, db::Side::Candidate);
+    const auto ratio = measure::log_ratios(
+        {.run = baseline->record.run, .schedule = prepared_baseline_.schedule, .slices = baseline_slices},
+        {.run = candidate->record.run, .schedule = prepared_candidate_.schedule, .slices = candidate_slices}, horizons);
+    if (!ratio) {
+      sitting_->observer.note(fmt::format("pair {} cannot be judged: {}", pair.index, ratio.error()));
+      continue;
+    }
+    for (std::size_t horizon = 0; horizon < horizons.size(); ++horizon) ratios[horizon].push_back((*ratio)[horizon]);
+  }
+  return ratios;
+}
+
+std::size_t Comparing::primary_horizon() const {
+  const std::vector<double>& horizons = sitting_->spec.objective.epochs;
+  const auto found = std::ranges::find(horizons, sitting_->spec.objective.primary);
+  return found == horizons.end() ? 0 : static_cast<std::size_t>(found - horizons.begin());
+}
+
+db::Expected<std::optional<measure::Comparison>> Comparing::judge(double confidence, double stated_confidence) {
+  const auto found = ratios();
+  if (!found) return std::unexpected(found.error());
+  const std::vector<double>& horizons = sitting_->spec.objective.epochs;
+  std::optional<measure::Comparison> primary;
+  for (std::size_t horizon = 0; horizon < horizons.size(); ++horizon) {
+    if ((*found)[horizon].size() < 2) continue;  // no interval yet
+    const measure::Comparison comparison = measure::compare(
+        (*found)[horizon], {.margin_percent = sitting_->spec.verify.margin_percent, .confidence = confidence});
+    const bool is_primary = horizon == primary_horizon();
+    const db::VerdictRecord verdict{.comparison = id_,
+                                    .horizon_epochs = horizons[horizon],
+                                    .primary = is_primary,
+                                    .verdict = std::string(verdict_word(comparison.verdict)),
+                                    .log_ratio_mean = -comparison.log_ratio,
+                                    .log_ratio_low = -std::log1p(comparison.high_percent / 100),
+                                    .log_ratio_high = -std::log1p(comparison.low_percent / 100),
+                                    .confidence = stated_confidence,
+                                    .pairs = comparison.pairs};
+    if (auto saved = sitting_->store.save_verdict(verdict); !saved) return std::unexpected(saved.error());
+    if (is_primary) primary = comparison;
+  }
+  return primary;
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,39 @@
+#pragma once
+
+/// Who may be the winner, and who is. Pure.
+///
+/// The smallest of many noisy estimates is smaller than the truth: its luck is part of why it was the smallest. So the
+/// trials that are too close to it to tell are measured again, in pairs with it, and the winner is chosen from those
+/// pairs alone; its gain is then reported from other, fresh pairs.
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "db/records.hpp"
+
+namespace nocturne::tuner {
+
+/// Of one measurement in one process against another, one after the other: standard deviation of the log. Processes
+/// differ by 3 to 10 % in their luck, on virtual machines rather more.
+inline constexpr double kProcessLuck = 0.05;
+
+/// Indices into `trials` of those that may be the best, the one with the smallest estimate (the *champion*) first,
+/// `most` at most. A trial may be the best where its estimate is within two standard errors of the smallest, the luck
+/// of the processes included. Only trials that ended Ok with an estimate count; empty where there is none.
+[[nodiscard]] std::vector<std::size_t> choose_finalists(std::span<const db::StoredTrial> trials, std::size_t most);
+
+struct Contender {
+  std::vector<double> ratios;  ///< ln(T_champion / T_this) of each pair; of the champion itself: empty
+  std::size_t changes = 0;     ///< parameters in which it differs from the default
+};
+
+/// Index of the winner: the fastest by the mean of its pairs, or, among those that cannot be told from it (one pooled
+/// standard error, or `margin_percent`, whichever is more), the one with the fewest changes, then the faster one.
+/// REQUIRES: contenders.front() is the champion.
+[[nodiscard]] std::size_t choose_winner(std::span<const Contender> contenders, double margin_percent);
+
+/// Parameters in which two configurations differ; one that is active in one alone counts.
+[[nodiscard]] std::size_t count_changes(const space::Configuration& a, const space::Configuration& b);
+
+}  // namespace nocturne::tuner

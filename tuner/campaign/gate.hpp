@@ -1,0 +1,69 @@
+#pragma once
+
+/// Before a finalist may win: does it train as the reference does? (measure/gate.hpp, measure/loss_band.hpp)
+///
+/// The reference is our own worker in f32 with all settings left alone, at the finalist's batch size; its gradients are
+/// checked against double precision (nocturne-onednn --check-gradients). Its runs are stored with the default's trial,
+/// the finalist's with its own, all with purpose gate. What is refused becomes a trial with outcome `wrong` and the
+/// deviation as its reason; what cannot be judged is let through, and that is said.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "tuner/campaign/sitting.hpp"
+
+namespace nocturne::tuner {
+
+enum class Admission {
+  Admitted,     ///< it agrees with the reference, or nobody can tell
+  Refused,      ///< it trains wrongly: no longer among the ok trials
+  Interrupted,  ///< to be asked again in the next sitting
+};
+
+/// One instance a sitting; not thread-safe. OWNER of the campaign.
+class Gate {
+ public:
+  explicit Gate(const Sitting& sitting) : sitting_(sitting) {}
+
+  /// The exact part: a few steps without dropout from the same weights on the same batches. Seconds.
+  [[nodiscard]] db::Expected<Admission> admits(const db::StoredTrial& trial);
+
+  /// The statistical part, from the epoch in which the trial's accuracy was measured (of which nothing is repeated):
+  /// its accuracy against the default's, its losses against several seeds of the reference, an epoch each where there
+  /// is time for it. Admitted where that epoch was not trained.
+  [[nodiscard]] db::Expected<Admission> admits_epoch(const db::StoredTrial& trial, const db::StoredTrial& baseline);
+
+ private:
+  /// The reference's exact run of one batch size.
+  struct Reference {
+    space::Run run;
+    std::string initial;   ///< file it began with
+    std::string why_none;  ///< not empty: there is no such run
+  };
+
+  /// Empty: interrupted. Stored with `owner`.
+  [[nodiscard]] db::Expected<std::optional<space::Run>> train(const space::Configuration& configuration,
+                                                              const Prepared& prepared, RunOrder order,
+                                                              db::TrialId owner);
+  /// Null: interrupted.
+  [[nodiscard]] db::Expected<const Reference*> exact_reference(const measure::Schedule& schedule, std::int64_t steps);
+  /// So many as are wanted and there is time for, made where missing. Empty optional: interrupted.
+  [[nodiscard]] db::Expected<std::optional<std::vector<space::Run>>> reference_epochs(const db::StoredTrial& trial,
+                                                                                      const db::StoredTrial& baseline);
+  [[nodiscard]] std::int64_t seeds_wanted(const db::StoredTrial& baseline) const;
+
+  [[nodiscard]] db::Expected<Admission> refuse(const db::StoredTrial& trial, const std::string& why);
+  [[nodiscard]] Admission let_through(const db::StoredTrial& trial, const std::string& why);
+  void log(db::Level level, const std::string& sentence);
+
+  const Sitting& sitting_;
+  std::map<std::int64_t, Reference> references_;  ///< by batch size
+  std::set<std::string> said_;                    ///< why somebody was let through
+};
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,55 @@
+#pragma once
+
+/// The noise floor of a machine: a campaign's default against itself, in fresh processes, by each way of measuring a
+/// pair. Says what can be told apart here and what that costs, before anything is compared.
+
+#include <chrono>
+#include <expected>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "measure/noise.hpp"
+#include "tuner/campaign/clock.hpp"
+#include "tuner/campaign/interruption.hpp"
+#include "tuner/campaign_file.hpp"
+#include "tuner/executor/executor.hpp"
+
+namespace nocturne::tuner {
+
+/// What a process is judged by.
+enum class StepEstimator {
+  Median,   ///< of its steps
+  Minimum,  ///< of its steps
+  Paired,   ///< slices only: trimmed mean of the log ratios of neighbouring slices, as comparisons use it
+};
+[[nodiscard]] std::string_view to_text(StepEstimator estimator);  ///< median, minimum, paired
+
+struct NoiseRow {
+  measure::PairMethod method = measure::PairMethod::Sequential;
+  StepEstimator estimator = StepEstimator::Median;
+  measure::Noise noise;
+  double seconds_a_pair = 0;
+};
+
+struct NoiseFloor {
+  std::vector<NoiseRow> rows;
+  std::vector<std::string> left_out;  ///< ways that cannot be measured here, and why
+};
+
+struct NoiseWork {
+  const CampaignSpec& spec;
+  Executor& executor;
+  const Clock& clock;
+  Interruption& interruption;
+  std::chrono::nanoseconds time;  ///< for all of it; three rounds are made all the same
+  std::vector<int> cpus;          ///< that workers may use; a duet gives each side half of them
+  std::function<void(int round)> progress = {};
+};
+
+/// Rounds of one pair by each method, in turn, so that no method has a quieter hour than the others. Each process
+/// trains spec.verify.slices · slice_steps steps. The caller holds the slot. The error is a sentence: the default
+/// cannot be prepared, or does not train; interrupted before there were two rounds.
+[[nodiscard]] std::expected<NoiseFloor, std::string> measure_noise(const NoiseWork& work);
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,15 @@
+#pragma once
+
+/// The profile that a word on the command line means.
+
+#include <filesystem>
+#include <string>
+
+#include "tuner/cli/context.hpp"
+
+namespace nocturne::cli {
+
+/// A path, or the name of a campaign that was exported.
+[[nodiscard]] std::filesystem::path profile_file(const std::string& word, const Context& context);
+
+}  // namespace nocturne::cli

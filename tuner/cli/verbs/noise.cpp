@@ -1,0 +1,164 @@
+#include "tuner/cli/verbs/noise.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "measure/fingerprint.hpp"
+#include "measure/machine.hpp"
+#include "measure/runner.hpp"
+#include "measure/slot.hpp"
+#include "measure/sweep.hpp"
+#include "tuner/campaign/noise_floor.hpp"
+#include "tuner/campaign/search_options.hpp"
+#include "tuner/campaign_file.hpp"
+#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/table.hpp"
+#include "tuner/cli/signals.hpp"
+#include "tuner/executor/installation.hpp"
+#include "tuner/executor/local_executor.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+constexpr std::array kDifferences = {1.0, 2.0, 5.0};  // per cent
+
+std::string needed_text(const tuner::NoiseRow& row, double percent) {
+  const auto pairs = measure::pairs_to_tell(row.noise.sd, percent);
+  if (!pairs) return "–";
+  return fmt::format("{} ({:.0f} min)", *pairs, *pairs * row.seconds_a_pair / 60);
+}
+
+/// The way whose pairs tell most in the same time.
+const tuner::NoiseRow& best_of(const tuner::NoiseFloor& floor) {
+  return *std::ranges::min_element(
+      floor.rows, {}, [](const tuner::NoiseRow& row) { return row.noise.sd * row.noise.sd * row.seconds_a_pair; });
+}
+
+void print_floor(const Context& context, const tuner::NoiseFloor& floor, int pairs) {
+  std::ostream& out = *context.out;
+  Table table({{"pairs are measured"},
+               {"judged by"},
+               {"pairs", Align::Right},
+               {"sd of a pair", Align::Right},
+               {"s a pair", Align::Right},
+               {"to tell 1 %", Align::Right},
+               {"2 %", Align::Right},
+               {"5 %", Align::Right}});
+  for (const tuner::NoiseRow& row : floor.rows) {
+    table.add({Cell(std::string(measure::to_text(row.method))), Cell(std::string(tuner::to_text(row.estimator))),
+               Cell(std::to_string(row.noise.pairs)), Cell(fmt::format("{:.1f} %", 100 * row.noise.sd)),
+               Cell(fmt::format("{:.1f}", row.seconds_a_pair)), Cell(needed_text(row, kDifferences[0])),
+               Cell(needed_text(row, kDifferences[1])), Cell(needed_text(row, kDifferences[2]))});
+  }
+  table.print(out, context.colour_out());
+  for (const std::string& sentence : floor.left_out) out << sentence << '\n';
+  for (const tuner::NoiseRow& row : floor.rows) {
+    if (row.estimator != tuner::StepEstimator::Paired) continue;
+    out << fmt::format(
+        "As campaigns compare (slices, paired), this machine tells {:.1f} % apart in {} pairs; 1 % would cost {}.\n",
+        measure::told_apart_percent(row.noise.sd, pairs), pairs, needed_text(row, 1));
+  }
+  const tuner::NoiseRow& best = best_of(floor);
+  out << fmt::format("Most is learnt in the same time from {} pairs, judged by the {}.\n",
+                     measure::to_text(best.method), tuner::to_text(best.estimator));
+}
+
+nlohmann::json floor_json(const tuner::NoiseFloor& floor, int pairs) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const tuner::NoiseRow& row : floor.rows) {
+    nlohmann::json to_tell = nlohmann::json::array();
+    for (const double percent : kDifferences) {
+      const auto needed = measure::pairs_to_tell(row.noise.sd, percent);
+      nlohmann::json each = {{"percent", percent}, {"pairs", nullptr}, {"minutes", nullptr}};
+      if (needed) {
+        each["pairs"] = *needed;
+        each["minutes"] = *needed * row.seconds_a_pair / 60;
+      }
+      to_tell.push_back(std::move(each));
+    }
+    rows.push_back({{"method", measure::to_text(row.method)},
+                    {"estimator", tuner::to_text(row.estimator)},
+                    {"pairs", row.noise.pairs},
+                    {"sd_percent", 100 * row.noise.sd},
+                    {"bias_percent", 100 * row.noise.bias},
+                    {"seconds_a_pair", row.seconds_a_pair},
+                    {"told_apart_percent", measure::told_apart_percent(row.noise.sd, pairs)},
+                    {"to_tell", std::move(to_tell)}});
+  }
+  return {{"rows", std::move(rows)}, {"left_out", floor.left_out}};
+}
+
+}  // namespace
+
+void setup(CLI::App& verb, NoiseOptions& options) {
+  verb.add_option("file", options.file, "The campaign file whose default is measured")->type_name("FILE")->required();
+  verb.add_option("--time", options.time, "For all rounds; three are made in any case (default: 3min)")
+      ->type_name("DURATION");
+  verb.footer(
+      "Measures the default against itself, in pairs of fresh processes: one after the other, taking turns, and side "
+      "by\n"
+      "side on half of the CPUs each. What equal programs seem to differ by is the noise of this machine; it decides "
+      "how\n"
+      "many pairs tell 1, 2 or 5 % apart (two-sided 5 %, power 80 %). Nothing is stored.\n"
+      "\n"
+      "Examples:\n"
+      "  nocturne noise examples/mnist.json\n"
+      "  nocturne noise campaign.json --time 20min --json\n");
+}
+
+ExitCode run(const NoiseOptions& options, Context& context) {
+  const auto time = tuner::parse_duration(options.time);
+  if (!time) return complain(context, ExitCode::Usage, "--time: " + time.error());
+  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
+  const tuner::Installation installation = tuner::find_installation();
+  const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
+  const auto spec = tuner::load_campaign(options.file, measure::facts_of(machine));
+  if (!spec) {
+    *context.err << tuner::to_text(spec.error()) << '\n';
+    return ExitCode::Usage;
+  }
+  if (measure::find_supervisor().empty()) {
+    return complain(context, ExitCode::Unavailable,
+                    "the program nocturne-supervisor is not beside nocturne: build it, or name it in "
+                    "NOCTURNE_SUPERVISOR_PROGRAM");
+  }
+  static_cast<void>(measure::sweep());
+  tuner::LocalExecutor executor(*spec, {.installation = installation,
+                                        .builds_folder = context.builds_folder(),
+                                        .runs_folder = context.runs_folder(),
+                                        .memory_bytes = tuner::usual_memory_limit(machine.usable_memory_bytes())});
+  const tuner::SystemClock clock;
+  tuner::Interruption interruption;
+  const SignalWatch signals(interruption, {.say = [&context](const std::string& sentence) {
+                              *context.err << '\n' + sentence + '\n' << std::flush;
+                            }});
+  const auto slot = measure::SlotLock::take(measure::Slot{}, spec->name,
+                                            [&context](const measure::SlotHolder&) {
+                                              *context.err << "Waiting for the machine: another campaign measures.\n";
+                                            },
+                                            interruption.token(), {});
+  if (!slot) return complain(context, ExitCode::Unavailable, slot.error().error);
+  const auto floor = tuner::measure_noise({.spec = *spec,
+                                           .executor = executor,
+                                           .clock = clock,
+                                           .interruption = interruption,
+                                           .time = *time,
+                                           .cpus = machine.allowed_cpus,
+                                           .progress = [&context](int round) {
+                                             if (!context.json)
+                                               *context.err << fmt::format("round {}\n", round + 1) << std::flush;
+                                           }});
+  if (!floor) return complain(context, ExitCode::Unavailable, floor.error());
+  if (context.json) {
+    print_json(context, floor_json(*floor, spec->verify.pairs));
+  } else {
+    print_floor(context, *floor, spec->verify.pairs);
+  }
+  return interruption.requested() ? ExitCode::Interrupted : ExitCode::Ok;
+}
+
+}  // namespace nocturne::cli

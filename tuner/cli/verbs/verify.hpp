@@ -1,0 +1,27 @@
+#pragma once
+
+/// `nocturne verify PROFILE`: does it still hold, here and now?
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "tuner/cli/context.hpp"
+#include "tuner/cli/exit_codes.hpp"
+
+namespace nocturne::cli {
+
+struct VerifyOptions {
+  std::vector<std::string> profiles;  ///< files, or names of campaigns that were exported
+  bool all = false;                   ///< every profile of the profiles folder
+  int pairs = 6;
+  int most_pairs = 20;
+  double margin_percent = 1;
+};
+
+void setup(CLI::App& verb, VerifyOptions& options);
+/// Ok: all hold. Negative: one does not. Usage (2): one could not be measured, and none was found not to hold.
+[[nodiscard]] ExitCode run(const VerifyOptions& options, Context& context);
+
+}  // namespace nocturne::cli

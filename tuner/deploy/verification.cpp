@@ -1,0 +1,157 @@
+#include "tuner/deploy/verification.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "space/outcome.hpp"
+
+namespace nocturne::deploy {
+namespace {
+
+using nlohmann::json;
+
+/// A text as a literal of the expressions of campaign files.
+std::string literal(const space::Value& value) {
+  const json plain = space::to_json(value);
+  if (plain.is_boolean()) return plain.get<bool>() ? "True" : "False";
+  if (!plain.is_string()) return plain.dump();
+  std::string quoted = "'";
+  for (const char c : plain.get<std::string>()) {
+    if (c == '\\' || c == '\'') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "'";
+}
+
+/// An expression that is true in `here` alone; empty: every parameter that both have is the same.
+std::string tells_apart(const space::Configuration& here, const space::Configuration& there) {
+  for (const auto& [name, value] : here.values()) {
+    const space::Value* other = there.find(name);
+    if (other != nullptr && *other != value) return fmt::format("{} == {}", name, literal(value));
+  }
+  return {};
+}
+
+json parameter_of(const std::string& name, const space::Value& first, const space::Value* second) {
+  json parameter = {{"name", name}, {"stage", "run"}, {"default", space::to_json(first)}};
+  if (std::holds_alternative<bool>(first)) {
+    parameter["type"] = "boolean";
+    return parameter;
+  }
+  parameter["values"] = json::array({space::to_json(first)});
+  if (second != nullptr && *second != first) parameter["values"].push_back(space::to_json(*second));
+  return parameter;
+}
+
+std::string interval_text(const db::VerdictRecord& verdict) {
+  return fmt::format("{:+.1f} % ({:g} % interval {:+.1f} to {:+.1f} %, {} pairs)",
+                     tuner::gain_percent(verdict.log_ratio_mean), 100 * verdict.confidence,
+                     tuner::gain_percent(verdict.log_ratio_high), tuner::gain_percent(verdict.log_ratio_low),
+                     verdict.pairs);
+}
+
+}  // namespace
+
+std::string_view to_text(Finding finding) {
+  switch (finding) {
+    case Finding::Holds:
+      return "holds";
+    case Finding::DoesNotHold:
+      return "does not hold";
+    case Finding::NotMeasured:
+      break;
+  }
+  return "could not be measured";
+}
+
+std::expected<json, std::string> verification_campaign(const Profile& profile, const VerificationSettings& settings) {
+  if (!profile.gain) {
+    return std::unexpected(
+        "the profile was not compared with a default, so there is nothing to hold: 'nocturne tune' here");
+  }
+  const space::Configuration& baseline = profile.gain->baseline;
+  const space::Configuration& candidate = profile.configuration;
+  if (baseline == candidate) return std::unexpected("the profile is the default itself");
+  json parameters = json::array();
+  for (const auto& [name, value] : baseline.values()) {
+    json parameter = parameter_of(name, value, candidate.find(name));
+    if (candidate.find(name) == nullptr) parameter["active_if"] = tells_apart(baseline, candidate);
+    parameters.push_back(std::move(parameter));
+  }
+  for (const auto& [name, value] : candidate.values()) {
+    if (baseline.find(name) != nullptr) continue;
+    json parameter = parameter_of(name, value, nullptr);
+    parameter["active_if"] = tells_apart(candidate, baseline);
+    parameters.push_back(std::move(parameter));
+  }
+  for (const json& parameter : parameters) {
+    if (parameter.value("active_if", "always").empty()) {
+      return std::unexpected(
+          "the default and the profile differ only in which settings exist; write a campaign of the two");
+    }
+  }
+  json worker = json::object();
+  if (profile.training.artifact.empty()) {
+    worker["command"] = json::array({profile.training.program.string()});
+    for (const std::string& argument : profile.training.arguments) worker["command"].push_back(argument);
+  }
+  json campaign = {
+      {"campaign", "verify-" + file_stem(profile.campaign).substr(0, 50)},
+      {"description", "Made by 'nocturne verify': does a profile hold on this machine?"},
+      {"workload",
+       {{"network", profile.workload.network},
+        {"data", profile.workload.data},
+        {"optimizer", profile.workload.optimizer},
+        {"training_examples", profile.workload.training_examples}}},
+      {"objective", {{"minimise", profile.minimise}, {"epochs", json::array({profile.epochs})}}},
+      {"space", {{"parameters", std::move(parameters)}}},
+      {"strategy", {{"name", "random"}, {"history", false}}},
+      {"budget", {{"trials", 1}}},
+      {"run", {{"steps", profile.training.steps}, {"repeats", 1}}},
+      {"verify",
+       {{"pairs", settings.pairs},
+        {"most_pairs", std::max(settings.pairs, settings.most_pairs)},
+        {"margin_percent", settings.margin_percent},
+        {"finalists", 1},
+        {"simplify", false},
+        {"accuracy_epochs", 0}}},
+  };
+  if (!worker.empty()) campaign["worker"] = std::move(worker);
+  return campaign;
+}
+
+Verification verification_of(const tuner::Answer& answer, const Profile& profile) {
+  if (!answer.baseline || answer.baseline->trial.outcome != space::Outcome::Ok) {
+    return {.because = fmt::format("the default does not train here: {}",
+                                   answer.baseline ? answer.baseline->trial.reason : "it was not measured")};
+  }
+  for (const db::StoredTrial& failure : answer.failures) {
+    if (failure.trial.configuration != profile.configuration) continue;
+    return {.because = fmt::format("the profile does not train here: {}: {}", space::to_text(failure.trial.outcome),
+                                   failure.trial.reason)};
+  }
+  if (!answer.verdict) {
+    return {.because = "the pairs could not be measured to the end"};
+  }
+  const db::VerdictRecord& verdict = *answer.verdict;
+  const double low = tuner::gain_percent(verdict.log_ratio_high), high = tuner::gain_percent(verdict.log_ratio_low);
+  std::string found = interval_text(verdict);
+  if (low > 0) {
+    if (profile.gain && high < profile.gain->low_percent) {
+      found += fmt::format(", less than the {:+.1f} to {:+.1f} % where it was tuned", profile.gain->low_percent,
+                           profile.gain->high_percent);
+    }
+    return {.finding = Finding::Holds, .because = "faster than the default: " + found, .verdict = verdict};
+  }
+  if (verdict.verdict == "undecided") {
+    return {.because = "undecided: " + found + "; more pairs tell (--most-pairs)", .verdict = verdict};
+  }
+  return {.finding = Finding::DoesNotHold,
+          .because = (verdict.verdict == "same" ? "as fast as the default: " : "slower than the default: ") + found,
+          .verdict = verdict};
+}
+
+}  // namespace nocturne::deploy
