@@ -137,23 +137,6 @@ class StopAndContinue(unittest.TestCase):
             self.assertEqual(run_outcomes(workspace), ["killed", "ok", "ok"])
             self.assertEqual([trial[0] for trial in workspace.finished_trials()], [0, 1])
 
-    def test_the_finals_go_on_too(self):
-        with Workspace() as workspace:
-            speeds = [{"name": "step_us", "stage": "run", "values": [50, 20], "default": 50}]
-            file = workspace.write(campaign(trials=2, mode="obey", parameters=speeds, strategy="exhaustive",
-                                            run={"steps": 12, "deadline": "60s"},
-                                            verify={"pairs": 2, "slices": 2, "slice_steps": 10000}))
-            tuner = workspace.start("tune", file, "--no-rehearsal")
-            self.assertTrue(wait_until(lambda: workspace.run("status").stdout.count("measuring pair") == 1, 30))
-            tuner.send_signal(signal.SIGTSTP)
-            self.assertTrue(wait_until(lambda: state_of(tuner.pid) == "T", 10))
-            self.assertEqual(workers_alive(workspace.data), [])
-            tuner.send_signal(signal.SIGCONT)
-            _, err = tuner.communicate(timeout=60)
-            self.assertEqual(tuner.returncode, 0, err)
-            with workspace.database() as connection:
-                self.assertEqual(connection.execute("SELECT count(*) FROM pairs").fetchone()[0], 2)
-
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
