@@ -8,22 +8,6 @@
 namespace nocturne::tuner {
 namespace {
 
-std::optional<space::Value> copy(const space::Value* value) {
-  return value != nullptr ? std::optional(*value) : std::nullopt;
-}
-
-std::vector<Change> changes_between(const space::Configuration& from, const space::Configuration& to) {
-  std::vector<Change> changes;
-  for (const auto& [name, value] : from.values()) {
-    const space::Value* other = to.find(name);
-    if (other == nullptr || *other != value) changes.push_back({name, value, copy(other)});
-  }
-  for (const auto& [name, value] : to.values()) {
-    if (from.find(name) == nullptr) changes.push_back({name, std::nullopt, value});
-  }
-  return changes;
-}
-
 /// The configuration that the finals chose; null: they are still to come, or know nothing of the trial that has the
 /// smallest estimate by now.
 const space::Configuration* chosen_in(const std::vector<db::StoredComparison>& comparisons,
@@ -50,15 +34,16 @@ db::Expected<std::optional<space::Accuracy>> accuracy_of(const db::Store& store,
   if (!detail) return std::unexpected(detail.error());
   std::optional<space::Accuracy> accuracy;
   for (const db::StoredRun& stored : detail->runs) {
-    const space::Run& run = stored.record.run;
-    if (run.purpose == space::Purpose::Gate && run.accuracy && std::ssize(run.epochs) == epochs) {
-      accuracy = run.accuracy;
-    }
+    if (trained_for_accuracy(stored.record.run, epochs)) accuracy = stored.record.run.accuracy;
   }
   return accuracy;
 }
 
 }  // namespace
+
+bool trained_for_accuracy(const space::Run& run, std::int64_t epochs) {
+  return run.purpose == space::Purpose::Gate && run.accuracy && std::ssize(run.epochs) == epochs;
+}
 
 double gain_percent(double log_ratio) {
   return 100 * std::expm1(-log_ratio);

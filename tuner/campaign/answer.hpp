@@ -14,14 +14,9 @@
 #include "db/store.hpp"
 #include "space/objective.hpp"
 #include "space/outcome.hpp"
+#include "tuner/campaign/changes.hpp"
 
 namespace nocturne::tuner {
-
-/// A parameter in which the best differs from the default. Empty: inactive there.
-struct Change {
-  std::string parameter;
-  std::optional<space::Value> from, to;
-};
 
 struct Answer {
   db::CampaignSummary campaign;
@@ -45,6 +40,9 @@ struct Answer {
 /// the smallest T(epochs), composed of the parts of each trial.
 [[nodiscard]] db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary& campaign,
                                              std::optional<double> epochs = {});
+
+/// Whether this run is the epochs that a finalist trains before its accuracy is read.
+[[nodiscard]] bool trained_for_accuracy(const space::Run& run, std::int64_t epochs);
 
 /// Gain of the candidate over the baseline in percent, from a log ratio ln(T(candidate) / T(baseline)):
 /// 100 · (exp(−log_ratio) − 1); 100 means twice as fast.

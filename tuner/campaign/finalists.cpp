@@ -78,14 +78,4 @@ std::size_t choose_winner(std::span<const Contender> contenders, double margin_p
   return winner;
 }
 
-std::size_t count_changes(const space::Configuration& a, const space::Configuration& b) {
-  std::size_t changes = 0;
-  for (const auto& [name, value] : a.values()) {
-    const space::Value* other = b.find(name);
-    changes += other == nullptr || *other != value ? 1U : 0U;
-  }
-  for (const auto& [name, value] : b.values()) changes += a.find(name) == nullptr ? 1U : 0U;
-  return changes;
-}
-
 }  // namespace nocturne::tuner

@@ -33,7 +33,4 @@ struct Contender {
 /// REQUIRES: contenders.front() is the champion.
 [[nodiscard]] std::size_t choose_winner(std::span<const Contender> contenders, double margin_percent);
 
-/// Parameters in which two configurations differ; one that is active in one alone counts.
-[[nodiscard]] std::size_t count_changes(const space::Configuration& a, const space::Configuration& b);
-
 }  // namespace nocturne::tuner

@@ -11,6 +11,8 @@
 #include "measure/planned_looks.hpp"
 #include "search/model/linear_model.hpp"
 #include "space/lattice.hpp"
+#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/changes.hpp"
 #include "tuner/campaign/finalists.hpp"
 #include "tuner/campaign/gate.hpp"
 #include "tuner/campaign/learned.hpp"
@@ -136,7 +138,7 @@ db::Expected<std::optional<db::StoredTrial>> Finals::choose(const db::StoredTria
   if (finalists.size() == 1 || champion.id == baseline.id) return champion;
 
   std::vector<Contender> contenders = {
-      {.ratios = {}, .changes = count_changes(baseline.trial.configuration, champion.trial.configuration)}};
+      {.ratios = {}, .changes = changes_between(baseline.trial.configuration, champion.trial.configuration).size()}};
   std::vector<Challenger> challengers;
   for (std::size_t i = 1; i < finalists.size(); ++i) {
     auto comparing = Comparing::open(sitting_, champion, *finalists[i], kSelectRole);
@@ -165,7 +167,7 @@ db::Expected<std::optional<db::StoredTrial>> Finals::choose(const db::StoredTria
     if ((*ratios)[each.comparing.primary_horizon()].empty()) continue;
     known.push_back(&trial);
     contenders.push_back({.ratios = std::move((*ratios)[each.comparing.primary_horizon()]),
-                          .changes = count_changes(baseline.trial.configuration, trial.trial.configuration)});
+                          .changes = changes_between(baseline.trial.configuration, trial.trial.configuration).size()});
   }
   const db::StoredTrial& winner = *known[choose_winner(contenders, verify.margin_percent)];
   sitting_.observer.chosen(winner.trial);
@@ -199,8 +201,8 @@ db::Expected<std::optional<db::StoredTrial>> Finals::simplest(const db::StoredTr
     const auto reserved = forecast_pair(verify, *baseline.trial.parts, *winner.trial.parts) * verify.pairs +
                           forecast_accuracy(verify, *baseline.trial.parts, *winner.trial.parts);
     if (!time_for(parts_time + reserved)) return winner;
-    sitting_.observer.simplifying(count_changes(winner.trial.configuration, baseline.trial.configuration),
-                                  count_changes(way[steps - 1], baseline.trial.configuration));
+    sitting_.observer.simplifying(changes_between(winner.trial.configuration, baseline.trial.configuration).size(),
+                                  changes_between(way[steps - 1], baseline.trial.configuration).size());
     auto found = as_fast(way[steps - 1], winner);
     if (!found) return std::unexpected(found.error());
     if (sitting_.interruption.requested()) return std::nullopt;
@@ -260,8 +262,7 @@ db::Expected<bool> Finals::accuracy(const db::StoredTrial& trial, const std::str
   const auto detail = sitting_.store.load_trial(trial.id);
   if (!detail) return std::unexpected(detail.error());
   for (const db::StoredRun& stored : detail->runs) {
-    const space::Run& run = stored.record.run;
-    if (run.purpose == space::Purpose::Gate && run.accuracy && std::ssize(run.epochs) == epochs) return true;
+    if (trained_for_accuracy(stored.record.run, epochs)) return true;
   }
   if (sitting_.interruption.requested()) return false;
   const auto prepared = sitting_.executor.prepare(trial.trial.configuration, sitting_.interruption.token());
@@ -282,10 +283,7 @@ db::Expected<bool> Finals::accuracy(const db::StoredTrial& trial, const std::str
                        .seed = sitting_.spec.run.seed,
                        .deadline = deadline};
   const measure::RunPlan plan = sitting_.executor.plan(trial.trial.configuration, *prepared, order);
-  measure::RunControl control;
-  control.stop = sitting_.interruption.token();
-  control.progress = [this](const measure::RunProgress& progress) { sitting_.observer.progress(progress); };
-  const db::RunRecord record{.run = sitting_.executor.run(plan, control),
+  const db::RunRecord record{.run = sitting_.executor.run(plan, sitting_.run_control()),
                              .fingerprint = sitting_.fingerprint.identity()};
   if (auto added = sitting_.store.add_run(trial.id, record); !added) return std::unexpected(added.error());
   sitting_.observer.trained(who, record.run);

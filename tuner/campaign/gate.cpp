@@ -13,6 +13,7 @@
 #include "measure/gate.hpp"
 #include "measure/loss_band.hpp"
 #include "measure/statistics.hpp"
+#include "tuner/campaign/answer.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -45,10 +46,6 @@ bool knows_gate(const db::TrialDetail& detail) {
     const auto said = ready.find("gate");
     return said != ready.end() && said->is_boolean() && said->get<bool>();
   });
-}
-
-bool is_epoch_of_accuracy(const space::Run& run, std::int64_t epochs) {
-  return run.purpose == space::Purpose::Gate && run.accuracy && std::ssize(run.epochs) == epochs;
 }
 
 /// The last that holds; null: none.
@@ -99,10 +96,8 @@ db::Expected<std::optional<space::Run>> Gate::train(const space::Configuration& 
   if (plan.request.gate && plan.request.gate->write) {
     plan.request.gate->write = (plan.folder / *plan.request.gate->write).string();
   }
-  measure::RunControl control;
-  control.stop = sitting_.interruption.token();
-  control.progress = [this](const measure::RunProgress& progress) { sitting_.observer.progress(progress); };
-  db::RunRecord record{.run = sitting_.executor.run(plan, control), .fingerprint = sitting_.fingerprint.identity()};
+  db::RunRecord record{.run = sitting_.executor.run(plan, sitting_.run_control()),
+                       .fingerprint = sitting_.fingerprint.identity()};
   if (auto added = sitting_.store.add_run(owner, record); !added) return std::unexpected(added.error());
   if (record.run.outcome == space::Outcome::Killed) return std::nullopt;
   return std::move(record.run);
@@ -241,7 +236,7 @@ db::Expected<Admission> Gate::admits_epoch(const db::StoredTrial& trial, const d
   }
   const auto detail = sitting_.store.load_trial(trial.id);
   if (!detail) return std::unexpected(detail.error());
-  const auto is_epoch = [&](const space::Run& run) { return is_epoch_of_accuracy(run, verify.accuracy_epochs); };
+  const auto is_epoch = [&](const space::Run& run) { return trained_for_accuracy(run, verify.accuracy_epochs); };
   const space::Run* epoch = find_run(*detail, is_epoch);
   if (epoch == nullptr) {
     const space::Run* diverged = find_run(*detail, [](const space::Run& run) {

@@ -112,10 +112,7 @@ db::Expected<std::optional<db::RehearsalRecord>> Rehearsal::rehearse(const Rehea
         configuration, *prepared,
         {.purpose = space::Purpose::Gate, .steps = kRehearsalSteps, .seed = sitting_.spec.run.seed, .deadline = {}});
     plan.request.steps_per_sample = 1;
-    measure::RunControl control;
-    control.stop = sitting_.interruption.token();
-    control.progress = [this](const measure::RunProgress& progress) { sitting_.observer.progress(progress); };
-    const space::Run run = sitting_.executor.run(plan, control);
+    const space::Run run = sitting_.executor.run(plan, sitting_.run_control());
     remove_folder(plan);
     if (run.outcome == space::Outcome::Killed) return std::nullopt;
     record.outcome = run.outcome;

@@ -3,33 +3,20 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <set>
 #include <string>
+
+#include "tuner/campaign/changes.hpp"
 
 namespace nocturne::tuner {
 namespace {
 
-std::set<std::string> names_that_differ(const space::Configuration& a, const space::Configuration& b) {
-  std::set<std::string> names;
-  for (const auto& [name, value] : a.values()) {
-    const space::Value* other = b.find(name);
-    if (other == nullptr || *other != value) names.insert(name);
-  }
-  for (const auto& [name, value] : b.values()) {
-    if (a.find(name) == nullptr) names.insert(name);
-  }
-  return names;
-}
-
 /// `from` with one setting as in the default, and what depends on it filled in or left out. Empty: not allowed.
 std::optional<space::Configuration> put_back(const space::Space& space, const space::Configuration& from,
                                              const space::Configuration& baseline, const std::string& name) {
+  const space::Value* value = baseline.find(name);
+  if (value == nullptr) return std::nullopt;  // it goes when the setting that makes it active is put back
   space::Configuration changed = from;
-  if (const space::Value* value = baseline.find(name)) {
-    changed.set(name, *value);
-  } else {
-    return std::nullopt;  // it goes when the setting that makes it active is put back
-  }
+  changed.set(name, *value);
   changed = space.normalise(changed);
   if (!space.check(changed).empty()) return std::nullopt;
   return changed;
@@ -46,11 +33,11 @@ std::vector<space::Configuration> simplify(const space::Space& space, const spac
   for (;;) {
     std::optional<space::Configuration> best;
     double best_time = std::numeric_limits<double>::infinity();
-    const auto differing = names_that_differ(current, baseline);
-    for (const std::string& name : differing) {
-      auto simpler = put_back(space, current, baseline, name);
+    const auto differing = changes_between(current, baseline);
+    for (const Change& change : differing) {
+      auto simpler = put_back(space, current, baseline, change.parameter);
       // What fills itself in must not differ from the default in turn: then nothing would be gained.
-      if (!simpler || names_that_differ(*simpler, baseline).size() >= differing.size()) continue;
+      if (!simpler || changes_between(*simpler, baseline).size() >= differing.size()) continue;
       const double time = predicted(*simpler);
       if (time <= most && time < best_time) {
         best_time = time;

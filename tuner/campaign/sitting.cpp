@@ -16,4 +16,11 @@ std::optional<measure::SlotLock> Sitting::take_slot() const {
   return std::nullopt;
 }
 
+measure::RunControl Sitting::run_control() const {
+  measure::RunControl control;
+  control.stop = interruption.token();
+  control.progress = [&watcher = observer](const measure::RunProgress& progress) { watcher.progress(progress); };
+  return control;
+}
+
 }  // namespace nocturne::tuner

@@ -51,6 +51,9 @@ struct Sitting {
   /// interruption or a suspension, or the lock files cannot be used
   /// (told to the observer; measuring goes on without the lock then would disturb others, so it does not).
   [[nodiscard]] std::optional<measure::SlotLock> take_slot() const;
+
+  /// Of a run that is begun now: it ends when the sitting is abandoned, and its progress is told to the observer.
+  [[nodiscard]] measure::RunControl run_control() const;
 };
 
 }  // namespace nocturne::tuner

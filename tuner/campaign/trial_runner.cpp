@@ -155,10 +155,7 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::measure(db::TrialId tria
     db::RunRecord run = begun(plan, sitting_);
     if (auto begin = sitting_.store.begin_run(trial, run); !begin) return std::unexpected(begin.error());
     sitting_.observer.running(record.number, record.configuration);
-    measure::RunControl control;
-    control.stop = sitting_.interruption.token();
-    control.progress = [this](const measure::RunProgress& progress) { sitting_.observer.progress(progress); };
-    run.run = sitting_.executor.run(plan, control);
+    run.run = sitting_.executor.run(plan, sitting_.run_control());
     if (run.run.outcome == space::Outcome::Killed) {
       if (auto add = sitting_.store.add_run(trial, run); !add) return std::unexpected(add.error());
       return std::nullopt;

@@ -12,14 +12,13 @@
 #include "measure/slot.hpp"
 #include "measure/sweep.hpp"
 #include "tuner/campaign/noise_floor.hpp"
-#include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/cli/signals.hpp"
 #include "tuner/executor/installation.hpp"
-#include "tuner/executor/local_executor.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -99,10 +98,8 @@ void setup(CLI::App& verb, NoiseOptions& options) {
   verb.add_option("--time", options.time, "For all rounds; three are made in any case (default: 3min)")
       ->type_name("DURATION");
   verb.footer(
-      "Measures the default against itself, in pairs of fresh processes: one after the other, taking turns, and side "
-      "by\n"
-      "side on half of the CPUs each. What equal programs seem to differ by is the noise of this machine; it decides "
-      "how\n"
+      "Measures the default against itself, in pairs of fresh processes: one after the other, taking turns, and side by\n"
+      "side on half of the CPUs each. What equal programs seem to differ by is the noise of this machine; it decides how\n"
       "many pairs tell 1, 2 or 5 % apart (two-sided 5 %, power 80 %). Nothing is stored.\n"
       "\n"
       "Examples:\n"
@@ -121,16 +118,11 @@ ExitCode run(const NoiseOptions& options, Context& context) {
     *context.err << tuner::to_text(spec.error()) << '\n';
     return ExitCode::Usage;
   }
-  if (measure::find_supervisor().empty()) {
-    return complain(context, ExitCode::Unavailable,
-                    "the program nocturne-supervisor is not beside nocturne: build it, or name it in "
-                    "NOCTURNE_SUPERVISOR_PROGRAM");
+  if (const std::string missing = missing_supervisor(); !missing.empty()) {
+    return complain(context, ExitCode::Unavailable, missing);
   }
   static_cast<void>(measure::sweep());
-  tuner::LocalExecutor executor(*spec, {.installation = installation,
-                                        .builds_folder = context.builds_folder(),
-                                        .runs_folder = context.runs_folder(),
-                                        .memory_bytes = tuner::usual_memory_limit(machine.usable_memory_bytes())});
+  tuner::LocalExecutor executor(*spec, executor_options(context, installation, machine));
   const tuner::SystemClock clock;
   tuner::Interruption interruption;
   const SignalWatch signals(interruption, {.say = [&context](const std::string& sentence) {

@@ -14,11 +14,11 @@
 #include "tuner/campaign/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/heartbeat_writer.hpp"
-#include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/campaign_choice.hpp"
 #include "tuner/cli/configuration_words.hpp"
 #include "tuner/cli/output/answer_page.hpp"
+#include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/progress_display.hpp"
 #include "tuner/cli/signals.hpp"
@@ -26,7 +26,6 @@
 #include "tuner/deploy/make_profile.hpp"
 #include "tuner/deploy/proof.hpp"
 #include "tuner/executor/installation.hpp"
-#include "tuner/executor/local_executor.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -137,35 +136,25 @@ void setup(CLI::App& verb, TuneOptions& options) {
       ->type_name("DURATION");
   add_on_finish(verb, options.on_finish);
   verb.footer(
-      "The default configuration is measured first; at the end the best and the default are measured again, in turns, "
-      "and\n"
-      "only that is the gain reported. Ctrl-C ends after the run in flight and still gives the answer; a second one "
-      "ends\n"
-      "at once. SIGTERM does the same, and kills the run in flight after the time of --grace. Ctrl-Z ends the run in "
-      "flight\n"
+      "The default configuration is measured first; at the end the best and the default are measured again, in turns, and\n"
+      "only that is the gain reported. Ctrl-C ends after the run in flight and still gives the answer; a second one ends\n"
+      "at once. SIGTERM does the same, and kills the run in flight after the time of --grace. Ctrl-Z ends the run in flight\n"
       "and stops; fg repeats it. When the terminal goes (SIGHUP) the campaign goes on: what it says then stands in\n"
       "logs/CAMPAIGN.log in the data folder. A campaign that was killed goes on where it was: the same command again.\n"
       "\n"
       "Finished campaigns of the database are its history. Of the same machine and workload: their trials count as\n"
-      "evidence from the first trial on, until new measurements disagree; then they are forgotten and that is said. "
-      "Of\n"
-      "others: they suggest where to begin. What is reported was measured in this campaign. A campaign keeps the "
-      "history\n"
+      "evidence from the first trial on, until new measurements disagree; then they are forgotten and that is said. Of\n"
+      "others: they suggest where to begin. What is reported was measured in this campaign. A campaign keeps the history\n"
       "it began with; --no-history takes it away.\n"
       "\n"
-      "A campaign that will last for more than half an hour begins with a rehearsal, which takes at most a tenth of "
-      "its\n"
-      "time: each row (set of values of the environment and build parameters) is prepared and trained three steps, "
-      "the\n"
-      "largest batch first, and a list says what goes and what does not. What does not is told to the search as a "
-      "failed\n"
+      "A campaign that will last for more than half an hour begins with a rehearsal, which takes at most a tenth of its\n"
+      "time: each row (set of values of the environment and build parameters) is prepared and trained three steps, the\n"
+      "largest batch first, and a list says what goes and what does not. What does not is told to the search as a failed\n"
       "trial. --rehearse does only that, for all rows; exit code 6: something will not go.\n"
       "\n"
       "The program of --on-finish is started directly, not through a shell, with the result in its environment:\n"
-      "NOCTURNE_CAMPAIGN, NOCTURNE_GENERATION, NOCTURNE_DATABASE, NOCTURNE_ENDING (complete, already_done, "
-      "interrupted,\n"
-      "rehearsed, machine_changed, error), NOCTURNE_BECAUSE, NOCTURNE_EXIT_CODE and, where they are known, "
-      "NOCTURNE_BEST_TRIAL,\n"
+      "NOCTURNE_CAMPAIGN, NOCTURNE_GENERATION, NOCTURNE_DATABASE, NOCTURNE_ENDING (complete, already_done, interrupted,\n"
+      "rehearsed, machine_changed, error), NOCTURNE_BECAUSE, NOCTURNE_EXIT_CODE and, where they are known, NOCTURNE_BEST_TRIAL,\n"
       "NOCTURNE_BEST_SECONDS, NOCTURNE_VERDICT, NOCTURNE_GAIN_PERCENT, NOCTURNE_GAIN_LOW_PERCENT,\n"
       "NOCTURNE_GAIN_HIGH_PERCENT, NOCTURNE_PROFILE. That it fails is said, and changes nothing.\n"
       "\n"
@@ -211,9 +200,8 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
     *context.err << "nocturne tune: --grace: " << grace.error() << '\n';
     return ExitCode::Usage;
   }
-  if (measure::find_supervisor().empty()) {
-    *context.err << "nocturne tune: the program nocturne-supervisor is not beside nocturne: build it, or name it in "
-                    "NOCTURNE_SUPERVISOR_PROGRAM\n";
+  if (const std::string missing = missing_supervisor(); !missing.empty()) {
+    *context.err << "nocturne tune: " << missing << '\n';
     return ExitCode::Unavailable;
   }
   finish.campaign = spec->name;
@@ -224,10 +212,7 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   if (!rehearsal) return database_failed(context, rehearsal.error(), finish);
   const measure::SweepReport swept = measure::sweep();
 
-  tuner::LocalExecutor executor(*spec, {.installation = installation,
-                                        .builds_folder = context.builds_folder(),
-                                        .runs_folder = context.runs_folder(),
-                                        .memory_bytes = tuner::usual_memory_limit(machine.usable_memory_bytes())});
+  tuner::LocalExecutor executor(*spec, executor_options(context, installation, machine));
   tuner::Interruption interruption;
   const SignalWatch signals(
       interruption,

@@ -11,11 +11,11 @@
 #include "measure/runner.hpp"
 #include "measure/sweep.hpp"
 #include "tuner/campaign/campaign.hpp"
-#include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/campaign_choice.hpp"
 #include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/format.hpp"
+#include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/profile_choice.hpp"
 #include "tuner/cli/progress_display.hpp"
@@ -23,7 +23,6 @@
 #include "tuner/deploy/apply.hpp"
 #include "tuner/deploy/verification.hpp"
 #include "tuner/executor/installation.hpp"
-#include "tuner/executor/local_executor.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -78,10 +77,7 @@ class Verifier {
     if (!spec) return {.because = one_line(tuner::to_text(spec.error()))};
     auto store = db::Store::open(database(context_), db::Mode::ReadWrite);
     if (!store) return {.because = store.error().message};
-    tuner::LocalExecutor executor(*spec, {.installation = installation_,
-                                          .builds_folder = context_.builds_folder(),
-                                          .runs_folder = context_.runs_folder(),
-                                          .memory_bytes = tuner::usual_memory_limit(machine_.usable_memory_bytes())});
+    tuner::LocalExecutor executor(*spec, executor_options(context_, installation_, machine_));
     tuner::Sitting sitting{.spec = *spec,
                            .store = *store,
                            .executor = executor,
@@ -159,10 +155,8 @@ void setup(CLI::App& verb, VerifyOptions& options) {
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 50.0).description(""));
   verb.footer(
-      "Measures the profile's configuration against the default it was compared with, both alive and in turns. "
-      "Nothing\n"
-      "that was measured before is used; what is missing is built. Exit code 0: it holds, 1: it does not, 2: it could "
-      "not\n"
+      "Measures the profile's configuration against the default it was compared with, both alive and in turns. Nothing\n"
+      "that was measured before is used; what is missing is built. Exit code 0: it holds, 1: it does not, 2: it could not\n"
       "be measured. The evidence is kept in verifications.db of the data folder.\n"
       "\n"
       "Examples:\n"
@@ -180,10 +174,8 @@ ExitCode run(const VerifyOptions& options, Context& context) {
                     options.all ? "no profile is in " + context.profiles_folder().string()
                                 : "name a profile, or --all for every exported one");
   }
-  if (measure::find_supervisor().empty()) {
-    return complain(context, ExitCode::Usage,
-                    "the program nocturne-supervisor is not beside nocturne: build it, or name it in "
-                    "NOCTURNE_SUPERVISOR_PROGRAM");
+  if (const std::string missing = missing_supervisor(); !missing.empty()) {
+    return complain(context, ExitCode::Usage, missing);
   }
   if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Usage, made.error());
   static_cast<void>(measure::sweep());

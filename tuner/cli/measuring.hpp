@@ -1,0 +1,22 @@
+#pragma once
+
+/// What every verb that starts workers needs.
+
+#include <string>
+
+#include "measure/machine.hpp"
+#include "tuner/cli/context.hpp"
+#include "tuner/executor/installation.hpp"
+#include "tuner/executor/local_executor.hpp"
+
+namespace nocturne::cli {
+
+/// Why no worker can be supervised here, and what to do, in a sentence without a full stop; empty: one can.
+[[nodiscard]] std::string missing_supervisor();
+
+/// The folders of `context`, and the memory that a run may take unless its campaign says otherwise.
+[[nodiscard]] tuner::LocalExecutor::Options executor_options(const Context& context,
+                                                             const tuner::Installation& installation,
+                                                             const measure::MachineFacts& machine);
+
+}  // namespace nocturne::cli
