@@ -1,0 +1,198 @@
+"""Tells Nocturne what the steps of a training take. One file, Python 3.6 or newer, nothing but the standard library.
+
+    import nocturne_steps
+
+    for images, labels in loader:
+        ...                           # forward, backward, update: as ever
+        nocturne_steps.step(loss)     # at the end of each training step; the loss may be left out
+
+Started without Nocturne nothing here does anything: a script that imports this file runs as it did. (A script that
+shall run where the file is not: `try: import nocturne_steps` / `except ImportError: nocturne_steps = None`.)
+
+    with nocturne_steps.phase("data"):    what is read or made; also "compile", "evaluate", or any name
+        images = load()
+    nocturne_steps.epoch()                between two epochs: the time since the last step is no step
+
+Times. What lies before the first step() counts once, as import (until this file is imported), as phases, and as the
+first step. After it, a phase "data" is part of its step and is noted as waiting for data; any other phase is not part
+of a step. step(loss) asks a loss for its number only where it is reported; on a GPU that waits for the device, which is
+what a clock needs. Without a loss, wait for the device yourself before step().
+
+The end. Nocturne tells how many steps it wants; when they are done, step() raises SystemExit(0), so that `finally`
+blocks and exit handlers run and the rest of the training does not. A script that catches that and trains on is ended at
+its next step by os._exit(0). In the turns of a comparison step() waits until it is this process's turn.
+
+Environment, set by Nocturne: NOCTURNE_STEPS_EVENTS (file that lines are appended to; not set: do nothing), _CLAIM (made
+by the first process that imports this; others, such as a loader's, are silent), _BEGAN_NS, _LIMIT, _PER_SAMPLE, _TURNS.
+"""
+
+import contextlib
+import json
+import os
+import sys
+import time
+
+__all__ = ["step", "phase", "epoch", "active"]
+
+
+class _Recorder(object):
+    """Writes the events of one process; measure/protocol/README.md describes them."""
+
+    def __init__(self, environment):
+        self.pid = os.getpid()
+        self.limit = int(environment.get("NOCTURNE_STEPS_LIMIT", 0))
+        self.per_sample = max(1, int(environment.get("NOCTURNE_STEPS_PER_SAMPLE", 1)))
+        self.turns_path = environment.get("NOCTURNE_STEPS_TURNS")
+        self.turns = None
+        self.allowed = None      # steps left of a turn
+        self.steps = -1          # behind the first; -1: the first has not ended
+        self.pending = 0         # of them not yet in a sample
+        self.outside = 0.0       # seconds of phases that are no part of the step
+        self.waited = 0.0        # seconds of phases "data"
+        self.open_phases = []
+        self.ending = False
+        self.file = os.open(environment["NOCTURNE_STEPS_EVENTS"], os.O_WRONLY | os.O_APPEND)
+        now, cpu = time.monotonic(), time.process_time()
+        began = int(environment.get("NOCTURNE_STEPS_BEGAN_NS", 0)) / 1e9
+        self.write(event="phase_begin", name="import")
+        self.write(event="phase_end", name="import", wall_s=max(0.0, now - began) if began else 0.0, cpu_s=cpu)
+        self.write(event="ready", timing="steps", versions={"python": sys.version.split()[0]})
+        self.write(event="phase_begin", name="first_step")
+        self.mark, self.mark_cpu = time.monotonic(), time.process_time()
+
+    def write(self, **event):
+        os.write(self.file, (json.dumps(event) + "\n").encode())
+
+    def ours(self):
+        return os.getpid() == self.pid  # a forked child, such as a loader's worker, has nothing to say
+
+    def step(self, loss):
+        if self.ending:
+            os._exit(0)
+        now = time.monotonic()
+        if self.steps < 0:
+            self.steps = 0
+            wall = max(0.0, now - self.mark - self.outside)
+            self.write(event="phase_end", name="first_step", wall_s=wall, cpu_s=time.process_time() - self.mark_cpu)
+        else:
+            self.steps += 1
+            self.pending += 1
+            last = self.allowed == 1 or (self.limit and self.steps >= self.limit)
+            if self.allowed:
+                self.allowed -= 1
+            if self.pending < self.per_sample and not last:
+                return
+            self.sample(loss)
+            if self.limit and self.steps >= self.limit:
+                self.finish()
+        if self.turns_path and not self.allowed:
+            self.wait_for_turn()
+        self.restart()
+
+    def restart(self):
+        """What comes now is the next sample's."""
+        self.pending, self.outside, self.waited = 0, 0.0, 0.0
+        self.mark, self.mark_cpu = time.monotonic(), time.process_time()
+
+    def sample(self, loss):
+        value = _number(loss)  # before the clock is read: a loss on a device is there only when the step has ended
+        wall = max(1e-9, time.monotonic() - self.mark - self.outside)
+        event = {"event": "sample", "first_step": self.steps - self.pending + 1, "steps": self.pending,
+                 "wall_ns": int(wall * 1e9) or 1, "cpu_ns": int((time.process_time() - self.mark_cpu) * 1e9),
+                 "data_wait_ns": int(min(self.waited, wall) * 1e9)}
+        if value is not None:
+            event["loss"] = value
+        self.write(**event)
+
+    def wait_for_turn(self):
+        if self.turns is None:
+            self.turns = open(self.turns_path, "rb", buffering=0)
+        line = self.turns.readline()
+        if not line:
+            self.finish()
+        self.allowed = int(line)
+
+    def finish(self):
+        self.ending = True
+        sys.stdout.flush()
+        raise SystemExit(0)
+
+    @contextlib.contextmanager
+    def phase(self, name):
+        told = name != "data" or self.steps < 0
+        told = told and name not in self.open_phases and name not in ("import", "first_step")
+        nested = bool(self.open_phases)
+        self.open_phases.append(name)
+        begin, cpu = time.monotonic(), time.process_time()
+        if told:
+            self.write(event="phase_begin", name=name)
+        try:
+            yield
+        finally:
+            wall = time.monotonic() - begin
+            self.open_phases.pop()
+            if told:
+                self.write(event="phase_end", name=name, wall_s=wall, cpu_s=time.process_time() - cpu)
+            if told and not nested:
+                self.outside += wall
+            elif name == "data":
+                self.waited += wall
+
+
+def _number(loss):
+    """What JSON can say of a loss; None where it is not known."""
+    if loss is None:
+        return None
+    try:
+        value = float(loss)
+    except (TypeError, ValueError):
+        return None
+    if value != value:
+        return "nan"
+    if value in (float("inf"), float("-inf")):
+        return "inf" if value > 0 else "-inf"
+    return value
+
+
+def _open_recorder(environment):
+    if not environment.get("NOCTURNE_STEPS_EVENTS"):
+        return None
+    claim = environment.get("NOCTURNE_STEPS_CLAIM")
+    if claim:
+        try:
+            taken = os.open(claim, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return None  # another process of this training speaks
+        os.write(taken, str(os.getpid()).encode())
+        os.close(taken)
+    return _Recorder(environment)
+
+
+_recorder = _open_recorder(os.environ)
+
+
+def active():
+    """Whether Nocturne listens to this process."""
+    return _recorder is not None and _recorder.ours()
+
+
+def step(loss=None):
+    """Says that a training step has ended, and its loss: a number, or anything that float() understands."""
+    if active():
+        _recorder.step(loss)
+
+
+@contextlib.contextmanager
+def phase(name):
+    """Names what is done in the `with` block: "data", "compile", "evaluate", …"""
+    if not active():
+        yield
+        return
+    with _recorder.phase(name):
+        yield
+
+
+def epoch():
+    """Between two epochs: the time since the last step (evaluation, shuffling, a checkpoint) is no step's."""
+    if active() and _recorder.steps >= 0 and not _recorder.pending:
+        _recorder.restart()

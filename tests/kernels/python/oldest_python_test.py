@@ -1,0 +1,61 @@
+"""The shared module on the oldest Python it promises, 3.6, where this machine has one: it trains, and every worker's file
+is one that this Python understands."""
+
+import ast
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+from conversation import WORKERS, Conversation
+
+SKIPPED = 77
+
+
+def python_3_6():
+    """Looked for on PATH and in pyenv's folder; None if there is none that runs."""
+    pyenv = pathlib.Path(os.environ.get("PYENV_ROOT") or pathlib.Path.home() / ".pyenv")
+    found = [shutil.which("python3.6")] + sorted(map(str, pyenv.glob("versions/3.6*/bin/python3.6")))
+    for each in filter(None, found):
+        if subprocess.run([each, "-c", "import gzip, hashlib, ctypes"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode == 0:
+            return each
+    return None
+
+
+PYTHON = python_3_6()
+
+
+class OldestPython(unittest.TestCase):
+    def test_it_trains_and_tells_the_accuracy(self):
+        with Conversation() as talk:
+            talk.request.update({"epochs": 1, "partial_batch": "train", "accuracy": True})
+            self.assertEqual(talk.run(python=PYTHON), 0, talk.stderr)
+            self.assertEqual(talk.end()["status"], "ok")
+            self.assertTrue(talk.events("ready")[0]["versions"]["python"].startswith("3.6."))
+            self.assertEqual(talk.steps_reported(), 6)
+
+    def test_it_compiles_every_worker(self):
+        program = "import ast, sys\nfor path in sys.argv[1:]: ast.parse(open(path, encoding='utf-8').read(), path)"
+        files = sorted(map(str, WORKERS.glob("**/*.py")))
+        self.assertGreater(len(files), 10)
+        subprocess.run([PYTHON, "-c", program] + files, check=True)
+
+    def test_the_shared_module_imports_the_standard_library_alone(self):
+        standard = {"argparse", "array", "contextlib", "ctypes", "functools", "gzip", "hashlib", "json", "math",
+                    "operator", "os", "platform", "resource", "struct", "sys", "time", "traceback", "zlib"}
+        for path in WORKERS.glob("nocturne_worker/*.py"):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and node.level == 0:
+                    names = [node.module]
+                self.assertLessEqual(set(names), standard, path)
+
+
+if __name__ == "__main__":
+    if PYTHON is None:
+        print("skipped: there is no Python 3.6 on PATH or in pyenv's folder")
+        sys.exit(SKIPPED)
+    unittest.main(verbosity=2)
