@@ -1,0 +1,78 @@
+#include "kernels/command/options.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace nocturne::command {
+namespace {
+
+Timing timing_of(const std::string& word) {
+  if (word == "process") return Timing::Process;
+  if (word == "steps") return Timing::Steps;
+  if (word == "pattern") return Timing::Pattern;
+  if (word == "detect") return Timing::Detect;
+  throw std::runtime_error("--time is '" + word + "'; allowed: process, steps, pattern, detect");
+}
+
+std::int64_t whole_number(const std::string& option, const std::string& word) {
+  const bool digits = !word.empty() && word.size() < 18 && word.find_first_not_of("0123456789") == std::string::npos;
+  if (!digits || word == "0") throw std::runtime_error(option + " is '" + word + "', not a whole number above 0");
+  return std::stoll(word);
+}
+
+}  // namespace
+
+const char* const kHelp =
+    "nocturne-command-worker: runs a program that knows nothing of Nocturne, and speaks the worker protocol for it.\n"
+    "\n"
+    "  nocturne-command-worker [OPTIONS] -- COMMAND [ARGUMENT...] --request FILE --events FILE\n"
+    "\n"
+    "The last four words are Nocturne's own and no arguments of the command.\n"
+    "\n"
+    "  --time process     the whole process is one step (the default)\n"
+    "  --time steps       it imports nocturne_steps and calls step(): see kernels/python/nocturne_steps.py\n"
+    "  --time pattern     --pattern finds steps in its output\n"
+    "  --time detect      as steps where it imports nocturne_steps, else as process\n"
+    "  --pattern REGEX    RE2; each line that matches is the end of a step. Groups: step_seconds (so does a group "
+    "without\n"
+    "                     a name), step_milliseconds, samples_per_second, steps_per_second, total_seconds (of the "
+    "whole\n"
+    "                     run, said once), step (its number), loss. Without a time: the time between two lines\n"
+    "  --batch N          examples of a step, for samples_per_second\n"
+    "  --folder DIR       where the command starts\n"
+    "  --shim FILE        nocturne_steps.py, put where Python finds it\n";
+
+Options read_options(const std::vector<std::string>& arguments) {
+  Options options;
+  const auto dashes = std::ranges::find(arguments, "--");
+  for (auto word = arguments.begin(); word != dashes; ++word) {
+    const std::string& name = *word;
+    const bool known =
+        name == "--time" || name == "--pattern" || name == "--batch" || name == "--folder" || name == "--shim";
+    if (!known) throw std::runtime_error("unknown option '" + name + "'; --help lists them");
+    if (++word == dashes) throw std::runtime_error(name + " needs a value");
+    if (name == "--time") options.timing = timing_of(*word);
+    if (name == "--pattern") options.pattern = *word;
+    if (name == "--batch") options.batch = whole_number(name, *word);
+    if (name == "--folder") options.folder = *word;
+    if (name == "--shim") options.shim = *word;
+  }
+  if (dashes == arguments.end()) throw std::runtime_error("there is no command: it stands behind '--'");
+  std::vector<std::string> words(dashes + 1, arguments.end());
+  const std::size_t count = words.size();
+  if (count < 4 || words[count - 4] != "--request" || words[count - 2] != "--events") {
+    throw std::runtime_error("the last words have to be --request FILE --events FILE");
+  }
+  options.request = words[count - 3];
+  options.events = words[count - 1];
+  words.resize(count - 4);
+  if (words.empty() || words.front().empty())
+    throw std::runtime_error("there is no command between '--' and --request");
+  options.command = std::move(words);
+  if ((options.timing == Timing::Pattern) == options.pattern.empty()) {
+    throw std::runtime_error("--time pattern and --pattern go together");
+  }
+  return options;
+}
+
+}  // namespace nocturne::command

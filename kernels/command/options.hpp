@@ -1,0 +1,34 @@
+#pragma once
+
+/// The command line of nocturne-command-worker.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nocturne::command {
+
+enum class Timing {
+  Process,  ///< the whole process is one step
+  Steps,    ///< the command reports its steps through nocturne_steps.py
+  Pattern,  ///< a pattern finds them in its output
+  Detect,   ///< Steps where the command imports nocturne_steps, else Process
+};
+
+struct Options {
+  Timing timing = Timing::Process;
+  std::string pattern;
+  std::int64_t batch = 1;  ///< examples of a step, where the output tells examples a second
+  std::string folder;      ///< where the command starts; empty: the worker's own
+  std::string shim;        ///< path of nocturne_steps.py; empty: none
+  std::vector<std::string> command;
+  std::string request, events;
+};
+
+/// Throws std::runtime_error with a sentence.
+[[nodiscard]] Options read_options(const std::vector<std::string>& arguments);
+
+/// What --help prints.
+extern const char* const kHelp;
+
+}  // namespace nocturne::command

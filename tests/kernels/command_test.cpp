@@ -1,0 +1,119 @@
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "kernels/command/line_rule.hpp"
+#include "kernels/command/options.hpp"
+#include "kernels/command/output_steps.hpp"
+#include "measure/command_template.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace nocturne;
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using command::LineRule;
+
+namespace {
+
+command::LineReading reading_of(const std::string& pattern, const std::string& line, std::int64_t batch = 1) {
+  const auto reading = LineRule(pattern, batch).read(line);
+  REQUIRE(reading);
+  return *reading;
+}
+
+std::vector<nlohmann::json> samples_in(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::vector<nlohmann::json> samples;
+  for (std::string line; std::getline(stream, line);) {
+    nlohmann::json event = nlohmann::json::parse(line);
+    if (event["event"] == "sample") samples.push_back(std::move(event));
+  }
+  return samples;
+}
+
+}  // namespace
+
+TEST_CASE("a pattern reads what a line says of a step", "[command]") {
+  CHECK(reading_of("([0-9.]+) s/step", "epoch 1: 0.25 s/step").step_seconds == 0.25);
+  CHECK(reading_of("(?P<step_milliseconds>[0-9.]+) ms", "12.5 ms").step_seconds == Catch::Approx(0.0125));
+  CHECK(reading_of("(?P<samples_per_second>[0-9,.]+) images/s", "1,280.0 images/s", 128).step_seconds ==
+        Catch::Approx(0.1));
+  CHECK(reading_of("(?P<steps_per_second>[0-9.]+)it/s", "8it/s").step_seconds == 0.125);
+  const auto both = reading_of("step (?P<step>[0-9]+) loss (?P<loss>\\S+)", "step 7 loss 0.5");
+  CHECK(both.step == 7);
+  CHECK(both.loss == 0.5);
+  CHECK(!both.step_seconds);
+  CHECK(reading_of("done", "step done").step_seconds == std::nullopt);
+}
+
+TEST_CASE("a line that does not match, or holds no number, is no step", "[command]") {
+  const LineRule rule("(?P<step_seconds>\\S+) s", 1);
+  CHECK(!rule.read("nothing"));
+  CHECK(!rule.read("many s"));
+  CHECK(!rule.read("-1 s"));
+  CHECK(!rule.read("inf s"));
+  CHECK(!rule.read(std::string(1 << 20, 'x')));
+  CHECK(!LineRule("(?P<steps_per_second>[0-9]+)it", 1).read("0it"));
+}
+
+TEST_CASE("every group that campaign files may name is known to the worker, and no other", "[command]") {
+  for (const std::string& name : measure::pattern_groups()) {
+    CAPTURE(name);
+    CHECK_NOTHROW(LineRule("(?P<" + name + ">[0-9.]+)", 1));
+  }
+  CHECK_THROWS_MATCHES(LineRule("(?P<sekunden>x)", 1), std::runtime_error,
+                       MessageMatches(ContainsSubstring("sekunden")));
+  CHECK_THROWS_AS(LineRule("(", 1), std::runtime_error);
+}
+
+TEST_CASE("lines in pieces become samples, the first ends the first step", "[command]") {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "events.jsonl";
+  protocol::EventWriter events(file.string());
+  events.phase_begin("first_step");
+  const LineRule rule("step (?P<step>[0-9]+)(?: loss (?P<loss>[0-9.]+|nan))?", 1);
+  command::OutputSteps steps(rule, events);
+  const command::OutputSteps::Clock::time_point begin{};
+  steps.take("hello\nste", begin);
+  CHECK(!steps.begun());
+  steps.take("p 10\n", begin + 1s);
+  CHECK(steps.begun());
+  steps.take("step 12 loss 0.5\rstep 1", begin + 2s);
+  steps.take("3\nstep 1\n", begin + 3s);  // another epoch's first: no sample
+  steps.take("step 2 loss nan", begin + 5s);
+  steps.finish(begin + 5s);
+  CHECK(steps.steps() == 4);
+  const auto samples = samples_in(file);
+  REQUIRE(samples.size() == 3);
+  CHECK(samples[0]["steps"] == 2);
+  CHECK(samples[0]["first_step"] == 1);
+  CHECK(samples[0]["wall_ns"] == 1'000'000'000);
+  CHECK(samples[0]["loss"] == 0.5);
+  CHECK(!samples[1].contains("loss"));
+  CHECK(samples[1]["wall_ns"] == 1'000'000'000);
+  CHECK(samples[2]["wall_ns"] == 2'000'000'000);
+  CHECK(samples[2]["loss"] == "nan");
+}
+
+TEST_CASE("the worker's last four words are not the command's", "[command]") {
+  const auto options = command::read_options({"--time", "pattern", "--pattern", "x", "--folder", "/f", "--", "./t",
+                                              "--request", "mine", "--request", "r", "--events", "e"});
+  CHECK(options.command == std::vector<std::string>{"./t", "--request", "mine"});
+  CHECK(options.request == "r");
+  CHECK(options.events == "e");
+  CHECK(options.folder == "/f");
+  using Words = std::vector<std::string>;
+  for (const Words& wrong : {Words{}, Words{"--", "./t"}, Words{"--", "--request", "r", "--events", "e"},
+                             Words{"--time", "x", "--", "t", "--request", "r", "--events", "e"},
+                             Words{"--time", "pattern", "--", "t", "--request", "r", "--events", "e"},
+                             Words{"--pattern", "x", "--", "t", "--request", "r", "--events", "e"},
+                             Words{"--fodler", "x", "--", "t", "--request", "r", "--events", "e"}}) {
+    CHECK_THROWS_AS(command::read_options(wrong), std::runtime_error);
+  }
+}
