@@ -1,0 +1,28 @@
+#pragma once
+
+/// Makes one environment in a folder: venv, packages, fix-ups, a first import. Knows nothing of the store.
+
+#include <chrono>
+#include <expected>
+#include <filesystem>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "measure/environment/environment_store.hpp"
+
+namespace nocturne::measure {
+
+struct InstallPlaces {
+  std::filesystem::path folder;     ///< of the environment; not there yet
+  std::filesystem::path temporary;  ///< for the installer's own files, on the same disk; removed by the caller
+  std::filesystem::path downloads;  ///< what was downloaded; survives a failure
+  std::filesystem::path log;        ///< all output is appended
+};
+
+/// Returns the resolved versions ("numpy==1.19.5"), ascending. The failure's sentence begins with the recipe's name.
+[[nodiscard]] std::expected<std::vector<std::string>, EnvironmentFailure> install_environment(
+    const EnvironmentRecipe& recipe, const PythonInterpreter& python, const InstallOptions& options,
+    const InstallPlaces& places, const std::stop_token& stop);
+
+}  // namespace nocturne::measure

@@ -1,0 +1,313 @@
+#include "measure/environment/environment_store.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <utility>
+
+#include "measure/artifact_lock.hpp"
+#include "measure/environment/environment_installer.hpp"
+#include "measure/environment/environment_manifest.hpp"
+#include "measure/environment/pip_trouble.hpp"
+#include "measure/machine.hpp"
+
+namespace nocturne::measure {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+constexpr std::size_t kFolderDigits = 12;  // of the key, in the folder's name
+constexpr std::string_view kCurrent = ".current";
+
+std::string folder_name(const std::string& recipe, const std::string& key) {
+  return fmt::format("{}-{}", recipe, key.substr(0, kFolderDigits));
+}
+
+bool is_folder_of(std::string_view name, std::string_view recipe) {
+  if (name.size() != recipe.size() + 1 + kFolderDigits || !name.starts_with(recipe)) return false;
+  name.remove_prefix(recipe.size());
+  return name.front() == '-' &&
+         std::ranges::all_of(name.substr(1), [](unsigned char c) { return std::isxdigit(c) != 0; });
+}
+
+EnvironmentFailure trouble_with(const EnvironmentRecipe& recipe, std::string_view what) {
+  return {.reason = fmt::format("{}: {}", recipe.name, what), .log_tail = {}};
+}
+
+EnvironmentFailure impossible_here(const EnvironmentRecipe& recipe, std::string_view what) {
+  return {.reason = fmt::format("{}: {}", recipe.name, what), .log_tail = {}, .unavailable = true};
+}
+
+bool is_on_path(const std::string& command) {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    if (access((fs::path(folder) / command).c_str(), X_OK) == 0) return true;
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+  }
+  return false;
+}
+
+/// All that was written must be on the disk before the folder gets its name: thousands of files, so the whole disk.
+void flush_disk_of(const fs::path& folder) {
+  const int handle = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (handle < 0) return;
+  syncfs(handle);
+  close(handle);
+}
+
+bool replace_text(const fs::path& file, const std::string& text) {
+  const fs::path fresh = file.string() + ".new";
+  {
+    std::ofstream out(fresh);
+    out << text << '\n';
+    if (!out.flush()) return false;
+  }
+  flush_disk_of(file.parent_path());
+  std::error_code error;
+  fs::rename(fresh, file, error);
+  flush_disk_of(file.parent_path());
+  return !error;
+}
+
+std::uintmax_t bytes_below(const fs::path& folder) {
+  std::uintmax_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code gone;
+    if (entry->is_symlink(gone) || !entry->is_regular_file(gone)) continue;
+    if (const auto size = entry->file_size(gone); !gone) bytes += size;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+/// A folder below .making/ that is removed unless it got its name.
+class EnvironmentStore::Making {
+ public:
+  Making(const fs::path& root, const std::string& recipe)
+      : path_(root / ".making" / fmt::format("{}.{}", recipe, getpid())) {
+    fs::remove_all(path_);  // of an earlier process with this number; the lock is ours
+    fs::create_directories(path_ / "tmp");
+  }
+  Making(const Making&) = delete;
+  Making& operator=(const Making&) = delete;
+  ~Making() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] fs::path environment() const { return path_ / "environment"; }
+  [[nodiscard]] fs::path temporary() const { return path_ / "tmp"; }
+
+ private:
+  fs::path path_;
+};
+
+EnvironmentStore::EnvironmentStore(const fs::path& root) {
+  fs::create_directories(root);
+  root_ = fs::canonical(root);
+  fs::permissions(root_, fs::perms::owner_all);
+  for (const char* folder : {".lock", ".making", ".downloads", ".log"}) fs::create_directories(root_ / folder);
+  std::error_code error;
+  for (fs::directory_iterator entry(root_ / ".making", error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().stem().string();  // without the number of the process
+    std::error_code ignored;
+    if (const auto lock = FileLock::try_take(root_ / ".lock" / name)) fs::remove_all(entry->path(), ignored);
+  }
+}
+
+std::optional<fs::path> EnvironmentStore::current_folder(const std::string& recipe) const {
+  std::ifstream in(root_ / (recipe + std::string(kCurrent)));
+  std::string name;
+  if (!std::getline(in, name) || !is_folder_of(name, recipe)) return std::nullopt;
+  return root_ / name;
+}
+
+std::optional<Environment> EnvironmentStore::find(const EnvironmentRecipe& recipe) const {
+  const auto folder = current_folder(recipe.name);
+  if (!folder) return std::nullopt;
+  auto found = read_manifest_of(*folder);
+  if (!found || found->recipe != installed_part(recipe)) return std::nullopt;
+  return std::move(found->environment);
+}
+
+std::optional<EnvironmentFailure> EnvironmentStore::obstacle(const EnvironmentRecipe& recipe,
+                                                             const PythonPlaces& places,
+                                                             const InstallOptions& options) const {
+  if (recipe.kind != RecipeKind::Python) return trouble_with(recipe, "nothing is installed for a recipe of this kind");
+  if (recipe.source != "pip") {
+    return trouble_with(recipe,
+                        fmt::format("its source is '{}': it is prepared as a container, not with pip", recipe.source));
+  }
+  if (const auto python = choose_python(find_pythons(places), recipe.python); !python) {
+    return impossible_here(recipe, python.error());
+  }
+  const MachineFacts machine = recipe.needed_isa.empty() ? MachineFacts{} : probe_machine_cheaply();
+  for (const std::string& isa : recipe.needed_isa) {
+    if (!has_isa(machine, isa)) return impossible_here(recipe, fmt::format("needs a processor with {}", isa));
+  }
+  for (const std::string& command : recipe.needed_commands) {
+    if (!is_on_path(command)) {
+      return impossible_here(recipe,
+                             fmt::format("needs the program {}; install it (Debian: apt-get install {})", command,
+                                         command == "readelf" || command == "nm" ? "binutils" : command));
+    }
+  }
+  if (const auto digests = fix_up_digests(recipe, options.fix_ups); !digests) {
+    return trouble_with(recipe, "its fix-up is not there: " + digests.error());
+  }
+  std::error_code error;
+  const auto space = fs::space(root_, error);
+  const std::int64_t wanted = recipe.disk_bytes + recipe.download_bytes + options.free_bytes_to_keep;
+  if (!error && space.available < static_cast<std::uintmax_t>(wanted)) {
+    return trouble_with(recipe, fmt::format("needs {} MB, download and {} MB to keep free included; {} has {} MB free: "
+                                            "free some space, or set NOCTURNE_DATA to another disk",
+                                            wanted / 1'000'000, options.free_bytes_to_keep / 1'000'000, root_.string(),
+                                            space.available / 1'000'000));
+  }
+  return std::nullopt;
+}
+
+std::expected<Environment, EnvironmentFailure> EnvironmentStore::obtain(const EnvironmentRecipe& recipe,
+                                                                        const PythonPlaces& places,
+                                                                        const InstallOptions& options,
+                                                                        const std::stop_token& stop) {
+  if (auto found = find(recipe)) return std::move(*found);
+  return make(recipe, places, options, stop, /*anew=*/false);
+}
+
+std::expected<Environment, EnvironmentFailure> EnvironmentStore::update(const EnvironmentRecipe& recipe,
+                                                                        const PythonPlaces& places,
+                                                                        const InstallOptions& options,
+                                                                        const std::stop_token& stop) {
+  return make(recipe, places, options, stop, /*anew=*/true);
+}
+
+std::expected<Environment, EnvironmentFailure> EnvironmentStore::make(const EnvironmentRecipe& recipe,
+                                                                      const PythonPlaces& places,
+                                                                      const InstallOptions& options,
+                                                                      const std::stop_token& stop, bool anew) {
+  if (auto failed = obstacle(recipe, places, options)) return std::unexpected(std::move(*failed));
+  const fs::path lock_file = root_ / ".lock" / recipe.name;
+  auto lock = FileLock::try_take(lock_file);
+  if (!lock) {
+    if (options.progress)
+      options.progress(recipe.name + ": another process installs or removes it now; waiting for it");
+    lock = FileLock::take(lock_file, stop);
+  }
+  if (!lock) {
+    EnvironmentFailure failure =
+        trouble_with(recipe, fmt::format("{} cannot be locked, or it was stopped", lock_file.string()));
+    failure.interrupted = stop.stop_requested();
+    return std::unexpected(std::move(failure));
+  }
+  if (auto found = anew ? std::nullopt : find(recipe)) return std::move(*found);  // made while we waited
+  try {
+    return make_locked(recipe, places, options, stop);
+  } catch (const fs::filesystem_error& error) {
+    const bool full = error.code() == std::errc::no_space_on_device;
+    return std::unexpected(trouble_with(recipe, full ? explain_pip("No space left on device", root_) : error.what()));
+  }
+}
+
+std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(const EnvironmentRecipe& recipe,
+                                                                             const PythonPlaces& places,
+                                                                             const InstallOptions& options,
+                                                                             const std::stop_token& stop) {
+  const auto began = Clock::now();
+  const auto python = choose_python(find_pythons(places), recipe.python);
+  const auto fix_ups = fix_up_digests(recipe, options.fix_ups);
+  if (!python || !fix_ups) return std::unexpected(trouble_with(recipe, python ? fix_ups.error() : python.error()));
+  const Making making(root_, recipe.name);
+  const fs::path log = root_ / ".log" / (recipe.name + ".txt");
+  fs::remove(log);
+  auto lock = install_environment(recipe, *python, options,
+                                  {.folder = making.environment(),
+                                   .temporary = making.temporary(),
+                                   .downloads = root_ / ".downloads" / recipe.name,
+                                   .log = log},
+                                  stop);
+  if (!lock) {
+    lock.error().reason += fmt::format(" (all its output: {})", log.string());
+    return std::unexpected(std::move(lock.error()));
+  }
+  Environment made{.recipe = recipe.name,
+                   .key = environment_key(recipe, *fix_ups, *lock, python->abi),
+                   .folder = {},
+                   .python = {},
+                   .lock = std::move(*lock),
+                   .interpreter = *python,
+                   .bytes = bytes_below(making.environment()),
+                   .installed_now = true,
+                   .install_time = Clock::now() - began,
+                   .installed = std::chrono::system_clock::now()};
+  fs::copy_file(log, making.environment() / "install.log");
+  std::ofstream lock_text(making.environment() / "lock.txt");
+  for (const std::string& line : made.lock) lock_text << line << '\n';
+  if (!lock_text.flush() || !write_manifest(making.environment(), made, recipe, *fix_ups)) {
+    return std::unexpected(trouble_with(recipe, explain_pip("No space left on device", root_)));
+  }
+  flush_disk_of(root_);
+  const auto before = current_folder(recipe.name);
+  made.folder = root_ / folder_name(recipe.name, made.key);
+  made.python = made.folder / "bin/python";
+  if (!read_manifest_of(made.folder)) {  // else the same versions are there already, perhaps in use
+    fs::remove_all(made.folder);
+    fs::rename(making.environment(), made.folder);
+  }
+  if (!replace_text(root_ / (recipe.name + std::string(kCurrent)), made.folder.filename().string())) {
+    return std::unexpected(trouble_with(recipe, root_.string() + " cannot be written"));
+  }
+  remove_folders(recipe.name, {made.folder, before.value_or(made.folder)});  // a campaign may still use the one before
+  std::error_code ignored;
+  fs::remove_all(root_ / ".downloads" / recipe.name, ignored);
+  return made;
+}
+
+void EnvironmentStore::remove_folders(const std::string& recipe, const std::vector<fs::path>& but) const {
+  std::vector<fs::path> gone;
+  for (const auto& entry : fs::directory_iterator(root_)) {
+    if (is_folder_of(entry.path().filename().string(), recipe) && std::ranges::find(but, entry.path()) == but.end()) {
+      gone.push_back(entry.path());
+    }
+  }
+  std::error_code ignored;
+  for (const fs::path& folder : gone) fs::remove_all(folder, ignored);
+}
+
+std::vector<Environment> EnvironmentStore::list() const {
+  std::vector<Environment> result;
+  std::error_code error;
+  for (fs::directory_iterator entry(root_, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.ends_with(kCurrent)) continue;
+    const auto folder = current_folder(name.substr(0, name.size() - kCurrent.size()));
+    if (!folder) continue;
+    if (auto found = read_manifest_of(*folder)) result.push_back(std::move(found->environment));
+  }
+  std::ranges::sort(result, {}, &Environment::recipe);
+  return result;
+}
+
+bool EnvironmentStore::remove(const std::string& recipe) {
+  const bool plain = !recipe.empty() && !recipe.contains('/') && !recipe.starts_with('.');
+  if (!plain) return false;
+  const auto lock = FileLock::try_take(root_ / ".lock" / recipe);
+  if (!lock) return false;
+  std::error_code ignored;
+  const bool there = fs::remove(root_ / (recipe + std::string(kCurrent)), ignored);
+  remove_folders(recipe, {});
+  fs::remove_all(root_ / ".downloads" / recipe, ignored);
+  return there;
+}
+
+}  // namespace nocturne::measure

@@ -1,0 +1,148 @@
+#include "measure/environment/python_finder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "measure/artifact_parallel.hpp"
+#include "measure/artifact_process.hpp"
+
+namespace nocturne::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kPatienceForPython{5};
+constexpr int kAskedAtOnce = 4;
+
+// Runs on Python 3.6 and later; an earlier one fails on it and is left out. A shim says where the real program is.
+constexpr const char* kQuestion =
+    "import sys, os, json, sysconfig, venv, ensurepip\n"
+    "print(json.dumps([os.path.realpath(sys.executable), list(sys.version_info[:3]), sys.implementation.name,"
+    " sysconfig.get_config_var('SOABI') or '']))";
+
+std::vector<fs::path> split_paths(const char* list) {
+  std::vector<fs::path> result;
+  std::string_view rest = list == nullptr ? "" : list;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (end > 0) result.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return result;
+}
+
+fs::path variable_or(const char* name, const fs::path& otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? fs::path(value) : otherwise;
+}
+
+/// python, python3, python3.11; not python3-config.
+bool is_interpreter_name(std::string_view name) {
+  if (!name.starts_with("python")) return false;
+  return name.find_first_not_of("0123456789.", std::string_view("python").size()) == std::string_view::npos &&
+         !name.starts_with("python2");
+}
+
+void add_program(std::vector<fs::path>& programs, const fs::path& program) {
+  std::error_code error;
+  const fs::path real = fs::canonical(program, error);
+  if (error || !fs::is_regular_file(real, error)) return;
+  if (std::ranges::find(programs, real) == programs.end()) programs.push_back(real);
+}
+
+void add_folder(std::vector<fs::path>& programs, const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (is_interpreter_name(entry->path().filename().string())) found.push_back(entry->path());
+  }
+  std::ranges::sort(found);
+  for (const fs::path& program : found) add_program(programs, program);
+}
+
+std::vector<fs::path> candidates(const PythonPlaces& places) {
+  std::vector<fs::path> programs;
+  for (const fs::path& named : places.named) {
+    add_program(programs, named);
+    add_folder(programs, named);
+    add_folder(programs, named / "bin");
+  }
+  for (const fs::path& folder : places.folders) add_folder(programs, folder);
+  for (const fs::path& versions : places.version_folders) {
+    std::error_code error;
+    for (fs::directory_iterator entry(versions, error), end; !error && entry != end; entry.increment(error)) {
+      add_folder(programs, entry->path() / "bin");
+    }
+  }
+  return programs;
+}
+
+std::optional<PythonInterpreter> interpret(const std::string& answer) {
+  const auto document = nlohmann::json::parse(answer, nullptr, /*allow_exceptions=*/false);
+  if (!document.is_array() || document.size() != 4 || document[2] != "cpython") return std::nullopt;
+  const auto& version = document[1];
+  if (!document[0].is_string() || !document[3].is_string() || !version.is_array() || version.size() != 3) {
+    return std::nullopt;
+  }
+  PythonInterpreter python{.program = document[0].get<std::string>(),
+                           .version = {.major = version[0], .minor = version[1], .patch = version[2]},
+                           .abi = document[3].get<std::string>()};
+  if (python.abi.starts_with("cpython-")) python.abi = "cp" + python.abi.substr(std::string_view("cpython-").size());
+  return python;
+}
+
+/// What a program says it is. Asked once as long as the file stays the same: a campaign looks at many recipes.
+std::optional<PythonInterpreter> ask(const fs::path& program) {
+  static std::mutex mutex;
+  static std::map<std::pair<fs::path, fs::file_time_type>, std::optional<PythonInterpreter>> known;
+  std::error_code error;
+  const auto key = std::pair(program, fs::last_write_time(program, error));
+  {
+    const std::scoped_lock lock(mutex);
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+  }
+  const auto answer = command_output({.argv = {program.string(), "-I", "-c", kQuestion}},
+                                     std::chrono::steady_clock::now() + kPatienceForPython);
+  const auto python = answer ? interpret(*answer) : std::nullopt;
+  const std::scoped_lock lock(mutex);
+  known[key] = python;
+  return python;
+}
+
+}  // namespace
+
+PythonPlaces python_places() {
+  const fs::path home = variable_or("HOME", "/nonexistent");
+  const fs::path data = variable_or("XDG_DATA_HOME", home / ".local/share");
+  return {.named = split_paths(std::getenv("NOCTURNE_PYTHONS")),
+          .folders = split_paths(std::getenv("PATH")),
+          .version_folders = {variable_or("PYENV_ROOT", home / ".pyenv") / "versions",
+                              variable_or("UV_PYTHON_INSTALL_DIR", data / "uv/python")}};
+}
+
+std::vector<PythonInterpreter> find_pythons(const PythonPlaces& places) {
+  const std::vector<fs::path> programs = candidates(places);
+  std::vector<std::optional<PythonInterpreter>> answers(programs.size());
+  for_each_in_parallel(programs.size(), kAskedAtOnce, [&](std::size_t i) {
+    answers[i] = ask(programs[i]);
+    return true;
+  });
+  std::vector<PythonInterpreter> result;
+  std::set<fs::path> seen;
+  for (auto& answer : answers) {
+    if (answer && seen.insert(answer->program).second) result.push_back(std::move(*answer));
+  }
+  std::ranges::stable_sort(result, std::ranges::greater{}, &PythonInterpreter::version);  // equal ones: the named first
+  return result;
+}
+
+}  // namespace nocturne::measure

@@ -1,0 +1,70 @@
+#include "measure/environment/recipe_set.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <utility>
+
+#include "space/nearest.hpp"
+
+namespace nocturne::measure {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::uintmax_t kLongestRecipe = 1 << 20;  // a file of another kind has lost its way here
+
+std::expected<EnvironmentRecipe, std::string> read_recipe(const fs::path& file) {
+  std::error_code error;
+  if (fs::file_size(file, error) > kLongestRecipe || error) return std::unexpected("cannot be read, or is no recipe");
+  std::ifstream in(file);
+  if (!in) return std::unexpected("cannot be read");
+  json document;
+  try {
+    document = json::parse(in, nullptr, /*allow_exceptions=*/true, /*ignore_comments=*/true);
+  } catch (const json::parse_error& wrong) {
+    return std::unexpected(fmt::format("is not JSON: {}", wrong.what()));
+  }
+  auto recipe = parse_recipe(document, file.stem().string());
+  if (recipe) recipe->file = file;
+  return recipe;
+}
+
+}  // namespace
+
+RecipeSet RecipeSet::load(const std::vector<fs::path>& folders) {
+  RecipeSet set;
+  std::map<std::string, EnvironmentRecipe> found;
+  for (const fs::path& folder : folders) {
+    std::vector<fs::path> files;
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      if (entry->path().extension() == ".json" && entry->is_regular_file(error)) files.push_back(entry->path());
+    }
+    std::ranges::sort(files);
+    for (const fs::path& file : files) {
+      auto recipe = read_recipe(file);
+      if (!recipe) {
+        set.problems_.push_back(fmt::format("{}: {}", file.string(), recipe.error()));
+      } else {
+        std::string name = recipe->name;
+        found.try_emplace(std::move(name), std::move(*recipe));  // the first folder's stays
+      }
+    }
+  }
+  for (auto& [name, recipe] : found) set.recipes_.push_back(std::move(recipe));
+  return set;
+}
+
+std::expected<EnvironmentRecipe, std::string> RecipeSet::find(std::string_view name) const {
+  const auto found = std::ranges::find(recipes_, name, &EnvironmentRecipe::name);
+  if (found != recipes_.end()) return *found;
+  std::vector<std::string> names;
+  for (const EnvironmentRecipe& recipe : recipes_) names.push_back(recipe.name);
+  return std::unexpected(fmt::format("there is no recipe '{}'{}", name, space::did_you_mean(name, names)));
+}
+
+}  // namespace nocturne::measure

@@ -1,0 +1,154 @@
+#include "measure/environment/environment_store.hpp"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <iterator>
+
+#include "tests/measure/environment/wheelhouse.hpp"
+
+// Real environments with real pip, out of packages of a few bytes; no network.
+
+namespace nocturne::measure {
+namespace {
+
+namespace fs = std::filesystem;
+using test::entries_of;
+using test::printed_by;
+using test::Wheelhouse;
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+TEST_CASE("an environment is installed once, runs after its move, and is found again", "[environment][store]") {
+  Wheelhouse house;
+  house.add("tiny", "1.0", "import part", "part>=2");
+  house.add("part", "2.5");
+  house.add_fix_up("leave_a_mark", "import sys; open(sys.argv[1] + '/mark', 'w').write('fixed'); print('marked')");
+  EnvironmentRecipe recipe = Wheelhouse::recipe({"tiny==1.0"});
+  recipe.fix_ups = {"leave_a_mark"};
+  EnvironmentStore store(house.root());
+  CHECK_FALSE(store.find(recipe));
+  const auto made = store.obtain(recipe, house.places, house.options);
+  INFO((made ? "" : made.error().reason + made.error().log_tail));
+  REQUIRE(made);
+  CHECK(made->installed_now);
+  CHECK(made->folder.parent_path() == fs::canonical(house.root()));
+  CHECK(made->folder.filename().string() == "tiny-1.0-" + made->key.substr(0, 12));
+  CHECK(printed_by(*made, "import tiny, part; print(tiny.version, part.version)") == "1.0 2.5\n");
+  CHECK(text_of(made->folder / "mark") == "fixed");
+  CHECK(std::ranges::is_sorted(made->lock));
+  CHECK(std::ranges::find(made->lock, "part==2.5") != made->lock.end());
+  CHECK(text_of(made->folder / "lock.txt").contains("tiny==1.0\n"));
+  CHECK(text_of(made->folder / "install.log").contains("leave_a_mark"));
+  CHECK(made->bytes > 1'000'000);  // pip alone is more
+  CHECK(entries_of(house.root() / ".making") == 0);
+  CHECK(entries_of(house.root() / ".downloads") == 0);
+  CHECK((fs::status(house.root()).permissions() & fs::perms::others_all) == fs::perms::none);
+  CHECK(std::ranges::find(house.said, "tiny-1.0: 2/4 tiny==1.0") != house.said.end());
+
+  const EnvironmentStore other(house.root());  // as another campaign sees it
+  const auto again = other.find(recipe);
+  REQUIRE(again);
+  CHECK_FALSE(again->installed_now);
+  CHECK(again->folder == made->folder);
+  CHECK(again->lock == made->lock);
+  CHECK(again->install_time == made->install_time);
+  CHECK(again->interpreter.version == made->interpreter.version);
+  REQUIRE(other.list().size() == 1);
+  CHECK(other.list().front().recipe == "tiny-1.0");
+
+  recipe.note = recipe.licence = "another";  // what is not installed may be edited
+  CHECK(store.find(recipe));
+  recipe.steps.front().packages = {"tiny>=1.0"};
+  CHECK_FALSE(store.find(recipe));
+
+  CHECK_FALSE(store.remove("tiny"));
+  CHECK_FALSE(store.remove("../environments/tiny-1.0"));
+  CHECK(store.remove("tiny-1.0"));
+  CHECK_FALSE(fs::exists(made->folder));
+  CHECK(store.list().empty());
+  CHECK_FALSE(store.remove("tiny-1.0"));
+}
+
+TEST_CASE("what was installed stays until it is updated, and the one before until the next update",
+          "[environment][store]") {
+  Wheelhouse house;
+  house.add("tiny", "1.0");
+  const EnvironmentRecipe recipe = Wheelhouse::recipe({"tiny"});
+  EnvironmentStore store(house.root());
+  const auto first = store.obtain(recipe, house.places, house.options);
+  REQUIRE(first);
+  house.add("tiny", "2.0");
+  CHECK(store.obtain(recipe, house.places, house.options)->key == first->key);
+
+  const auto second = store.update(recipe, house.places, house.options);
+  REQUIRE(second);
+  CHECK(second->key != first->key);
+  CHECK(store.find(recipe)->key == second->key);
+  CHECK(printed_by(*first, "import tiny; print(tiny.version)") == "1.0\n");  // a campaign still uses it
+  CHECK(printed_by(*second, "import tiny; print(tiny.version)") == "2.0\n");
+
+  house.options.lock = first->lock;  // exactly these again
+  const auto back = store.update(recipe, house.places, house.options);
+  REQUIRE(back);
+  CHECK(back->key == first->key);
+  CHECK(back->folder == first->folder);
+  house.options.lock.clear();
+  house.add("tiny", "3.0");
+  REQUIRE(store.update(recipe, house.places, house.options));
+  CHECK_FALSE(fs::exists(second->folder));  // nobody's any more
+  CHECK(fs::exists(first->folder));
+}
+
+TEST_CASE("steps that take no dependencies along do not", "[environment][store]") {
+  Wheelhouse house;
+  house.add("tiny", "1.0", "", "never-heard-of");
+  EnvironmentRecipe recipe = Wheelhouse::recipe({"tiny"});
+  recipe.steps.front().no_dependencies = true;
+  const auto made = house.obtain(recipe);
+  REQUIRE(made);
+  CHECK(printed_by(*made, "import tiny; print(tiny.version)") == "1.0\n");
+}
+
+TEST_CASE("neither the caller's Python nor its pip settings leak in", "[environment][store]") {
+  Wheelhouse house;
+  house.add("tiny", "1.0");
+  fs::create_directories(house.path() / "leak");
+  std::ofstream(house.path() / "leak/sitecustomize.py") << "raise SystemExit(3)";
+  setenv("PYTHONPATH", (house.path() / "leak").c_str(), 1);
+  setenv("PIP_TARGET", (house.path() / "elsewhere").c_str(), 1);
+  const auto made = house.obtain(Wheelhouse::recipe({"tiny"}));
+  unsetenv("PYTHONPATH");
+  unsetenv("PIP_TARGET");
+  INFO((made ? "" : made.error().reason));
+  REQUIRE(made);
+  CHECK_FALSE(fs::exists(house.path() / "elsewhere"));
+}
+
+TEST_CASE("an environment without its Python, or with a torn manifest, does not count", "[environment][store]") {
+  Wheelhouse house;
+  house.add("tiny", "1.0");
+  const EnvironmentRecipe recipe = Wheelhouse::recipe({"tiny"});
+  const auto made = house.obtain(recipe);
+  REQUIRE(made);
+  const EnvironmentStore store(house.root());
+  SECTION("no Python") {
+    fs::remove(made->python);
+    fs::create_symlink("/nonexistent/python", made->python);
+  }
+  SECTION("a torn manifest") {
+    fs::resize_file(made->folder / "manifest.json", 40);
+  }
+  SECTION("a pointer that leads away") {
+    std::ofstream(house.root() / "tiny-1.0.current") << "../../elsewhere\n";
+  }
+  CHECK_FALSE(store.find(recipe));
+  CHECK(store.list().empty());
+}
+
+}  // namespace nocturne::measure
