@@ -28,6 +28,8 @@ SuperviseSpec spec_of(const RunPlan& plan, const SupervisorChoice& supervisor) {
   spec.total_limit = plan.total_limit;
   spec.grace = plan.grace;
   spec.memory_limit_bytes = plan.memory_limit_bytes;
+  spec.apart = plan.apart;
+  spec.clean_up = plan.clean_up;
   spec.use_cgroup = supervisor.use_cgroup;
   spec.log_cap_bytes = plan.log_cap_bytes;
   spec.proc = supervisor.proc.string();

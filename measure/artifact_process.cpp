@@ -42,12 +42,21 @@ constexpr std::array<std::string_view, 14> kRemoved = {"CPATH",
                                                        "LANGUAGE",
                                                        "LC_ALL"};
 
-std::vector<std::string> clean_environment() {
-  std::vector<std::string> result = {"LC_ALL=C"};
+bool matches(std::string_view pattern, std::string_view name) {
+  return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern;
+}
+
+std::vector<std::string> clean_environment(const Command& command) {
+  std::vector<std::string> result;
+  if (!command.variables.contains("LC_ALL")) result.emplace_back("LC_ALL=C");
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
-    if (std::ranges::find(kRemoved, text.substr(0, text.find('='))) == kRemoved.end()) result.emplace_back(text);
+    const std::string_view name = text.substr(0, text.find('='));
+    const bool removed = std::ranges::find(kRemoved, name) != kRemoved.end() ||
+                         std::ranges::any_of(command.unset, [name](const auto& u) { return matches(u, name); });
+    if (!removed && !command.variables.contains(std::string(name))) result.emplace_back(text);
   }
+  for (const auto& [name, value] : command.variables) result.push_back(name + '=' + value);
   return result;
 }
 
@@ -114,7 +123,7 @@ CommandResult wait_for(pid_t child, int handle, Clock::time_point deadline, cons
 
 CommandResult run_into(const Command& command, int output, Clock::time_point deadline, const std::stop_token& stop) {
   std::vector<std::string> arguments = command.argv;
-  std::vector<std::string> variables = clean_environment();
+  std::vector<std::string> variables = clean_environment(command);
   const std::vector<char*> argv = pointers(arguments);
   const std::vector<char*> environment = pointers(variables);
   cpu_set_t cpus;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Starts a compiler and waits for it: with a deadline, a stop token, and its output in a file. Thread-safe.
+/// Starts a compiler or an installer and waits for it: with a deadline, a stop token, and its output in a file.
+/// Thread-safe.
 ///
 /// Each command is the leader of a process group, which is killed as a whole; it dies with the thread that started it
 /// (parent-death signal), so a killed tuner leaves no compiler for longer than its current file.
@@ -16,9 +17,11 @@
 namespace nocturne::measure {
 
 struct Command {
-  std::vector<std::string> argv;   ///< argv[0] is an absolute path
-  std::filesystem::path folder{};  ///< working directory; empty: as it is
-  std::vector<int> cpus{};         ///< empty: as they are
+  std::vector<std::string> argv;                   ///< argv[0] is an absolute path
+  std::filesystem::path folder{};                  ///< working directory; empty: as it is
+  std::vector<int> cpus{};                         ///< empty: as they are
+  std::map<std::string, std::string> variables{};  ///< set, whatever the caller's environment says
+  std::vector<std::string> unset{};                ///< variables taken out; "PIP_*": all that begin so
 };
 
 enum class CommandEnd { Exited, Signalled, DeadlinePassed, Stopped, NotStarted };

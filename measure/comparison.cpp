@@ -19,6 +19,8 @@ double to_percent(double log_ratio) {
 
 /// Trimmed mean of ln(a_i / b_i) over the slices both sides have, behind the longer warm-up of the two.
 std::expected<double, std::string> paired_step_ratio(std::span<const double> a, std::span<const double> b) {
+  // Two processes timed as a whole: there is one ratio, and only further pairs say how sure it is.
+  if (a.size() == 1 && b.size() == 1 && a[0] > 0 && b[0] > 0) return std::log(a[0] / b[0]);
   const std::size_t common = std::min(a.size(), b.size());
   const std::size_t skipped = std::max(detect_warm_up(a).samples, detect_warm_up(b).samples);
   if (common < skipped + 2) {
@@ -75,27 +77,31 @@ std::expected<std::vector<double>, std::string> log_ratios(const PairResult& pai
   }
   const std::vector<double> a = slice_seconds(pair.slices, Side::A);
   const std::vector<double> b = slice_seconds(pair.slices, Side::B);
-  return log_ratios(ComparedRun{pair.runs[0], baseline, a}, ComparedRun{pair.runs[1], candidate, b}, epochs);
+  const auto parts = pair_parts(ComparedRun{pair.runs[0], baseline, a}, ComparedRun{pair.runs[1], candidate, b});
+  if (!parts) return std::unexpected(parts.error());
+  std::vector<double> ratios;
+  for (const double horizon : epochs) ratios.push_back(log_ratio(*parts, horizon));
+  return ratios;
 }
 
-std::expected<std::vector<double>, std::string> log_ratios(const ComparedRun& baseline, const ComparedRun& candidate,
-                                                           std::span<const double> epochs) {
-  auto a = summarise(baseline.run, baseline.schedule);
+std::expected<PairParts, std::string> pair_parts(const ComparedRun& baseline, const ComparedRun& candidate) {
+  const auto a = summarise(baseline.run, baseline.schedule);
   if (!a) return std::unexpected("baseline: " + a.error());
-  auto b = summarise(candidate.run, candidate.schedule);
+  const auto b = summarise(candidate.run, candidate.schedule);
   if (!b) return std::unexpected("candidate: " + b.error());
   const auto ratio = paired_step_ratio(baseline.slices, candidate.slices);
   if (!ratio) return std::unexpected(ratio.error());
 
   // Both steps keep their geometric mean and take the paired ratio, so neither side is favoured.
+  PairParts pair{.baseline = a->parts, .candidate = b->parts};
   const double middle = std::sqrt(a->parts.steady_step * b->parts.steady_step);
-  a->parts.steady_step = middle * std::exp(*ratio / 2);
-  b->parts.steady_step = middle * std::exp(-*ratio / 2);
-  std::vector<double> result;
-  for (const double horizon : epochs) {
-    result.push_back(std::log(space::total_time(a->parts, horizon) / space::total_time(b->parts, horizon)));
-  }
-  return result;
+  pair.baseline.steady_step = middle * std::exp(*ratio / 2);
+  pair.candidate.steady_step = middle * std::exp(-*ratio / 2);
+  return pair;
+}
+
+double log_ratio(const PairParts& pair, double epochs) {
+  return std::log(space::total_time(pair.baseline, epochs) / space::total_time(pair.candidate, epochs));
 }
 
 Comparison compare(std::span<const double> log_ratios, const ComparisonOptions& options) {

@@ -39,11 +39,18 @@ struct ComparedRun {
   std::span<const double> slices;  ///< seconds per step of each of its slices, in order
 };
 
-/// ln(T_baseline / T_candidate) of one pair at each horizon: positive where the candidate is faster. Slice i of one
-/// side is compared with slice i of the other. The error is a sentence (a run without samples, too few common slices).
-[[nodiscard]] std::expected<std::vector<double>, std::string> log_ratios(const ComparedRun& baseline,
-                                                                         const ComparedRun& candidate,
-                                                                         std::span<const double> epochs);
+/// Both sides of one pair, condensed: the parts of T(N) with the steady steps bound by the paired ratio.
+struct PairParts {
+  space::Parts baseline, candidate;
+};
+
+/// Slice i of one side is compared with slice i of the other. The error is a sentence (a run without samples, too few
+/// common slices).
+[[nodiscard]] std::expected<PairParts, std::string> pair_parts(const ComparedRun& baseline,
+                                                               const ComparedRun& candidate);
+
+/// ln(T_baseline / T_candidate) at a horizon: positive where the candidate is faster.
+[[nodiscard]] double log_ratio(const PairParts& pair, double epochs);
 
 /// Likewise of a measured pair: side A is the baseline, side B the candidate. An incomplete pair is an error.
 [[nodiscard]] std::expected<std::vector<double>, std::string> log_ratios(const PairResult& pair,

@@ -19,7 +19,7 @@ namespace nocturne::measure {
 [[nodiscard]] space::Fingerprint with_cheap_fields(const space::Fingerprint& known, const MachineFacts& now);
 
 /// machine.cores (physical ones this process may use), machine.threads (logical, likewise), machine.sockets,
-/// machine.numa_nodes, machine.memory_bytes (usable), machine.isa, machine.compilers (names), machine.allocators,
+/// machine.numa_nodes, machine.memory_bytes (usable), machine.isa, machine.compilers (names), machine.allocators, machine.containers,
 /// machine.cpu_model, machine.l2_bytes, machine.l3_bytes, machine.virtual, machine.gpus (count), machine.huge_pages.
 [[nodiscard]] space::Facts facts_of(const MachineFacts& facts);
 

@@ -8,6 +8,7 @@
 
 #include "measure/artifact_compiler.hpp"
 #include "measure/artifact_process.hpp"
+#include "measure/container/container.hpp"
 #include "measure/launch.hpp"
 #include "measure/machine_parts.hpp"
 
@@ -65,6 +66,7 @@ void read_software(const MachineRoots& roots, MachineFacts& facts) {
   facts.onednn = onednn_version(roots.onednn_prefix);
   facts.libgomp = libgomp(machine);
   facts.allocators = available_allocators(machine);
+  facts.containers = available_containers();
 }
 
 }  // namespace nocturne::measure

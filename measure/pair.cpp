@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "measure/pair_side.hpp"
+#include "measure/pair_whole.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -141,7 +142,8 @@ bool PairResult::complete() const {
 }
 
 PairResult run_pair(const PairPlan& plan, const PairControl& control) {
-  return Pair(plan, control).run();
+  const bool whole = std::ranges::any_of(plan.sides, [](const PairSide& side) { return side.mode == TurnMode::Whole; });
+  return whole ? run_pair_whole(plan, control) : Pair(plan, control).run();
 }
 
 }  // namespace nocturne::measure

@@ -27,6 +27,7 @@ enum class TurnMode {
   Signal,  ///< it never does: it trains `request.steps` on its own and is stopped and continued in between. The sample
            ///< across a stop is dropped, also from Run::samples. It must have steps enough (slices times slice_steps
            ///< plus a few samples a slice); when all slices are run it is ended by SIGTERM, and that is Ok
+  Whole,   ///< nothing is known of it before its end: the sides run one after the other, and each is one slice
 };
 
 struct PairSide {

@@ -37,6 +37,9 @@ struct RunPlan {
   std::optional<std::int64_t> memory_limit_bytes;        ///< of the worker and its descendants together
   std::int64_t log_cap_bytes = 4 << 20;     ///< stdout and stderr kept from the beginning; the last 64 KiB are kept too
   std::int64_t event_cap_bytes = 64 << 20;  ///< more events than this is a protocol error
+  /// The worker leaves the run's control group, perhaps by the hand of a daemon (containers): sought by its run id.
+  bool apart = false;
+  std::vector<std::string> clean_up;  ///< removes its container where it did not end by itself; empty: nothing to remove
   std::string artifact;                     ///< copied to the record: key of the build it uses, or empty
 };
 

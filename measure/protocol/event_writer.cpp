@@ -86,13 +86,14 @@ void EventWriter::ready(const nlohmann::json& fields) {
 }
 
 void EventWriter::sample(const SampleEvent& sample) {
-  write({{"event", "sample"},
-         {"first_step", sample.first_step},
-         {"steps", sample.steps},
-         {"wall_ns", sample.wall_ns},
-         {"cpu_ns", sample.cpu_ns},
-         {"data_wait_ns", sample.data_wait_ns},
-         {"loss", number(sample.loss)}});
+  nlohmann::json event = {{"event", "sample"},
+                          {"first_step", sample.first_step},
+                          {"steps", sample.steps},
+                          {"wall_ns", sample.wall_ns},
+                          {"cpu_ns", sample.cpu_ns},
+                          {"data_wait_ns", sample.data_wait_ns}};
+  if (sample.loss_known) event["loss"] = number(sample.loss);
+  write(event);
 }
 
 void EventWriter::epoch(std::int64_t index, std::chrono::nanoseconds wall, double loss) {

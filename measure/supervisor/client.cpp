@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -62,6 +63,7 @@ std::expected<Supervised, std::string> Supervised::start(const SuperviseSpec& sp
   }
   Supervised supervised;
   supervised.run_id_ = spec.run_id;
+  supervised.kill_takes_ = spec.grace + spec.last_resort;
   supervised.socket_ = sockets[0];
   const int error = spawn_supervisor(program, sockets[1], supervised.pid_);
   ::close(sockets[1]);
@@ -77,6 +79,8 @@ Supervised::Supervised(Supervised&& other) noexcept
     : run_id_(std::move(other.run_id_)),
       pid_(std::exchange(other.pid_, -1)),
       socket_(std::exchange(other.socket_, -1)),
+      kill_takes_(other.kill_takes_),
+      give_up_(other.give_up_),
       stopped_(other.stopped_),
       lines_(std::move(other.lines_)),
       result_(std::move(other.result_)) {}
@@ -94,6 +98,11 @@ void Supervised::bury() {
 
 void Supervised::wait(std::chrono::milliseconds timeout, int also) {
   if (finished()) return;
+  if (give_up_) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*give_up_ - std::chrono::steady_clock::now());
+    if (left.count() <= 0) ::kill(pid_, SIGKILL);  // shows as end of file
+    timeout = std::min(timeout, std::max(left, std::chrono::milliseconds(1)));
+  }
   std::array<pollfd, 2> files{};
   files[0] = {.fd = socket_, .events = POLLIN, .revents = 0};
   files[1] = {.fd = also, .events = POLLIN, .revents = 0};
@@ -143,6 +152,7 @@ void Supervised::resume() {
   command("continue");
 }
 void Supervised::kill(const std::string& reason) {
+  if (!give_up_) give_up_ = std::chrono::steady_clock::now() + kill_takes_;
   command("kill", reason);
 }
 

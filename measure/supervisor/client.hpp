@@ -38,7 +38,8 @@ class Supervised {
   void stop();
   void resume();
   [[nodiscard]] bool stopped() const { return stopped_; }
-  /// SIGTERM now, SIGKILL after the grace of the spec.
+  /// SIGTERM now, SIGKILL after the grace of the spec. A supervisor that does not report the end in time (the spec's
+  /// last_resort) is killed in wait(), and the worker with it.
   void kill(const std::string& reason);
   [[nodiscard]] pid_t supervisor_pid() const { return pid_; }
 
@@ -52,6 +53,8 @@ class Supervised {
   std::string run_id_;
   pid_t pid_ = -1;
   int socket_ = -1;
+  std::chrono::milliseconds kill_takes_{};
+  std::optional<std::chrono::steady_clock::time_point> give_up_;  ///< set once it was told to kill
   bool stopped_ = false;
   LineBuffer lines_;
   std::optional<SuperviseResult> result_;

@@ -62,6 +62,8 @@ json to_json(const SuperviseSpec& spec) {
                    {"cpus", spec.cpus},
                    {"deadline_ms", spec.deadline.count()},
                    {"grace_ms", spec.grace.count()},
+                   {"apart", spec.apart},
+                   {"clean_up", spec.clean_up},
                    {"use_cgroup", spec.use_cgroup},
                    {"log_cap_bytes", spec.log_cap_bytes},
                    {"proc", spec.proc}};
@@ -84,6 +86,8 @@ SuperviseSpec spec_from_json(const json& document) {
     spec.total_limit = milliseconds(document["total_limit_ms"].get<std::int64_t>());
   }
   take(document, "memory_limit_bytes", spec.memory_limit_bytes);
+  take(document, "apart", spec.apart);
+  take(document, "clean_up", spec.clean_up);
   take(document, "use_cgroup", spec.use_cgroup);
   take(document, "log_cap_bytes", spec.log_cap_bytes);
   take(document, "proc", spec.proc);

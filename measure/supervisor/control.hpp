@@ -31,9 +31,16 @@ struct SuperviseSpec {
   std::optional<std::chrono::milliseconds> total_limit;  ///< counts always
   std::chrono::milliseconds grace{500};
   std::optional<std::int64_t> memory_limit_bytes;
-  bool use_cgroup = true;  ///< false: memory is polled even where a control group could limit it
+  /// The worker runs in a container that leaves our control group, perhaps by the hand of a daemon: its processes are
+  /// also sought by the run id in their environment, and memory is polled.
+  bool apart = false;
+  std::vector<std::string> clean_up;  ///< run when the worker did not end by itself: removes the container
+  bool use_cgroup = true;             ///< false: memory is polled even where a control group could limit it
   std::int64_t log_cap_bytes = 4 << 20;
   std::string proc = "/proc";  ///< where the load is read
+  /// How long after the grace of a kill the supervisor may take to end what it can; then it is killed itself. It gives
+  /// up on a process in uninterruptible sleep after 10 s. Not told to it.
+  std::chrono::milliseconds last_resort{15'000};
 };
 
 /// How it ended.

@@ -49,6 +49,7 @@ struct Stat {
   char state = '?';
   pid_t parent = 0;
   std::uint64_t start_ticks = 0;
+  std::uint64_t cpu_ticks = 0;  // user and system, of itself and of children it has waited for
 };
 
 // The name of the program may hold spaces and parentheses, so fields are counted from the last ')'.
@@ -66,6 +67,7 @@ std::optional<Stat> read_stat(pid_t pid) {
     ++field;
     if (field == 3 && !word.empty()) stat.state = word.front();
     if (field == 4) stat.parent = number<pid_t>(word).value_or(0);
+    if (field >= 14 && field <= 17) stat.cpu_ticks += number<std::uint64_t>(word).value_or(0);
     if (field == 22) {
       stat.start_ticks = number<std::uint64_t>(word).value_or(0);
       return stat;
@@ -180,6 +182,13 @@ std::vector<pid_t> descendants_of(pid_t root) {
     return !stat || is_gone(stat->state);
   });
   return found;
+}
+
+std::chrono::nanoseconds cpu_time_of(pid_t pid) {
+  const auto stat = read_stat(pid);
+  if (!stat) return {};
+  static const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  return std::chrono::nanoseconds(stat->cpu_ticks * (1'000'000'000 / ticks_per_second));
 }
 
 std::vector<TaggedProcess> tagged_processes() {

@@ -3,6 +3,7 @@
 /// Finds and ends processes: descendants by /proc, strays by the run id in their environment.
 
 #include <sys/types.h>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,6 +33,9 @@ struct ProcessIdentity {
 
 /// All living descendants of a process, parents before children, zombies left out.
 [[nodiscard]] std::vector<pid_t> descendants_of(pid_t root);
+
+/// User and system time of a process, all its threads and the children it has waited for; zero where it is gone.
+[[nodiscard]] std::chrono::nanoseconds cpu_time_of(pid_t pid);
 
 /// A process found by its environment.
 struct TaggedProcess {

@@ -77,7 +77,7 @@ void Supervisor::start() {
   worker_ = worker.pid;
   running_ = true;
   if (spec_.memory_limit_bytes) {
-    const bool by_cgroup = worker.in_cgroup && cgroup_->limits_memory();
+    const bool by_cgroup = worker.in_cgroup && cgroup_->limits_memory() && !spec_.apart;
     result_.limited_by = by_cgroup ? "cgroup" : "polling";
     if (!by_cgroup) memory_.emplace(*spec_.memory_limit_bytes);
   }
@@ -93,6 +93,7 @@ void Supervisor::sleep() {
     if (!stop_wanted_) wake = std::min(wake, now + (spec_.deadline - runnable(now)));
     if (spec_.total_limit) wake = std::min(wake, started_ + *spec_.total_limit);
     if (memory_) wake = std::min(wake, next_memory_check_);
+    if (spec_.apart) wake = std::min(wake, next_apart_look_);
   }
   const bool rest_log = log_ && log_->pipe() >= 0 && now < next_log_read_;
   if (rest_log) wake = std::min(wake, next_log_read_);
@@ -119,6 +120,7 @@ void Supervisor::watch() {
   const Clock::time_point now = Clock::now();
   check_time(now);
   check_memory(now);
+  watch_apart(now);
 }
 
 void Supervisor::read_control() {
@@ -139,8 +141,12 @@ void Supervisor::obey(const std::string& line) {
   if (command == "stop" && !stop_wanted_) {
     ran_ = runnable(now);
     stop_wanted_ = true;
-    stop_told_ = false;
-    kill_all(SIGSTOP);
+    stop_told_ = spec_.apart && stop_inside();
+    if (stop_told_) {
+      (void)send_line(control_, {{"stopped", true}});
+    } else {
+      kill_all(SIGSTOP);
+    }
   } else if (command == "continue" && stop_wanted_) {
     resumed_ = now;
     stop_wanted_ = false;
@@ -221,7 +227,7 @@ void Supervisor::check_time(Clock::time_point now) {
 
 void Supervisor::check_memory(Clock::time_point now) {
   if (!memory_ || we_killed_ || now < next_memory_check_) return;
-  if (auto evidence = memory_->check(descendants_of(self_.pid))) {
+  if (auto evidence = memory_->check(processes())) {
     result_.memory_evidence = std::move(evidence);
     we_killed_ = true;
     kill_all(SIGKILL);
@@ -238,7 +244,7 @@ void Supervisor::terminate(Clock::time_point now) {
 
 void Supervisor::kill_all(int signal) {
   if (signal == SIGKILL && cgroup_) cgroup_->kill();
-  for (const pid_t pid : descendants_of(self_.pid)) ::kill(pid, signal);
+  for (const pid_t pid : processes()) ::kill(pid, signal);
 }
 
 }  // namespace nocturne::measure

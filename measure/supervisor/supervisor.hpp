@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "measure/load.hpp"
 #include "measure/supervisor/cgroup.hpp"
@@ -45,6 +46,12 @@ class Supervisor {
   void check_memory(std::chrono::steady_clock::time_point now);
   void terminate(std::chrono::steady_clock::time_point now);
   void kill_all(int signal);
+  [[nodiscard]] std::vector<pid_t> processes();
+  [[nodiscard]] std::vector<pid_t> processes_apart(const std::vector<pid_t>& descendants);
+  [[nodiscard]] bool stop_inside();
+  void watch_apart(std::chrono::steady_clock::time_point now);
+  void let_runtime_finish();
+  void remove_container();
   void lose_tuner();
   [[nodiscard]] std::chrono::nanoseconds runnable(std::chrono::steady_clock::time_point now) const;
 
@@ -75,6 +82,9 @@ class Supervisor {
   std::chrono::steady_clock::time_point next_memory_check_;
   std::chrono::steady_clock::time_point next_log_read_;
   std::int64_t max_rss_bytes_ = 0;
+  std::vector<pid_t> apart_;              // first processes of a container that is no descendant
+  std::chrono::nanoseconds apart_cpu_{};  // of those, when last looked at
+  std::chrono::steady_clock::time_point next_apart_look_;
 };
 
 }  // namespace nocturne::measure

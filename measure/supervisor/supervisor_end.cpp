@@ -34,11 +34,14 @@ std::int64_t kernel_oom_kills() {
 
 // Everything that descends from the worker is a descendant of this process (a subreaper) until it is reaped here.
 void Supervisor::clean_up() {
-  if (!result_.killed && !result_.timed_out && !result_.memory_evidence && result_.signal == SIGKILL && !we_killed_ &&
-      !(cgroup_ && cgroup_->limits_memory()) && kernel_oom_kills() > oom_kills_before_) {
+  // A container's client says 137 where its process was killed (128 + SIGKILL).
+  const bool bare_kill = result_.signal == SIGKILL || (spec_.apart && result_.exit_code == 128 + SIGKILL);
+  if (!result_.killed && !result_.timed_out && !result_.memory_evidence && bare_kill && !we_killed_ &&
+      (spec_.apart || !(cgroup_ && cgroup_->limits_memory())) && kernel_oom_kills() > oom_kills_before_) {
     result_.memory_evidence =
         "killed while the kernel's out-of-memory killer was at work (oom_kill of /proc/vmstat rose)";
   }
+  let_runtime_finish();
   const Clock::time_point give_up = Clock::now() + kPatience;
   for (bool frozen = false;; frozen = true) {
     const std::vector<pid_t> left = descendants_of(self_.pid);
@@ -59,6 +62,7 @@ void Supervisor::clean_up() {
     read_signals();
   }
   result_.descendants_killed += static_cast<std::int64_t>(kill_processes_of_run(spec_.run_id));
+  remove_container();
   if (log_) log_->finish();
 }
 
@@ -70,7 +74,8 @@ bool Supervisor::report() {
     result_.peak_bytes = memory_->peak_bytes();
     result_.peak_source = "sampled";
   }
-  if (cgroup_) {
+  result_.cpu += apart_cpu_;
+  if (cgroup_ && !spec_.apart) {
     if (const auto peak = cgroup_->peak_bytes(); peak && *peak > 0) {
       result_.peak_bytes = *peak;
       result_.peak_source = "memory.peak";

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "measure/comparison.hpp"
 #include "measure/supervisor/process_tree.hpp"
 #include "tests/measure/fake_run.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -159,4 +160,28 @@ TEST_CASE("a pair has a limit in all and can be interrupted", "[pair]") {
     CHECK(run.reason == "interrupted");
   }
   check_nothing_left(plan);
+}
+
+TEST_CASE("workers timed as a whole run one after the other, each a slice of its own", "[pair]") {
+  const test::TemporaryFolder folder;
+  PairPlan plan = plan_of(folder, "obey", "obey");
+  for (auto& side : plan.sides) side.mode = TurnMode::Whole;
+  const PairResult result = run_pair(plan);
+  CHECK(result.complete());
+  CHECK(order_of(result) == "AB");
+  CHECK(result.slices[0].samples.size() == 10);
+  CHECK(result.runs[0].started_unix_ns + result.runs[0].wall.count() <= result.runs[1].started_unix_ns + 1'000'000);
+  CHECK(log_ratios(result, {}, {}, std::vector{1.0}).has_value());
+  check_nothing_left(plan);
+}
+
+TEST_CASE("a side timed as a whole that fails leaves the other unmeasured", "[pair]") {
+  const test::TemporaryFolder folder;
+  PairPlan plan = plan_of(folder, "exit", "obey");
+  for (auto& side : plan.sides) side.mode = TurnMode::Whole;
+  const PairResult result = run_pair(plan);
+  CHECK(!result.complete());
+  CHECK(result.runs[0].outcome == Outcome::Failed);
+  CHECK(result.runs[1].outcome == Outcome::Killed);
+  CHECK_THAT(result.runs[1].reason, ContainsSubstring("its partner in the pair: failed"));
 }

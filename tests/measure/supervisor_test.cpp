@@ -180,6 +180,25 @@ TEST_CASE("a supervised worker that is let go is ended", "[supervisor]") {
   CHECK(processes_of_run(spec.run_id).empty());
 }
 
+TEST_CASE("a supervisor that does not answer a kill is killed, and its worker with it", "[supervisor]") {
+  const test::TemporaryFolder folder;
+  SuperviseSpec spec = lingering_spec(folder.path());
+  spec.grace = 50ms;
+  spec.last_resort = 200ms;
+  auto supervised = Supervised::start(spec, find_supervisor());
+  REQUIRE(supervised);
+  REQUIRE(test::comes_true([&] { return processes_of_run(spec.run_id).size() == 1; }, 10s));
+  REQUIRE(::kill(supervised->supervisor_pid(), SIGSTOP) == 0);
+  supervised->kill("the test wants it");
+  const auto finished = [&] {
+    supervised->wait(5ms);
+    return supervised->finished();
+  };
+  REQUIRE(test::comes_true(finished, 10s));
+  CHECK(supervised->result().killed);
+  CHECK(processes_of_run(spec.run_id).empty());
+}
+
 TEST_CASE("the supervisor refuses to be used by hand", "[supervisor]") {
   const std::string program = find_supervisor().string();
   REQUIRE_FALSE(program.empty());

@@ -90,6 +90,8 @@ class FakeWorker {
     begin();
     if (request_.turns && settings_.mode != "ignore_turns") {
       take_turns();
+    } else if (request_.epochs > 0) {
+      train_epochs();
     } else {
       train(request_.steps);
     }
@@ -152,6 +154,15 @@ class FakeWorker {
           {.first_step = next_step_, .steps = count, .wall_ns = wall, .cpu_ns = wall, .data_wait_ns = 0, .loss = loss});
       next_step_ += count;
       steps -= count;
+    }
+  }
+
+  // Ten steps each; the first epoch has as much again to do.
+  void train_epochs() {
+    constexpr std::int64_t kSteps = 10;
+    for (std::int64_t epoch = 0; epoch < request_.epochs; ++epoch) {
+      train(kSteps);
+      events_.epoch(epoch, std::chrono::nanoseconds((epoch == 0 ? 2 : 1) * kSteps * step_ns()), 0.1);
     }
   }
 

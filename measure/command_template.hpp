@@ -1,0 +1,83 @@
+#pragma once
+
+/// A user's own command as a campaign file describes it, and the command line of one configuration.
+///
+/// `{name}` in a word stands for the value of that parameter, as a person reads it: true, 3, 0.25. `{name?TEXT}` as a
+/// whole word is TEXT where the boolean `name` is true, and left out where it is false. `{run.steps}` and `{run.seed}`
+/// are what this run shall do. One more brace on each side takes the meaning away: `{{name}}` is the text `{name}`.
+/// Everything else, JSON and awk included, is text. No shell sees a word, and a value is never split into several.
+///
+/// Words stand in groups. A group in which a parameter has no value (it is inactive) is left out as a whole, so that an
+/// option goes with its value; likewise an environment variable.
+
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "space/configuration.hpp"
+
+namespace nocturne::measure {
+
+/// Where the time of a run comes from.
+enum class Timing {
+  Process,  ///< the whole process is one step, and one step an epoch: T(N) is N times its time
+  Steps,    ///< the command imports nocturne_steps (kernels/python), which reports each step
+  Pattern,  ///< a regular expression finds steps or times in what it prints
+  Detect,   ///< Steps where the command imports nocturne_steps, else Process: for a run that finds out
+};
+
+struct CommandTemplate {
+  std::vector<std::vector<std::string>> groups;    ///< of words; the first word of all is the program
+  std::map<std::string, std::string> environment;  ///< variable → text with places
+  std::filesystem::path folder;                    ///< absolute: where the command starts
+  Timing timing = Timing::Process;
+  std::string pattern;  ///< RE2, with Timing::Pattern
+
+  [[nodiscard]] bool empty() const { return groups.empty(); }
+  /// Nothing is known within a run, so that it cannot be measured in slices: the process is timed as a whole, or says
+  /// at its end how long it took (group total_seconds).
+  [[nodiscard]] bool whole() const;
+  friend bool operator==(const CommandTemplate&, const CommandTemplate&) = default;
+};
+
+/// What `{run.steps}` and `{run.seed}` are.
+struct CommandRun {
+  std::int64_t steps = 0;
+  std::uint64_t seed = 1;
+};
+
+/// A place for a value in a word.
+struct CommandPlace {
+  std::string name;        ///< of a parameter, or run.steps, run.seed
+  bool condition = false;  ///< {name?TEXT}
+  friend bool operator==(const CommandPlace&, const CommandPlace&) = default;
+};
+[[nodiscard]] std::vector<CommandPlace> places_in(std::string_view word);
+[[nodiscard]] bool is_run_place(std::string_view name);
+/// A text that stands for itself: `{name}` becomes `{{name}}`.
+[[nodiscard]] std::string escaped_word(std::string_view text);
+
+/// The words of one configuration. The error is a sentence: a condition that is no boolean, a program without a name,
+/// a zero byte.
+[[nodiscard]] std::expected<std::vector<std::string>, std::string> fill_words(const CommandTemplate& command,
+                                                                              const space::Configuration& configuration,
+                                                                              const CommandRun& run);
+/// The variables of one configuration; those with an inactive parameter are not among them.
+[[nodiscard]] std::expected<std::map<std::string, std::string>, std::string> fill_environment(
+    const CommandTemplate& command, const space::Configuration& configuration, const CommandRun& run);
+
+/// Names of groups that a pattern may have: what each match says of the steps since the last one.
+[[nodiscard]] const std::vector<std::string>& pattern_groups();
+
+/// As campaign files have it: template, environment, folder, time.
+[[nodiscard]] nlohmann::json to_json(const CommandTemplate& command);
+/// Of a document that was checked before, or of a profile that anybody may have edited: the error names the key.
+[[nodiscard]] std::expected<CommandTemplate, std::string> command_from_json(const nlohmann::json& document);
+
+}  // namespace nocturne::measure

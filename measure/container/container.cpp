@@ -1,0 +1,94 @@
+#include "measure/container/container.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "measure/container/runtimes.hpp"
+
+namespace nocturne::measure {
+
+std::vector<std::string> ContainerRuntime::import_command(const std::filesystem::path&, const std::string&) const {
+  return {};
+}
+std::vector<std::string> ContainerRuntime::identify_command(const std::string&) const {
+  return {};
+}
+std::vector<std::string> ContainerRuntime::list_command() const {
+  return {};
+}
+std::vector<std::string> ContainerRuntime::remove_command(const std::string&) const {
+  return {};
+}
+
+std::span<const ContainerRuntime* const> container_runtimes() {
+  static const std::array<const ContainerRuntime*, 4> runtimes = {&charliecloud_runtime(), &apptainer_runtime(),
+                                                                  &podman_runtime(), &docker_runtime()};
+  return runtimes;
+}
+
+const ContainerRuntime* find_container_runtime(std::string_view name) {
+  for (const ContainerRuntime* runtime : container_runtimes()) {
+    if (runtime->name() == name) return runtime;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> available_containers() {
+  std::vector<std::string> names = {"host"};
+  for (const ContainerRuntime* runtime : container_runtimes()) {
+    if (runtime->obstacle().empty()) names.emplace_back(runtime->name());
+  }
+  return names;
+}
+
+std::string container_name(const std::string& run_id) {
+  return "nocturne-" + run_id;
+}
+
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  const auto [end, ignored] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return end == folder.end();
+}
+
+std::vector<ContainerMount> least_mounts(std::vector<ContainerMount> mounts) {
+  for (ContainerMount& mount : mounts) {
+    mount.path = mount.path.lexically_normal();
+    if (!mount.path.has_filename()) mount.path = mount.path.parent_path();
+  }
+  std::ranges::sort(mounts, {}, [](const ContainerMount& mount) { return mount.path; });
+  std::vector<ContainerMount> kept;
+  for (ContainerMount& mount : mounts) {
+    if (!kept.empty() && kept.back().path == mount.path) {
+      kept.back().writable = kept.back().writable || mount.writable;
+      continue;
+    }
+    const bool covered = std::ranges::any_of(kept, [&](const ContainerMount& above) {
+      return lies_in(mount.path, above.path) && (above.writable || !mount.writable);
+    });
+    if (!covered) kept.push_back(std::move(mount));
+  }
+  return kept;
+}
+
+std::optional<std::string> problem_of(const ContainerOrder& order, std::string_view separators) {
+  if (order.argv.empty() || order.argv.front().empty()) return "no command was given";
+  const auto bad = [&](const std::filesystem::path& path) {
+    const std::string text = path.string();
+    return !path.is_absolute() || text.find_first_of(separators) != std::string::npos ||
+           std::ranges::any_of(text, [](unsigned char letter) { return letter < 0x20; });
+  };
+  for (const ContainerMount& mount : order.mounts) {
+    if (!bad(mount.path)) continue;
+    return fmt::format("the path '{}' cannot be mounted into a container: it is not absolute, or holds one of {}",
+                       mount.path.string(), separators);
+  }
+  if (bad(order.folder)) return fmt::format("'{}' cannot be a container's working directory", order.folder.string());
+  for (const auto& [name, value] : order.variables) {
+    if (name.empty() || name.find('=') != std::string::npos) return fmt::format("'{}' is no name of a variable", name);
+  }
+  return std::nullopt;
+}
+
+}  // namespace nocturne::measure

@@ -1,0 +1,111 @@
+#pragma once
+
+/// A worker inside a container: the parameter `container` (host, charliecloud, apptainer, podman, docker).
+///
+/// A runtime turns an argv and what it needs of the host (folders, variables, CPUs, devices) into another argv that
+/// runs it inside an image. The runs' folder, the environment, the worker's files and the data are bound at the same
+/// paths, so that requests and events need no translation. Composing is pure; obstacle() and version() start programs.
+/// Each runtime is one file; add it to the list in container.cpp.
+
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "measure/container/image_recipe.hpp"
+
+namespace nocturne::measure {
+
+/// What stands on disk and can be run: a root file system's folder, or an image in a runtime's own storage.
+struct ContainerImage {
+  std::string name;            ///< of the image's recipe: "debian-12"
+  std::string digest;          ///< "sha256:…" of the image, or of the root file system's manifest
+  std::filesystem::path root;  ///< folder; empty where there is none (it was pulled or built by the runtime)
+  std::string reference;       ///< in the runtime's storage, by digest; empty where the runtime runs folders
+};
+
+struct ContainerMount {
+  std::filesystem::path path;  ///< same inside and outside, absolute
+  bool writable = false;
+  friend bool operator==(const ContainerMount&, const ContainerMount&) = default;
+};
+
+struct ContainerOrder {
+  std::string run_id;  ///< becomes part of the container's name
+  std::string owner;   ///< text of the ProcessIdentity of the tuner: a container whose owner is gone is removed
+  std::vector<std::string> argv;
+  std::vector<ContainerMount> mounts;
+  std::map<std::string, std::string> variables;  ///< of the worker
+  std::vector<int> cpus;                         ///< empty: all
+  std::filesystem::path folder;                  ///< working directory
+  std::int64_t memory_limit_bytes = 0;           ///< 0: none
+  bool gpu = false;
+  std::string user = "root";  ///< who starts it
+  unsigned uid = 0, gid = 0;
+};
+
+struct ContainerCommand {
+  std::vector<std::string> argv;                 ///< starts it; what is appended reaches the worker
+  std::map<std::string, std::string> variables;  ///< of the runtime's own process
+  std::vector<std::string> clean_up;  ///< argv that removes what may be left of this run; empty: nothing can be
+  bool apart = false;                 ///< RunPlan::apart
+};
+
+/// Programs that make an image, one after the other; each argv[0] is a name to be found on PATH.
+using ImageSteps = std::vector<std::vector<std::string>>;
+
+class ContainerRuntime {
+ public:
+  virtual ~ContainerRuntime() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual std::string_view package() const = 0;  ///< of Debian
+  /// Empty: it can run here. Else why not and what to do, in one sentence (not installed, no rights, daemon asleep).
+  [[nodiscard]] virtual std::string obstacle() const = 0;
+  /// Of what runs the container: for docker the engine's. Empty where it does not answer.
+  [[nodiscard]] virtual std::string version() const = 0;
+  /// The error is a sentence: a path that the runtime's options cannot express, no GPU support, an image it cannot run.
+  [[nodiscard]] virtual std::expected<ContainerCommand, std::string> command(const ContainerImage& image,
+                                                                             const ContainerOrder& order) const = 0;
+
+  /// False: it runs a root file system's folder.
+  [[nodiscard]] virtual bool keeps_images() const = 0;
+  /// False: what is mounted must have a place in the root file system before.
+  [[nodiscard]] virtual bool makes_mount_points() const { return true; }
+  /// Pulls or builds a `reference` or `file` recipe: into `folder`/root, or under `tag` into its own storage. The
+  /// programs may use `folder`.
+  [[nodiscard]] virtual std::expected<ImageSteps, std::string> acquire(const ImageRecipe& recipe,
+                                                                       const std::filesystem::path& folder,
+                                                                       const std::string& tag) const = 0;
+  /// Takes a root file system packed by tar into its storage. Empty where it keeps no images.
+  [[nodiscard]] virtual std::vector<std::string> import_command(const std::filesystem::path& tarball,
+                                                                const std::string& tag) const;
+  /// Prints the id of an image in its storage, "sha256:…" or the digits alone; fails where it is not there.
+  [[nodiscard]] virtual std::vector<std::string> identify_command(const std::string& image) const;
+  /// Prints a line "ID OWNER" for each container of ours, running or not. Empty: it leaves none.
+  [[nodiscard]] virtual std::vector<std::string> list_command() const;
+  [[nodiscard]] virtual std::vector<std::string> remove_command(const std::string& container) const;
+};
+
+/// charliecloud, apptainer, podman, docker; "host" is no runtime.
+[[nodiscard]] std::span<const ContainerRuntime* const> container_runtimes();
+/// nullptr: none of this name.
+[[nodiscard]] const ContainerRuntime* find_container_runtime(std::string_view name);
+/// "host" and the names of the runtimes without an obstacle: machine.containers. Starts their programs.
+[[nodiscard]] std::vector<std::string> available_containers();
+
+inline constexpr std::string_view kOwnerLabel = "nocturne.owner";
+/// "nocturne-" and the run's id.
+[[nodiscard]] std::string container_name(const std::string& run_id);
+/// Ascending; those left out that a mount above them covers. What is spelled through a symbolic link is not resolved.
+[[nodiscard]] std::vector<ContainerMount> least_mounts(std::vector<ContainerMount> mounts);
+/// Whether `path` is `folder` or below it, as spelled.
+[[nodiscard]] bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder);
+/// The sentence where an order cannot be expressed: a mount that is not absolute or holds one of `separators`.
+[[nodiscard]] std::optional<std::string> problem_of(const ContainerOrder& order, std::string_view separators);
+
+}  // namespace nocturne::measure

@@ -1,0 +1,168 @@
+#include "measure/container/image_recipe.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "space/digest.hpp"
+
+namespace nocturne::measure {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::string_view kNameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+
+bool is_plain_word(std::string_view word, std::string_view more, std::size_t most) {
+  return !word.empty() && word.size() <= most && std::isalnum(static_cast<unsigned char>(word.front())) != 0 &&
+         std::ranges::all_of(word, [more](char letter) {
+           return kNameLetters.find(letter) != std::string_view::npos || more.find(letter) != std::string_view::npos;
+         });
+}
+
+/// HOST[:PORT]/PATH@sha256:DIGITS, or PATH@sha256:DIGITS.
+bool is_pinned_reference(std::string_view reference) {
+  constexpr std::string_view kDigest = "@sha256:";
+  const std::size_t at = reference.find(kDigest);
+  if (at == std::string_view::npos) return false;
+  const std::string_view digits = reference.substr(at + kDigest.size());
+  return is_plain_word(reference.substr(0, at), "/:", 255) && reference.find("..") == std::string_view::npos &&
+         reference.find("//") == std::string_view::npos && digits.size() == 64 &&
+         digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_mirror(std::string_view address) {
+  const bool known =
+      address.starts_with("http://") || address.starts_with("https://") || address.starts_with("file:///");
+  return known && address.find_first_of(" \t\n'\"\\") == std::string_view::npos;
+}
+
+std::unexpected<std::string> refuse(std::string_view key, std::string_view what) {
+  return std::unexpected(fmt::format("{}: {}", key, what));
+}
+
+std::expected<ImageKind, std::string> kind_of(const std::string& text) {
+  if (text == "debootstrap") return ImageKind::Debootstrap;
+  if (text == "reference") return ImageKind::Reference;
+  if (text == "file") return ImageKind::File;
+  if (text == "folder") return ImageKind::Folder;
+  return refuse("kind", fmt::format("'{}' is none of debootstrap, reference, file, folder", text));
+}
+
+std::expected<void, std::string> check_kind(const ImageRecipe& recipe) {
+  switch (recipe.kind) {
+    case ImageKind::Debootstrap:
+      if (!is_plain_word(recipe.suite, "", 40))
+        return refuse("suite", "the name of a Debian release, such as bookworm");
+      for (const std::string& package : recipe.packages) {
+        if (!is_plain_word(package, "+", 100))
+          return refuse("packages", fmt::format("'{}' is no name of a package", package));
+      }
+      if (!recipe.mirror.empty() && !is_mirror(recipe.mirror))
+        return refuse("mirror", fmt::format("'{}' is no http, https or file address", recipe.mirror));
+      return {};
+    case ImageKind::Reference:
+      if (!is_pinned_reference(recipe.reference))
+        return refuse("reference", fmt::format("'{}' is not NAME@sha256:<64 digits>; a tag alone may name another "
+                                               "image tomorrow",
+                                               recipe.reference));
+      return {};
+    case ImageKind::File: {
+      std::error_code ignored;
+      if (!fs::is_regular_file(recipe.file, ignored))
+        return refuse("file", fmt::format("there is no file {}", recipe.file.string()));
+      return {};
+    }
+    case ImageKind::Folder:
+      if (!recipe.folder.is_absolute() || recipe.folder != recipe.folder.lexically_normal())
+        return refuse("folder", "an absolute path without '..' is needed");
+      return {};
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_image_name(std::string_view name) {
+  return is_plain_word(name, "", 64);
+}
+
+std::string identity_of(const ImageRecipe& recipe) {
+  json identity = {static_cast<int>(recipe.kind), recipe.suite, recipe.packages, recipe.reference,
+                   recipe.folder.string()};
+  if (recipe.kind == ImageKind::File) {
+    std::ifstream file(recipe.file, std::ios::binary);
+    identity.push_back(space::sha256(std::string(std::istreambuf_iterator<char>(file), {})));
+  }
+  return identity.dump();
+}
+
+std::expected<ImageRecipe, std::string> image_recipe_from_json(const json& document, const fs::path& beside) {
+  static const std::set<std::string> kKnown = {"image",     "title", "kind",   "suite",   "packages", "mirror",
+                                               "reference", "file",  "folder", "disk_mb", "note"};
+  if (!document.is_object()) return std::unexpected("the recipe of an image is a JSON object");
+  for (const auto& [key, value] : document.items()) {
+    if (!kKnown.contains(key)) return refuse(key, fmt::format("unknown; known are {}", fmt::join(kKnown, ", ")));
+  }
+  ImageRecipe recipe;
+  try {
+    recipe.name = document.at("image").get<std::string>();
+    recipe.title = document.value("title", recipe.name);
+    const auto kind = kind_of(document.at("kind").get<std::string>());
+    if (!kind) return std::unexpected(kind.error());
+    recipe.kind = *kind;
+    recipe.suite = document.value("suite", "");
+    recipe.packages = document.value("packages", std::vector<std::string>{});
+    recipe.mirror = document.value("mirror", "");
+    recipe.reference = document.value("reference", "");
+    recipe.folder = document.value("folder", "");
+    recipe.disk_mb = document.value("disk_mb", std::int64_t{0});
+    recipe.note = document.value("note", "");
+    if (const std::string file = document.value("file", ""); !file.empty()) {
+      if (!is_image_name(file)) return refuse("file", fmt::format("'{}' is no file name beside the recipe", file));
+      recipe.file = fs::absolute(beside / file).lexically_normal();
+    }
+  } catch (const json::exception& error) {
+    return std::unexpected(std::string(error.what()));
+  }
+  if (!is_image_name(recipe.name)) return refuse("image", fmt::format("'{}' is no name of an image", recipe.name));
+  if (auto checked = check_kind(recipe); !checked) return std::unexpected(std::move(checked.error()));
+  return recipe;
+}
+
+std::expected<ImageRecipe, std::string> load_image_recipe(const fs::path& file) {
+  std::ifstream in(file);
+  if (!in) return std::unexpected(fmt::format("cannot read {}", file.string()));
+  const json document = json::parse(in, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
+  if (document.is_discarded()) return std::unexpected(fmt::format("{} is no JSON", file.string()));
+  auto recipe = image_recipe_from_json(document, file.parent_path());
+  if (!recipe) return std::unexpected(fmt::format("{}: {}", file.string(), recipe.error()));
+  if (recipe->name != file.stem()) {
+    return std::unexpected(
+        fmt::format("{}: image is '{}', but the file is named otherwise", file.string(), recipe->name));
+  }
+  return recipe;
+}
+
+std::expected<ImageRecipe, std::string> find_image_recipe(const std::string& name,
+                                                          const std::vector<fs::path>& folders) {
+  if (!is_image_name(name)) return std::unexpected(fmt::format("'{}' is no name of an image", name));
+  std::set<std::string> known;
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    if (fs::is_regular_file(folder / (name + ".json"), error)) return load_image_recipe(folder / (name + ".json"));
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+      if (entry.path().extension() == ".json") known.insert(entry.path().stem());
+    }
+  }
+  return std::unexpected(
+      fmt::format("there is no recipe of an image '{}'; known are: {}", name, fmt::join(known, ", ")));
+}
+
+}  // namespace nocturne::measure

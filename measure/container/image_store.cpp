@@ -1,0 +1,195 @@
+#include "measure/container/image_store.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "measure/artifact_lock.hpp"
+#include "measure/container/image_steps.hpp"
+#include "space/digest.hpp"
+
+namespace nocturne::measure {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kImageManifest = "manifest.json";
+constexpr std::size_t kKeyLength = 12;
+
+std::string folder_name(const ImageRecipe& recipe) {
+  return fmt::format("{}-{}", recipe.name, space::sha256(identity_of(recipe)).substr(0, kKeyLength));
+}
+
+json read_json(const fs::path& file) {
+  std::ifstream in(file);
+  return in ? json::parse(in, nullptr, /*allow_exceptions=*/false) : json();
+}
+
+/// Written beside, flushed, renamed: a reader sees all of it or nothing.
+void write_json(const fs::path& file, const json& document) {
+  const fs::path beside = file.string() + ".new";
+  std::ofstream(beside) << document.dump(2) << '\n';
+  if (const int handle = ::open(beside.c_str(), O_RDONLY | O_CLOEXEC); handle >= 0) {
+    ::fsync(handle);
+    ::close(handle);
+  }
+  fs::rename(beside, file);
+}
+
+std::unexpected<ImageFailure> fail(std::string reason) {
+  return std::unexpected(ImageFailure{.reason = std::move(reason)});
+}
+
+/// A folder in .making that is removed unless it was given its name.
+class MakingImage {
+ public:
+  MakingImage(const fs::path& root, const std::string& name)
+      : path_(root / ".making" / fmt::format("{}.{}", name, ::getpid())) {
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+  }
+  MakingImage(const MakingImage&) = delete;
+  MakingImage& operator=(const MakingImage&) = delete;
+  ~MakingImage() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const fs::path& path() const { return path_; }
+  void finish(const fs::path& as) {
+    fs::remove_all(as);  // what was there was not whole
+    fs::rename(path_, as);
+    path_.clear();
+  }
+
+ private:
+  fs::path path_;
+};
+
+/// The runtime's own id of the image, where it still has it.
+std::optional<std::string> kept_by(const ContainerRuntime& runtime, const fs::path& folder, ImageSession& session) {
+  const json known = read_json(folder / (std::string(runtime.name()) + ".json"));
+  if (!known.is_object() || !known.value("reference", json()).is_string()) return std::nullopt;
+  const auto id = session.identify(runtime, known["reference"].get<std::string>());
+  if (!id) return std::nullopt;
+  return *id;
+}
+
+}  // namespace
+
+ImageStore::ImageStore(const fs::path& root) {
+  fs::create_directories(root);
+  root_ = fs::canonical(root);
+  fs::create_directories(root_ / ".lock");
+  fs::create_directories(root_ / ".making");
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root_ / ".making", error)) {
+    const std::string name = entry.path().stem();
+    if (const auto lock = FileLock::try_take(root_ / ".lock" / name)) fs::remove_all(entry.path(), error);
+  }
+}
+
+std::expected<ContainerImage, ImageFailure> ImageStore::obtain(const ImageRecipe& recipe,
+                                                               const ContainerRuntime& runtime,
+                                                               const ImageOptions& options,
+                                                               const std::stop_token& stop) {
+  const std::string name = folder_name(recipe);
+  const fs::path folder = root_ / name;
+  const auto lock = FileLock::take(root_ / ".lock" / name, stop);
+  if (!lock) {
+    return std::unexpected(
+        ImageFailure{.reason = "the image's lock could not be taken", .interrupted = stop.stop_requested()});
+  }
+  ImageSession session{
+      .log = {}, .options = options, .stop = stop, .end = std::chrono::steady_clock::now() + options.deadline};
+  try {
+    json manifest = read_json(folder / kImageManifest);
+    const bool whole = manifest.is_object() && manifest.value("digest", json()).is_string();
+    if (!whole) {
+      MakingImage making(root_, name);
+      session.log = making.path() / "log.txt";
+      auto digest = session.make_root(recipe, making.path());
+      if (!digest) return std::unexpected(std::move(digest.error()));
+      manifest = {{"image", recipe.name}, {"digest", *digest}, {"recipe", identity_of(recipe)}};
+      write_json(making.path() / kImageManifest, manifest);
+      making.finish(folder);
+    }
+    session.log = folder / "log.txt";
+    ContainerImage image{
+        .name = recipe.name, .digest = manifest["digest"].get<std::string>(), .root = {}, .reference = {}};
+    fs::path base = recipe.kind == ImageKind::Folder ? recipe.folder : folder / "root";
+    const bool has_root = recipe.kind == ImageKind::Debootstrap || recipe.kind == ImageKind::Folder;
+    if (has_root) image.root = base;
+
+    if (!runtime.keeps_images()) {
+      if (!has_root) {  // the runtime unpacks it, beside those of others
+        const fs::path own = folder / runtime.name();
+        if (!fs::exists(own / "root")) {
+          const fs::path beside = folder / (std::string(runtime.name()) + ".making");
+          fs::remove_all(beside);
+          fs::create_directories(beside);
+          if (auto done = session.acquire(recipe, runtime, beside, name); !done) {
+            return std::unexpected(std::move(done.error()));
+          }
+          fs::remove_all(own);
+          fs::rename(beside, own);
+        }
+        image.root = own / "root";
+      }
+      if (image.digest.empty()) image.digest = digest_of_files(image.root);
+      return image;
+    }
+    auto id = kept_by(runtime, folder, session);
+    if (!id) {
+      auto made =
+          has_root ? session.import_root(base, runtime, folder, name) : session.acquire(recipe, runtime, folder, name);
+      if (!made) return std::unexpected(std::move(made.error()));
+      id = *made;
+      write_json(folder / (std::string(runtime.name()) + ".json"), {{"reference", *id}});
+    }
+    image.reference = *id;
+    if (image.digest.empty()) image.digest = *id;
+    return image;
+  } catch (const fs::filesystem_error& error) {  // a full disk is a failed image, not the end of the campaign
+    return fail(error.what());
+  }
+}
+
+std::vector<StoredImage> ImageStore::list() const {
+  std::vector<StoredImage> images;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root_, error)) {
+    const json manifest = read_json(entry.path() / kImageManifest);
+    if (!manifest.is_object()) continue;
+    StoredImage image{
+        .name = manifest.value("image", ""), .digest = manifest.value("digest", ""), .folder = entry.path()};
+    std::error_code inner;
+    for (fs::recursive_directory_iterator file(entry.path(), inner), end; !inner && file != end;
+         file.increment(inner)) {
+      std::error_code ignored;
+      if (file->is_regular_file(ignored) && !file->is_symlink(ignored)) image.bytes += file->file_size(ignored);
+    }
+    images.push_back(std::move(image));
+  }
+  std::ranges::sort(images, {}, &StoredImage::name);
+  return images;
+}
+
+bool ImageStore::remove(const std::string& name) {
+  bool removed = false;
+  for (const StoredImage& image : list()) {
+    if (image.name != name) continue;
+    const auto lock = FileLock::try_take(root_ / ".lock" / image.folder.filename());
+    if (!lock) return false;
+    fs::remove(image.folder / kImageManifest);  // from here on it does not count, whatever happens
+    fs::remove_all(image.folder);
+    removed = true;
+  }
+  return removed;
+}
+
+}  // namespace nocturne::measure
