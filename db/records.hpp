@@ -227,7 +227,8 @@ struct StoredPair {
 struct ComparisonRecord {
   CampaignId campaign = 0;
   space::Configuration candidate{}, baseline{};
-  std::string role = "verify";  ///< select: to choose the winner; verify: fresh pairs, from which the gain is reported
+  std::string role = "verify";  ///< select: to choose the winner; verify: fresh pairs, from which the gain is reported;
+                                ///< compare: a person asked
 };
 
 /// What the pairs of a comparison say at one horizon.
@@ -263,6 +264,10 @@ struct BuildRecord {
   std::int64_t created_unix_ns = 0;    ///< 0 when stored: now
   std::int64_t last_used_unix_ns = 0;  ///< likewise
 };
+
+/// An environment that was installed is a record too: its flags are {"environment": name of the recipe, "packages":
+/// [as locked], "download_bytes"}. The name; empty: it was built.
+[[nodiscard]] std::optional<std::string> environment_of(const BuildRecord& build);
 
 enum class Level { Info, Warning, Error };
 

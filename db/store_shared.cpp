@@ -9,6 +9,13 @@
 
 namespace nocturne::db {
 
+std::optional<std::string> environment_of(const BuildRecord& build) {
+  if (!build.flags.is_object()) return std::nullopt;
+  const auto found = build.flags.find("environment");
+  if (found == build.flags.end() || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
+}
+
 std::string_view to_text(Level level) {
   switch (level) {
     case Level::Info:

@@ -1,6 +1,7 @@
 /// COMMAND DATABASE ARGUMENTS…: a second process for the tests of the store.
 ///
 ///   tune NAME COUNT              finishes trials 0 … COUNT - 1, a line "finished N" after each
+///   watch                        reads all there is again and again until it is killed; a line now and then
 ///   die-after-claim NAME         claims trial 0, begins a run, and kills itself
 ///   die-inside NAME N            kills itself as the N-th statement of finish_trial() begins; 0: at its commit
 ///   hold NAME                    begins the campaign, says "held", and waits for ever
@@ -107,6 +108,17 @@ void tune(const std::string& path, const std::string& name, std::int64_t count) 
   }
 }
 
+[[noreturn]] void watch(const std::string& path) {
+  for (std::size_t seen = 0, first = 1;; first = 0) {
+    const db::Store store = must(db::Store::open(path, db::Mode::ReadOnly));
+    const auto campaigns = must(store.list_campaigns());
+    for (const auto& each : campaigns) must(store.best(each.id));
+    const std::size_t now = must(store.list_trials({})).size();
+    if (first != 0 || now / 100 != seen / 100) std::cout << "saw " << now << std::endl;
+    seen = now;
+  }
+}
+
 void die_after_claim(const std::string& path, const std::string& name) {
   db::Store store = must(db::Store::open(path, db::Mode::ReadWrite));
   const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
@@ -210,6 +222,7 @@ int main(int argc, char** argv) {
   const int number = argc > 4 ? static_cast<int>(std::strtol(argv[4], nullptr, 10)) : 0;
   const std::map<std::string, std::function<void()>> commands = {
       {"tune", [&] { tune(path, first, number); }},
+      {"watch", [&] { watch(path); }},
       {"die-after-claim", [&] { die_after_claim(path, first); }},
       {"die-inside", [&] { die_inside(path, first, number); }},
       {"hold", [&] { hold(path, first); }},

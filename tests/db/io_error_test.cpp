@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "tests/db/faulty_disk.hpp"
+#include "tests/db/fixture.hpp"
+
+using namespace nocturne::db;
+using namespace nocturne::db::test;
+using nocturne::space::Outcome;
+
+namespace {
+
+constexpr std::int64_t kTrials = 3;
+
+struct Sat {
+  std::vector<std::int64_t> acknowledged;  ///< trials that were reported as finished
+  std::optional<Error> error;              ///< that ended it
+};
+
+/// Opens, resumes and finishes what is missing, until it is told of an error: then it ends, as a tuner does.
+Sat sit(const std::filesystem::path& path, const std::string& who) {
+  Sat sat;
+  auto store = Store::open(path, Mode::ReadWrite);
+  if (!store) return {.acknowledged = {}, .error = store.error()};
+  const auto handle = store->begin_or_resume_campaign(campaign("c"));
+  if (!handle) return {.acknowledged = {}, .error = handle.error()};
+  if (const auto recovered = store->recover_interrupted(handle->id); !recovered) sat.error = recovered.error();
+  for (std::int64_t number = handle->finished; number < kTrials && !sat.error; ++number) {
+    const auto trial = store->claim_trial(handle->id, claim(number));
+    if (!trial) {
+      sat.error = trial.error();
+      break;
+    }
+    const RunRecord record = run(who + "-" + std::to_string(number), 40);
+    if (const auto begun = store->begin_run(*trial, record); !begun) {
+      sat.error = begun.error();
+    } else if (const auto done = store->finish_trial(*trial, ok_result(1), std::span(&record, 1)); !done) {
+      sat.error = done.error();
+    } else {
+      sat.acknowledged.push_back(number);
+    }
+  }
+  if (!sat.error) {
+    if (const auto released = store->release_campaign(handle->id); !released) sat.error = released.error();
+  }
+  return sat;
+}
+
+std::vector<StoredTrial> finished_in(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return {};
+  const auto store = Store::open(path, Mode::ReadWrite);
+  REQUIRE(store);
+  CHECK(must(store->integrity_check()).empty());
+  return must(store->list_trials({.state = TrialState::Finished}));
+}
+
+}  // namespace
+
+TEST_CASE("a disk that breaks at any write loses nothing that was acknowledged, and the campaign goes on", "[db]") {
+  const Fault fault = GENERATE(Fault::Once, Fault::ForGood, Fault::Torn, Fault::Full);
+  CAPTURE(static_cast<int>(fault));
+  FaultyDisk disk;
+  int at = 0, told = 0;
+  for (bool broke = true; broke;) {
+    CAPTURE(++at);
+    const TemporaryFolder folder;
+    const auto path = folder / "n.db";
+    disk.break_at(at, fault);
+    const Sat first = sit(path, "first");
+    broke = disk.mend();
+    told += first.error ? 1 : 0;
+    if (first.error) {
+      CAPTURE(first.error->message);
+      const auto expected = fault == Fault::Full ? ErrorCode::Full : ErrorCode::Io;
+      CHECK(first.error->code == expected);
+      CHECK(first.error->message.find(path.string()) != std::string::npos);
+    } else {
+      CHECK(first.acknowledged.size() == kTrials);  // what failed was work that can be done later
+    }
+
+    const auto stored = finished_in(path);
+    for (const std::int64_t number : first.acknowledged) {
+      CHECK(std::ranges::count(stored, number, [](const StoredTrial& each) { return each.trial.number; }) == 1);
+    }
+    // The process that could not give its lease back is gone; here it is this one.
+    if (first.error && std::filesystem::exists(path)) execute_sql(path, "DELETE FROM leases");
+    const Sat second = sit(path, "second");
+    if (second.error) FAIL(second.error->message);
+    const auto all = finished_in(path);
+    REQUIRE(all.size() == kTrials);
+    const Store store = open(path, Mode::ReadOnly);
+    for (const StoredTrial& trial : all) {
+      const auto runs = must(store.load_trial(trial.id)).runs;
+      CHECK(std::ranges::count(runs, Outcome::Ok, [](const auto& each) { return each.record.run.outcome; }) == 1);
+      CHECK(runs.back().record.run.samples.size() == 40);
+    }
+  }
+  CHECK(at > 100);   // so many writes, truncations and syncs there were
+  CHECK(told > 50);  // most of them before something was acknowledged
+}
