@@ -25,6 +25,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "measure/command_template.hpp"
 #include "space/budget.hpp"
 #include "space/facts.hpp"
 #include "space/objective.hpp"
@@ -35,6 +36,13 @@
 
 namespace nocturne::tuner {
 
+class Frameworks;
+
+/// The fact: what `framework` can name on this machine. In a stored document it stands under kStoredFrameworks, as it
+/// was, so that whoever opens the space again need not ask for it.
+inline constexpr const char* kFrameworksFact = "machine.frameworks";
+inline constexpr const char* kStoredFrameworks = "machine_frameworks";
+
 struct StrategyChoice {
   std::string name = "auto";  ///< a name of search's registry, or auto
   std::uint64_t seed = 1;
@@ -44,6 +52,9 @@ struct StrategyChoice {
 
 using Budget = space::Budget;
 
+/// What a graph compiler keeps on disk, as inductor does: made by each run anew, or kept for the next one.
+enum class CompileCache { Cold, Warm };
+
 /// One run of a trial.
 struct RunSettings {
   std::int64_t steps = 40;            ///< timed training steps: the trial's fidelity
@@ -52,12 +63,27 @@ struct RunSettings {
   std::chrono::nanoseconds deadline = std::chrono::minutes(2);
   std::int64_t memory_bytes = 0;  ///< limit of a run; 0: three quarters of the machine's
   std::uint64_t seed = 1;         ///< initial weights, order of data
+  CompileCache compile_cache = CompileCache::Cold;
 };
 
-/// Which program trains. Either a recipe by name or a command that speaks the worker protocol.
+/// What may be installed for the values of `framework`.
+struct EnvironmentSettings {
+  bool install = true;                         ///< false: only what is installed already is tried
+  std::optional<std::int64_t> download_bytes;  ///< by this campaign; empty: no limit
+  std::optional<std::int64_t> disk_bytes;      ///< of all environments it uses; empty: no limit
+};
+
+/// A value of `framework` that this machine cannot have: left out of the space.
+struct UnavailableFramework {
+  std::string name;
+  std::string reason;  ///< a sentence
+};
+
+/// Which program trains: a recipe by name, a command that speaks the worker protocol, or any command of the user's own.
 struct WorkerChoice {
   std::string recipe = "auto";       ///< auto: the one that belongs to the value of the parameter `framework`
   std::vector<std::string> command;  ///< argv before --request …; a path with a slash is absolute after loading
+  measure::CommandTemplate own;      ///< knows nothing of us; empty: one of the two above
 };
 
 /// Whether a finalist trains as it should (campaign/gate.hpp).
@@ -95,27 +121,35 @@ struct CampaignSpec {
   RunSettings run;
   WorkerChoice worker;
   VerifySettings verify;
+  EnvironmentSettings environments;
+  std::vector<UnavailableFramework> unavailable;  ///< in the order of the file
+  /// What the space was made with: those of the caller, and machine.frameworks where the file names it.
+  space::Facts facts;
   /// Workload, objective, space (ranges with the machine's facts filled in, and the facts that constraints name) and
   /// worker as JSON with sorted keys and no white space: equal campaigns give equal text, whatever the order of keys,
   /// comments, descriptions, budget, strategy and limits. What is hashed for identity.
   std::string identity_json;
-  /// The merged file, comments and `extends` gone, as it is stored with the campaign.
+  /// The merged file, comments and `extends` gone, as it is stored with the campaign; what is unavailable is among its
+  /// constraints.
   nlohmann::json document;
 
   /// First 128 bits of SHA-256 of identity_json, 32 hexadecimal digits.
   [[nodiscard]] std::string identity() const;
 };
 
-/// Reads, checks and completes a campaign file. `facts` are those of the machine that will measure.
+/// Reads, checks and completes a campaign file. `facts` are those of the machine that will measure, `frameworks` what
+/// `framework` can name there (executor/frameworks.hpp); without it only our own workers.
 [[nodiscard]] std::expected<CampaignSpec, std::vector<Problem>> load_campaign(const std::filesystem::path& path,
-                                                                              const space::Facts& facts);
+                                                                              const space::Facts& facts,
+                                                                              const Frameworks* frameworks = nullptr);
 
 /// The same from text, for tests and standard input. `name` stands for the file in problems; `extends` and relative
 /// commands are resolved from `folder`.
 [[nodiscard]] std::expected<CampaignSpec, std::vector<Problem>> parse_campaign(std::string_view text,
                                                                                const std::string& name,
                                                                                const std::filesystem::path& folder,
-                                                                               const space::Facts& facts);
+                                                                               const space::Facts& facts,
+                                                                               const Frameworks* frameworks = nullptr);
 
 /// Text of the JSON Schema (draft-07) that describes and checks campaign files; ends with a newline.
 [[nodiscard]] std::string_view campaign_schema();

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tuner/campaign/comparing.hpp"
+#include "tuner/campaign/stored_pairs.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -13,8 +14,9 @@ namespace {
 const space::Configuration* chosen_in(const std::vector<db::StoredComparison>& comparisons,
                                       const db::StoredTrial& smallest) {
   const auto is_smallest = [&](const db::StoredComparison& each) {
-    return each.record.candidate == smallest.trial.configuration ||
-           each.record.baseline == smallest.trial.configuration;
+    // What a person compared chose nothing.
+    return each.record.role != kCompareRole && (each.record.candidate == smallest.trial.configuration ||
+                                                each.record.baseline == smallest.trial.configuration);
   };
   if (std::ranges::none_of(comparisons, is_smallest)) return nullptr;
   const space::Configuration* chosen = nullptr;
@@ -39,6 +41,20 @@ db::Expected<std::optional<space::Accuracy>> accuracy_of(const db::Store& store,
   return accuracy;
 }
 
+/// What the pairs of the answer's comparison say at its horizon.
+db::Expected<std::optional<db::VerdictRecord>> verdict_for(const db::Store& store, const Answer& answer) {
+  const space::Workload workload = workload_of(answer.campaign.spec);
+  const auto schedule = [&](const db::StoredTrial& trial) {
+    return measure::schedule_of(workload, trial.trial.configuration, 128, protocol::PartialBatch::Train);
+  };
+  const auto baseline = schedule(*answer.baseline);
+  const auto candidate = schedule(*answer.best);
+  if (!baseline || !candidate) return std::nullopt;
+  const auto pairs = stored_pairs(store, *answer.comparison, *baseline, *candidate);
+  if (!pairs) return std::unexpected(pairs.error());
+  return verdict_at(*pairs, answer.comparison->id, answer.objective.primary, judging_rules_of(answer.campaign.spec));
+}
+
 }  // namespace
 
 bool trained_for_accuracy(const space::Run& run, std::int64_t epochs) {
@@ -47,18 +63,6 @@ bool trained_for_accuracy(const space::Run& run, std::int64_t epochs) {
 
 double gain_percent(double log_ratio) {
   return 100 * std::expm1(-log_ratio);
-}
-
-space::Objective objective_of(const nlohmann::json& document) {
-  space::Objective objective;
-  const nlohmann::json described = document.value("objective", nlohmann::json::object());
-  objective.minimise = described.value("minimise", objective.minimise);
-  objective.epochs = described.value("epochs", objective.epochs);
-  // The rule of campaign files: 12 where it is a horizon, else the last one.
-  const bool has_twelve = std::ranges::find(objective.epochs, 12.0) != objective.epochs.end();
-  objective.primary =
-      described.value("primary", has_twelve || objective.epochs.empty() ? 12.0 : objective.epochs.back());
-  return objective;
 }
 
 bool Answer::verified_faster() const {
@@ -71,8 +75,7 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
   answer.campaign = campaign;
   answer.objective = objective_of(campaign.spec);
   if (epochs) answer.objective.primary = *epochs;
-  const nlohmann::json verify = campaign.spec.value("verify", nlohmann::json::object());
-  answer.accuracy_epochs = verify.value("accuracy_epochs", std::int64_t{1});
+  answer.accuracy_epochs = judging_rules_of(campaign.spec).accuracy_epochs;
 
   const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
   if (!trials) return std::unexpected(trials.error());
@@ -112,6 +115,11 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
       if (verdict.horizon_epochs == answer.objective.primary) answer.verdict = verdict;
     }
     answer.comparison = std::move(comparison);
+  }
+  if (answer.comparison && !answer.verdict) {  // a horizon that the campaign does not name: the pairs know it, too
+    auto verdict = verdict_for(store, answer);
+    if (!verdict) return std::unexpected(verdict.error());
+    answer.verdict = *std::move(verdict);
   }
   if (answer.accuracy_epochs > 0) {
     auto best = accuracy_of(store, *answer.best, answer.accuracy_epochs);

@@ -15,6 +15,7 @@
 #include "space/objective.hpp"
 #include "space/outcome.hpp"
 #include "tuner/campaign/changes.hpp"
+#include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
 
@@ -37,7 +38,8 @@ struct Answer {
 };
 
 /// The answer at the campaign's own primary horizon, or for other horizons (`epochs`): the best is then the one with
-/// the smallest T(epochs), composed of the parts of each trial.
+/// the smallest T(epochs), composed of the parts of each trial, and the verdict, where it was compared, what the pairs
+/// say at that horizon.
 [[nodiscard]] db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary& campaign,
                                              std::optional<double> epochs = {});
 
@@ -47,8 +49,5 @@ struct Answer {
 /// Gain of the candidate over the baseline in percent, from a log ratio ln(T(candidate) / T(baseline)):
 /// 100 · (exp(−log_ratio) − 1); 100 means twice as fast.
 [[nodiscard]] double gain_percent(double log_ratio);
-
-/// The objective of a stored campaign, from its document.
-[[nodiscard]] space::Objective objective_of(const nlohmann::json& document);
 
 }  // namespace nocturne::tuner

@@ -126,10 +126,13 @@ db::Expected<std::optional<db::StoredTrial>> Campaign::run_extra_trial(const spa
   if (auto recorded = sitting_.store.record_ask(sitting_.campaign, ask); !recorded) {
     return std::unexpected(recorded.error());
   }
-  const auto done = run_trial(ask.answer.front());
-  if (!done) return std::unexpected(done.error());
-  if (!*done) return std::nullopt;
-  return find();
+  for (;;) {
+    const auto suspensions = sitting_.interruption.suspensions();
+    const auto done = run_trial(ask.answer.front());
+    if (!done) return std::unexpected(done.error());
+    if (*done) return find();
+    if (!sitting_.interruption.again_after_suspension(suspensions)) return std::nullopt;
+  }
 }
 
 db::Expected<std::optional<SittingResult>> Campaign::rehearse() {

@@ -50,8 +50,6 @@ class Campaign {
 
  private:
   [[nodiscard]] db::Expected<std::optional<db::CampaignId>> completed_before() const;
-  /// The fields that must match and do not, in words; empty: the same machine, or no earlier sitting.
-  [[nodiscard]] db::Expected<std::string> machine_changed_since_last_sitting() const;
   [[nodiscard]] db::Expected<void> open(const measure::SweepReport& swept);
   [[nodiscard]] db::Expected<void> make_strategy(db::CampaignId campaign);
   /// Rows that were prepared before cost nothing more; what did not go is to be told.

@@ -8,6 +8,7 @@
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/heartbeat.hpp"
 #include "tuner/campaign/history.hpp"
+#include "tuner/campaign/machine_changes.hpp"
 #include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign/stored_space.hpp"
@@ -18,7 +19,8 @@ namespace {
 /// What may change without the work being incomplete again: nothing that is measured or compared depends on it.
 nlohmann::json what_completeness_depends_on(const nlohmann::json& document) {
   nlohmann::json parts = nlohmann::json::object();
-  for (const char* key : {"budget", "strategy", "run", "verify"}) parts[key] = document.value(key, nlohmann::json());
+  for (const char* key : {"budget", "strategy", "run", "verify", "environments"})
+    parts[key] = document.value(key, nlohmann::json());
   return parts;
 }
 
@@ -42,25 +44,6 @@ db::Expected<std::optional<db::CampaignId>> Campaign::completed_before() const {
   return known->id;
 }
 
-db::Expected<std::string> Campaign::machine_changed_since_last_sitting() const {
-  const auto known = sitting_.store.find_campaign(sitting_.spec.name);
-  if (!known) {
-    if (known.error().code == db::ErrorCode::NotFound) return std::string();
-    return std::unexpected(known.error());
-  }
-  const auto stored = sitting_.store.load_fingerprint(known->fingerprint);
-  if (!stored) return std::unexpected(stored.error());
-  const auto before = space::Fingerprint::from_json(stored->fields);
-  if (!before || before->key() == sitting_.fingerprint.key()) return std::string();
-  std::string fields;
-  for (const space::FingerprintDifference& difference : before->differences(sitting_.fingerprint)) {
-    if (difference.match != space::Match::Must) continue;
-    fields += fmt::format("{}{} was '{}' and is '{}'", fields.empty() ? "" : ", ", difference.name, difference.before,
-                          difference.now);
-  }
-  return fields;
-}
-
 db::Expected<void> Campaign::make_strategy(db::CampaignId campaign) {
   const CampaignSpec& spec = sitting_.spec;
   search::Options options{.seed = spec.strategy.seed, .objective = spec.objective};
@@ -78,7 +61,8 @@ db::Expected<void> Campaign::make_strategy(db::CampaignId campaign) {
     const auto known = sitting_.store.find_campaign(spec.name);
     if (!known) return std::unexpected(known.error());
     const auto began = known->id == campaign ? known->created_unix_ns : 0;
-    auto costs = std::make_shared<PreparationCosts>(spec.space, *builds, began);
+    auto costs =
+        std::make_shared<PreparationCosts>(spec.space, *builds, began, sitting_.executor.install_seconds(began));
     if (costs->matter()) {
       options.preparation_seconds = [costs](const space::Configuration& each) { return costs->seconds(each); };
       costs_ = std::move(costs);
@@ -127,7 +111,7 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
       .parameters = parameter_records(spec.space),
       .fresh = fresh_};
   if (auto saved = sitting_.store.save_fingerprint(record.fingerprint); !saved) return saved;
-  const auto changed = machine_changed_since_last_sitting();
+  const auto changed = machine_changes(sitting_.store, spec.name, sitting_.fingerprint);
   if (!changed) return std::unexpected(changed.error());
   if (!changed->empty()) {
     record.fresh = true;
@@ -168,6 +152,9 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
                                    opening.recovery.trials.size(), record.strategy, record.seed));
   open_ = true;
   for (auto& [level, sentence] : std::exchange(unsaid_, {})) say(level, std::move(sentence));
+  for (const UnavailableFramework& framework : spec.unavailable) {
+    say(db::Level::Info, fmt::format("unavailable here: {}: {}", framework.name, framework.reason));
+  }
   if (opening.recovery.after_kill()) log(db::Level::Warning, to_text(opening.recovery));
   if (replayed.deviations > 0) {
     say(db::Level::Warning,

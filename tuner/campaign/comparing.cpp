@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/stored_pairs.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -14,6 +15,8 @@ namespace {
 /// Pairs that failed are tried again, this many in all: a machine has bad moments, a configuration that fails in
 /// every third pair is no winner.
 constexpr std::int64_t kSparePairs = 3;
+/// Pairs that others killed say nothing of the configurations; but somebody who goes on killing is let have his way.
+constexpr std::int64_t kMostLost = 10;
 
 db::Side side_of(measure::Side side, bool candidate_first) {
   return (side == measure::Side::A) == candidate_first ? db::Side::Candidate : db::Side::Baseline;
@@ -33,32 +36,8 @@ std::vector<db::Slice> stored_slices(const measure::PairResult& result, bool can
   return slices;
 }
 
-/// Seconds per step of each slice of one side, in order.
-std::vector<double> slice_seconds(const db::StoredPair& pair, db::Side side) {
-  std::vector<double> seconds;
-  for (const db::Slice& slice : pair.slices) {
-    if (slice.side != side || slice.steps == 0) continue;
-    seconds.push_back(static_cast<double>(slice.wall_ns) * 1e-9 / static_cast<double>(slice.steps));
-  }
-  return seconds;
-}
-
-std::string_view verdict_word(measure::Verdict verdict) {
-  switch (verdict) {
-    case measure::Verdict::Faster:
-      return "faster";
-    case measure::Verdict::Slower:
-      return "slower";
-    case measure::Verdict::Same:
-      return "same";
-    case measure::Verdict::Undecided:
-      break;
-  }
-  return "undecided";
-}
-
 std::optional<Prepared> prepare_again(const Sitting& sitting, const db::StoredTrial& trial) {
-  auto prepared = sitting.executor.prepare(trial.trial.configuration, sitting.interruption.token());
+  auto prepared = sitting.prepare(trial.trial.configuration);
   if (prepared) return std::move(*prepared);
   if (!sitting.interruption.requested()) {
     sitting.observer.note(
@@ -111,14 +90,16 @@ std::chrono::nanoseconds Comparing::pair_time() const {
 }
 
 db::Expected<bool> Comparing::measure_up_to(std::int64_t wanted) {
-  for (std::int64_t failed = 0; pairs_ < wanted && failed < kSparePairs;) {
+  for (std::int64_t failed = 0, lost = 0; pairs_ < wanted && failed < kSparePairs && lost < kMostLost;) {
     if (sitting_->interruption.requested()) return false;
     sitting_->observer.verifying(pairs_, wanted);
     const auto began = sitting_->clock.steady();
+    const auto suspensions = sitting_->interruption.suspensions();
     const auto done = measure_pair();
-    if (!done) return done;
-    if (!*done) {
-      ++failed;
+    if (!done) return std::unexpected(done.error());
+    if (*done != PairEnd::Stored) {
+      if (sitting_->interruption.again_after_suspension(suspensions)) continue;
+      ++(*done == PairEnd::Failed ? failed : lost);
       continue;
     }
     ++pairs_;
@@ -131,9 +112,9 @@ db::Expected<bool> Comparing::measure_up_to(std::int64_t wanted) {
   return pairs_ >= wanted;
 }
 
-db::Expected<bool> Comparing::measure_pair() {
+db::Expected<Comparing::PairEnd> Comparing::measure_pair() {
   const auto slot = sitting_->take_slot();
-  if (!slot) return false;
+  if (!slot) return PairEnd::Lost;
   const VerifySettings& verify = sitting_->spec.verify;
   const std::int64_t index = next_index_++;
   const SliceSteps steps = slice_steps(verify, *baseline_->trial.parts, *candidate_->trial.parts);
@@ -156,13 +137,19 @@ db::Expected<bool> Comparing::measure_pair() {
   control.stop = sitting_->interruption.token();
   measure::PairResult result = sitting_->executor.run_pair(plan, control);
   if (!result.complete()) {
+    const auto killed = [&](const space::Run& run) {
+      return run.outcome == space::Outcome::Killed || killed_by_others(run, control.stop);
+    };
+    const auto failed = [&](const space::Run& run) { return run.outcome != space::Outcome::Ok && !killed(run); };
+    if (std::ranges::any_of(result.runs, killed) && std::ranges::none_of(result.runs, failed)) return PairEnd::Lost;
+    if (auto no_room = no_room_in(plan.sides.front().plan.folder)) return std::unexpected(*std::move(no_room));
     if (!sitting_->interruption.requested()) {
       for (const space::Run& run : result.runs) {
         if (run.outcome == space::Outcome::Ok || run.outcome == space::Outcome::Killed) continue;
         sitting_->observer.note(fmt::format("pair {}: {}: {}", index, space::to_text(run.outcome), run.reason));
       }
     }
-    return false;
+    return PairEnd::Failed;
   }
   const std::string fingerprint = sitting_->fingerprint.identity();
   const db::PairRecord record{.index = index,
@@ -173,7 +160,7 @@ db::Expected<bool> Comparing::measure_pair() {
                               .baseline = {.run = std::move(result.runs[baseline_side]), .fingerprint = fingerprint},
                               .slices = stored_slices(result, candidate_first)};
   if (auto added = sitting_->store.add_pair(id_, record); !added) return std::unexpected(added.error());
-  return true;
+  return PairEnd::Stored;
 }
 
 db::Expected<std::vector<std::vector<double>>> Comparing::ratios() const {
@@ -183,22 +170,11 @@ db::Expected<std::vector<std::vector<double>>> Comparing::ratios() const {
   if (!known) return std::unexpected(known.error());
   const auto stored = std::ranges::find(*known, id_, &db::StoredComparison::id);
   if (stored == known->end()) return ratios;
-  for (const db::StoredPair& pair : stored->pairs) {
-    const auto baseline = sitting_->store.load_run(pair.baseline_run);
-    if (!baseline) return std::unexpected(baseline.error());
-    const auto candidate = sitting_->store.load_run(pair.candidate_run);
-    if (!candidate) return std::unexpected(candidate.error());
-    const std::vector<double> baseline_slices = slice_seconds(pair, db::Side::Baseline);
-    const std::vector<double> candidate_slices = slice_seconds(pair, db::Side::Candidate);
-    const auto ratio = measure::log_ratios(
-        {.run = baseline->record.run, .schedule = prepared_baseline_.schedule, .slices = baseline_slices},
-        {.run = candidate->record.run, .schedule = prepared_candidate_.schedule, .slices = candidate_slices}, horizons);
-    if (!ratio) {
-      sitting_->observer.note(fmt::format("pair {} cannot be judged: {}", pair.index, ratio.error()));
-      continue;
-    }
-    for (std::size_t horizon = 0; horizon < horizons.size(); ++horizon) ratios[horizon].push_back((*ratio)[horizon]);
-  }
+  const auto pairs = stored_pairs(sitting_->store, *stored, prepared_baseline_.schedule, prepared_candidate_.schedule);
+  if (!pairs) return std::unexpected(pairs.error());
+  for (const std::string& sentence : pairs->unusable) sitting_->observer.note(sentence);
+  for (std::size_t horizon = 0; horizon < horizons.size(); ++horizon)
+    ratios[horizon] = log_ratios_at(*pairs, horizons[horizon]);
   return ratios;
 }
 
@@ -218,15 +194,8 @@ db::Expected<std::optional<measure::Comparison>> Comparing::judge(double confide
     const measure::Comparison comparison = measure::compare(
         (*found)[horizon], {.margin_percent = sitting_->spec.verify.margin_percent, .confidence = confidence});
     const bool is_primary = horizon == primary_horizon();
-    const db::VerdictRecord verdict{.comparison = id_,
-                                    .horizon_epochs = horizons[horizon],
-                                    .primary = is_primary,
-                                    .verdict = std::string(verdict_word(comparison.verdict)),
-                                    .log_ratio_mean = -comparison.log_ratio,
-                                    .log_ratio_low = -std::log1p(comparison.high_percent / 100),
-                                    .log_ratio_high = -std::log1p(comparison.low_percent / 100),
-                                    .confidence = stated_confidence,
-                                    .pairs = comparison.pairs};
+    db::VerdictRecord verdict = verdict_record(comparison, id_, horizons[horizon], stated_confidence);
+    verdict.primary = is_primary;
     if (auto saved = sitting_->store.save_verdict(verdict); !saved) return std::unexpected(saved.error());
     if (is_primary) primary = comparison;
   }

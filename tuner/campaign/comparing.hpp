@@ -12,6 +12,7 @@
 #include "db/store.hpp"
 #include "measure/comparison.hpp"
 #include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/stored_pairs.hpp"
 
 namespace nocturne::tuner {
 
@@ -19,6 +20,8 @@ namespace nocturne::tuner {
 inline constexpr const char* kSelectRole = "select";      ///< its pairs choose the winner
 inline constexpr const char* kSimplifyRole = "simplify";  ///< the winner against one with fewer changes
 inline constexpr const char* kVerifyRole = "verify";      ///< its pairs are reported, and chose nothing
+inline constexpr const char* kCompareRole = "compare";    ///< a person asked (side_by_side.hpp)
+
 
 class Comparing {
  public:
@@ -50,7 +53,12 @@ class Comparing {
  private:
   Comparing(const Sitting& sitting, const db::StoredTrial& baseline, const db::StoredTrial& candidate,
             Prepared prepared_baseline, Prepared prepared_candidate);
-  [[nodiscard]] db::Expected<bool> measure_pair();
+  enum class PairEnd {
+    Stored,
+    Failed,
+    Lost,  ///< to a suspension, an interruption or another hand's kill: no word about the configurations
+  };
+  [[nodiscard]] db::Expected<PairEnd> measure_pair();
 
   const Sitting* sitting_;
   const db::StoredTrial* baseline_;

@@ -18,12 +18,10 @@
 #include "tuner/campaign/learned.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/simplify.hpp"
+#include "tuner/campaign/stored_pairs.hpp"
 
 namespace nocturne::tuner {
 namespace {
-
-/// What the intervals of all looks together keep.
-constexpr double kStatedConfidence = 0.95;
 
 /// Fewer pairs than this choose nothing.
 constexpr std::int64_t kFewestSelectionPairs = 2;
@@ -265,7 +263,7 @@ db::Expected<bool> Finals::accuracy(const db::StoredTrial& trial, const std::str
     if (trained_for_accuracy(stored.record.run, epochs)) return true;
   }
   if (sitting_.interruption.requested()) return false;
-  const auto prepared = sitting_.executor.prepare(trial.trial.configuration, sitting_.interruption.token());
+  const auto prepared = sitting_.prepare(trial.trial.configuration);
   if (!prepared) {
     if (!sitting_.interruption.requested()) sitting_.observer.note(fmt::format("{}: {}", who, prepared.error().reason));
     return false;
@@ -282,12 +280,18 @@ db::Expected<bool> Finals::accuracy(const db::StoredTrial& trial, const std::str
                        .accuracy = true,
                        .seed = sitting_.spec.run.seed,
                        .deadline = deadline};
-  const measure::RunPlan plan = sitting_.executor.plan(trial.trial.configuration, *prepared, order);
-  const db::RunRecord record{.run = sitting_.executor.run(plan, sitting_.run_control()),
-                             .fingerprint = sitting_.fingerprint.identity()};
-  if (auto added = sitting_.store.add_run(trial.id, record); !added) return std::unexpected(added.error());
-  sitting_.observer.trained(who, record.run);
-  return record.run.outcome == space::Outcome::Ok;
+  const auto plan = [&]() -> db::Expected<measure::RunPlan> {
+    return sitting_.executor.plan(trial.trial.configuration, *prepared, order);
+  };
+  const auto keep = [&](const space::Run& run) {
+    return sitting_.store.add_run(trial.id, {.run = run, .fingerprint = sitting_.fingerprint.identity()});
+  };
+  const auto run = sitting_.run(plan, keep);
+  if (!run) return std::unexpected(run.error());
+  if (auto kept = keep(*run); !kept) return std::unexpected(kept.error());
+  if (run->outcome == space::Outcome::Killed) return false;
+  sitting_.observer.trained(who, *run);
+  return run->outcome == space::Outcome::Ok;
 }
 
 }  // namespace nocturne::tuner

@@ -92,15 +92,21 @@ db::Expected<std::optional<space::Run>> Gate::train(const space::Configuration& 
   const auto slot = sitting_.take_slot();
   if (!slot) return std::nullopt;
   order.purpose = space::Purpose::Gate;
-  measure::RunPlan plan = sitting_.executor.plan(configuration, prepared, order);
-  if (plan.request.gate && plan.request.gate->write) {
-    plan.request.gate->write = (plan.folder / *plan.request.gate->write).string();
-  }
-  db::RunRecord record{.run = sitting_.executor.run(plan, sitting_.run_control()),
-                       .fingerprint = sitting_.fingerprint.identity()};
-  if (auto added = sitting_.store.add_run(owner, record); !added) return std::unexpected(added.error());
-  if (record.run.outcome == space::Outcome::Killed) return std::nullopt;
-  return std::move(record.run);
+  const auto plan = [&]() -> db::Expected<measure::RunPlan> {
+    measure::RunPlan planned = sitting_.executor.plan(configuration, prepared, order);
+    if (planned.request.gate && planned.request.gate->write) {
+      planned.request.gate->write = (planned.folder / *planned.request.gate->write).string();
+    }
+    return planned;
+  };
+  const auto keep = [&](const space::Run& run) {
+    return sitting_.store.add_run(owner, {.run = run, .fingerprint = sitting_.fingerprint.identity()});
+  };
+  auto run = sitting_.run(plan, keep);
+  if (!run) return std::unexpected(run.error());
+  if (auto kept = keep(*run); !kept) return std::unexpected(kept.error());
+  if (run->outcome == space::Outcome::Killed) return std::nullopt;
+  return std::move(*run);
 }
 
 db::Expected<const Gate::Reference*> Gate::exact_reference(const measure::Schedule& schedule, std::int64_t steps) {
@@ -109,7 +115,7 @@ db::Expected<const Gate::Reference*> Gate::exact_reference(const measure::Schedu
   if (!owner) return std::unexpected(owner.error());
   const space::Configuration configuration = reference_configuration(schedule.batch);
   Reference made;
-  const auto prepared = sitting_.executor.prepare_reference(configuration, sitting_.interruption.token());
+  const auto prepared = sitting_.prepare_reference(configuration);
   if (!prepared) {
     if (is_interruption(prepared.error(), sitting_)) return nullptr;
     made.why_none = "the reference cannot be prepared: " + prepared.error().reason;
@@ -133,11 +139,14 @@ db::Expected<const Gate::Reference*> Gate::exact_reference(const measure::Schedu
 
 db::Expected<Admission> Gate::admits(const db::StoredTrial& trial) {
   const GateSettings& settings = sitting_.spec.verify.gate;
+  if (!sitting_.spec.worker.own.empty()) {
+    return let_through(trial, "it is a command of your own; compare what both learn before you deploy the best");
+  }
   if (!settings.on) return Admission::Admitted;
   const auto detail = sitting_.store.load_trial(trial.id);
   if (!detail) return std::unexpected(detail.error());
   if (!knows_gate(*detail)) return let_through(trial, "its worker does not know the gate");
-  const auto prepared = sitting_.executor.prepare(trial.trial.configuration, sitting_.interruption.token());
+  const auto prepared = sitting_.prepare(trial.trial.configuration);
   if (!prepared) {
     if (is_interruption(prepared.error(), sitting_)) return Admission::Interrupted;
     return let_through(trial, "it cannot be prepared again: " + prepared.error().reason);
@@ -192,7 +201,7 @@ db::Expected<std::optional<std::vector<space::Run>>> Gate::reference_epochs(cons
   }
   const auto detail = sitting_.store.load_trial(baseline.id);
   if (!detail) return std::unexpected(detail.error());
-  const auto scheduled = sitting_.executor.prepare(trial.trial.configuration, sitting_.interruption.token());
+  const auto scheduled = sitting_.prepare(trial.trial.configuration);
   if (!scheduled) return is_interruption(scheduled.error(), sitting_) ? std::nullopt : std::optional(runs);
   const std::int64_t batch = scheduled->schedule.batch;
   const space::Configuration configuration = reference_configuration(batch);
@@ -212,7 +221,7 @@ db::Expected<std::optional<std::vector<space::Run>>> Gate::reference_epochs(cons
       continue;
     }
     if (!prepared) {
-      auto made = sitting_.executor.prepare_reference(configuration, sitting_.interruption.token());
+      auto made = sitting_.prepare_reference(configuration);
       if (!made) return is_interruption(made.error(), sitting_) ? std::nullopt : std::optional(runs);
       prepared = std::move(*made);
       sitting_.observer.note(

@@ -106,6 +106,10 @@ void HeartbeatWriter::preparing(std::int64_t number, const space::Configuration&
   turn_to("preparing", fmt::format("preparing trial {}", number), kQuietBuild);
 }
 
+void HeartbeatWriter::installing(const std::string& line) {
+  turn_to(beat_.activity, "installing " + line, kQuietBuild);
+}
+
 void HeartbeatWriter::running(std::int64_t number, const space::Configuration& configuration) {
   beat_.trial = number;
   beat_.configuration = configuration.to_json();

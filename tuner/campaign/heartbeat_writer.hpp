@@ -32,6 +32,7 @@ class HeartbeatWriter final : public Observer {
   void waiting_for_slot(const measure::SlotHolder& holder) override;
   void slot_taken() override;
   void preparing(std::int64_t number, const space::Configuration& configuration) override;
+  void installing(const std::string& line) override;
   void running(std::int64_t number, const space::Configuration& configuration) override;
   void progress(const measure::RunProgress& progress) override;
   void finished(const space::Trial& trial, bool reused, const Standing& standing) override;

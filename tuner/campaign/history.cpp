@@ -7,8 +7,7 @@
 
 #include "search/history/past_trials.hpp"
 #include "space/lattice.hpp"
-#include "space/workload.hpp"
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -19,15 +18,6 @@ nlohmann::json section(const nlohmann::json& document, const char* name) {
 
 /// The sections that say what is trained by what, with what a file may leave out.
 bool same_workload(const nlohmann::json& a, const nlohmann::json& b) {
-  const auto workload_of = [](const nlohmann::json& document) {
-    const auto said = section(document, "workload");
-    space::Workload workload;
-    workload.network = said.value("network", workload.network);
-    workload.data = said.value("data", workload.data);
-    workload.optimizer = said.value("optimizer", workload.optimizer);
-    workload.training_examples = said.value("training_examples", workload.training_examples);
-    return workload;
-  };
   return workload_of(a) == workload_of(b) && section(a, "worker") == section(b, "worker");
 }
 

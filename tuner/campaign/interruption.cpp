@@ -26,6 +26,22 @@ std::stop_token Interruption::waiting_token() const {
   return waits_.get_token();
 }
 
+Interruption::Flight Interruption::begin() {
+  std::unique_lock lock(mutex_);
+  ++resting_;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return !suspended_ || requested(); });
+  --resting_;
+  ++flights_;
+  return Flight(*this);
+}
+
+void Interruption::land() noexcept {
+  const std::lock_guard lock(mutex_);
+  --flights_;
+  changed_.notify_all();
+}
+
 void Interruption::suspend() {
   const std::lock_guard lock(mutex_);
   suspended_ = true;
@@ -42,24 +58,18 @@ void Interruption::resume() {
   changed_.notify_all();
 }
 
-void Interruption::wait_while_suspended() {
-  std::unique_lock lock(mutex_);
-  if (!suspended_) return;
-  at_rest_ = true;
-  changed_.notify_all();
-  changed_.wait(lock, [this] { return !suspended_ || requested(); });
-  at_rest_ = false;
-}
-
-bool Interruption::again_after_suspension(std::int64_t before) {
-  if (suspensions() == before) return false;
-  wait_while_suspended();
-  return !requested();
+bool Interruption::again_after_suspension(std::int64_t before) const {
+  return suspensions() != before && !requested();
 }
 
 bool Interruption::wait_until_at_rest(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, patience, [this] { return at_rest_; });
+  return changed_.wait_for(lock, patience, [this] { return resting_ > 0 && flights_ == 0; });
+}
+
+bool Interruption::in_flight() const {
+  const std::lock_guard lock(mutex_);
+  return flights_ > 0;
 }
 
 }  // namespace nocturne::tuner

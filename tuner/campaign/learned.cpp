@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/answer.hpp"
 #include "tuner/campaign/history.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/search_options.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign/stored_space.hpp"
 
 namespace nocturne::tuner {

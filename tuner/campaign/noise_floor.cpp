@@ -60,13 +60,13 @@ class Floor {
     if (!whole) return std::unexpected("the default cannot be prepared: " + whole.error());
     const auto half = halved();
     const auto began = work_.clock.steady();
-    for (int round = 0; round < kFewestRounds || work_.clock.steady() - began < work_.time; ++round) {
+    for (int round = 0; round < kFewestRounds || work_.clock.steady() - began < work_.time;) {
       if (work_.interruption.requested()) break;
-      if (work_.progress) work_.progress(round);
-      if (auto done = sequential(*whole, round); !done) return std::unexpected(done.error());
-      if (auto done = slices(*whole, round); !done) return std::unexpected(done.error());
-      if (!half) continue;
-      if (auto done = duet(*half, round); !done) return std::unexpected(done.error());
+      const auto suspensions = work_.interruption.suspensions();
+      auto measured = measure_round(*whole, half ? &*half : nullptr, round);
+      if (work_.interruption.again_after_suspension(suspensions)) continue;  // what it lost is no failure
+      if (!measured) return std::unexpected(measured.error());
+      ++round;
     }
     NoiseFloor floor{.rows = rows(), .left_out = left_out_};
     if (floor.rows.empty()) return std::unexpected("interrupted before two pairs were measured");
@@ -76,8 +76,22 @@ class Floor {
  private:
   using Done = std::expected<void, std::string>;
 
+  Done measure_round(const Configured& whole, const Configured* half, int round) {
+    const auto flight = work_.interruption.begin();
+    const auto slot = measure::SlotLock::take(measure::Slot{}, work_.spec.name, work_.waiting,
+                                              work_.interruption.waiting_token(), work_.slot_folder);
+    if (!slot && slot.error().holder) return {};  // the wait was ended
+    if (!slot) return std::unexpected(slot.error().error);
+    if (work_.progress) work_.progress(round);
+    if (auto done = sequential(whole, round); !done) return done;
+    if (auto done = slices(whole, round); !done) return done;
+    if (half == nullptr) return {};
+    return duet(*half, round);
+  }
+
   std::expected<Configured, std::string> prepare(const space::Configuration& configuration) {
-    auto prepared = work_.executor.prepare(configuration, work_.interruption.token());
+    auto prepared = work_.interruption.past_suspensions(
+        [&](std::stop_token stop) { return work_.executor.prepare(configuration, std::move(stop)); });
     if (!prepared) return std::unexpected(prepared.error().reason);
     return Configured{.configuration = configuration, .prepared = std::move(*prepared)};
   }

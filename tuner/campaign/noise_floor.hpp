@@ -5,11 +5,13 @@
 
 #include <chrono>
 #include <expected>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "measure/noise.hpp"
+#include "measure/slot.hpp"
 #include "tuner/campaign/clock.hpp"
 #include "tuner/campaign/interruption.hpp"
 #include "tuner/campaign_file.hpp"
@@ -45,11 +47,13 @@ struct NoiseWork {
   std::chrono::nanoseconds time;  ///< for all of it; three rounds are made all the same
   std::vector<int> cpus;          ///< that workers may use; a duet gives each side half of them
   std::function<void(int round)> progress = {};
+  std::function<void(const measure::SlotHolder&)> waiting = {};  ///< for the machine's CPUs, that this one has
+  std::filesystem::path slot_folder = {};                        ///< of the lock files; empty: the machine's
 };
 
 /// Rounds of one pair by each method, in turn, so that no method has a quieter hour than the others. Each process
-/// trains spec.verify.slices · slice_steps steps. The caller holds the slot. The error is a sentence: the default
-/// cannot be prepared, or does not train; interrupted before there were two rounds.
+/// trains spec.verify.slices · slice_steps steps. Takes the machine's CPUs for a round at a time. The error is a
+/// sentence: the default cannot be prepared, or does not train; no slot; interrupted before there were two rounds.
 [[nodiscard]] std::expected<NoiseFloor, std::string> measure_noise(const NoiseWork& work);
 
 }  // namespace nocturne::tuner

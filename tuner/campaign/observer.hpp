@@ -49,6 +49,8 @@ class Observer {
   virtual void waiting_for_slot(const measure::SlotHolder& /*holder*/) {}
   virtual void slot_taken() {}  ///< after having waited
   virtual void preparing(std::int64_t /*number*/, const space::Configuration& /*configuration*/) {}
+  /// A line of an environment that is being installed.
+  virtual void installing(const std::string& /*line*/) {}
   virtual void prepared(std::int64_t /*number*/, std::chrono::nanoseconds /*build_time*/) {}
   virtual void running(std::int64_t /*number*/, const space::Configuration& /*configuration*/) {}
   virtual void progress(const measure::RunProgress& /*progress*/) {}
@@ -59,6 +61,8 @@ class Observer {
   /// Until simplified(), pairs are of the winner and one with fewer changes from the default.
   virtual void simplifying(std::size_t /*changes*/, std::size_t /*fewer*/) {}
   virtual void simplified(bool /*as_fast*/) {}
+  /// The pairs that follow are of these two: a person asked.
+  virtual void comparing(const space::Trial& /*reference*/, const space::Trial& /*candidate*/) {}
   virtual void verifying(std::int64_t /*pairs_done*/, std::int64_t /*pairs_wanted*/) {}
   virtual void pair_finished(std::int64_t /*pairs_done*/, std::int64_t /*pairs_wanted*/,
                              const std::optional<measure::Comparison>& /*so_far*/) {}
@@ -84,6 +88,7 @@ class Audience final : public Observer {
   void preparing(std::int64_t number, const space::Configuration& configuration) override {
     tell(&Observer::preparing, number, configuration);
   }
+  void installing(const std::string& line) override { tell(&Observer::installing, line); }
   void prepared(std::int64_t number, std::chrono::nanoseconds build_time) override {
     tell(&Observer::prepared, number, build_time);
   }
@@ -98,6 +103,9 @@ class Audience final : public Observer {
   void chosen(const space::Trial& winner) override { tell(&Observer::chosen, winner); }
   void simplifying(std::size_t changes, std::size_t fewer) override { tell(&Observer::simplifying, changes, fewer); }
   void simplified(bool as_fast) override { tell(&Observer::simplified, as_fast); }
+  void comparing(const space::Trial& reference, const space::Trial& candidate) override {
+    tell(&Observer::comparing, reference, candidate);
+  }
   void verifying(std::int64_t pairs_done, std::int64_t pairs_wanted) override {
     tell(&Observer::verifying, pairs_done, pairs_wanted);
   }

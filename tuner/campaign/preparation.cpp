@@ -1,9 +1,12 @@
 #include "tuner/campaign/preparation.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace nocturne::tuner {
 namespace {
+
+constexpr const char* kFramework = "framework";
 
 std::string values_of(const space::Configuration& configuration, std::span<const std::string> names) {
   space::Configuration part;
@@ -16,18 +19,26 @@ std::string values_of(const space::Configuration& configuration, std::span<const
 }  // namespace
 
 PreparationCosts::PreparationCosts(const space::Space& space, std::span<const db::BuildRecord> builds,
-                                   std::int64_t began_unix_ns) {
+                                   std::int64_t began_unix_ns, std::map<std::string, double> installs)
+    : installs_(std::move(installs)) {
   bool any_build = false;
   for (const space::Parameter& parameter : space.parameters()) {
-    if (parameter.stage == space::Stage::Environment) environment_.push_back(parameter.name);
+    const bool is_priced = parameter.name == kFramework && !installs_.empty();
+    if (parameter.stage == space::Stage::Environment && !is_priced) environment_.push_back(parameter.name);
     if (parameter.stage <= space::Stage::Build) build_.push_back(parameter.name);
     any_build = any_build || parameter.stage == space::Stage::Build;
   }
   if (!any_build) build_.clear();
   std::vector<double> seconds;
   for (const db::BuildRecord& build : builds) {
-    if (build.build_ns > 0 && build.created_unix_ns < began_unix_ns)
-      seconds.push_back(static_cast<double>(build.build_ns) * 1e-9);
+    if (build.build_ns <= 0 || build.created_unix_ns >= began_unix_ns) continue;
+    const double took = static_cast<double>(build.build_ns) * 1e-9;
+    const auto environment = db::environment_of(build);
+    if (!environment) {
+      seconds.push_back(took);
+    } else if (const auto known = installs_.find(*environment); known != installs_.end() && known->second > 0) {
+      known->second = took;
+    }
   }
   if (seconds.empty()) return;
   const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
@@ -35,15 +46,26 @@ PreparationCosts::PreparationCosts(const space::Space& space, std::span<const db
   build_seconds_ = *middle;
 }
 
+std::string PreparationCosts::framework_of(const space::Configuration& configuration) const {
+  const space::Value* value = configuration.find(kFramework);
+  std::string name = value != nullptr ? space::to_text(*value) : std::string();
+  return installs_.contains(name) ? name : std::string();
+}
+
 void PreparationCosts::prepared(const space::Configuration& configuration) {
   environments_.insert(values_of(configuration, environment_));
   builds_.insert(values_of(configuration, build_));
+  if (std::string framework = framework_of(configuration); !framework.empty()) frameworks_.insert(std::move(framework));
 }
 
 double PreparationCosts::seconds(const space::Configuration& configuration) const {
   double sum = 0;
   if (!environment_.empty() && !environments_.contains(values_of(configuration, environment_)))
     sum += kEnvironmentSeconds;
+  // What is installed is not built.
+  if (const std::string framework = framework_of(configuration); !framework.empty()) {
+    return frameworks_.contains(framework) ? sum : sum + installs_.at(framework);
+  }
   if (!build_.empty() && !builds_.contains(values_of(configuration, build_))) sum += build_seconds_;
   return sum;
 }

@@ -2,10 +2,11 @@
 
 /// What preparing a configuration still costs, for strategies that weigh gain against time.
 ///
-/// A function of the conversation alone (what was told, and builds older than the campaign), so that a campaign that is
-/// opened again asks what it asked before.
+/// A function of the conversation alone (what was told, and builds and environments older than the campaign), so that a
+/// campaign that is opened again asks what it asked before.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -24,20 +25,27 @@ class PreparationCosts {
   static constexpr double kBuildSeconds = 40;
   static constexpr double kEnvironmentSeconds = 120;
 
-  /// Seconds a build takes: the median of those made before the campaign began.
-  PreparationCosts(const space::Space& space, std::span<const db::BuildRecord> builds, std::int64_t began_unix_ns);
+  /// Seconds a build takes: the median of those made before the campaign began. `installs`: what installing each value
+  /// of `framework` takes that is an environment, about (Executor::install_seconds); 0 where it was installed before
+  /// the campaign began. What an installation before that took is known better.
+  PreparationCosts(const space::Space& space, std::span<const db::BuildRecord> builds, std::int64_t began_unix_ns,
+                   std::map<std::string, double> installs = {});
 
   /// Whether any parameter costs preparation at all.
-  [[nodiscard]] bool matter() const { return !environment_.empty() || !build_.empty(); }
+  [[nodiscard]] bool matter() const { return !environment_.empty() || !build_.empty() || !installs_.empty(); }
   /// It is prepared from now on.
   void prepared(const space::Configuration& configuration);
   /// 0: nothing of it is missing.
   [[nodiscard]] double seconds(const space::Configuration& configuration) const;
 
  private:
+  /// The value of `framework`, where it is an environment of a known price; empty: it is not.
+  [[nodiscard]] std::string framework_of(const space::Configuration& configuration) const;
+
   std::vector<std::string> environment_, build_;  // names of parameters of these stages, the build's with both
+  std::map<std::string, double> installs_;        // by framework
   double build_seconds_ = kBuildSeconds;
-  std::set<std::string> environments_, builds_;  // that are there
+  std::set<std::string> environments_, builds_, frameworks_;  // that are there
 };
 
 /// Forwards to a strategy, and notes what was told as prepared.

@@ -100,6 +100,7 @@ db::Expected<std::optional<db::RehearsalRecord>> Rehearsal::rehearse(const Rehea
     record.prepare += sitting_.clock.steady() - began;
     if (!prepared) {
       if (prepared.error().outcome == space::Outcome::Killed) return std::nullopt;
+      if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
       record.outcome = prepared.error().outcome;
       record.reason = prepared.error().reason;
       record.log_tail = prepared.error().log_tail;
@@ -108,12 +109,22 @@ db::Expected<std::optional<db::RehearsalRecord>> Rehearsal::rehearse(const Rehea
     if (prepared->build) {
       if (auto saved = sitting_.store.save_build(*prepared->build); !saved) return std::unexpected(saved.error());
     }
-    measure::RunPlan plan = sitting_.executor.plan(
-        configuration, *prepared,
-        {.purpose = space::Purpose::Gate, .steps = kRehearsalSteps, .seed = sitting_.spec.run.seed, .deadline = {}});
-    plan.request.steps_per_sample = 1;
-    const space::Run run = sitting_.executor.run(plan, sitting_.run_control());
-    remove_folder(plan);
+    measure::RunPlan planned;
+    const auto plan = [&]() -> db::Expected<measure::RunPlan> {
+      planned = sitting_.executor.plan(
+          configuration, *prepared,
+          {.purpose = space::Purpose::Gate, .steps = kRehearsalSteps, .seed = sitting_.spec.run.seed, .deadline = {}});
+      planned.request.steps_per_sample = 1;
+      return planned;
+    };
+    const auto forget = [&](const space::Run&) -> db::Expected<void> {
+      remove_folder(planned);
+      return {};
+    };
+    const auto ended = sitting_.run(plan, forget);
+    remove_folder(planned);
+    if (!ended) return std::unexpected(ended.error());
+    const space::Run& run = *ended;
     if (run.outcome == space::Outcome::Killed) return std::nullopt;
     record.outcome = run.outcome;
     record.reason = run.reason;

@@ -1,26 +1,99 @@
 #include "tuner/campaign/sitting.hpp"
 
-namespace nocturne::tuner {
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <stop_token>
+#include <system_error>
 
-std::optional<measure::SlotLock> Sitting::take_slot() const {
-  interruption.wait_while_suspended();  // every measurement begins here
+#include <fmt/format.h>
+
+namespace nocturne::tuner {
+namespace {
+
+/// A run that is killed as often as this is not killed by chance.
+constexpr int kMostKills = 3;
+constexpr std::uintmax_t kNoRoomBytes = 1U << 20;  // less than this free: the disk counts as full
+
+db::Error no_room_left(const std::string& where) {
+  return {db::ErrorCode::Full,
+          fmt::format("no room is left on the disk of {}. Make room (nocturne clean lists what may "
+                      "go) and start again: what was stored is safe.",
+                      where)};
+}
+
+}  // namespace
+
+std::optional<HeldSlot> Sitting::take_slot() const {
+  auto flight = interruption.begin();  // every measurement begins here
+  const std::stop_token stop = interruption.waiting_token();
   bool waited = false;
   const auto waiting = [&](const measure::SlotHolder& holder) {
     waited = true;
     observer.waiting_for_slot(holder);
   };
-  auto lock = measure::SlotLock::take(measure::Slot{}, spec.name, waiting, interruption.waiting_token(), slot_folder);
+  auto lock = measure::SlotLock::take(measure::Slot{}, spec.name, waiting, stop, slot_folder);
   if (lock && waited) observer.slot_taken();
-  if (lock) return std::move(*lock);
+  if (lock) return HeldSlot(std::move(flight), std::move(*lock));
   if (!lock.error().holder) observer.note(lock.error().error);  // else the wait was ended
   return std::nullopt;
 }
 
-measure::RunControl Sitting::run_control() const {
-  measure::RunControl control;
-  control.stop = interruption.token();
-  control.progress = [&watcher = observer](const measure::RunProgress& progress) { watcher.progress(progress); };
-  return control;
+std::expected<Prepared, PreparationFailure> Sitting::prepare(const space::Configuration& configuration) const {
+  return interruption.past_suspensions(
+      [&](std::stop_token stop) { return executor.prepare(configuration, std::move(stop)); });
+}
+
+std::expected<Prepared, PreparationFailure> Sitting::prepare_reference(
+    const space::Configuration& configuration) const {
+  return interruption.past_suspensions(
+      [&](std::stop_token stop) { return executor.prepare_reference(configuration, std::move(stop)); });
+}
+
+db::Expected<space::Run> Sitting::run(const std::function<db::Expected<measure::RunPlan>()>& plan,
+                                      const std::function<db::Expected<void>(const space::Run&)>& lost) const {
+  for (int tries = 1;; ++tries) {
+    const auto planned = plan();
+    if (!planned) return std::unexpected(planned.error());
+    measure::RunControl control;
+    control.stop = interruption.token();
+    control.progress = [this](const measure::RunProgress& progress) { observer.progress(progress); };
+    space::Run run = executor.run(*planned, control);
+    if (run.outcome == space::Outcome::Ok) return run;
+    const bool killed = killed_by_others(run, control.stop);
+    const auto no_room = run.outcome != space::Outcome::Killed ? no_room_in(planned->folder) : std::nullopt;
+    if (!killed && !no_room) return run;
+    if (killed && !no_room && tries == kMostKills) {
+      run.outcome = space::Outcome::Crashed;
+      run.reason = fmt::format("killed {} times: {}", kMostKills, run.reason);
+      return run;
+    }
+    run.outcome = space::Outcome::Killed;
+    if (auto kept = lost(run); !kept) return std::unexpected(kept.error());
+    if (no_room) return std::unexpected(*no_room);
+    observer.note(fmt::format("a run was killed from outside ({}): it runs again", run.reason));
+  }
+}
+
+bool killed_by_others(const space::Run& run, const std::stop_token& stop) {
+  if (stop.stop_requested()) return false;
+  return run.outcome == space::Outcome::Killed || (run.outcome == space::Outcome::Crashed && run.signal == SIGKILL);
+}
+
+std::optional<db::Error> no_room_in(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::path there = folder;
+  while (!std::filesystem::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  const auto space = std::filesystem::space(there, error);
+  if (error || space.available >= kNoRoomBytes) return std::nullopt;
+  return no_room_left(fmt::format("'{}'", there.string()));
+}
+
+std::optional<db::Error> no_room_for(const PreparationFailure& failure) {
+  const char* words = ::strerrordesc_np(ENOSPC);
+  if (!failure.reason.contains(words) && !failure.log_tail.contains(words)) return std::nullopt;
+  return no_room_left(fmt::format("the builds, or of temporary files ({})", failure.reason));
 }
 
 }  // namespace nocturne::tuner

@@ -4,10 +4,13 @@
 /// or more.
 
 #include <chrono>
+#include <expected>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/store.hpp"
@@ -27,6 +30,24 @@ enum class Rehearse {
   First,  ///< before the search, where nothing of the campaign was asked yet
   Only,   ///< and nothing else: no search; what was a no-go before is tried again
 };
+
+/// The machine's CPUs, for a measurement. A suspension of the sitting waits until this is given back.
+class HeldSlot {
+ public:
+  HeldSlot(Interruption::Flight flight, measure::SlotLock lock) : flight_(std::move(flight)), lock_(std::move(lock)) {}
+
+ private:
+  Interruption::Flight flight_;
+  measure::SlotLock lock_;  // after it, so that it is released before the flight is over
+};
+
+/// Whether a run ended by a kill that this program did not ask for.
+[[nodiscard]] bool killed_by_others(const space::Run& run, const std::stop_token& stop);
+
+/// Set where a preparation failed because no room was left on a disk: then it is no word about the configuration.
+[[nodiscard]] std::optional<db::Error> no_room_for(const PreparationFailure& failure);
+/// Set where the disk of a run's folder (which need not be there) is full.
+[[nodiscard]] std::optional<db::Error> no_room_in(const std::filesystem::path& folder);
 
 /// References outlive the sitting; nothing here is owned.
 struct Sitting {
@@ -50,10 +71,21 @@ struct Sitting {
   /// Waits for the machine's CPUs, and before that for the end of a suspension. Empty: the wait was ended by an
   /// interruption or a suspension, or the lock files cannot be used
   /// (told to the observer; measuring goes on without the lock then would disturb others, so it does not).
-  [[nodiscard]] std::optional<measure::SlotLock> take_slot() const;
+  [[nodiscard]] std::optional<HeldSlot> take_slot() const;
 
-  /// Of a run that is begun now: it ends when the sitting is abandoned, and its progress is told to the observer.
-  [[nodiscard]] measure::RunControl run_control() const;
+  /// As the executor's; what a suspension cut short is done again after it, so that Outcome::Killed means that the
+  /// sitting ends. For what is prepared without a slot; who holds one asks the executor, and gives it back first.
+  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare(const space::Configuration& configuration) const;
+  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_reference(
+      const space::Configuration& configuration) const;
+
+  /// Runs what `plan` gives, told to the observer while it lasts. Two ways to end say nothing of the configuration:
+  /// where another hand killed the worker or its supervisor it is run again, as `plan` gives it anew, three times in
+  /// all (then it has crashed); where it failed and no room is left on the disk of its folder, that is the error, and
+  /// the trial is left to the next sitting. `lost` is called with each run that does not count, as Outcome::Killed.
+  /// Killed is returned only where the sitting is suspended or abandoned.
+  [[nodiscard]] db::Expected<space::Run> run(const std::function<db::Expected<measure::RunPlan>()>& plan,
+                                             const std::function<db::Expected<void>(const space::Run&)>& lost) const;
 };
 
 }  // namespace nocturne::tuner

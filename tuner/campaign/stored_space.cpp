@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign_file.hpp"
+
 namespace nocturne::tuner {
 namespace {
 
@@ -73,7 +75,11 @@ std::vector<db::ParameterRecord> parameter_records(const space::Space& space) {
 }
 
 std::expected<StoredSpace, std::string> stored_space(const db::Store& store, const db::CampaignSummary& campaign,
-                                                     const space::Facts& facts) {
+                                                     const space::Facts& machine) {
+  space::Facts facts = machine;
+  if (const auto known = campaign.spec.find(kStoredFrameworks); known != campaign.spec.end()) {
+    facts.set(kFrameworksFact, known->get<std::vector<std::string>>());
+  }
   const auto records = store.parameters(campaign.id);
   if (!records) return std::unexpected(records.error().message);
   if (records->empty()) return std::unexpected(fmt::format("'{}' has no parameters stored", campaign.name));

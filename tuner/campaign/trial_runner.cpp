@@ -67,6 +67,9 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::run(std::int64_t number,
   sitting_.observer.preparing(number, configuration);
   const auto prepared = sitting_.executor.prepare(configuration, sitting_.interruption.token());
   if (!prepared && prepared.error().outcome == space::Outcome::Killed) return std::nullopt;
+  if (!prepared) {
+    if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
+  }
 
   if (prepared && prepared->build) {
     if (auto saved = sitting_.store.save_build(*prepared->build); !saved) return std::unexpected(saved.error());
@@ -151,11 +154,21 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::measure(db::TrialId tria
     // Each run of a trial has another seed: its luck is then not the same twice.
     const RunOrder order{
         .purpose = purpose, .steps = settings.steps, .seed = settings.seed + runs.size(), .deadline = {}};
-    const measure::RunPlan plan = sitting_.executor.plan(record.configuration, prepared, order);
-    db::RunRecord run = begun(plan, sitting_);
-    if (auto begin = sitting_.store.begin_run(trial, run); !begin) return std::unexpected(begin.error());
-    sitting_.observer.running(record.number, record.configuration);
-    run.run = sitting_.executor.run(plan, sitting_.run_control());
+    db::RunRecord run;
+    const auto plan = [&]() -> db::Expected<measure::RunPlan> {
+      measure::RunPlan planned = sitting_.executor.plan(record.configuration, prepared, order);
+      run = begun(planned, sitting_);
+      if (auto begin = sitting_.store.begin_run(trial, run); !begin) return std::unexpected(begin.error());
+      sitting_.observer.running(record.number, record.configuration);
+      return planned;
+    };
+    const auto keep_lost = [&](const space::Run& killed) {
+      run.run = killed;
+      return sitting_.store.add_run(trial, run);
+    };
+    auto ended = sitting_.run(plan, keep_lost);
+    if (!ended) return std::unexpected(ended.error());
+    run.run = std::move(*ended);
     if (run.run.outcome == space::Outcome::Killed) {
       if (auto add = sitting_.store.add_run(trial, run); !add) return std::unexpected(add.error());
       return std::nullopt;

@@ -36,6 +36,15 @@ Json facts_in_use(const space::Space& space, const space::Facts& facts) {
 
 }  // namespace
 
+namespace {
+
+Json worker_json(const WorkerChoice& worker) {
+  if (!worker.own.empty()) return measure::to_json(worker.own);
+  return worker.command.empty() ? Json{{"recipe", worker.recipe}} : Json{{"command", worker.command}};
+}
+
+}  // namespace
+
 std::string identity_json(const space::Workload& workload, const space::Objective& objective, const space::Space& space,
                           const WorkerChoice& worker, const space::Facts& facts) {
   const Json document = {
@@ -47,7 +56,7 @@ std::string identity_json(const space::Workload& workload, const space::Objectiv
       {"objective", {{"minimise", objective.minimise}, {"epochs", objective.epochs}, {"primary", objective.primary}}},
       {"space", space_without_prose(space)},
       {"facts", facts_in_use(space, facts)},
-      {"worker", worker.command.empty() ? Json{{"recipe", worker.recipe}} : Json{{"command", worker.command}}}};
+      {"worker", worker_json(worker)}};
   return document.dump();
 }
 

@@ -9,8 +9,9 @@
 namespace nocturne::tuner {
 namespace {
 
-/// `framework` picks the worker, the others the worker reads from its request.
-constexpr std::array<std::string_view, 4> kOfWorkers = {"framework", "precision", "batch", "layout"};
+/// `framework` picks the worker, `container` and `image` where it runs; the others the worker reads from its request.
+constexpr std::array<std::string_view, 11> kOfWorkers = {"framework", "precision", "batch", "layout", "graph_compiler", "onednn",
+                                                         "inter_threads", "execution", "pooling", "container", "image"};
 
 }  // namespace
 

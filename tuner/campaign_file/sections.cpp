@@ -9,7 +9,8 @@
 #include "measure/loss_band.hpp"
 #include "search/registry.hpp"
 #include "space/nearest.hpp"
-#include "tuner/executor/worker_catalogue.hpp"
+#include "tuner/campaign_file/command_section.hpp"
+#include "tuner/executor/frameworks.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -41,9 +42,9 @@ std::vector<std::string> strategy_names() {
   return names;
 }
 
-std::vector<std::string> recipe_names() {
+std::vector<std::string> recipe_names(const Frameworks& frameworks) {
   std::vector<std::string> names{"auto"};
-  for (const WorkerRecipe& recipe : worker_recipes()) names.emplace_back(recipe.name);
+  for (std::string& name : frameworks.names()) names.push_back(std::move(name));
   return names;
 }
 
@@ -137,6 +138,9 @@ RunSettings read_run(Checks& checks) {
   read(checks, "/run", "deadline", run.deadline, parse_duration);
   read(checks, "/run", "memory", run.memory_bytes, parse_size);
   read(checks, "/run", "seed", run.seed);
+  if (const Json* cache = checks.get("/run", "compile_cache")) {
+    run.compile_cache = *cache == "warm" ? CompileCache::Warm : CompileCache::Cold;
+  }
   if (run.steps_per_sample > run.steps) {
     checks.add("/run/steps_per_sample", fmt::format("found {}", run.steps_per_sample),
                fmt::format("at most the steps of a run: {}", run.steps));
@@ -173,11 +177,26 @@ VerifySettings read_verify(Checks& checks) {
   return verify;
 }
 
-WorkerChoice read_worker(Checks& checks, const fs::path& folder, const std::string& name) {
+EnvironmentSettings read_environments(Checks& checks) {
+  EnvironmentSettings environments;
+  read(checks, "/environments", "install", environments.install);
+  const auto read_limit = [&](std::string_view key, std::optional<std::int64_t>& limit) {
+    std::int64_t bytes = -1;
+    read(checks, "/environments", key, bytes, parse_size);
+    if (bytes >= 0) limit = bytes;
+  };
+  read_limit("download", environments.download_bytes);
+  read_limit("disk", environments.disk_bytes);
+  return environments;
+}
+
+WorkerChoice read_worker(Checks& checks, const fs::path& folder, const std::string& name,
+                         const Frameworks& frameworks) {
   WorkerChoice worker;
   read(checks, "/worker", "recipe", worker.recipe);
-  require_one_of(checks, "/worker/recipe", worker.recipe, recipe_names());
+  require_one_of(checks, "/worker/recipe", worker.recipe, recipe_names(frameworks));
   read(checks, "/worker", "command", worker.command);
+  worker.own = read_command(checks, folder_of(checks.document().place("/worker/template"), folder, name));
   if (worker.command.empty()) return worker;
   if (checks.get("/worker", "recipe") != nullptr) {
     checks.add("/worker", "both 'recipe' and 'command'", "one of them");

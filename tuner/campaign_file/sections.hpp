@@ -16,8 +16,11 @@ namespace nocturne::tuner {
 [[nodiscard]] Budget read_budget(Checks& checks);
 [[nodiscard]] RunSettings read_run(Checks& checks);
 [[nodiscard]] VerifySettings read_verify(Checks& checks);
+[[nodiscard]] EnvironmentSettings read_environments(Checks& checks);
 /// A command with a slash is made absolute from the folder of the file that names it. `folder` is that of the campaign
 /// file, `name` what problems call it.
-[[nodiscard]] WorkerChoice read_worker(Checks& checks, const std::filesystem::path& folder, const std::string& name);
+/// `frameworks`: what a recipe can name.
+[[nodiscard]] WorkerChoice read_worker(Checks& checks, const std::filesystem::path& folder, const std::string& name,
+                                       const Frameworks& frameworks);
 
 }  // namespace nocturne::tuner

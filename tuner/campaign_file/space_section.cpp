@@ -4,16 +4,19 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "measure/launch.hpp"
 #include "space/nearest.hpp"
+#include "tuner/campaign_file/command_section.hpp"
 #include "tuner/campaign_file/expression_words.hpp"
+#include "tuner/campaign_file/framework_values.hpp"
 #include "tuner/campaign_file/parameter_names.hpp"
 #include "tuner/campaign_file/parameter_section.hpp"
-#include "tuner/executor/worker_catalogue.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -103,9 +106,28 @@ void add_space_error(Checks& checks, const space::SpaceError& error, const Secti
   checks.add(std::move(problem));
 }
 
+/// Of a command of the user's own: what has no place in it and is no launch setting changes nothing.
+void check_used(Checks& checks, const Section& section, const measure::CommandTemplate& command) {
+  const std::vector<std::string> placed = names_in(command);
+  std::vector<std::string> known = placed;
+  for (const measure::LaunchParameter& parameter : measure::launch_parameters()) known.emplace_back(parameter.name);
+  for (std::size_t i = 0; i < section.parameters.size(); ++i) {
+    const std::string& name = section.parameters[i].name;
+    if (measure::is_launch_parameter(name) || std::ranges::find(placed, name) != placed.end()) continue;
+    // A switch that others depend on, or did where this campaign was made from another.
+    if (std::holds_alternative<space::BooleanSpec>(section.parameters[i].domain)) continue;
+    checks.add(
+        pointer_to(pointer_to(kParameters, section.parameter_indices[i]), "name"),
+        fmt::format("nothing reads the parameter '{}'", name),
+        fmt::format("{{{}}} in worker.template or worker.environment, or one of {}", name, fmt::join(known, ", ")),
+        space::nearest(name, known));
+  }
+}
+
 /// What no worker of ours reads is a misspelling. A user's own command may read anything.
 void check_names(Checks& checks, const Section& section, const WorkerChoice& worker) {
   if (!worker.command.empty()) return;
+  if (!worker.own.empty()) return check_used(checks, section, worker.own);
   const std::vector<std::string> known = known_parameters();
   for (std::size_t i = 0; i < section.parameters.size(); ++i) {
     const std::string& name = section.parameters[i].name;
@@ -117,28 +139,10 @@ void check_names(Checks& checks, const Section& section, const WorkerChoice& wor
   }
 }
 
-/// Values of `framework` are names of recipes.
-void check_frameworks(Checks& checks, const Section& section, const WorkerChoice& worker) {
-  if (!worker.command.empty() || worker.recipe != "auto") return;
-  std::vector<std::string> known;
-  for (const WorkerRecipe& recipe : worker_recipes()) known.emplace_back(recipe.name);
-  for (std::size_t i = 0; i < section.parameters.size(); ++i) {
-    if (section.parameters[i].name != "framework") continue;
-    const std::string values = pointer_to(pointer_to(kParameters, section.parameter_indices[i]), "values");
-    const Json::json_pointer place(values);
-    const Json list = checks.root().contains(place) ? checks.root()[place] : Json::array();
-    for (std::size_t v = 0; v < list.size(); ++v) {
-      const std::string name = list[v].is_string() ? list[v].get<std::string>() : list[v].dump();
-      if (std::ranges::find(known, name) != known.end()) continue;
-      checks.add(pointer_to(values, v), fmt::format("no worker is called {}", shown(list[v])),
-                 fmt::format("{}", fmt::join(known, ", ")), space::nearest(name, known));
-    }
-  }
-}
-
 }  // namespace
 
-std::optional<space::Space> read_space(Checks& checks, const space::Facts& facts, const WorkerChoice& worker) {
+std::optional<space::Space> read_space(Checks& checks, const space::Facts& facts, const WorkerChoice& worker,
+                                       std::span<const UnavailableFramework> unavailable) {
   if (!checks.root().contains("space") && checks.sound("")) {
     checks.add("", "key 'space' is missing", "an object with 'parameters'; or 'extends' with a file that has it");
     return std::nullopt;
@@ -147,7 +151,11 @@ std::optional<space::Space> read_space(Checks& checks, const space::Facts& facts
   read_parameters(checks, section);
   read_constraints(checks, section);
   check_names(checks, section, worker);
-  check_frameworks(checks, section, worker);
+  for (const UnavailableFramework& framework : unavailable) {
+    // Behind the file's own: a problem with one would be shown at the list.
+    section.constraint_indices.push_back(section.constraints.size());
+    section.constraints.push_back(constraint_against(framework));
+  }
   const bool complete = checks.sound("/space");
   if (!complete) drop_dependents(section);
   auto space = space::Space::create(section.parameters, section.constraints, facts);

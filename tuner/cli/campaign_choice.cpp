@@ -59,4 +59,12 @@ std::expected<db::CampaignSummary, ExitCode> choose_campaign(const Context& cont
   return *std::move(campaign);
 }
 
+std::expected<OpenCampaign, ExitCode> open_campaign(const Context& context, const CampaignChoice& choice) {
+  auto store = open_database(context);
+  if (!store) return std::unexpected(store.error());
+  auto campaign = choose_campaign(context, *store, choice);
+  if (!campaign) return std::unexpected(campaign.error());
+  return OpenCampaign{.store = *std::move(store), .campaign = *std::move(campaign)};
+}
+
 }  // namespace nocturne::cli

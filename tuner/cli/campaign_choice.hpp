@@ -38,4 +38,11 @@ void add_campaign_choice(CLI::App& verb, CampaignChoice& choice);
                                                                            const db::Store& store,
                                                                            const CampaignChoice& choice);
 
+struct OpenCampaign {
+  db::Store store;  ///< for reading
+  db::CampaignSummary campaign;
+};
+/// Both of these, as most verbs that read begin.
+[[nodiscard]] std::expected<OpenCampaign, ExitCode> open_campaign(const Context& context, const CampaignChoice& choice);
+
 }  // namespace nocturne::cli

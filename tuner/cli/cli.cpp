@@ -1,5 +1,6 @@
 #include "tuner/cli/cli.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <ostream>
 
@@ -9,14 +10,18 @@
 #include "tuner/cli/verbs/apply.hpp"
 #include "tuner/cli/verbs/best.hpp"
 #include "tuner/cli/verbs/clean.hpp"
+#include "tuner/cli/verbs/compare.hpp"
 #include "tuner/cli/verbs/completion.hpp"
 #include "tuner/cli/verbs/doctor.hpp"
+#include "tuner/cli/verbs/env.hpp"
 #include "tuner/cli/verbs/explain.hpp"
 #include "tuner/cli/verbs/export.hpp"
 #include "tuner/cli/verbs/list.hpp"
 #include "tuner/cli/verbs/model.hpp"
 #include "tuner/cli/verbs/noise.hpp"
+#include "tuner/cli/verbs/pareto.hpp"
 #include "tuner/cli/verbs/replay.hpp"
+#include "tuner/cli/verbs/report.hpp"
 #include "tuner/cli/verbs/schema.hpp"
 #include "tuner/cli/verbs/show.hpp"
 #include "tuner/cli/verbs/space.hpp"
@@ -31,16 +36,20 @@ const std::vector<Verb>& verbs() {
   // In the order of an evening and the morning after. A new verb is a pair of files and a line here.
   static const std::vector<Verb> list = {
       make_verb<DoctorOptions>("doctor", "What this machine can run, what not, and why"),
+      make_verb<EnvOptions>("env", "Environments of frameworks: which there are; install, check, remove them"),
       make_verb<SpaceOptions>("space", "What a campaign file describes, and how long it will take"),
       make_verb<NoiseOptions>("noise", "What this machine can tell apart, and how long that takes"),
       make_verb<TuneOptions>("tune", "Start a campaign, or go on with it"),
       make_verb<StatusOptions>("status", "What a campaign is doing now, from another terminal"),
       make_verb<BestOptions>("best", "The best configuration and how sure that is"),
+      make_verb<ParetoOptions>("pareto", "What is best for whom: time, throughput, memory; break-even epochs"),
       make_verb<ListOptions>("list", "Campaigns, trials, parameters, strategies, workers, …"),
       make_verb<ShowOptions>("show", "Everything known of one trial"),
+      make_verb<CompareOptions>("compare", "Configurations beside each other; on demand measured in turns"),
       make_verb<ModelOptions>("model", "What the linear model has learnt, and how far it can be trusted"),
       make_verb<ExplainOptions>("explain",
                                 "Which parameters made the difference; what is expected of one configuration"),
+      make_verb<ReportOptions>("report", "What the paper claims, and what this machine says to it"),
       make_verb<ExportOptions>("export", "Write the best configuration down for a deployment"),
       make_verb<ApplyOptions>("apply", "Run a command the way a profile was measured"),
       make_verb<VerifyOptions>("verify", "Does an exported profile still hold, here and now?"),
@@ -110,6 +119,16 @@ std::string unexpected_argument(const CLI::App& root, const std::string& fallbac
   return fallback;
 }
 
+/// Of `tune … -- COMMAND` the words before the dashes; those behind go into the context, for nothing in them is ours.
+std::span<const std::string> before_command(std::span<const std::string> arguments, Context& context) {
+  const auto dashes = std::ranges::find(arguments, "--");
+  const auto ours = arguments.first(static_cast<std::size_t>(dashes - arguments.begin()));
+  if (dashes == arguments.end() || std::ranges::find(ours, "tune") == ours.end()) return arguments;
+  context.command.assign(dashes + 1, arguments.end());
+  context.command_given = true;
+  return ours;
+}
+
 ExitCode usage_error(const CLI::App& root, const std::string& sentence, std::ostream& err) {
   const auto chosen = root.get_subcommands();
   const std::string verb = chosen.empty() ? "" : " " + chosen.front()->get_name();
@@ -139,9 +158,10 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
     app->callback([&action, runner] { action = runner; });
   }
 
+  const std::span<const std::string> ours = before_command(arguments, context);
   try {
     // CLI11 takes the words from the back.
-    root.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    root.parse(std::vector<std::string>(ours.rbegin(), ours.rend()));
   } catch (const CLI::CallForHelp&) {
     const auto chosen = root.get_subcommands();
     *context.out << (chosen.empty() ? root.help() : chosen.front()->help("nocturne"));

@@ -66,6 +66,19 @@ fs::path Context::database() const {
   return data_folder() / "nocturne.db";
 }
 
+fs::path Context::recipes_folder() const {
+  if (const auto named = variable("XDG_CONFIG_HOME"); named && fs::path(*named).is_absolute()) {
+    return (fs::path(*named) / "nocturne/recipes").lexically_normal();
+  }
+  const auto home = variable("HOME");
+  return home ? (fs::path(*home) / ".config/nocturne/recipes").lexically_normal() : fs::path();
+}
+
+fs::path Context::image_recipes_folder() const {
+  const fs::path recipes = recipes_folder();
+  return recipes.empty() ? fs::path() : recipes.parent_path() / "images";
+}
+
 bool Context::colour_out() const {
   return out_is_terminal && !variable("NO_COLOR") && variable("TERM").value_or("") != "dumb";
 }

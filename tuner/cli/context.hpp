@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -30,6 +31,8 @@ struct Context {
   std::string data_option;        ///< --data as given, or empty
   std::string database_option;    ///< --db as given, or empty
   const CLI::App* app = nullptr;  ///< the whole command line, for `completion`
+  std::vector<std::string> command;  ///< what stands behind `--` of `tune`
+  bool command_given = false;        ///< there was a `--`
 
   /// Value of an environment variable; empty and unset are both nothing.
   [[nodiscard]] std::optional<std::string> variable(std::string_view name) const;
@@ -40,7 +43,15 @@ struct Context {
   [[nodiscard]] std::filesystem::path database() const;
   [[nodiscard]] std::filesystem::path runs_folder() const { return data_folder() / "runs"; }
   [[nodiscard]] std::filesystem::path builds_folder() const { return data_folder() / "builds"; }
+  [[nodiscard]] std::filesystem::path images_folder() const { return data_folder() / "images"; }
+  /// The user's own recipes of images: $XDG_CONFIG_HOME/nocturne/images, else ~/.config/nocturne/images.
+  [[nodiscard]] std::filesystem::path image_recipes_folder() const;
   [[nodiscard]] std::filesystem::path profiles_folder() const { return data_folder() / "profiles"; }
+  [[nodiscard]] std::filesystem::path environments_folder() const { return data_folder() / "environments"; }
+  /// Of graph compilers, where a campaign wants them warm.
+  [[nodiscard]] std::filesystem::path caches_folder() const { return data_folder() / "compile-caches"; }
+  /// The user's own recipes: $XDG_CONFIG_HOME/nocturne/recipes, else ~/.config/nocturne/recipes. Empty: no home.
+  [[nodiscard]] std::filesystem::path recipes_folder() const;
 
   /// Colours only where a person looks: a terminal, NO_COLOR unset or empty (https://no-color.org), TERM not "dumb".
   [[nodiscard]] bool colour_out() const;

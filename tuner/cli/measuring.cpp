@@ -1,5 +1,7 @@
 #include "tuner/cli/measuring.hpp"
 
+#include <utility>
+
 #include "measure/runner.hpp"
 #include "tuner/campaign/search_options.hpp"
 
@@ -10,12 +12,25 @@ std::string missing_supervisor() {
   return "the program nocturne-supervisor is not beside nocturne: build it, or name it in NOCTURNE_SUPERVISOR_PROGRAM";
 }
 
+std::shared_ptr<const tuner::Frameworks> frameworks_here(const Context& context,
+                                                         const tuner::Installation& installation) {
+  return std::make_shared<const tuner::Frameworks>(
+      tuner::Frameworks::Places{.source_root = installation.source_root,
+                                .user_recipes = context.recipes_folder(),
+                                .environments = context.environments_folder()});
+}
+
 tuner::LocalExecutor::Options executor_options(const Context& context, const tuner::Installation& installation,
-                                               const measure::MachineFacts& machine) {
+                                               const measure::MachineFacts& machine,
+                                               std::shared_ptr<const tuner::Frameworks> frameworks) {
   return {.installation = installation,
           .builds_folder = context.builds_folder(),
           .runs_folder = context.runs_folder(),
-          .memory_bytes = tuner::usual_memory_limit(machine.usable_memory_bytes())};
+          .caches_folder = context.caches_folder(),
+          .images_folder = context.images_folder(),
+          .user_images = context.image_recipes_folder(),
+          .memory_bytes = tuner::usual_memory_limit(machine.usable_memory_bytes()),
+          .frameworks = std::move(frameworks)};
 }
 
 }  // namespace nocturne::cli

@@ -9,27 +9,20 @@
 #include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/rehearsal_page.hpp"
+#include "tuner/cli/output/rows.hpp"
 
 namespace nocturne::cli {
 namespace {
 
-std::string settings_text(const space::Configuration& configuration) {
-  std::string text;
-  for (const auto& [name, value] : configuration.values()) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, space::to_text(value));
-  }
-  return text;
-}
-
 /// What differs from the default; the default itself whole.
 std::string difference_text(const space::Configuration& baseline, const space::Configuration& configuration) {
-  if (baseline.empty()) return settings_text(configuration);
+  if (baseline.empty()) return settings_line(configuration);
   space::Configuration differing;
   for (const auto& [name, value] : configuration.values()) {
     const space::Value* before = baseline.find(name);
     if (before == nullptr || *before != value) differing.set(name, value);
   }
-  return differing.empty() ? "the default" : settings_text(differing);
+  return differing.empty() ? "the default" : settings_line(differing);
 }
 
 }  // namespace
@@ -75,7 +68,7 @@ void ProgressDisplay::rehearsing(std::int64_t row, std::int64_t rows, const spac
                      rows == 1 ? "" : "s", tuner::kRehearsalSteps));
   }
   rehearsal_shown_ = true;
-  doing_ = fmt::format("row {} of {}: {}", row + 1, rows, settings_text(values));
+  doing_ = fmt::format("row {} of {}: {}", row + 1, rows, settings_line(values));
   status("preparing " + doing_);
 }
 
@@ -92,11 +85,19 @@ void ProgressDisplay::waiting_for_slot(const measure::SlotHolder& holder) {
 
 void ProgressDisplay::preparing(std::int64_t number, const space::Configuration& configuration) {
   doing_ = fmt::format("trial {}: {}", number, difference_text(baseline_, configuration));
+  installing_ = false;
   status(fmt::format("{}  preparing {}", standing_, doing_));
 }
 
+void ProgressDisplay::installing(const std::string& text) {
+  installing_ = true;
+  if (!on_terminal()) line("installing " + text);
+  status("installing " + text);
+}
+
 void ProgressDisplay::prepared(std::int64_t number, std::chrono::nanoseconds build_time) {
-  if (build_time.count() > 0) line(fmt::format("trial {:>4}  built in {}", number, nanoseconds_text(build_time)));
+  if (build_time.count() <= 0) return;
+  line(fmt::format("trial {:>4}  {} in {}", number, installing_ ? "installed" : "built", nanoseconds_text(build_time)));
 }
 
 void ProgressDisplay::running(std::int64_t number, const space::Configuration& configuration) {
@@ -128,10 +129,16 @@ void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tun
   } else {
     text += coloured(fmt::format("{:>14}", space::to_text(trial.outcome)), Style::Bad, coloured_text);
   }
-  text += "  " + (trial.number == 0 ? "the default: " + settings_text(trial.configuration)
+  text += "  " + (trial.number == 0 ? "the default: " + settings_line(trial.configuration)
                                     : difference_text(baseline_, trial.configuration));
   if (reused) text += " (known from before)";
-  if (!trial.reason.empty()) text += ": " + one_line(trial.reason.substr(0, trial.reason.find('\n')));
+  if (!trial.reason.empty()) {
+    const auto [first, is_new] = reasons_.try_emplace(trial.reason, trial.number);
+    // Of a row that cannot be prepared every trial has the same reason: said once.
+    const bool of_row = trial.outcome == space::Outcome::BuildFailed || trial.outcome == space::Outcome::Unsupported;
+    text += is_new || !of_row ? ": " + one_line(trial.reason.substr(0, trial.reason.find('\n')))
+                              : fmt::format(": as trial {}", first->second);
+  }
   line(text);
 
   standing_ = fmt::format("{}{} done", standing.finished, standing.wanted ? fmt::format("/{}", *standing.wanted) : "");
@@ -159,7 +166,7 @@ void ProgressDisplay::choosing(std::int64_t finalists) {
 
 void ProgressDisplay::chosen(const space::Trial& winner) {
   choosing_ = false;
-  line(fmt::format("trial {} is chosen: {}", winner.number, settings_text(winner.configuration)));
+  line(fmt::format("trial {} is chosen: {}", winner.number, settings_line(winner.configuration)));
 }
 
 void ProgressDisplay::simplifying(std::size_t changes, std::size_t fewer) {
@@ -174,9 +181,13 @@ void ProgressDisplay::simplified(bool as_fast) {
   line(as_fast ? "as fast: the other changes are put back to the default" : "slower: the changes stay");
 }
 
+void ProgressDisplay::comparing(const space::Trial& reference, const space::Trial& candidate) {
+  compared_ = fmt::format("trial {} against trial {}", candidate.number, reference.number);
+}
+
 void ProgressDisplay::verifying(std::int64_t pairs_done, std::int64_t pairs_wanted) {
-  if (choosing_) {
-    status(fmt::format("pair {} of {}", pairs_done + 1, pairs_wanted));
+  if (choosing_ || !compared_.empty()) {
+    status(fmt::format("{}{}pair {} of {}", compared_, compared_.empty() ? "" : "  ", pairs_done + 1, pairs_wanted));
     return;
   }
   if (pairs_done == 0) {
@@ -189,7 +200,8 @@ void ProgressDisplay::verifying(std::int64_t pairs_done, std::int64_t pairs_want
 void ProgressDisplay::pair_finished(std::int64_t pairs_done, std::int64_t pairs_wanted,
                                     const std::optional<measure::Comparison>& so_far) {
   if (choosing_) return;
-  std::string text = fmt::format("pair  {:>3}/{}", pairs_done, pairs_wanted);
+  std::string text = compared_.empty() ? fmt::format("pair  {:>3}/{}", pairs_done, pairs_wanted)
+                                       : fmt::format("{}  pair {:>2}", compared_, pairs_done);
   if (so_far && so_far->pairs > 1) {
     text += fmt::format("  {:+.1f} % so far ({:+.1f} to {:+.1f} %)", so_far->gain_percent, so_far->low_percent,
                         so_far->high_percent);

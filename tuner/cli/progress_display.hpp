@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "tuner/campaign/observer.hpp"
@@ -27,6 +28,7 @@ class ProgressDisplay final : public tuner::Observer {
   void rehearsed(std::int64_t row, std::int64_t rows, const db::RehearsalRecord& record) override;
   void waiting_for_slot(const measure::SlotHolder& holder) override;
   void preparing(std::int64_t number, const space::Configuration& configuration) override;
+  void installing(const std::string& line) override;
   void prepared(std::int64_t number, std::chrono::nanoseconds build_time) override;
   void running(std::int64_t number, const space::Configuration& configuration) override;
   void progress(const measure::RunProgress& progress) override;
@@ -35,6 +37,7 @@ class ProgressDisplay final : public tuner::Observer {
   void chosen(const space::Trial& winner) override;
   void simplifying(std::size_t changes, std::size_t fewer) override;
   void simplified(bool as_fast) override;
+  void comparing(const space::Trial& reference, const space::Trial& candidate) override;
   void verifying(std::int64_t pairs_done, std::int64_t pairs_wanted) override;
   void pair_finished(std::int64_t pairs_done, std::int64_t pairs_wanted,
                      const std::optional<measure::Comparison>& so_far) override;
@@ -57,8 +60,11 @@ class ProgressDisplay final : public tuner::Observer {
   bool status_shown_ = false;
   bool choosing_ = false;  ///< pairs are not those of the best and the default
   bool rehearsal_shown_ = false;
-  std::string doing_;     ///< what the present run is for
-  std::string standing_;  ///< best so far, rate, time left
+  std::map<std::string, std::int64_t> reasons_;  ///< of failed trials, and which said it first
+  bool installing_ = false;                      ///< what is prepared is an environment
+  std::string compared_;                         ///< which two trials a person has compared
+  std::string doing_;                            ///< what the present run is for
+  std::string standing_;                         ///< best so far, rate, time left
   space::Configuration baseline_;
 };
 

@@ -25,9 +25,12 @@ using std::chrono::milliseconds;
 
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGTSTP};
 
-/// How long a run in flight takes to be killed, and a little more; a strategy that is thinking is stopped in its
-/// thought.
-constexpr milliseconds kUntilAtRest{2000};
+/// What the campaign may take to come to rest where nothing is in flight: a strategy that thinks longer is stopped in
+/// its thought. What is in flight is waited for, however long that takes: its supervisor sees to an end.
+constexpr milliseconds kThought{2000};
+/// A run takes this long to be killed, and a little more; then the person at the terminal is told.
+constexpr milliseconds kSilence{3000};
+constexpr milliseconds kStopLook{20};
 
 // A signal handler reaches nothing but globals.
 int g_pipe = -1;
@@ -47,7 +50,9 @@ struct SignalWatch::State {
   void listen();
   void end(int signal);
   void hang_up();
-  void stop_for_a_while();
+  void stop_soon();
+  /// Stops, once it may; goes on from there when continued.
+  void stop_if_at_rest();
   void say(const std::string& sentence) const {
     if (rules.say) rules.say(sentence);
   }
@@ -57,6 +62,8 @@ struct SignalWatch::State {
   std::array<int, 2> pipe{-1, -1};
   std::array<struct sigaction, kSignals.size()> before{};
   std::optional<Clock::time_point> grace_ends;
+  std::optional<Clock::time_point> to_stop_since;  ///< SIGTSTP was heard, and the process is not stopped yet
+  bool said_why_not_yet = false;
   std::atomic<bool> terminated{false}, hung_up{false};
   std::thread thread;
 };
@@ -64,13 +71,17 @@ struct SignalWatch::State {
 void SignalWatch::State::listen() {
   for (;;) {
     int timeout = -1;
-    if (grace_ends) {
+    if (to_stop_since) {
+      timeout = static_cast<int>(kStopLook.count());
+    } else if (grace_ends) {
       const auto left = std::chrono::ceil<milliseconds>(*grace_ends - Clock::now());
       timeout = static_cast<int>(std::max<milliseconds::rep>(left.count(), 0));
     }
     pollfd file{.fd = pipe[0], .events = POLLIN, .revents = 0};
     const int ready = ::poll(&file, 1, timeout);
-    if (ready == 0) {
+    if (ready == 0 && to_stop_since) {
+      stop_if_at_rest();
+    } else if (ready == 0) {
       grace_ends.reset();
       interruption.abandon();
     }
@@ -81,7 +92,7 @@ void SignalWatch::State::listen() {
     if (signal == SIGHUP) {
       hang_up();
     } else if (signal == SIGTSTP) {
-      stop_for_a_while();
+      stop_soon();
     } else {
       end(signal);
     }
@@ -89,6 +100,7 @@ void SignalWatch::State::listen() {
 }
 
 void SignalWatch::State::end(int signal) {
+  to_stop_since.reset();  // ending beats stopping
   if (interruption.requested()) {
     grace_ends.reset();
     interruption.abandon();
@@ -120,11 +132,27 @@ void SignalWatch::State::hang_up() {
                   fmt::localtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()))));
 }
 
-void SignalWatch::State::stop_for_a_while() {
+void SignalWatch::State::stop_soon() {
+  if (to_stop_since || interruption.requested()) return;
   interruption.suspend();
-  interruption.wait_until_at_rest(kUntilAtRest);
+  to_stop_since = Clock::now();
+  said_why_not_yet = false;
+}
+
+void SignalWatch::State::stop_if_at_rest() {
+  const auto waited = Clock::now() - *to_stop_since;
+  const bool may_stop =
+      interruption.wait_until_at_rest(milliseconds(0)) || (waited >= kThought && !interruption.in_flight());
+  if (!may_stop) {
+    // Stopped now it would keep the machine's slot, and perhaps a worker, for as long as nobody continues it.
+    if (waited >= kSilence && !std::exchange(said_why_not_yet, true)) {
+      say("Not stopped yet: what is in flight takes long to end; Ctrl-C ends the campaign instead.");
+    }
+    return;
+  }
+  to_stop_since.reset();
   say("Stopped; the run in flight was ended, and is repeated when this goes on.");
-  ::kill(::getpid(), SIGSTOP);  // all threads, this one included, until SIGCONT
+  ::raise(SIGSTOP);  // this thread at once, and all others with it, until SIGCONT
   say("Goes on.");
   interruption.resume();
 }

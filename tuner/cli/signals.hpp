@@ -2,13 +2,12 @@
 
 /// What signals mean to a campaign.
 ///
-/// | signal | meaning |
-/// | --- | --- |
-/// | SIGINT (Ctrl-C) | end after the run in flight, and give the answer |
-/// | SIGTERM | the same, but the run in flight has a grace period; then it is killed, and repeated by the next sitting
-/// | | a second of these | kill the run in flight at once, and give the answer | | SIGHUP | the terminal is gone: go
-/// on, and write into a log file what would have gone there | | SIGTSTP (Ctrl-Z) | kill the run in flight, so that
-/// nothing measures or holds memory; stop; repeat it when continued |
+/// - SIGINT (Ctrl-C): end after the run in flight, and give the answer.
+/// - SIGTERM: the same, but the run in flight has a grace period; then it is killed, and repeated by the next sitting.
+/// - a second of these: kill the run in flight at once, and give the answer.
+/// - SIGHUP: the terminal is gone; go on, and write into a log file what would have gone there.
+/// - SIGTSTP (Ctrl-Z): kill the run in flight, so that nothing measures or holds memory or the slot; only then stop;
+///   repeat it when continued. Heard while the campaign ends it is nothing.
 ///
 /// Workers get none of these: they live in sessions of their own. SIGSTOP cannot be heard: then the run in flight goes
 /// on under its supervisor, deadline included, and is read when the tuner is continued.

@@ -63,6 +63,10 @@ ApplyPlan plan_apply(const Profile& profile, std::vector<std::string> command, c
   plan.set = profile.launch.variables();
   plan.unset = profile.launch.unset;
   check_machine(profile, machine, plan);
+  if (const std::string container = container_of(profile); !container.empty()) {
+    plan.objections.push_back(
+        fmt::format("the profile was measured in the container {}, and apply runs on the host", container));
+  }
   check_libraries(profile, plan);
   check_cpus(profile, machine, force, plan);
   return plan;

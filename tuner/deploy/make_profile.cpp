@@ -15,6 +15,8 @@
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/write_file.hpp"
 #include "tuner/executor/installation.hpp"
+#include "tuner/executor/own_command.hpp"
+#include "tuner/executor/python_worker.hpp"
 #include "tuner/version.hpp"
 
 namespace nocturne::deploy {
@@ -41,16 +43,25 @@ const db::StoredRun* measured_run(const db::TrialDetail& detail) {
   return chosen;
 }
 
-space::Workload workload_of(const json& spec) {
-  space::Workload workload;
-  const auto found = spec.find("workload");
-  if (found != spec.end() && found->is_object()) {
-    workload.network = found->value("network", workload.network);
-    workload.data = found->value("data", workload.data);
-    workload.optimizer = found->value("optimizer", workload.optimizer);
-    workload.training_examples = found->value("training_examples", workload.training_examples);
+/// Of a command of the user's own: its words and variables in the profile's configuration.
+std::expected<void, std::string> use_own_command(const json& worker, Profile& profile) {
+  const auto command = measure::command_from_json(worker);
+  if (!command) return std::unexpected(command.error());
+  const measure::CommandRun run{.steps = profile.training.steps, .seed = profile.training.seed};
+  const auto words = measure::fill_words(*command, profile.configuration, run);
+  if (!words) return std::unexpected(words.error());
+  const auto variables = measure::fill_environment(*command, profile.configuration, run);
+  if (!variables) return std::unexpected(variables.error());
+  for (const auto& [name, value] : *variables) {
+    profile.launch.set[name] = value;
+    std::erase(profile.launch.unset, name);
   }
-  return workload;
+  profile.training.own_command = measure::to_json(*command);
+  profile.training.data_folder = command->folder;
+  const auto argv = tuner::command_worker_argv(*command, *words, 1, tuner::find_installation());
+  profile.training.program = argv.front();
+  profile.training.arguments.assign(argv.begin() + 1, argv.end());
+  return {};
 }
 
 /// The request of the run, while its folder exists: what was asked for, to the letter.
@@ -65,6 +76,20 @@ std::optional<protocol::Request> stored_request(const space::Run& run) {
   } catch (const std::runtime_error&) {
     return std::nullopt;  // a folder that someone edited; what the database knows is enough
   }
+}
+
+/// The environment of that key and its recipe; null: there is none.
+struct UsedEnvironment {
+  measure::Environment environment;
+  const measure::EnvironmentRecipe* recipe = nullptr;
+};
+UsedEnvironment find_environment(const std::string& key, const tuner::Frameworks* frameworks) {
+  for (std::size_t i = 0; frameworks != nullptr && i < frameworks->recipes().size(); ++i) {
+    const measure::EnvironmentRecipe& recipe = frameworks->recipes()[i];
+    auto installed = frameworks->installed(recipe.name);
+    if (installed && installed->key == key) return {.environment = *std::move(installed), .recipe = &recipe};
+  }
+  return {};
 }
 
 std::expected<void, std::string> find_program(const space::Run& run, const json& spec,
@@ -144,9 +169,11 @@ Gain gain_of(const db::VerdictRecord& verdict, const space::Configuration& basel
 
 }  // namespace
 
-ProfileCircumstances present_circumstances(const std::string& data, const std::filesystem::path& builds_folder) {
+ProfileCircumstances present_circumstances(const std::string& data, const std::filesystem::path& builds_folder,
+                                           std::shared_ptr<const tuner::Frameworks> frameworks) {
   return {.data_folder = tuner::find_installation().data_set(data),
           .builds_folder = builds_folder,
+          .frameworks = std::move(frameworks),
           .machine = measure::probe_launch_machine(),
           .version = std::string(tuner::version()),
           .commit = std::string(tuner::commit()),
@@ -176,7 +203,7 @@ std::expected<Profile, std::string> make_profile(const db::Store& store, const t
   profile.identity = answer.campaign.identity;
   profile.generation = answer.campaign.generation;
   profile.trial = best.trial.number;
-  profile.workload = workload_of(answer.campaign.spec);
+  profile.workload = tuner::workload_of(answer.campaign.spec);
   profile.minimise = answer.objective.minimise;
   profile.epochs = answer.objective.primary;
   profile.configuration = best.trial.configuration;
@@ -201,14 +228,28 @@ std::expected<Profile, std::string> make_profile(const db::Store& store, const t
     profile.training.steps_per_sample = request->steps_per_sample;
     profile.training.partial_batch = request->partial_batch == protocol::PartialBatch::Train ? "train" : "drop";
   }
-  if (auto found = find_program(run, answer.campaign.spec, circumstances.builds_folder, profile.training); !found) {
-    return std::unexpected(found.error());
+  const UsedEnvironment used = find_environment(run.artifact, circumstances.frameworks.get());
+  const json worker = answer.campaign.spec.value("worker", json::object());
+  const bool own = worker.contains("template");
+  if (used.recipe != nullptr) {
+    auto words =
+        tuner::python_arguments(used.environment, circumstances.frameworks->worker_folder(), used.recipe->worker);
+    profile.training.artifact = used.environment.key;
+    profile.training.program = words.front();
+    profile.training.arguments.assign(words.begin() + 1, words.end());
+  } else if (!own) {
+    if (auto found = find_program(run, answer.campaign.spec, circumstances.builds_folder, profile.training); !found) {
+      return std::unexpected(found.error());
+    }
   }
   auto launch = measure::launch_settings(profile.configuration, circumstances.machine);
   if (!launch) {
     return std::unexpected(launch.error());
   }
-  profile.launch = *std::move(launch);
+  profile.launch = used.recipe != nullptr ? tuner::python_launch(*used.recipe, *std::move(launch)) : *std::move(launch);
+  if (own) {
+    if (auto own_used = use_own_command(worker, profile); !own_used) return std::unexpected(own_used.error());
+  }
   profile.repeat = run.command;
   profile.nocturne_version = circumstances.version;
   profile.nocturne_commit = circumstances.commit;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <expected>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,21 +13,24 @@
 #include "measure/launch.hpp"
 #include "tuner/campaign/answer.hpp"
 #include "tuner/deploy/profile.hpp"
+#include "tuner/executor/frameworks.hpp"
 
 namespace nocturne::deploy {
 
 /// What a profile says beside what the database knows.
 struct ProfileCircumstances {
-  std::filesystem::path data_folder;    ///< of the workload's data set, where the run's request is gone
-  std::filesystem::path builds_folder;  ///< where the artifacts are
-  measure::LaunchMachine machine;       ///< from which the launch settings are derived
-  std::string version, commit;          ///< of this program
+  std::filesystem::path data_folder;                    ///< of the workload's data set, where the run's request is gone
+  std::filesystem::path builds_folder;                  ///< where the artifacts are
+  std::shared_ptr<const tuner::Frameworks> frameworks;  ///< and the environments; null: there are none
+  measure::LaunchMachine machine;                       ///< from which the launch settings are derived
+  std::string version, commit;                          ///< of this program
   std::int64_t created_unix_ns = 0;
 };
 
 /// The circumstances of this program, here and now. `data` is the workload's data set.
 [[nodiscard]] ProfileCircumstances present_circumstances(const std::string& data,
-                                                         const std::filesystem::path& builds_folder);
+                                                         const std::filesystem::path& builds_folder,
+                                                         std::shared_ptr<const tuner::Frameworks> frameworks = {});
 
 /// The profile of answer.best. The error is a sentence: nothing measured, the build is gone, a library is missing.
 [[nodiscard]] std::expected<Profile, std::string> make_profile(const db::Store& store, const tuner::Answer& answer,

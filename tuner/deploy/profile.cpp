@@ -65,6 +65,7 @@ nlohmann::json to_json(const Profile& profile) {
                            {"baseline", profile.gain->baseline.to_json()}};
   }
   if (!profile.forced.empty()) document["forced"] = profile.forced;
+  if (profile.training.own_command.is_object()) document["training"]["own_command"] = profile.training.own_command;
   return document;
 }
 
@@ -98,6 +99,12 @@ std::string file_stem(std::string_view campaign) {
   }
   stem.resize(std::min<std::size_t>(stem.size(), 100));
   return stem.empty() ? "profile" : stem;
+}
+
+std::string container_of(const Profile& profile) {
+  const space::Value* value = profile.configuration.find("container");
+  const std::string name = value == nullptr ? std::string() : space::to_text(*value);
+  return name == "host" ? std::string() : name;
 }
 
 }  // namespace nocturne::deploy

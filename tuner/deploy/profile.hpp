@@ -46,6 +46,7 @@ struct Training {
   std::int64_t steps = 40;  ///< timed steps of the runs that were measured
   std::int64_t steps_per_sample = 1;
   std::string partial_batch = "drop";
+  nlohmann::json own_command;  ///< of the user, as its campaign has it (measure/command_template.hpp); null: none
   friend bool operator==(const Training&, const Training&) = default;
 };
 
@@ -94,5 +95,8 @@ struct Profile {
 /// The campaign's name as a file name: letters, digits, `_ . -`; everything else becomes '-'. Never empty, no leading
 /// dot.
 [[nodiscard]] std::string file_stem(std::string_view campaign);
+
+/// The value of `container`, where that is not the host; else empty. Only verify starts containers.
+[[nodiscard]] std::string container_of(const Profile& profile);
 
 }  // namespace nocturne::deploy

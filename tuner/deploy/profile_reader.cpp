@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "measure/command_template.hpp"
+#include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/profile.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 
@@ -175,6 +177,20 @@ void read_launch(const Reader& launch, measure::LaunchSettings& settings) {
   }
 }
 
+/// Everything in it becomes words of a command.
+void read_own_command(const Reader& training, const json& document, Profile& profile) {
+  if (!training.has("own_command")) return;
+  const json& command = document.at("training").at("own_command");
+  const auto read = measure::command_from_json(command);
+  if (!read) return training.fail("own_command", "a command, which it is not: " + read.error());
+  if (!read->folder.is_absolute()) return training.fail("own_command/folder", "an absolute path");
+  for (const auto& [name, text] : read->environment) {
+    if (!is_variable_name(name)) training.fail("own_command/environment", "names of variables");
+  }
+  profile.training.own_command = command;
+  if (const auto words = own_words(profile); !words) training.fail("own_command", words.error());
+}
+
 }  // namespace
 
 std::expected<Profile, std::string> profile_from_json(const json& document) {
@@ -236,6 +252,7 @@ std::expected<Profile, std::string> profile_from_json(const json& document) {
   if (profile.training.partial_batch != "drop" && profile.training.partial_batch != "train") {
     training.fail("partial_batch", "drop or train");
   }
+  read_own_command(training, document, profile);
   read_launch(root.inside("launch"), profile.launch);
   profile.repeat = root.text("repeat");
   const Reader nocturne = root.inside("nocturne");

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -155,29 +156,26 @@ Finding check_slot(const fs::path& folder) {
           .meaning = "two measurements at a time would spoil each other"};
 }
 
-Finding check_containers(const std::function<std::optional<fs::path>(std::string_view)>& find_program) {
-  constexpr std::array kTools = {std::pair{"ch-run", "Charliecloud"}, std::pair{"apptainer", "Apptainer"},
-                                 std::pair{"podman", "Podman"}, std::pair{"docker", "Docker"}};
-  std::vector<std::string> found;
-  for (const auto& [program, name] : kTools) {
-    if (find_program(program)) found.emplace_back(name);
+Finding check_frameworks(const Frameworks& frameworks) {
+  std::vector<std::string> here, not_here;
+  for (const std::string& name : frameworks.names()) {
+    const std::string reason = frameworks.obstacle(name);
+    if (reason.empty()) {
+      here.push_back(frameworks.installed(name) ? name + " (installed)" : name);
+    } else {
+      not_here.push_back(fmt::format("{}: {}", name, reason));
+    }
   }
-  if (!found.empty()) return {.subject = "containers", .found = fmt::format("{}", fmt::join(found, ", "))};
-  return {.subject = "containers",
-          .health = Health::Note,
-          .found = "none",
-          .meaning = "not needed: workers run on the host itself"};
-}
-
-std::optional<fs::path> find_on_path(std::string_view program, std::string_view path_variable) {
-  std::istringstream folders{std::string(path_variable)};
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    fs::path candidate = fs::path(folder) / program;
-    std::error_code ignored;
-    if (!folder.empty() && fs::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0)
-      return candidate;
+  Finding finding{.subject = "frameworks", .found = fmt::format("{}", fmt::join(here, ", "))};
+  if (!not_here.empty()) {
+    finding.health = Health::Optional;
+    finding.meaning = fmt::format("unavailable here: {}", fmt::join(not_here, "; "));
   }
-  return std::nullopt;
+  for (const std::string& problem : frameworks.problems()) {
+    finding.health = Health::Optional;
+    finding.meaning += fmt::format("{}a recipe is left out: {}", finding.meaning.empty() ? "" : "; ", problem);
+  }
+  return finding;
 }
 
 }  // namespace nocturne::tuner

@@ -4,13 +4,12 @@
 /// the slot for a moment.
 
 #include <filesystem>
-#include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tuner/doctor/finding.hpp"
+#include "tuner/executor/frameworks.hpp"
 
 namespace nocturne::tuner {
 
@@ -26,12 +25,7 @@ namespace nocturne::tuner {
 [[nodiscard]] Finding check_disk(const std::filesystem::path& folder);
 /// `folder`: of the lock files; empty: the machine's own.
 [[nodiscard]] Finding check_slot(const std::filesystem::path& folder = {});
-/// `find_program`: name → path on PATH.
-[[nodiscard]] Finding check_containers(
-    const std::function<std::optional<std::filesystem::path>(std::string_view)>& find_program);
-
-/// Looks a program up in a list of folders joined by ':'.
-[[nodiscard]] std::optional<std::filesystem::path> find_on_path(std::string_view program,
-                                                                std::string_view path_variable);
+/// Which frameworks campaigns can have here, and why not the others. Asks every Python of the machine.
+[[nodiscard]] Finding check_frameworks(const Frameworks& frameworks);
 
 }  // namespace nocturne::tuner

@@ -6,6 +6,9 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <filesystem>
+#include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -22,16 +25,22 @@
 
 namespace nocturne::tuner {
 
+struct Contained;  // containment.hpp
+
 /// A configuration that can be started.
 struct Prepared {
   std::vector<std::string> argv;  ///< the worker, without --request and --events
   std::string worker;             ///< identity of the program: key of its artifact, or hash of a user's command
-  std::string artifact;           ///< key of the artifact, or empty
+  std::string artifact;           ///< key of the artifact or of the environment, or empty
   bool built_now = false;
   std::chrono::nanoseconds build_time{};
   std::optional<db::BuildRecord> build;  ///< of the artifact, for the store; empty where there is none
   measure::LaunchSettings launch;
   measure::Schedule schedule;
+  /// Where a graph compiler keeps what it made (NOCTURNE_COMPILE_CACHE); a relative one belongs to the run alone.
+  /// Empty: the worker has none.
+  std::filesystem::path compile_cache{};
+  std::shared_ptr<const Contained> contained{};  ///< its place in a container; null: on the host
 };
 
 struct PreparationFailure {
@@ -72,6 +81,11 @@ class Executor {
   [[nodiscard]] virtual space::Run run(const measure::RunPlan& plan, const measure::RunControl& control) = 0;
   [[nodiscard]] virtual measure::PairResult run_pair(const measure::PairPlan& plan,
                                                      const measure::PairControl& control) = 0;
+  /// About how many seconds installing takes each value of `framework` that is an environment; 0: it was installed
+  /// before that moment. Does not depend on what was installed since.
+  [[nodiscard]] virtual std::map<std::string, double> install_seconds(std::int64_t /*began_unix_ns*/) const {
+    return {};
+  }
   /// Bytes that a run may take; 0: as much as there is.
   [[nodiscard]] virtual std::int64_t memory_limit_bytes() const { return 0; }
 };

@@ -2,14 +2,21 @@
 
 /// Runs workers on this machine.
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "measure/artifact.hpp"
 #include "measure/launch.hpp"
 #include "tuner/campaign_file.hpp"
+#include "tuner/executor/containment.hpp"
+#include "tuner/executor/environment_maker.hpp"
 #include "tuner/executor/executor.hpp"
+#include "tuner/executor/frameworks.hpp"
 #include "tuner/executor/installation.hpp"
 #include "tuner/executor/worker_catalogue.hpp"
 
@@ -19,9 +26,15 @@ class LocalExecutor final : public Executor {
  public:
   struct Options {
     Installation installation;
-    std::filesystem::path builds_folder;  ///< artifacts, shared by all campaigns
-    std::filesystem::path runs_folder;    ///< a folder a run
-    std::int64_t memory_bytes = 0;        ///< limit of a run where the campaign names none; 0: no limit
+    std::filesystem::path builds_folder;               ///< artifacts, shared by all campaigns
+    std::filesystem::path runs_folder;                 ///< a folder a run
+    std::filesystem::path caches_folder;               ///< of graph compilers, where the campaign wants them warm
+    std::filesystem::path images_folder;               ///< root file systems of containers; empty: only the host
+    std::filesystem::path user_images;                 ///< the user's recipes of images; empty: none
+    std::int64_t memory_bytes = 0;                     ///< limit of a run where the campaign names none; 0: no limit
+    std::shared_ptr<const Frameworks> frameworks;      ///< null: our own workers alone
+    std::int64_t downloaded_bytes = 0;                 ///< for environments, by earlier sittings of the campaign
+    std::function<void(std::string_view)> installing;  ///< hears the lines of an installation; may be empty
   };
 
   /// `spec` must outlive the executor.
@@ -36,12 +49,21 @@ class LocalExecutor final : public Executor {
   [[nodiscard]] space::Run run(const measure::RunPlan& plan, const measure::RunControl& control) override;
   [[nodiscard]] measure::PairResult run_pair(const measure::PairPlan& plan,
                                              const measure::PairControl& control) override;
+  [[nodiscard]] std::map<std::string, double> install_seconds(std::int64_t began_unix_ns) const override;
   [[nodiscard]] std::int64_t memory_limit_bytes() const override;
 
  private:
+  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_own(const space::Configuration& configuration);
   [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_worker(const WorkerChoice& choice,
                                                                            const space::Configuration& configuration,
                                                                            const std::stop_token& stop);
+  /// Both complete what every worker has.
+  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_build(const WorkerRecipe& worker,
+                                                                          const space::Configuration& configuration,
+                                                                          Prepared prepared,
+                                                                          const std::stop_token& stop);
+  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_environment(
+      const measure::EnvironmentRecipe& recipe, Prepared prepared, const std::stop_token& stop);
   [[nodiscard]] std::expected<measure::Artifact, PreparationFailure> obtain(const WorkerRecipe& worker,
                                                                             const measure::BuildFlags& flags,
                                                                             const std::stop_token& stop);
@@ -49,6 +71,8 @@ class LocalExecutor final : public Executor {
   Options options_;
   measure::ArtifactStore artifacts_;
   measure::LaunchMachine machine_;
+  EnvironmentMaker environments_;
+  Containment containment_;
   /// Flags → artifact found in this sitting: the key costs a preprocessor run per source file.
   std::map<std::string, measure::Artifact> found_;
 };

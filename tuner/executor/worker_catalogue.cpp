@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <utility>
 
 namespace nocturne::tuner {
 namespace {
@@ -19,18 +17,28 @@ std::span<const WorkerRecipe> worker_recipes() {
   return kRecipes;
 }
 
-std::expected<WorkerRecipe, std::string> find_worker(const WorkerChoice& choice,
-                                                     const space::Configuration& configuration) {
-  std::string name = choice.recipe;
-  if (name.empty() || name == "auto") {
-    const space::Value* framework = configuration.find("framework");
-    name = framework != nullptr ? space::to_text(*framework) : "onednn";
-  }
+const WorkerRecipe* find_worker(std::string_view name) {
   const auto found = std::ranges::find(kRecipes, name, &WorkerRecipe::name);
-  if (found != kRecipes.end()) return *found;
-  std::vector<std::string_view> known;
-  for (const WorkerRecipe& recipe : kRecipes) known.push_back(recipe.name);
-  return std::unexpected(fmt::format("no worker is called '{}'; known: {}", name, fmt::join(known, ", ")));
+  return found != kRecipes.end() ? &*found : nullptr;
+}
+
+std::string framework_of(const WorkerChoice& choice, const space::Configuration& configuration) {
+  if (!choice.recipe.empty() && choice.recipe != "auto") return choice.recipe;
+  const space::Value* framework = configuration.find("framework");
+  return framework != nullptr ? space::to_text(*framework) : "onednn";
+}
+
+std::vector<std::string> wanted_frameworks(const CampaignSpec& spec) {
+  if (!spec.worker.command.empty() || !spec.worker.own.empty()) return {};
+  const space::Parameter* framework = spec.space.find("framework");
+  if (spec.worker.recipe != "auto" || framework == nullptr) return {framework_of(spec.worker, {})};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < framework->size(); ++i) {
+    std::string name = space::to_text(framework->value(i));
+    const auto same = [&](const UnavailableFramework& each) { return each.name == name; };
+    if (std::ranges::none_of(spec.unavailable, same)) names.push_back(std::move(name));
+  }
+  return names;
 }
 
 }  // namespace nocturne::tuner

@@ -1,11 +1,12 @@
 #pragma once
 
-/// Which program trains a configuration. Add a worker to the list in worker_catalogue.cpp.
+/// Which of our own workers there are. Add one to the list in worker_catalogue.cpp. Frameworks in environments of their
+/// own stand in frameworks.hpp.
 
-#include <expected>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "space/configuration.hpp"
 #include "tuner/campaign_file.hpp"
@@ -21,9 +22,14 @@ struct WorkerRecipe {
 
 [[nodiscard]] std::span<const WorkerRecipe> worker_recipes();
 
-/// The recipe that `choice` names, or with "auto" the one of the configuration's `framework` (absent: onednn).
-/// The error is a sentence with the known names.
-[[nodiscard]] std::expected<WorkerRecipe, std::string> find_worker(const WorkerChoice& choice,
-                                                                   const space::Configuration& configuration);
+/// nullptr: none of ours has this name.
+[[nodiscard]] const WorkerRecipe* find_worker(std::string_view name);
+
+/// What trains a configuration: the recipe that `choice` names, or with "auto" the value of `framework` (absent:
+/// onednn).
+[[nodiscard]] std::string framework_of(const WorkerChoice& choice, const space::Configuration& configuration);
+
+/// All that a campaign may train with: the values of its parameter `framework`, or what it names.
+[[nodiscard]] std::vector<std::string> wanted_frameworks(const CampaignSpec& spec);
 
 }  // namespace nocturne::tuner

@@ -70,7 +70,7 @@ db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store) {
   if (!builds) return std::unexpected(builds.error());
   std::vector<double> build_times;
   for (const db::BuildRecord& build : *builds) {
-    if (build.build_ns > 0) build_times.push_back(seconds_of(build.build_ns));
+    if (build.build_ns > 0 && !db::environment_of(build)) build_times.push_back(seconds_of(build.build_ns));
   }
   if (!build_times.empty()) {
     costs.builds = static_cast<std::int64_t>(build_times.size());
@@ -88,11 +88,12 @@ Forecast forecast(const CampaignSpec& spec, const Survey& survey, const Costs& c
                   std::optional<double> until_seconds) {
   Forecast result;
   const bool infinite = survey.valid.kind == space::Size::Kind::Infinite;
-  const double builds = std::max(survey.builds.size.approximate, 1.0);
+  // An environment's row is none to build.
+  const double builds = std::max(survey.builds.size.approximate - static_cast<double>(costs.environments), 1.0);
   const double valid = survey.valid.approximate;
   if (!infinite) {
-    result.everything_seconds =
-        valid * costs.trial_seconds + std::min(builds, valid) * costs.build_seconds + costs.finals_seconds;
+    result.everything_seconds = valid * costs.trial_seconds + std::min(builds, valid) * costs.build_seconds +
+                                costs.install_seconds + costs.finals_seconds;
   }
   if (spec.budget.wall) result.budget_seconds = std::chrono::duration<double>(*spec.budget.wall).count();
   if (until_seconds) result.budget_seconds = std::min(result.budget_seconds.value_or(*until_seconds), *until_seconds);
@@ -100,7 +101,7 @@ Forecast forecast(const CampaignSpec& spec, const Survey& survey, const Costs& c
   double trials = infinite ? HUGE_VAL : valid;
   if (spec.budget.trials) trials = std::min(trials, static_cast<double>(*spec.budget.trials));
   if (result.budget_seconds) {
-    const double room = *result.budget_seconds - costs.finals_seconds;
+    const double room = *result.budget_seconds - costs.finals_seconds - costs.install_seconds;
     double low = 0, high = std::max(room, 0.0) / costs.trial_seconds;  // time_of_trials() rises with the trials
     for (int i = 0; i < 60; ++i) {
       const double middle = (low + high) / 2;
@@ -111,7 +112,8 @@ Forecast forecast(const CampaignSpec& spec, const Survey& survey, const Costs& c
   const bool all = !infinite && trials >= valid;
   if (!std::isinf(trials)) {
     result.trials = trials;
-    result.seconds = all ? *result.everything_seconds : time_of_trials(trials, builds, costs) + costs.finals_seconds;
+    result.seconds = all ? *result.everything_seconds
+                         : time_of_trials(trials, builds, costs) + costs.install_seconds + costs.finals_seconds;
   }
   return result;
 }

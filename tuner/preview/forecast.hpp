@@ -16,8 +16,10 @@ struct Costs {
   double trial_seconds = 0;
   std::int64_t trials = 0;  ///< measured ones it rests on; 0: assumed
   double build_seconds = 0;
-  std::int64_t builds = 0;    ///< likewise
-  double finals_seconds = 0;  ///< best and default measured again, and trained for their accuracy
+  std::int64_t builds = 0;        ///< likewise
+  double finals_seconds = 0;      ///< best and default measured again, and trained for their accuracy
+  double install_seconds = 0;     ///< all environments that are to be installed (environments.hpp)
+  std::int64_t environments = 0;  ///< frameworks that are installed, not built
 };
 
 /// Without a store: all assumed. Trials of the same network and number of steps count, whatever campaign they belong

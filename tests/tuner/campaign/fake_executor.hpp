@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,12 @@ class FakeExecutor final : public tuner::Executor {
   /// Called before each run with its count from 0; what it returns is the outcome.
   std::function<space::Outcome(std::size_t, const space::Configuration&)> fate =
       [](std::size_t, const space::Configuration&) { return space::Outcome::Ok; };
+  std::optional<int> signal = {};  ///< of runs that do not end well
+
   std::function<bool(const space::Configuration&)> can_be_built = [](const space::Configuration&) { return true; };
+  /// Called while a configuration is prepared, and while a pair is measured. Ends that are asked for meanwhile are
+  /// heard.
+  std::function<void()> while_preparing = [] {}, while_in_turns = [] {};
 
   std::int64_t memory_limit = 0;  ///< of a run; 0: none
   /// The peak of a configuration. Above the limit it runs out of memory. Empty: nothing is known of memory.
@@ -45,8 +51,12 @@ class FakeExecutor final : public tuner::Executor {
   std::size_t pairs = 0;
 
   std::expected<tuner::Prepared, tuner::PreparationFailure> prepare(const space::Configuration& configuration,
-                                                                    std::stop_token) override {
+                                                                    std::stop_token stop) override {
     prepared.push_back(configuration);
+    while_preparing();
+    if (stop.stop_requested()) {
+      return std::unexpected(tuner::PreparationFailure{space::Outcome::Killed, "interrupted", ""});
+    }
     if (!can_be_built(configuration)) {
       return std::unexpected(tuner::PreparationFailure{space::Outcome::BuildFailed, "no such flag", "error: -Owhat"});
     }
@@ -100,15 +110,21 @@ class FakeExecutor final : public tuner::Executor {
     }
     if (run.outcome != space::Outcome::Ok) {
       run.reason = "the test wanted it";
+      run.signal = signal;
       run.samples.clear();
     }
     return run;
   }
 
-  measure::PairResult run_pair(const measure::PairPlan& plan, const measure::PairControl&) override {
+  measure::PairResult run_pair(const measure::PairPlan& plan, const measure::PairControl& control) override {
     ++pairs;
     measure::PairResult result;
     result.wanted = plan.slices;
+    while_in_turns();
+    if (control.stop.stop_requested()) {
+      for (space::Run& run : result.runs) run.outcome = space::Outcome::Killed;
+      return result;
+    }
     for (const std::size_t side : {0UL, 1UL}) {
       const auto& planned = plan.sides[side];
       const auto configuration = space::Configuration::from_json(planned.plan.request.configuration).value();

@@ -6,6 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/tuner/campaign/sitter.hpp"
+#include "tuner/campaign/break_evens.hpp"
 #include "tuner/deploy/proof.hpp"
 
 namespace nocturne::tests {
@@ -66,6 +67,29 @@ TEST_CASE("the winner is chosen in pairs, not by a lucky estimate, and reported 
   CHECK(comparisons[1].record.role == "verify");
   CHECK(threads_of(comparisons[1].record.baseline) == 1);
   CHECK(comparisons[1].pairs.size() == 6);
+}
+
+TEST_CASE("the pairs give a verdict for any number of epochs, not only the campaign's", "[finals]") {
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  sitter.executor.step_seconds = step_of;
+  (void)sitter.sit(spec_with_verify(R"({"pairs": 6, "finalists": 1, "simplify": false})"));
+  const auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
+  REQUIRE(store);
+  const auto campaign = store->find_campaign("test").value();
+  const auto at_ninety = tuner::answer_of(*store, campaign, 90);
+  REQUIRE(at_ninety);
+  REQUIRE(at_ninety->verdict);
+  CHECK(at_ninety->verdict->horizon_epochs == 90);
+  CHECK(at_ninety->verdict->pairs == 6);
+  CHECK(at_ninety->verdict->verdict == "faster");
+  CHECK(deploy::missing_proof(*at_ninety).empty());
+
+  const auto break_evens = tuner::stored_break_evens(*store, campaign, store->list_trials({}).value());
+  REQUIRE(break_evens);
+  REQUIRE(break_evens->size() == 1);
+  CHECK(break_evens->front().baseline == 0);
+  CHECK(break_evens->front().result.at_last == measure::Lead::Candidate);
 }
 
 TEST_CASE("with one finalist the smallest estimate is measured again, and nothing else", "[finals]") {

@@ -1,8 +1,11 @@
 #include "tuner/campaign/interruption.hpp"
 
 #include <functional>
+#include <list>
+#include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
@@ -49,11 +52,36 @@ TEST_CASE("a suspension ends what is in flight, and what comes after it gets a f
     interruption.resume();
   });
   CHECK(interruption.again_after_suspension(count));
+  const auto flight = interruption.begin();  // waits for the end of the suspension
   signals.join();
   CHECK(rested);
   CHECK_FALSE(interruption.token().stop_requested());
   CHECK_FALSE(interruption.waiting_token().stop_requested());
-  interruption.wait_while_suspended();  // not any more
+}
+
+TEST_CASE("nobody is at rest while anything is in flight", "[interruption]") {
+  Interruption interruption;
+  auto slow = std::make_unique<Interruption::Flight>(interruption.begin());
+  interruption.suspend();
+  std::thread campaign([&] { static_cast<void>(interruption.begin()); });
+  CHECK_FALSE(interruption.wait_until_at_rest(20ms));  // the campaign rests, but the other one still flies
+  CHECK(interruption.in_flight());
+  slow.reset();
+  CHECK(interruption.wait_until_at_rest(kLong));
+  CHECK_FALSE(interruption.in_flight());
+  interruption.resume();
+  campaign.join();
+  CHECK_FALSE(interruption.in_flight());
+}
+
+TEST_CASE("a flight that moves is counted once", "[interruption]") {
+  Interruption interruption;
+  {
+    auto first = interruption.begin();
+    const auto second = std::move(first);
+    CHECK(interruption.in_flight());
+  }
+  CHECK_FALSE(interruption.in_flight());
 }
 
 TEST_CASE("ending beats suspending", "[interruption]") {
@@ -65,6 +93,7 @@ TEST_CASE("ending beats suspending", "[interruption]") {
     rested = interruption.wait_until_at_rest(kLong);
     interruption.abandon();
   });
+  static_cast<void>(interruption.begin());  // ends with the suspension
   CHECK_FALSE(interruption.again_after_suspension(count));
   signals.join();
   CHECK(rested);
@@ -106,6 +135,15 @@ struct Sat {
     if (!result) FAIL(result.error().message);
     return *result;
   }
+  std::size_t complete_pairs() {
+    auto store = db::Store::open(folder.path() / "test.db", db::Mode::ReadOnly);
+    REQUIRE(store);
+    const auto comparisons = store->comparisons(store->find_campaign("test").value().id);
+    REQUIRE(comparisons);
+    std::size_t pairs = 0;
+    for (const auto& each : *comparisons) pairs += each.pairs.size();
+    return pairs;
+  }
 
   test::TemporaryFolder folder;
   std::optional<tuner::CampaignSpec> spec;
@@ -134,6 +172,57 @@ TEST_CASE("a trial that a suspension cut short is run again, and nothing is lost
   CHECK(sat.observer.numbers == std::vector<std::int64_t>{0, 1, 2, 3});
   CHECK(sat.executor.run_configurations[1] == sat.executor.run_configurations[2]);
   CHECK(sat.executor.run_configurations.size() == 5);
+}
+
+/// Suspends, and resumes as soon as the campaign is at rest.
+struct Nap {
+  explicit Nap(Sat& sat) {
+    sat.interruption.suspend();
+    waker = std::thread([this, &sat] {
+      rested = sat.interruption.wait_until_at_rest(kLong);
+      slot_was_free = measure::SlotLock::try_take({}, "other", sat.folder.path()).has_value();
+      sat.interruption.resume();
+    });
+  }
+  ~Nap() {
+    waker.join();
+    CHECK(rested);
+    CHECK(slot_was_free);
+  }
+  std::thread waker;
+  bool rested = false, slot_was_free = false;
+};
+
+TEST_CASE("a pair that a suspension cut short is measured again and is no failure", "[interruption]") {
+  Sat sat;
+  std::list<Nap> naps;
+  sat.executor.step_seconds = [](const space::Configuration& configuration) {
+    return space::to_text(*configuration.find("threads")) == "4" ? 0.05 : 0.04;
+  };
+  sat.executor.while_in_turns = [&] {
+    if (naps.size() < 5) naps.emplace_back(sat);
+  };
+  CHECK(sat.sit().ending == tuner::Ending::Complete);
+  CHECK(naps.size() == 5);
+  CHECK(sat.executor.pairs == 5 + 2);
+  CHECK(sat.complete_pairs() == 2);
+}
+
+TEST_CASE("a suspension leaves no finalist out, whatever it interrupts in the finals", "[interruption]") {
+  Sat sat;
+  std::list<Nap> naps;
+  sat.executor.step_seconds = [](const space::Configuration& configuration) {
+    return space::to_text(*configuration.find("threads")) == "4" ? 0.05 : 0.04;
+  };
+  bool again = false;
+  sat.executor.while_preparing = [&] {
+    if (sat.observer.numbers.size() < 4) return;
+    again = !again;  // each time the first try is in vain
+    if (again) naps.emplace_back(sat);
+  };
+  CHECK(sat.sit().ending == tuner::Ending::Complete);
+  CHECK(naps.size() >= 2);
+  CHECK(sat.complete_pairs() == 2);
 }
 
 TEST_CASE("whoever waits for a slot and is to end, ends", "[interruption]") {

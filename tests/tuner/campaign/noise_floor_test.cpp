@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/fake_executor.hpp"
 
 namespace nocturne::tests {
@@ -48,13 +50,15 @@ TEST_CASE("each way of measuring has the noise of its own pairs", "[noise_floor]
   };
   executor.pair_noise = [](std::size_t pair) { return pair % 2 == 0 ? 0.01 : -0.01; };
   int rounds = 0;
+  const test::TemporaryFolder folder;
   const auto floor = tuner::measure_noise({.spec = spec,
                                            .executor = executor,
                                            .clock = clock,
                                            .interruption = interruption,
                                            .time = std::chrono::nanoseconds{0},
                                            .cpus = {0, 1},
-                                           .progress = [&](int) { ++rounds; }});
+                                           .progress = [&](int) { ++rounds; },
+                                           .slot_folder = folder.path()});
   REQUIRE(floor);
   CHECK(rounds == 3);
   const double factor = std::sqrt(4.0 / 3);  // sd of −x, x, −x
@@ -72,6 +76,7 @@ TEST_CASE("each way of measuring has the noise of its own pairs", "[noise_floor]
 TEST_CASE("a default that does not train has no noise, but a reason", "[noise_floor]") {
   const auto spec = one_thread();
   FakeExecutor executor;
+  const test::TemporaryFolder folder;
   executor.fate = [](std::size_t, const space::Configuration&) { return space::Outcome::Crashed; };
   tuner::SystemClock clock;
   tuner::Interruption interruption;
@@ -80,10 +85,45 @@ TEST_CASE("a default that does not train has no noise, but a reason", "[noise_fl
                               .clock = clock,
                               .interruption = interruption,
                               .time = std::chrono::nanoseconds{0},
-                              .cpus = {0, 1}};
+                              .cpus = {0, 1},
+                              .slot_folder = folder.path()};
   CHECK_THAT(tuner::measure_noise(work).error(), ContainsSubstring("crashed: the test wanted it"));
   executor.can_be_built = [](const space::Configuration&) { return false; };
   CHECK_THAT(tuner::measure_noise(work).error(), ContainsSubstring("cannot be prepared: no such flag"));
+}
+
+TEST_CASE("a round that a suspension cut short is made again, and the slot is free meanwhile", "[noise_floor]") {
+  const auto spec = one_thread();
+  const test::TemporaryFolder folder;
+  FakeExecutor executor;
+  tuner::SystemClock clock;
+  tuner::Interruption interruption;
+  std::thread waker;
+  bool slot_was_free = false;
+  executor.fate = [&](std::size_t count, const space::Configuration&) {
+    if (count != 1) return space::Outcome::Ok;
+    interruption.suspend();
+    waker = std::thread([&] {
+      interruption.wait_until_at_rest(std::chrono::minutes(1));
+      slot_was_free = measure::SlotLock::try_take({}, "other", folder.path()).has_value();
+      interruption.resume();
+    });
+    return space::Outcome::Killed;
+  };
+  int rounds = 0;
+  const auto floor = tuner::measure_noise({.spec = spec,
+                                           .executor = executor,
+                                           .clock = clock,
+                                           .interruption = interruption,
+                                           .time = std::chrono::nanoseconds{0},
+                                           .cpus = {0, 1},
+                                           .progress = [&](int) { ++rounds; },
+                                           .slot_folder = folder.path()});
+  waker.join();
+  REQUIRE(floor);
+  CHECK(slot_was_free);
+  CHECK(rounds == 4);
+  CHECK(row_of(*floor, measure::PairMethod::Sequential, tuner::StepEstimator::Median).noise.pairs == 3);
 }
 
 }  // namespace nocturne::tests

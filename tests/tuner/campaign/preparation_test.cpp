@@ -40,6 +40,25 @@ TEST_CASE("what was prepared costs nothing again, what shares less costs what is
   CHECK(costs.seconds(configuration) == Catch::Approx(PreparationCosts::kEnvironmentSeconds + 5));
 }
 
+TEST_CASE("an environment costs what its installation takes, once, and is not built", "[tuner]") {
+  const auto space = staged();
+  const std::vector<db::BuildRecord> builds = {
+      {.build_ns = 5'000'000'000, .created_unix_ns = 7},
+      {.flags = {{"environment", "fat"}}, .build_ns = 99'000'000'000, .created_unix_ns = 8},
+      {.flags = {{"environment", "fat"}}, .build_ns = 1'000'000'000, .created_unix_ns = 50}};
+  PreparationCosts costs(space, builds, 10, {{"fat", 30.0}});
+  auto configuration = space.default_configuration();
+  CHECK(costs.seconds(configuration) == Catch::Approx(5));  // lean is built: no environment of a price
+  configuration.set("framework", std::string("fat"));
+  CHECK(costs.seconds(configuration) == Catch::Approx(99));  // as it was before this campaign began
+  costs.prepared(configuration);
+  configuration.set("opt_level", std::string("O3"));
+  CHECK(costs.seconds(configuration) == 0);
+  PreparationCosts installed(space, builds, 10, {{"fat", 0.0}});
+  CHECK(installed.seconds(configuration) == 0);
+  CHECK(PreparationCosts(space, {}, 10, {{"fat", 30.0}}).seconds(configuration) == Catch::Approx(30));
+}
+
 TEST_CASE("a space without dear stages has no costs of preparation", "[tuner]") {
   CHECK_FALSE(PreparationCosts(make_space({integers("threads", 1, 4)}), {}, 0).matter());
 }

@@ -466,28 +466,6 @@ TEST_CASE("long chains, missing files and folders are refused with a sentence", 
   CHECK(found(folder.write("no.json", R"({"extends": 7})")) == "found 7");
 }
 
-TEST_CASE("every example is a valid campaign", "[campaign_file]") {
-  std::size_t count = 0;
-  for (const auto& entry : fs::directory_iterator(kExamples)) {
-    if (entry.path().extension() != ".json") continue;
-    CAPTURE(entry.path());
-    const auto loaded = tuner::load_campaign(entry.path(), tests::sample_facts());
-    if (!loaded) FAIL_CHECK(tuner::to_text(loaded.error()));
-    ++count;
-  }
-  CHECK(count >= 4);
-}
-
-TEST_CASE("the first example's default is what one would run without tuning", "[campaign_file]") {
-  const auto spec = tuner::load_campaign(kExamples / "mnist.json", tests::sample_facts());
-  REQUIRE(spec);
-  CHECK(spec->space.default_configuration().canonical() ==
-        R"({"affinity":"none","allocator":"glibc","batch":128,"compiler":"g++","fast_math":false,"huge_pages":false,)"
-        R"("isa_cap":"none","layout":"blocked","lto":false,"march":"x86-64","optimisation":"O3","precision":"f32",)"
-        R"("threads":8,"wait_policy":"default"})");
-  for (const space::Parameter& parameter : spec->space.parameters()) CHECK(!parameter.description.empty());
-}
-
 TEST_CASE("every beginning of an example is refused cleanly", "[campaign_file]") {
   const std::string text = file_text(kExamples / "mnist.json");
   const std::size_t end = text.rfind('}');

@@ -16,6 +16,7 @@ inline space::Facts sample_facts() {
   facts.set("machine.isa", std::vector<std::string>{"avx2", "avx512_bf16", "avx512f"});
   facts.set("machine.compilers", std::vector<std::string>{"clang++-19", "g++"});
   facts.set("machine.allocators", std::vector<std::string>{"glibc", "glibc-large", "jemalloc", "tcmalloc"});
+  facts.set("machine.containers", std::vector<std::string>{"host", "charliecloud"});
   facts.set("machine.cpu_model", std::string("A processor"));
   facts.set("machine.virtual", false);
   facts.set("machine.gpus", std::int64_t{0});

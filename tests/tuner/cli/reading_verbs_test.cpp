@@ -155,3 +155,16 @@ TEST_CASE("explain gives the effect of each value", "[cli]") {
   CHECK(desk.nocturne({"explain"}) == ExitCode::Ok);
   CHECK_THAT(desk.out(), ContainsSubstring("× 0.548") && ContainsSubstring("f32 *"));
 }
+
+TEST_CASE("pareto shows the best for each wish and who is fastest for how many epochs", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  REQUIRE(desk.nocturne({"pareto", "--wanted", "time:1,throughput"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("Nothing beats these in all of it (1 of 4 configurations)"));
+  CHECK_THAT(desk.out(), ContainsSubstring("from      0 on  trial 1"));
+  REQUIRE(desk.nocturne({"pareto", "--wanted", "time:1,throughput", "--json"}) == ExitCode::Ok);
+  CHECK(desk.json().at("best").at("time:1") == 1);
+  CHECK(desk.json().at("front").size() == 1);
+  CHECK(desk.nocturne({"pareto", "--wanted", "energy"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("sensor"));
+}

@@ -11,6 +11,7 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/deploy/sample_profile.hpp"
 #include "tests/tuner/deploy/shell.hpp"
+#include "tuner/deploy/exporter.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;
@@ -75,6 +76,18 @@ TEST_CASE("a field that must match is an objection, one to verify a warning", "[
   CHECK(plan.differences.size() == 2);
 }
 
+TEST_CASE("a profile measured in a container is no profile for the host", "[deploy]") {
+  deploy::Profile profile = test::sample_profile();
+  CHECK(deploy::container_of(profile).empty());
+  profile.configuration.set("container", std::string("host"));
+  CHECK(deploy::plan_apply(profile, {"true"}, same_machine(), false).objections.empty());
+  profile.configuration.set("container", std::string("podman"));
+  const auto plan = deploy::plan_apply(profile, {"true"}, same_machine(), false);
+  REQUIRE(plan.objections.size() == 1);
+  CHECK_THAT(plan.objections.front(), ContainsSubstring("in the container podman"));
+  CHECK_THAT(deploy::export_sh(profile), ContainsSubstring("fail 'it was measured in the container podman"));
+}
+
 TEST_CASE("a missing library, program or data folder is an objection that names it", "[deploy]") {
   deploy::Profile profile = test::sample_profile();
   profile.launch.preload = {"/nowhere/libmalloc.so"};
@@ -136,7 +149,8 @@ TEST_CASE("the command does not inherit that SIGPIPE is ignored", "[deploy]") {
   // Bit 12 of SigIgn is signal 13, SIGPIPE: the fourth digit from the right, its lowest bit.
   const auto ended = run_in_child(shell_plan(test::sample_profile(),
                                              "case $(sed -n 's/^SigIgn:[[:space:]]*//p' /proc/self/status) in "
-                                             "*[13579bdf]??" "?) exit 1 ;; esac"  // split: ??) would be a trigraph
+                                             "*[13579bdf]??"
+                                             "?) exit 1 ;; esac"  // split: ??) would be a trigraph
                                              ));
   std::signal(SIGPIPE, before);
   CHECK(ended.code == 0);

@@ -10,6 +10,7 @@
 #include "space/digest.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/cli/desk.hpp"
+#include "tuner/doctor/container_checks.hpp"
 #include "tuner/doctor/machine_checks.hpp"
 #include "tuner/doctor/place_checks.hpp"
 
@@ -162,18 +163,21 @@ TEST_CASE("a slot that is held is a note with its holder", "[doctor]") {
   CHECK(finding.found.find("evening") != std::string::npos);
 }
 
-TEST_CASE("programs are found on the path, folders and other files are not", "[doctor]") {
-  const test::TemporaryFolder folder;
-  fs::create_directories(folder.path() / "a" / "podman");
-  fs::create_directories(folder.path() / "b");
-  write(folder.path() / "b" / "podman", "#!/bin/sh\n");
-  const std::string path = ":" + (folder.path() / "a").string() + ":" + (folder.path() / "b").string();
-  CHECK_FALSE(tuner::find_on_path("podman", path));
-  fs::permissions(folder.path() / "b" / "podman", fs::perms::owner_all);
-  CHECK(tuner::find_on_path("podman", path) == folder.path() / "b" / "podman");
-  const auto find = [&](std::string_view name) { return tuner::find_on_path(name, path); };
-  CHECK(tuner::check_containers(find).found == "Podman");
-  CHECK(tuner::check_containers([](std::string_view) { return std::optional<fs::path>(); }).health == Health::Note);
+TEST_CASE("a container runtime that cannot run says why, and none is pressed on who has another", "[doctor]") {
+  const tuner::RuntimeState works{.name = "charliecloud", .version = "0.31", .obstacle = "", .package = "charliecloud"};
+  const tuner::RuntimeState fails{
+      .name = "docker", .version = "", .obstacle = "its engine does not answer", .package = "docker.io"};
+  auto findings = tuner::check_containers({works, fails});
+  REQUIRE(findings.size() == 2);
+  CHECK(findings[0].health == Health::Good);
+  CHECK(findings[0].found == "0.31");
+  CHECK(findings[1].health == Health::Optional);
+  CHECK(findings[1].found == "its engine does not answer");
+  CHECK(tuner::install_line(findings).empty());
+  tuner::RuntimeState missing = works;
+  missing.obstacle = "ch-run is not installed";
+  findings = tuner::check_containers({missing, fails});
+  CHECK(tuner::install_line(findings) == "apt-get install charliecloud");
 }
 
 TEST_CASE("sources and supervisor are needed", "[doctor]") {

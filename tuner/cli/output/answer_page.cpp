@@ -5,10 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "measure/command_template.hpp"
 #include "space/objective.hpp"
 #include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
+#include "tuner/deploy/shell_quote.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -20,16 +23,39 @@ std::string epochs_text(double epochs) {
   return epochs == 1 ? "1 epoch" : fmt::format("{:g} epochs", epochs);
 }
 
-std::string value_text(const std::optional<space::Value>& value) {
-  return value ? space::to_text(*value) : "–";
+/// Of a command of the user's own; empty: the campaign has none.
+measure::CommandTemplate own_command(const tuner::Answer& answer) {
+  const auto command = measure::command_from_json(answer.campaign.spec.value("worker", nlohmann::json()));
+  return command ? *command : measure::CommandTemplate{};
 }
 
-std::string settings_text(const space::Configuration& configuration) {
-  std::string text;
-  for (const auto& [name, value] : configuration.values()) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, space::to_text(value));
-  }
-  return text;
+/// Where a process is timed as a whole there are no epochs.
+std::string horizon_text(const tuner::Answer& answer, double epochs) {
+  const measure::CommandTemplate command = own_command(answer);
+  return !command.empty() && command.whole() ? "one run" : epochs_text(epochs);
+}
+
+std::string speed_text(const tuner::Answer& answer, const space::Parts& parts) {
+  if (parts.steady_step <= 0 || parts.steps_per_epoch <= 0) return "";
+  const measure::CommandTemplate command = own_command(answer);
+  if (!command.empty() && command.whole()) return "";
+  const double examples = answer.campaign.spec.value("/workload/training_examples"_json_pointer, 60000.0) /
+                          (parts.steps_per_epoch * parts.steady_step);
+  const bool counts_steps = !command.empty() && examples * parts.steady_step < 1.5;  // a batch of one stands for none
+  return fmt::format(", {:.{}f} {}/s steady", examples, counts_steps ? 1 : 0, counts_steps ? "steps" : "examples");
+}
+
+void print_own_command(std::ostream& out, const tuner::Answer& answer) {
+  const measure::CommandTemplate command = own_command(answer);
+  if (command.empty()) return;
+  const measure::CommandRun run{.steps = answer.campaign.spec.value("/run/steps"_json_pointer, std::int64_t{40}),
+                                .seed = answer.campaign.spec.value("/run/seed"_json_pointer, std::uint64_t{1})};
+  const auto words = measure::fill_words(command, answer.best->trial.configuration, run);
+  if (words) out << "Command   " << deploy::shell_command(*words) << '\n';
+}
+
+std::string value_text(const std::optional<space::Value>& value) {
+  return value ? space::to_text(*value) : "–";
 }
 
 void print_trial_line(std::ostream& out, const char* title, const tuner::Answer& answer, const db::StoredTrial& trial,
@@ -37,13 +63,8 @@ void print_trial_line(std::ostream& out, const char* title, const tuner::Answer&
   const auto& parts = trial.trial.parts;
   out << fmt::format("{:<9} trial {:<4}", title, trial.trial.number);
   if (parts) {
-    out << fmt::format(" {} for {}, {:.0f} examples/s steady",
-                       seconds_text(space::total_time(*parts, answer.objective.primary)),
-                       epochs_text(answer.objective.primary),
-                       parts->steady_step > 0 && parts->steps_per_epoch > 0
-                           ? answer.campaign.spec.value("/workload/training_examples"_json_pointer, 60000.0) /
-                                 (parts->steps_per_epoch * parts->steady_step)
-                           : 0.0);
+    out << fmt::format(" {} for {}{}", seconds_text(space::total_time(*parts, answer.objective.primary)),
+                       horizon_text(answer, answer.objective.primary), speed_text(answer, *parts));
   } else {
     out << ' ' << space::to_text(trial.trial.outcome) << ": " << one_line(trial.trial.reason);
   }
@@ -86,14 +107,14 @@ std::string gain_sentence(const tuner::Answer& answer) {
     const double ratio = space::total_time(*answer.baseline->trial.parts, answer.objective.primary) /
                          space::total_time(*answer.best->trial.parts, answer.objective.primary);
     return fmt::format("looks {:.2f} times as fast as the default for {}, not yet measured again", ratio,
-                       epochs_text(answer.objective.primary));
+                       horizon_text(answer, answer.objective.primary));
   }
   const db::VerdictRecord& verdict = *answer.verdict;
   const double gain = tuner::gain_percent(verdict.log_ratio_mean);
   const std::string numbers = fmt::format(
       "{:+.1f} %, {:g} % interval {:+.1f} to {:+.1f} %, {} pairs of fresh processes", gain, 100 * verdict.confidence,
       tuner::gain_percent(verdict.log_ratio_high), tuner::gain_percent(verdict.log_ratio_low), verdict.pairs);
-  const std::string horizon = epochs_text(verdict.horizon_epochs);
+  const std::string horizon = horizon_text(answer, verdict.horizon_epochs);
   if (verdict.verdict == "faster") {
     return fmt::format("{:.2f} times as fast as the default for {} ({})", 1 + gain / 100, horizon, numbers);
   }
@@ -131,7 +152,7 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
         << '\n';
   }
   if (answer.changes.empty()) {
-    out << "Settings  " << settings_text(answer.best->trial.configuration) << '\n';
+    out << "Settings  " << settings_line(answer.best->trial.configuration) << '\n';
   } else {
     const auto parameters = campaign.spec.value("/space/parameters"_json_pointer, nlohmann::json::array()).size();
     out << fmt::format("Changed   {} of {} settings\n", answer.changes.size(), parameters);
@@ -142,6 +163,7 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
     }
     table.print(out, colour);
   }
+  print_own_command(out, answer);
   print_failures(out, answer);
 }
 

@@ -16,6 +16,8 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/profile_choice.hpp"
 #include "tuner/deploy/apply.hpp"
+#include "tuner/deploy/own_command.hpp"
+#include "tuner/deploy/shell_quote.hpp"
 #include "tuner/deploy/training_request.hpp"
 #include "tuner/deploy/write_file.hpp"
 #include "tuner/executor/installation.hpp"
@@ -100,6 +102,47 @@ ExitCode execute(const Context& context, const deploy::ApplyPlan& plan) {
   return complain(context, ExitCode::Refused, failure.message);
 }
 
+/// Objections and warnings; with --dry-run the plan. Empty: it is to be executed.
+std::optional<ExitCode> say_plan(const ApplyOptions& options, const deploy::ApplyPlan& plan, const Context& context) {
+  const bool would_run = plan.objections.empty() || options.force;
+  if (context.json && options.dry_run) {
+    print_json(context, plan_json(plan, would_run));
+    return would_run ? ExitCode::Ok : ExitCode::Refused;
+  }
+  print_sentences(*context.err, "warning", plan.warnings);
+  print_sentences(*context.err, would_run ? "forced" : "refused", plan.objections);
+  if (!would_run) {
+    return complain(context, ExitCode::Refused,
+                    "what was measured need not hold here; measure here with 'nocturne tune', or run it with --force");
+  }
+  if (!options.dry_run) return std::nullopt;
+  *context.out << deploy::shell_line(plan) << '\n';
+  return ExitCode::Ok;
+}
+
+/// The user's command that was tuned, with the options of the best; or another in its place, here.
+ExitCode run_own_command(const ApplyOptions& options, const deploy::Profile& profile,
+                         const deploy::ApplyMachine& machine, const Context& context) {
+  if (options.epochs || options.steps || options.seed || !options.data_set.empty() || !options.output.empty()) {
+    return complain(context, ExitCode::Refused,
+                    "this profile is of a command of your own: --epochs, --steps, --seed, --data-set and --output "
+                    "are not its options; give the whole command behind '--'");
+  }
+  const bool given = !options.command.empty();
+  const auto words = given ? options.command : deploy::own_words(profile);
+  if (!words) return complain(context, ExitCode::Refused, words.error());
+  deploy::ApplyPlan plan = deploy::plan_apply(profile, *words, machine, options.force);
+  if (given) {
+    for (const std::string& missing : deploy::missing_options(profile, *words)) {
+      plan.warnings.push_back("it was measured with " + missing + ", which this command does not have");
+    }
+  } else {
+    plan.working_folder = profile.training.own_command.value("folder", "");
+  }
+  if (const auto said = say_plan(options, plan, context)) return *said;
+  return execute(context, plan);
+}
+
 }  // namespace
 
 void setup(CLI::App& verb, ApplyOptions& options) {
@@ -130,6 +173,9 @@ void setup(CLI::App& verb, ApplyOptions& options) {
   verb.footer(
       "Sets the environment variables, the allocator and the CPUs that were measured, then becomes the command: its\n"
       "exit status is that of apply. Refuses with status 125 where this machine differs in what must match.\n\n"
+      "The profile of a command of your own runs it again in its folder, with the options that were best; with "
+      "another\n"
+      "behind '--' a warning names those that it lacks.\n\n"
       "Examples:\n"
       "  nocturne apply mnist-evening\n"
       "  nocturne apply mnist-evening.json -- python3 train.py --epochs 3\n"
@@ -142,26 +188,13 @@ ExitCode run(const ApplyOptions& options, Context& context) {
     return complain(context, ExitCode::Refused, profile.error());
   }
   const deploy::ApplyMachine machine = this_machine();
+  if (deploy::has_own_command(*profile)) return run_own_command(options, *profile, machine, context);
   const bool own_training = options.command.empty();
   const protocol::Request request = requested_training(options, *profile);
   const deploy::ApplyPlan plan = own_training ? deploy::plan_training(*profile, training_folder(options, *profile),
                                                                       request.data_folder, machine, options.force)
                                               : deploy::plan_apply(*profile, options.command, machine, options.force);
-  const bool would_run = plan.objections.empty() || options.force;
-  if (context.json && options.dry_run) {
-    print_json(context, plan_json(plan, would_run));
-    return would_run ? ExitCode::Ok : ExitCode::Refused;
-  }
-  print_sentences(*context.err, "warning", plan.warnings);
-  print_sentences(*context.err, would_run ? "forced" : "refused", plan.objections);
-  if (!would_run) {
-    return complain(context, ExitCode::Refused,
-                    "what was measured need not hold here; measure here with 'nocturne tune', or run it with --force");
-  }
-  if (options.dry_run) {
-    *context.out << deploy::shell_line(plan) << '\n';
-    return ExitCode::Ok;
-  }
+  if (const auto said = say_plan(options, plan, context)) return *said;
   if (own_training) {
     if (const auto prepared = prepare_training(plan, request, context); !prepared) {
       return complain(context, ExitCode::Refused, prepared.error());

@@ -25,19 +25,14 @@ void setup(CLI::App& verb, BestOptions& options) {
 }
 
 ExitCode run(const BestOptions& options, Context& context) {
-  const auto store = open_database(context);
-  if (!store) {
-    return store.error();
-  }
-  const auto campaign = choose_campaign(context, *store, options.campaign);
-  if (!campaign) {
-    return campaign.error();
-  }
-  const auto answer = tuner::answer_of(*store, *campaign, options.epochs);
+  const auto opened = open_campaign(context, options.campaign);
+  if (!opened) return opened.error();
+  const auto& [store, campaign] = *opened;
+  const auto answer = tuner::answer_of(store, campaign, options.epochs);
   if (!answer) {
     return complain(context, answer.error());
   }
-  const auto going_on = tuner::going_on(*store, *campaign, measure::facts_of(measure::probe_machine_cheaply()));
+  const auto going_on = tuner::going_on(store, campaign, measure::facts_of(measure::probe_machine_cheaply()));
   if (context.json) {
     nlohmann::json document = answer_json(*answer);
     document["going_on"] = going_on_json(going_on);

@@ -9,8 +9,10 @@
 #include "measure/load.hpp"
 #include "measure/machine.hpp"
 #include "measure/runner.hpp"
+#include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
+#include "tuner/doctor/container_checks.hpp"
 #include "tuner/doctor/machine_checks.hpp"
 #include "tuner/doctor/place_checks.hpp"
 #include "tuner/executor/installation.hpp"
@@ -34,24 +36,26 @@ std::vector<Finding> examine(const Context& context) {
   const tuner::Installation installation = tuner::find_installation();
   const measure::MachineFacts facts =
       measure::probe_machine({.root = "/", .onednn_prefix = installation.onednn_prefix});
-  const std::string path = context.variable("PATH").value_or("");
-  return {tuner::check_processor(facts),
-          tuner::check_instructions(facts),
-          tuner::check_memory(facts),
-          tuner::check_gpu(facts),
-          tuner::check_compilers(facts),
-          tuner::check_onednn(facts),
-          tuner::check_sources(installation.source_root),
-          tuner::check_supervisor(measure::find_supervisor()),
-          tuner::check_data(installation.data_set("mnist")),
-          tuner::check_database(context.database()),
-          tuner::check_disk(context.data_folder()),
-          tuner::check_slot(),
-          tuner::check_allocators(facts),
-          tuner::check_containers([&path](std::string_view name) { return tuner::find_on_path(name, path); }),
-          tuner::check_huge_pages(facts),
-          tuner::check_steadiness(facts),
-          tuner::check_quiet(facts, look_at_load())};
+  std::vector<Finding> findings = {tuner::check_processor(facts),
+                                   tuner::check_instructions(facts),
+                                   tuner::check_memory(facts),
+                                   tuner::check_gpu(facts),
+                                   tuner::check_compilers(facts),
+                                   tuner::check_onednn(facts),
+                                   tuner::check_sources(installation.source_root),
+                                   tuner::check_supervisor(measure::find_supervisor()),
+                                   tuner::check_data(installation.data_set("mnist")),
+                                   tuner::check_database(context.database()),
+                                   tuner::check_disk(context.data_folder()),
+                                   tuner::check_slot(),
+                                   tuner::check_allocators(facts),
+                                   tuner::check_frameworks(*frameworks_here(context, installation)),
+                                   tuner::check_huge_pages(facts),
+                                   tuner::check_steadiness(facts),
+                                   tuner::check_quiet(facts, look_at_load())};
+  const std::vector<Finding> containers = tuner::check_containers(tuner::probe_runtimes());
+  findings.insert(findings.end() - 3, containers.begin(), containers.end());
+  return findings;
 }
 
 Style style_of(Health health) {

@@ -6,12 +6,14 @@
 
 #include "space/nearest.hpp"
 #include "tuner/campaign/answer.hpp"
+#include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/make_profile.hpp"
 #include "tuner/deploy/proof.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/deploy/write_file.hpp"
+#include "tuner/executor/installation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -84,27 +86,24 @@ void setup(CLI::App& verb, ExportOptions& options) {
 }
 
 ExitCode run(const ExportOptions& options, Context& context) {
-  const auto store = open_database(context);
-  if (!store) {
-    return store.error();
-  }
-  const auto campaign = choose_campaign(context, *store, options.campaign);
-  if (!campaign) {
-    return campaign.error();
-  }
-  const auto answer = tuner::answer_of(*store, *campaign, options.epochs);
+  const auto opened = open_campaign(context, options.campaign);
+  if (!opened) return opened.error();
+  const auto& [store, campaign] = *opened;
+  const auto answer = tuner::answer_of(store, campaign, options.epochs);
   if (!answer) {
     return complain(context, answer.error());
   }
   if (!answer->best) {
-    return complain(context, ExitCode::NotFound, fmt::format("no trial of '{}' has ended well yet", campaign->name));
+    return complain(context, ExitCode::NotFound, fmt::format("no trial of '{}' has ended well yet", campaign.name));
   }
-  const std::string data = campaign->spec.value("/workload/data"_json_pointer, std::string("mnist"));
+  const std::string data = campaign.spec.value("/workload/data"_json_pointer, std::string("mnist"));
   const std::string doubt = deploy::missing_proof(*answer);
   if (!doubt.empty() && !options.force) {
     return complain(context, ExitCode::Negative, doubt + ". --force exports it all the same");
   }
-  auto profile = deploy::make_profile(*store, *answer, deploy::present_circumstances(data, context.builds_folder()));
+  auto profile = deploy::make_profile(store, *answer,
+                                      deploy::present_circumstances(data, context.builds_folder(),
+                                                                    frameworks_here(context, tuner::find_installation())));
   if (!profile) {
     return complain(context, ExitCode::Unavailable, profile.error());
   }

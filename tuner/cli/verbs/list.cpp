@@ -146,15 +146,10 @@ std::expected<std::vector<db::StoredTrial>, db::Error> find_trials(const db::Sto
 }
 
 ExitCode list_trials(const ListOptions& options, const Context& context) {
-  const auto store = open_database(context);
-  if (!store) {
-    return store.error();
-  }
-  const auto campaign = choose_campaign(context, *store, options.campaign);
-  if (!campaign) {
-    return campaign.error();
-  }
-  const auto trials = find_trials(*store, *campaign, options);
+  const auto opened = open_campaign(context, options.campaign);
+  if (!opened) return opened.error();
+  const auto& [store, campaign] = *opened;
+  const auto trials = find_trials(store, campaign, options);
   if (!trials) {
     return complain(context, trials.error());
   }
@@ -166,9 +161,12 @@ ExitCode list_trials(const ListOptions& options, const Context& context) {
     print_json(context, document);
     return ExitCode::Ok;
   }
-  Table table(
-      {{"trial", Align::Right}, {"outcome"}, {"time", Align::Right}, {"memory", Align::Right}, {"runs", Align::Right},
-       {"configuration"}});
+  Table table({{"trial", Align::Right},
+               {"outcome"},
+               {"time", Align::Right},
+               {"memory", Align::Right},
+               {"runs", Align::Right},
+               {"configuration"}});
   for (const db::StoredTrial& each : *trials) {
     const bool finished = each.state == db::TrialState::Finished;
     const bool ok = finished && each.trial.estimate;
@@ -187,15 +185,10 @@ ExitCode list_trials(const ListOptions& options, const Context& context) {
 }
 
 ExitCode list_parameters(const ListOptions& options, const Context& context) {
-  const auto store = open_database(context);
-  if (!store) {
-    return store.error();
-  }
-  const auto campaign = choose_campaign(context, *store, options.campaign);
-  if (!campaign) {
-    return campaign.error();
-  }
-  const auto parameters = store->parameters(campaign->id);
+  const auto opened = open_campaign(context, options.campaign);
+  if (!opened) return opened.error();
+  const auto& [store, campaign] = *opened;
+  const auto parameters = store.parameters(campaign.id);
   if (!parameters) {
     return complain(context, parameters.error());
   }
@@ -251,15 +244,10 @@ ExitCode list_builds(const ListOptions& options, const Context& context) {
 }
 
 ExitCode list_events(const ListOptions& options, const Context& context) {
-  const auto store = open_database(context);
-  if (!store) {
-    return store.error();
-  }
-  const auto campaign = choose_campaign(context, *store, options.campaign);
-  if (!campaign) {
-    return campaign.error();
-  }
-  const auto events = store->events(campaign->id, options.limit.value_or(kEvents));
+  const auto opened = open_campaign(context, options.campaign);
+  if (!opened) return opened.error();
+  const auto& [store, campaign] = *opened;
+  const auto events = store.events(campaign.id, options.limit.value_or(kEvents));
   if (!events) {
     return complain(context, events.error());
   }
@@ -289,7 +277,7 @@ constexpr Listing kListings[] = {
     {"events", "log of a campaign: opened, resumed, ended and why, the last lines", list_events},
     {"builds", "builds of workers, the last used first", list_builds},
     {"strategies", "strategies that a campaign can name", list_strategies},
-    {"workers", "workers that are built from our sources", list_workers},
+    {"workers", "workers built from our sources; others: nocturne env list", list_workers},
     {"exporters", "formats of 'nocturne export'", list_exporters},
 };
 

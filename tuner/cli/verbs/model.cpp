@@ -22,20 +22,19 @@ void setup(CLI::App& verb, ModelOptions& options) {
 }
 
 ExitCode run(const ModelOptions& options, Context& context) {
-  const auto store = open_database(context);
-  if (!store) return store.error();
-  const auto campaign = choose_campaign(context, *store, options.campaign);
-  if (!campaign) return campaign.error();
-  auto learned = tuner::learn_from(*store, *campaign, measure::facts_of(measure::probe_machine_cheaply()));
+  const auto opened = open_campaign(context, options.campaign);
+  if (!opened) return opened.error();
+  const auto& [store, campaign] = *opened;
+  auto learned = tuner::learn_from(store, campaign, measure::facts_of(measure::probe_machine_cheaply()));
   if (!learned) return complain(context, ExitCode::NotFound, learned.error());
   const ModelPage page = make_model_page(**learned);
   if (context.json) {
     nlohmann::json document = model_json(page);
-    document["campaign"] = campaign->name;
-    document["generation"] = campaign->generation;
+    document["campaign"] = campaign.name;
+    document["generation"] = campaign.generation;
     print_json(context, document);
   } else {
-    print_model(context, *campaign, page);
+    print_model(context, campaign, page);
   }
   return ExitCode::Ok;
 }

@@ -113,7 +113,8 @@ ExitCode run(const NoiseOptions& options, Context& context) {
   if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
   const tuner::Installation installation = tuner::find_installation();
   const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
-  const auto spec = tuner::load_campaign(options.file, measure::facts_of(machine));
+  const auto frameworks = frameworks_here(context, installation);
+  const auto spec = tuner::load_campaign(options.file, measure::facts_of(machine), frameworks.get());
   if (!spec) {
     *context.err << tuner::to_text(spec.error()) << '\n';
     return ExitCode::Usage;
@@ -122,18 +123,12 @@ ExitCode run(const NoiseOptions& options, Context& context) {
     return complain(context, ExitCode::Unavailable, missing);
   }
   static_cast<void>(measure::sweep());
-  tuner::LocalExecutor executor(*spec, executor_options(context, installation, machine));
+  tuner::LocalExecutor executor(*spec, executor_options(context, installation, machine, frameworks));
   const tuner::SystemClock clock;
   tuner::Interruption interruption;
   const SignalWatch signals(interruption, {.say = [&context](const std::string& sentence) {
                               *context.err << '\n' + sentence + '\n' << std::flush;
                             }});
-  const auto slot = measure::SlotLock::take(measure::Slot{}, spec->name,
-                                            [&context](const measure::SlotHolder&) {
-                                              *context.err << "Waiting for the machine: another campaign measures.\n";
-                                            },
-                                            interruption.token(), {});
-  if (!slot) return complain(context, ExitCode::Unavailable, slot.error().error);
   const auto floor = tuner::measure_noise({.spec = *spec,
                                            .executor = executor,
                                            .clock = clock,
@@ -143,7 +138,12 @@ ExitCode run(const NoiseOptions& options, Context& context) {
                                            .progress = [&context](int round) {
                                              if (!context.json)
                                                *context.err << fmt::format("round {}\n", round + 1) << std::flush;
-                                           }});
+                                           },
+                                           .waiting =
+                                               [&context](const measure::SlotHolder&) {
+                                                 *context.err
+                                                     << "Waiting for the machine: another campaign measures.\n";
+                                               }});
   if (!floor) return complain(context, ExitCode::Unavailable, floor.error());
   if (context.json) {
     print_json(context, floor_json(*floor, spec->verify.pairs));

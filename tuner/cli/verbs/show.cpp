@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "measure/statistics.hpp"
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/rows.hpp"
@@ -199,23 +199,18 @@ void setup(CLI::App& verb, ShowOptions& options) {
 }
 
 ExitCode run(const ShowOptions& options, Context& context) {
-  const auto store = open_database(context);
-  if (!store) {
-    return store.error();
-  }
-  const auto campaign = choose_campaign(context, *store, options.campaign);
-  if (!campaign) {
-    return campaign.error();
-  }
-  const auto trial = store->find_trial(campaign->id, options.trial);
+  const auto opened = open_campaign(context, options.campaign);
+  if (!opened) return opened.error();
+  const auto& [store, campaign] = *opened;
+  const auto trial = store.find_trial(campaign.id, options.trial);
   if (!trial) {
     return complain(context, trial.error());
   }
-  const auto detail = store->load_trial(trial->id);
+  const auto detail = store.load_trial(trial->id);
   if (!detail) {
     return complain(context, detail.error());
   }
-  const std::string chosen = why_chosen(*store, campaign->id, options.trial);
+  const std::string chosen = why_chosen(store, campaign.id, options.trial);
   if (context.json) {
     nlohmann::json document = trial_row(detail->stored);
     document["chosen"] = chosen;
@@ -226,7 +221,7 @@ ExitCode run(const ShowOptions& options, Context& context) {
     print_json(context, document);
     return ExitCode::Ok;
   }
-  print_trial(context, detail->stored, tuner::objective_of(campaign->spec).primary, chosen);
+  print_trial(context, detail->stored, tuner::objective_of(campaign.spec).primary, chosen);
   for (const db::StoredRun& each : detail->runs) {
     print_run(context, each, options.log);
   }

@@ -6,17 +6,20 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "db/store.hpp"
 #include "measure/fingerprint.hpp"
 #include "measure/machine.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/executor/installation.hpp"
+#include "tuner/preview/environments.hpp"
 #include "tuner/preview/forecast.hpp"
 #include "tuner/preview/survey.hpp"
 
@@ -31,6 +34,7 @@ struct Preview {
   const tuner::Survey& survey;
   const tuner::Costs& costs;
   const tuner::Forecast& forecast;
+  const tuner::EnvironmentsAhead& environments;
   std::vector<space::Configuration> configurations;
 };
 
@@ -96,6 +100,20 @@ std::string basis(double seconds, std::int64_t count, std::string_view thing) {
   return fmt::format("{} a {} (median of {} measured)", seconds_text(seconds), thing, count);
 }
 
+void print_environments(const Preview& preview, const Context& context) {
+  const tuner::EnvironmentsAhead& ahead = preview.environments;
+  if (ahead.empty()) return;
+  std::ostream& out = *context.out;
+  out << fmt::format("\nInstall    {} of {} environments", ahead.to_install.size(),
+                     ahead.to_install.size() + ahead.installed.size());
+  if (!ahead.to_install.empty()) {
+    out << fmt::format(": {}\n           about {} to download, {} on disk, {}", fmt::join(ahead.to_install, ", "),
+                       bytes_text(ahead.download_bytes), bytes_text(ahead.new_disk_bytes), seconds_text(ahead.seconds));
+  }
+  if (!ahead.limit.empty()) out << "\n           " << ahead.limit;
+  out << '\n';
+}
+
 void print_forecast(const Preview& preview, const Context& context) {
   const tuner::Forecast& forecast = preview.forecast;
   std::ostream& out = *context.out;
@@ -127,6 +145,7 @@ void print_text(const Preview& preview, const Context& context) {
                      preview.survey.builds.size.approximate == 1 ? "build" : "different builds");
   print_parameters(preview, context);
   print_constraints(preview, context);
+  print_environments(preview, context);
   print_forecast(preview, context);
   if (!preview.configurations.empty()) out << '\n';
   for (const space::Configuration& configuration : preview.configurations) out << settings_line(configuration) << '\n';
@@ -174,6 +193,17 @@ json preview_json(const Preview& preview) {
                           {"budget_seconds", optional_json(preview.forecast.budget_seconds)},
                           {"trials", optional_json(preview.forecast.trials)},
                           {"seconds", optional_json(preview.forecast.seconds)}};
+  json unavailable = json::array();
+  for (const tuner::UnavailableFramework& framework : preview.spec.unavailable) {
+    unavailable.push_back({{"framework", framework.name}, {"reason", framework.reason}});
+  }
+  document["environments"] = {{"installed", preview.environments.installed},
+                              {"to_install", preview.environments.to_install},
+                              {"download_bytes", preview.environments.download_bytes},
+                              {"disk_bytes", preview.environments.disk_bytes},
+                              {"seconds", preview.environments.seconds},
+                              {"limit", preview.environments.limit},
+                              {"unavailable", std::move(unavailable)}};
   json configurations = json::array();
   for (const space::Configuration& configuration : preview.configurations)
     configurations.push_back(configuration.to_json());
@@ -212,9 +242,11 @@ void setup(CLI::App& verb, SpaceOptions& options) {
 }
 
 ExitCode run(const SpaceOptions& options, Context& context) {
-  const measure::MachineRoots roots{.root = "/", .onednn_prefix = tuner::find_installation().onednn_prefix};
-  const space::Facts facts = measure::facts_of(measure::probe_machine(roots));
-  const auto spec = tuner::load_campaign(options.file, facts);
+  const tuner::Installation installation = tuner::find_installation();
+  const measure::MachineRoots roots{.root = "/", .onednn_prefix = installation.onednn_prefix};
+  const auto frameworks = frameworks_here(context, installation);
+  const auto spec =
+      tuner::load_campaign(options.file, measure::facts_of(measure::probe_machine(roots)), frameworks.get());
   if (!spec) return report_problems(spec.error(), context);
 
   std::optional<db::Store> store;
@@ -224,11 +256,14 @@ ExitCode run(const SpaceOptions& options, Context& context) {
     if (!opened) return opened.error();
     store.emplace(std::move(*opened));
   }
-  const auto costs = tuner::costs_of(*spec, store ? &*store : nullptr);
+  auto costs = tuner::costs_of(*spec, store ? &*store : nullptr);
   if (!costs) return complain(context, costs.error());
-  const tuner::Survey survey = tuner::survey(spec->space, facts);
+  const tuner::EnvironmentsAhead environments = tuner::environments_ahead(*spec, *frameworks);
+  costs->install_seconds = environments.seconds;
+  costs->environments = static_cast<std::int64_t>(environments.installed.size() + environments.to_install.size());
+  const tuner::Survey survey = tuner::survey(spec->space, spec->facts);
   const tuner::Forecast forecast = tuner::forecast(*spec, survey, *costs, seconds_until(spec->budget));
-  const Preview preview{*spec, survey, *costs, forecast, chosen_configurations(options, spec->space)};
+  const Preview preview{*spec, survey, *costs, forecast, environments, chosen_configurations(options, spec->space)};
   if (context.json) {
     print_json(context, preview_json(preview));
   } else {

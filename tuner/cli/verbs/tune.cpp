@@ -13,16 +13,18 @@
 #include "measure/sweep.hpp"
 #include "tuner/campaign/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
+#include "tuner/campaign/downloads.hpp"
 #include "tuner/campaign/heartbeat_writer.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/campaign_choice.hpp"
 #include "tuner/cli/configuration_words.hpp"
-#include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/measuring.hpp"
+#include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/progress_display.hpp"
 #include "tuner/cli/signals.hpp"
 #include "tuner/cli/verbs/tune_overrides.hpp"
+#include "tuner/cli/verbs/tune_source.hpp"
 #include "tuner/deploy/make_profile.hpp"
 #include "tuner/deploy/proof.hpp"
 #include "tuner/executor/installation.hpp"
@@ -70,7 +72,7 @@ ProfileReport export_profile(const Context& context, const db::Store& store, con
   const auto profile = deploy::make_profile(
       store, answer,
       deploy::present_circumstances(answer.campaign.spec.value("/workload/data"_json_pointer, "mnist"),
-                                    context.builds_folder()));
+                                    context.builds_folder(), frameworks_here(context, tuner::find_installation())));
   if (!profile) return {.json = {}, .text = "No profile was written: " + profile.error() + "\n"};
   const auto written = deploy::write_profile(context.profiles_folder(), *profile);
   if (!written) return {.json = {}, .text = "No profile was written: " + written.error() + "\n"};
@@ -115,7 +117,7 @@ ExitCode report(const Context& context, const db::Store& store, const tuner::Sit
 }  // namespace
 
 void setup(CLI::App& verb, TuneOptions& options) {
-  verb.add_option("file", options.file, "The campaign file")->type_name("FILE")->required();
+  verb.add_option("file", options.file, "The campaign file, or behind '--' a command of your own")->type_name("FILE");
   verb.add_flag("--fresh", options.fresh, "Measure again whatever is known: begin a new generation");
   verb.add_option("--trials", options.trials, "Stop searching after this many trials")->type_name("N");
   verb.add_option("--wall", options.wall, "Time for the whole campaign, all sittings together: 5min, 8h")
@@ -135,6 +137,7 @@ void setup(CLI::App& verb, TuneOptions& options) {
   verb.add_option("--grace", options.grace, "After SIGTERM: time for the run in flight to be finished (default: 20s)")
       ->type_name("DURATION");
   add_on_finish(verb, options.on_finish);
+  add_command(verb, options.command);
   verb.footer(
       "The default configuration is measured first; at the end the best and the default are measured again, in turns, and\n"
       "only that is the gain reported. Ctrl-C ends after the run in flight and still gives the answer; a second one ends\n"
@@ -158,8 +161,19 @@ void setup(CLI::App& verb, TuneOptions& options) {
       "NOCTURNE_BEST_SECONDS, NOCTURNE_VERDICT, NOCTURNE_GAIN_PERCENT, NOCTURNE_GAIN_LOW_PERCENT,\n"
       "NOCTURNE_GAIN_HIGH_PERCENT, NOCTURNE_PROFILE. That it fails is said, and changes nothing.\n"
       "\n"
+      "A command of your own behind '--' needs no campaign file: threads, affinity, wait policy, allocator, huge pages and\n"
+      "framework variables are tried around it, as it is; its own options where --vary names them (the first value, or the\n"
+      "one the command has, is the default). It starts in this folder, again and again: what it writes there, it writes\n"
+      "each time. The whole process is timed, or its steps where it imports nocturne_steps (kernels/python/nocturne_steps.py,\n"
+      "one file) and calls step(); it is then ended when enough steps are done. What it learns is not judged: compare that\n"
+      "yourself where you vary more than its surroundings. 'nocturne apply NAME' runs it tuned.\n"
+      "\n"
       "Examples:\n"
       "  nocturne tune examples/mnist.json\n"
+      "  nocturne tune -- python train.py --epochs 1\n"
+      "  nocturne tune --vary '--batch-size=32,64,128' --examples 60000 --wall 30min -- python train.py\n"
+      "  nocturne tune --pattern '(?P<samples_per_second>[0-9.]+) images/s' --examples 60000 -- ./train --data d\n"
+      "  nocturne tune --write-campaign train.json -- python train.py\n"
       "  nocturne tune campaign.json --rehearse\n"
       "  nocturne tune campaign.json --until 07:00\n"
       "  nocturne tune campaign.json --trials 200 --strategy random --seed 7\n"
@@ -177,15 +191,14 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   const tuner::Installation installation = tuner::find_installation();
   const measure::MachineRoots roots{.onednn_prefix = installation.onednn_prefix};
   measure::MachineFacts machine = measure::probe_machine(roots);
-  auto spec = tuner::load_campaign(options.file, measure::facts_of(machine));
-  if (!spec) {
-    *context.err << tuner::to_text(spec.error()) << '\n';
-    return ExitCode::Usage;
-  }
+  const auto frameworks = frameworks_here(context, installation);
+  auto spec = read_campaign(options, context, installation, measure::facts_of(machine), frameworks.get());
+  if (!spec) return spec.error();
   if (const auto overridden = override_file(options, *spec); !overridden) {
     *context.err << "nocturne tune: " << overridden.error() << '\n';
     return ExitCode::Usage;
   }
+  if (!options.command.write_campaign.empty()) return write_campaign(options.command, context, *spec);
   std::vector<space::Configuration> wanted;
   for (const std::string& words : options.measure) {
     auto configuration = read_configuration(spec->space, spec->space.default_configuration(), words);
@@ -212,7 +225,6 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   if (!rehearsal) return database_failed(context, rehearsal.error(), finish);
   const measure::SweepReport swept = measure::sweep();
 
-  tuner::LocalExecutor executor(*spec, executor_options(context, installation, machine));
   tuner::Interruption interruption;
   const SignalWatch signals(
       interruption,
@@ -226,6 +238,12 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   const tuner::SystemClock clock;
   tuner::HeartbeatWriter heartbeat(store->path(), spec->file.string(), clock);
   tuner::Audience audience({&display, &heartbeat});
+  tuner::LocalExecutor::Options local = executor_options(context, installation, machine, frameworks);
+  local.installing = [&audience](std::string_view line) { audience.installing(std::string(line)); };
+  const auto downloaded = tuner::downloaded_bytes(*store, spec->name);
+  if (!downloaded) return database_failed(context, downloaded.error(), finish);
+  local.downloaded_bytes = *downloaded;
+  tuner::LocalExecutor executor(*spec, std::move(local));
 
   bool fresh = options.fresh;
   for (int generation = 0; generation < kMostGenerationsInOneSitting; ++generation) {
@@ -266,7 +284,7 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
       } else if (!context.json) {
         *context.err << "The search ended: " << result->because << ".\n";
       }
-      const ExitCode code = report(context, *store, *result, options.file, finish);
+      const ExitCode code = report(context, *store, *result, same_again(options, context), finish);
       return code == ExitCode::Interrupted && signals.terminated() ? ExitCode::Terminated : code;
     }
     machine = measure::probe_machine(roots);
@@ -274,8 +292,7 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
     *rehearsal = {};  // nobody is there any more to see its list
   }
   *context.err << fmt::format(
-      "nocturne tune: the machine or its software changed {} times while it was measured: let it "
-      "come to rest, then run this again\n",
+      "nocturne tune: the machine or its software changed {} times while it was measured: let it come to rest, then run this again\n",
       kMostGenerationsInOneSitting);
   return ExitCode::Unavailable;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// `nocturne tune FILE`: starts a campaign, or goes on with it.
+/// `nocturne tune FILE`, `nocturne tune -- COMMAND`: starts a campaign, or goes on with it.
 
 #include <cstdint>
 #include <optional>
@@ -13,11 +13,13 @@
 #include "tuner/cli/exit_codes.hpp"
 #include "tuner/cli/on_finish.hpp"
 #include "tuner/cli/rehearsing.hpp"
+#include "tuner/cli/verbs/tune_command.hpp"
 
 namespace nocturne::cli {
 
 struct TuneOptions {
-  std::string file;
+  std::string file;        ///< or a command behind `--`
+  CommandOptions command;
   bool fresh = false;
   std::optional<std::int64_t> trials;  ///< these six replace what the file says
   std::string wall;

@@ -13,9 +13,9 @@
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/format.hpp"
-#include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/profile_choice.hpp"
 #include "tuner/cli/progress_display.hpp"
@@ -73,11 +73,13 @@ class Verifier {
         profile,
         {.pairs = options_.pairs, .most_pairs = options_.most_pairs, .margin_percent = options_.margin_percent});
     if (!document) return {.because = document.error()};
-    const auto spec = tuner::parse_campaign(document->dump(), "the profile", "/", measure::facts_of(machine_));
+    const auto frameworks = frameworks_here(context_, installation_);
+    const auto spec =
+        tuner::parse_campaign(document->dump(), "the profile", "/", measure::facts_of(machine_), frameworks.get());
     if (!spec) return {.because = one_line(tuner::to_text(spec.error()))};
     auto store = db::Store::open(database(context_), db::Mode::ReadWrite);
     if (!store) return {.because = store.error().message};
-    tuner::LocalExecutor executor(*spec, executor_options(context_, installation_, machine_));
+    tuner::LocalExecutor executor(*spec, executor_options(context_, installation_, machine_, frameworks));
     tuner::Sitting sitting{.spec = *spec,
                            .store = *store,
                            .executor = executor,

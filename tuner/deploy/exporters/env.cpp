@@ -4,6 +4,7 @@
 
 #include "space/value.hpp"
 #include "tuner/deploy/exporter.hpp"
+#include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 
 namespace nocturne::deploy {
@@ -53,6 +54,11 @@ std::string export_env(const Profile& profile) {
     } else {
       text += fmt::format("# {} is left out: {} is taken.\n", comment_text(parameter), name);
     }
+  }
+  if (has_own_command(profile)) {
+    const auto words = own_words(profile);
+    return text + "# The command, as a shell has it.\n" +
+           assignment("NOCTURNE_COMMAND", words ? shell_command(*words) : "");
   }
   text += assignment("NOCTURNE_PROGRAM", profile.training.program.string());
   text += assignment("NOCTURNE_DATA_FOLDER", profile.training.data_folder.string());

@@ -2,6 +2,7 @@
 
 #include "space/value.hpp"
 #include "tuner/deploy/exporter.hpp"
+#include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/deploy/training_request.hpp"
 
@@ -107,6 +108,7 @@ std::string launch(const Profile& profile) {
 }  // namespace
 
 std::string export_sh(const Profile& profile) {
+  if (has_own_command(profile)) return own_command_script(profile);
   const protocol::Request request = training_request(profile);
   nlohmann::json document = protocol::to_json(request);
   nlohmann::json workload = document.at("workload");
@@ -125,6 +127,12 @@ std::string export_sh(const Profile& profile) {
   text += fmt::format("seed=${{SEED:-{}}}\n", profile.training.seed);
   text += fmt::format("output=${{OUTPUT:-\"$PWD/{}-$(date +%Y%m%dT%H%M%S)-$$\"}}\n", file_stem(profile.campaign));
   text += kArguments;
+  if (const std::string container = container_of(profile); !container.empty()) {
+    text +=
+        fmt::format("\nfail {} 1\n", shell_quote(fmt::format("it was measured in the container {}, which this script "
+                                                             "does not start; nocturne verify does",
+                                                             container)));
+  }
   text += "\n[ -x \"$program\" ] || fail \"$program is missing; tune again or export again on this machine\" 5\n";
   if (!profile.launch.cpus.empty()) {
     text += "command -v taskset >/dev/null || fail 'taskset is missing (package util-linux)' 5\n";

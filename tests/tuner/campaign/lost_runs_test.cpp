@@ -1,0 +1,89 @@
+// Runs that end by no fault of their configuration: killed from outside, or for want of room.
+
+#include <csignal>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/tuner/campaign/sitter.hpp"
+#include "tuner/campaign_file.hpp"
+
+namespace nocturne::tests {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using space::Outcome;
+
+tuner::CampaignSpec six_trials() {
+  auto spec = tuner::parse_campaign(R"({
+    "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
+    "objective": {"minimise": "time", "epochs": [1, 12]}, "worker": {"command": ["/bin/true"]},
+    "space": {"parameters": [{"name": "threads", "stage": "run", "range": [1, 8], "default": 4}]},
+    "strategy": {"name": "random", "seed": 3}, "budget": {"trials": 6},
+    "verify": {"pairs": 2, "finalists": 1, "simplify": false, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0}})",
+                                    "test.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  return std::move(*spec);
+}
+
+std::vector<db::StoredTrial> trials_in(const CampaignFolder& folder) {
+  auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
+  REQUIRE(store);
+  return store->list_trials({}).value();
+}
+
+}  // namespace
+
+TEST_CASE("a run that another hand killed is run again, whoever of worker and supervisor it was", "[campaign]") {
+  for (const Outcome outcome : {Outcome::Killed, Outcome::Crashed}) {
+    const CampaignFolder folder;
+    CampaignSitter sitter(folder);
+    sitter.executor.signal = SIGKILL;
+    sitter.executor.fate = [&](std::size_t count, const space::Configuration&) {
+      return count == 2 || count == 3 ? outcome : Outcome::Ok;
+    };
+    CHECK(sitter.sit(six_trials()).ending == tuner::Ending::Complete);
+    CHECK(sitter.watcher.numbers == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5});
+    REQUIRE(sitter.executor.run_configurations.size() == 8);
+    CHECK(sitter.executor.run_configurations[2] == sitter.executor.run_configurations[4]);
+    const auto trials = trials_in(folder);
+    CHECK(trials[2].trial.outcome == Outcome::Ok);
+    CHECK(trials[2].trial.estimate.value().runs == 1);
+    auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
+    const auto runs = store->load_trial(trials[2].id).value().runs;
+    REQUIRE(runs.size() >= 3);
+    CHECK(runs[0].record.run.outcome == Outcome::Killed);
+    REQUIRE(sitter.watcher.notes.size() >= 2);
+    CHECK_THAT(sitter.watcher.notes[0], ContainsSubstring("killed from outside (the test wanted it): it runs again"));
+  }
+}
+
+TEST_CASE("what is killed each time has crashed, and what crashed of itself is not tried again", "[campaign]") {
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  sitter.executor.fate = [&](std::size_t count, const space::Configuration&) {
+    if (count >= 1 && count <= 3) return Outcome::Killed;
+    return count == 4 ? Outcome::Crashed : Outcome::Ok;
+  };
+  sitter.executor.signal = SIGSEGV;
+  CHECK(sitter.sit(six_trials()).ending == tuner::Ending::Complete);
+  const auto trials = trials_in(folder);
+  CHECK(trials[1].trial.outcome == Outcome::Crashed);
+  CHECK(trials[1].trial.reason == "killed 3 times: the test wanted it");
+  CHECK(trials[2].trial.outcome == Outcome::Crashed);
+  CHECK(trials[2].trial.reason == "the test wanted it");
+  CHECK(sitter.executor.run_configurations.size() == 8);
+}
+
+TEST_CASE("a build that finds no room is no failed build", "[campaign]") {
+  CHECK_FALSE(tuner::no_room_for({Outcome::BuildFailed, "no such flag", "error: -Owhat"}));
+  for (const auto& failure : {tuner::PreparationFailure{Outcome::BuildFailed, "as: No space left on device", ""},
+                              tuner::PreparationFailure{Outcome::BuildFailed, "", "ld: No space left on device"}}) {
+    const auto error = tuner::no_room_for(failure);
+    REQUIRE(error);
+    CHECK(error->code == db::ErrorCode::Full);
+    CHECK_THAT(error->message, ContainsSubstring("Make room"));
+  }
+}
+
+}  // namespace nocturne::tests

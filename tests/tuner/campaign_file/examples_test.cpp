@@ -1,0 +1,64 @@
+#include <filesystem>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/tuner/campaign_file/sample_facts.hpp"
+#include "tests/tuner/executor/fake_pythons.hpp"
+#include "tuner/campaign_file.hpp"
+#include "tuner/executor/frameworks.hpp"
+
+using namespace nocturne;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path kExampleFiles = fs::path(NOCTURNE_SOURCE_FOLDER) / "examples";
+
+/// The recipes of this source tree, on a machine that has the Pythons they want.
+tuner::Frameworks shipped(const test::FakePythons& pythons) {
+  return tuner::Frameworks({.source_root = NOCTURNE_SOURCE_FOLDER,
+                            .environments = pythons.environments(),
+                            .pythons = [places = pythons.places()] { return places; }});
+}
+
+}  // namespace
+
+TEST_CASE("today's frameworks make a campaign of thousands of configurations", "[campaign_file]") {
+  const test::FakePythons pythons;
+  const tuner::Frameworks frameworks = shipped(pythons);
+  const auto modern = tuner::load_campaign(kExampleFiles / "modern-mnist-cpu.json", tests::sample_facts(), &frameworks);
+  REQUIRE(modern);
+  CHECK(modern->unavailable.empty());
+  CHECK(modern->space.find("framework")->size() >= 8);
+  CHECK(modern->space.count().approximate >= 2000);
+  const auto paper = tuner::load_campaign(kExampleFiles / "paper-mnist-cpu.json", tests::sample_facts(), &frameworks);
+  REQUIRE(paper);
+  CHECK(paper->space.find("framework")->size() == 7);
+}
+
+TEST_CASE("every example is a valid campaign", "[campaign_file]") {
+  const test::FakePythons pythons;
+  const tuner::Frameworks frameworks = shipped(pythons);
+  std::size_t count = 0;
+  for (const auto& entry : fs::directory_iterator(kExampleFiles)) {
+    if (entry.path().extension() != ".json") continue;
+    CAPTURE(entry.path());
+    const auto loaded = tuner::load_campaign(entry.path(), tests::sample_facts(), &frameworks);
+    if (!loaded) FAIL_CHECK(tuner::to_text(loaded.error()));
+    ++count;
+  }
+  CHECK(count >= 4);
+}
+
+TEST_CASE("the first example's default is what one would run without tuning", "[campaign_file]") {
+  const test::FakePythons pythons;
+  const tuner::Frameworks frameworks = shipped(pythons);
+  const auto spec = tuner::load_campaign(kExampleFiles / "mnist.json", tests::sample_facts(), &frameworks);
+  REQUIRE(spec);
+  CHECK(
+      spec->space.default_configuration().canonical() ==
+      R"({"affinity":"none","allocator":"glibc","batch":128,"compiler":"g++","fast_math":false,)"
+      R"("framework":"onednn","huge_pages":false,"isa_cap":"none","layout":"blocked","lto":false,"march":"x86-64","optimisation":"O3","precision":"f32",)"
+      R"("threads":8,"wait_policy":"default"})");
+  for (const space::Parameter& parameter : spec->space.parameters()) CHECK(!parameter.description.empty());
+}

@@ -1,0 +1,104 @@
+#include <cmath>
+#include <fstream>
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/tuner/cli/desk.hpp"
+#include "tuner/report/side_facts.hpp"
+
+using namespace nocturne;
+using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
+using cli::ExitCode;
+
+TEST_CASE("compare puts what is known of trials into columns, with the verdict of their pairs", "[cli][compare]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  CHECK(desk.nocturne({"compare", "default", "best", "3", "--json"}) == ExitCode::Ok);
+  const auto document = desk.json();
+  CHECK(document.at("campaign") == "evening");
+  CHECK(document.at("epochs") == 1);
+  const auto& sides = document.at("sides");
+  REQUIRE(sides.size() == 3);
+  CHECK(sides[0].at("trial") == 0);
+  CHECK(sides[1].at("trial") == 1);
+  CHECK(sides[0].at("gain").is_null());
+  CHECK(sides[1].at("gain").at("verdict") == "faster");
+  CHECK(sides[1].at("gain").at("pairs") == 6);
+  CHECK(sides[1].at("gain").at("low_percent").get<double>() == Approx(100 * (1 / 0.65 - 1)));
+  CHECK(sides[2].at("gain").is_null());
+  CHECK(sides[2].at("no_gain") == "not compared");
+  REQUIRE(sides[2].at("times").size() == 2);
+  CHECK(sides[2].at("times")[1].at("epochs") == 12);
+  CHECK(sides[2].at("times")[1].at("seconds").get<double>() == Approx(1 + 12 * 3.5));
+  CHECK(sides[2].at("steady_step_s").at("seconds").get<double>() == Approx(0.035));
+
+  CHECK(desk.nocturne({"compare", "default", "best"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("FASTER") && ContainsSubstring("6 pairs") &&
+                             ContainsSubstring("A (reference)") && ContainsSubstring("bf16") &&
+                             ContainsSubstring("The same everywhere: batch=100 threads=2"));
+}
+
+TEST_CASE("compared the other way round, a verdict is turned", "[cli][compare]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  CHECK(desk.nocturne({"compare", "1", "0", "--json"}) == ExitCode::Ok);
+  const auto gain = desk.json().at("sides")[1].at("gain");
+  CHECK(gain.at("verdict") == "slower");
+  CHECK(gain.at("percent").get<double>() == Approx(100 * (0.6 - 1)));
+  CHECK(gain.at("low_percent").get<double>() == Approx(100 * (0.55 - 1)));
+  CHECK(gain.at("high_percent").get<double>() == Approx(100 * (0.65 - 1)));
+}
+
+TEST_CASE("a side that failed shows its reason in its column and the rest goes on", "[cli][compare]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  CHECK(desk.nocturne({"compare", "0", "4", "1"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("trial 4: crashed: signal 11") && ContainsSubstring("cannot run") &&
+                             ContainsSubstring("FASTER"));
+  CHECK(desk.nocturne({"compare", "4", "1", "--json"}) == ExitCode::Ok);
+  CHECK(desk.json().at("sides")[1].at("no_gain") == "the reference cannot run");
+}
+
+TEST_CASE("words that name no configuration are refused with what there is", "[cli][compare]") {
+  test::Desk desk;
+  CHECK(desk.nocturne({"compare", "0", "1"}) == ExitCode::NotFound);  // no database
+  (void)test::fill(desk);
+  CHECK(desk.nocturne({"compare", "0"}) == ExitCode::Usage);
+  CHECK(desk.nocturne({"compare", "0", "99"}) == ExitCode::NotFound);
+  CHECK(desk.nocturne({"compare", "0", "fastest"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("'fastest' is no trial's number"));
+  CHECK(desk.nocturne({"compare", "0", "threds=2"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("did you mean 'threads'"));
+  CHECK(desk.nocturne({"compare", "0", "default"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("the same configuration"));
+  CHECK(desk.nocturne({"compare", "0", "1", "--campaign", "evenign"}) == ExitCode::NotFound);
+  CHECK(desk.nocturne({"compare", "0", "1", "--measure", "--time", "soon"}) == ExitCode::Usage);
+  CHECK(desk.nocturne({"compare", "0", "1", "--campaign", "evening.json", "--generation", "1"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("goes with a campaign's name"));
+}
+
+TEST_CASE("of several comparisons the one with the most pairs counts, never one that chose", "[compare]") {
+  space::Configuration a, b;
+  a.set("x", std::int64_t{1});
+  b.set("x", std::int64_t{2});
+  const auto compared = [&](const std::string& role, std::int64_t pairs, double ratio, double epochs) {
+    return db::StoredComparison{.record = {.campaign = 1, .candidate = b, .baseline = a, .role = role},
+                                .verdicts = {{.horizon_epochs = epochs,
+                                              .verdict = "faster",
+                                              .log_ratio_mean = std::log(ratio),
+                                              .log_ratio_low = std::log(ratio) - 0.1,
+                                              .log_ratio_high = std::log(ratio) + 0.1,
+                                              .pairs = pairs}}};
+  };
+  const std::vector<db::StoredComparison> all = {compared("select", 30, 0.2, 12), compared("verify", 6, 0.5, 12),
+                                                 compared("compare", 8, 0.8, 12), compared("compare", 20, 0.1, 90)};
+  const auto found = report::stored_gain(all, a, b, 12);
+  REQUIRE(found);
+  CHECK(found->pairs == 8);
+  CHECK(found->role == "compare");
+  CHECK(found->gain_percent == Approx(25));
+  CHECK(!report::stored_gain(all, a, b, 1));
+}

@@ -1,0 +1,147 @@
+#include "tuner/executor/containment.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "measure/container/runtimes.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tuner/executor/contained_paths.hpp"
+
+using namespace nocturne;
+using Catch::Matchers::ContainsSubstring;
+using tuner::ContainedPaths;
+using tuner::Containment;
+namespace fs = std::filesystem;
+
+namespace {
+
+void touch(const fs::path& file, const std::string& text = "x") {
+  fs::create_directories(file.parent_path());
+  std::ofstream(file) << text;
+}
+
+bool mounted(const std::vector<measure::ContainerMount>& mounts, const fs::path& path) {
+  return std::ranges::any_of(mounts, [&](const auto& mount) { return measure::lies_in(path, mount.path); });
+}
+
+tuner::Prepared prepared_for(const std::string& program) {
+  tuner::Prepared prepared;
+  prepared.argv = {program};
+  prepared.worker = "identity";
+  return prepared;
+}
+
+}  // namespace
+
+TEST_CASE("on the host nothing changes", "[containment]") {
+  Containment containment({});
+  tuner::Prepared prepared = prepared_for("/bin/true");
+  space::Configuration configuration;
+  CHECK(containment.prepare(configuration, prepared, {}));
+  configuration.set("container", std::string("host"));
+  CHECK(containment.prepare(configuration, prepared, {}));
+  CHECK(prepared.worker == "identity");
+  CHECK(prepared.contained == nullptr);
+}
+
+TEST_CASE("a runtime nobody knows, and an image nobody knows, are sentences", "[containment]") {
+  const test::TemporaryFolder folder;
+  Containment containment({.installation = {},
+                           .runs_folder = folder.path() / "runs",
+                           .images_folder = folder.path() / "images",
+                           .recipes = {folder.path()},
+                           .progress = {}});
+  tuner::Prepared prepared = prepared_for("/bin/true");
+  space::Configuration configuration;
+  configuration.set("container", std::string("vessel"));
+  auto refused = containment.prepare(configuration, prepared, {});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().outcome == space::Outcome::Unsupported);
+  CHECK_THAT(refused.error().reason, ContainsSubstring("known are host, charliecloud"));
+  for (const std::string& runtime : measure::available_containers()) {
+    if (runtime == "host") continue;
+    configuration.set("container", runtime);
+    configuration.set("image", std::string("../etc"));
+    refused = containment.prepare(configuration, prepared, {});
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().reason, ContainsSubstring("is no name of an image"));
+  }
+}
+
+TEST_CASE("a virtual environment brings the Python it was made from", "[containment]") {
+  const test::TemporaryFolder folder;
+  const fs::path base = folder.path() / "pythons/3.7.1";
+  touch(base / "bin/python3.7");
+  fs::create_symlink("python3.7", base / "bin/python3");
+  const fs::path environment = folder.path() / "environments/torch";
+  touch(environment / "pyvenv.cfg", "home = " + (base / "bin").string() + "\nversion = 3.7.1\n");
+  fs::create_directories(environment / "bin");
+  fs::create_symlink(base / "bin/python3", environment / "bin/python");
+  touch(folder.path() / "kernels/worker.py");
+
+  const measure::ContainerImage image{.name = "i", .digest = "", .root = "", .reference = "x"};
+  ContainedPaths paths(image);
+  REQUIRE(paths.add_command({(environment / "bin/python").string(), (folder.path() / "kernels/worker.py").string()}));
+  const auto mounts = paths.mounts();
+  CHECK(mounted(mounts, environment / "bin/python"));
+  CHECK(mounted(mounts, base / "lib/python3.7"));
+  CHECK(mounted(mounts, folder.path() / "kernels/worker.py"));
+  CHECK_FALSE(mounted(mounts, "/usr/bin"));
+  CHECK_FALSE(mounted(mounts, folder.path() / "elsewhere"));
+}
+
+TEST_CASE("the system's own folders come from the image, or the worker is refused", "[containment]") {
+  const test::TemporaryFolder folder;
+  touch(folder.path() / "usr/bin/python3.11");
+  const measure::ContainerImage image{.name = "i", .digest = "", .root = folder.path(), .reference = ""};
+  ContainedPaths paths(image);
+  CHECK(paths.add_command({"/usr/bin/true"}).error().find("the image i has no /usr/bin/true") == 0);
+  touch(folder.path() / "usr/bin/true");
+  CHECK(paths.add_command({"/usr/bin/true"}));
+  CHECK(paths.mounts().empty());
+}
+
+TEST_CASE("an allocator is the image's own, is mounted, or refused", "[containment]") {
+  const test::TemporaryFolder folder;
+  const fs::path library = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
+  const measure::ContainerImage image{.name = "i", .digest = "", .root = folder.path(), .reference = ""};
+  ContainedPaths paths(image);
+  CHECK_FALSE(paths.add_library(library, measure::charliecloud_runtime()));
+  REQUIRE(paths.add_library(library, measure::podman_runtime()));
+  CHECK(mounted(paths.mounts(), library));
+  touch(folder.path() / library.relative_path());
+  ContainedPaths own(image);
+  CHECK(own.add_library(library, measure::charliecloud_runtime()));
+  CHECK(own.mounts().empty());
+}
+
+TEST_CASE("the plan inside keeps id, folder and limits, and hides the worker's variables from the runtime",
+          "[containment]") {
+  const tuner::Contained contained{.runtime = &measure::docker_runtime(),
+                                   .image = {.name = "i", .digest = "d", .root = "", .reference = "sha256:cafe"},
+                                   .mounts = {{.path = "/data/runs", .writable = true}}};
+  measure::RunPlan plan;
+  plan.id = "r1";
+  plan.folder = "/data/runs/r1";
+  plan.argv = {"/opt/worker"};
+  plan.environment = {{"LD_PRELOAD", "/x.so"}};
+  plan.cpus = {1};
+  plan.memory_limit_bytes = 1 << 30;
+  const auto inside = tuner::contained_plan(plan, contained);
+  REQUIRE(inside);
+  CHECK(inside->id == "r1");
+  CHECK(inside->folder == plan.folder);
+  CHECK(inside->memory_limit_bytes == plan.memory_limit_bytes);
+  CHECK(inside->argv.front() == "docker");
+  CHECK(std::ranges::find(inside->argv, "LD_PRELOAD=/x.so") != inside->argv.end());
+  CHECK(std::ranges::find(inside->argv, "HOME=/data/runs/r1") != inside->argv.end());
+  CHECK_FALSE(inside->environment.contains("LD_PRELOAD"));
+  CHECK(std::ranges::find(inside->unset, "LD_PRELOAD") != inside->unset.end());
+  CHECK(inside->apart);
+  CHECK(inside->clean_up.back() == "nocturne-r1");
+}

@@ -1,0 +1,63 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/tuner/executor/source_tree.hpp"
+#include "tuner/executor/environment_maker.hpp"
+
+using namespace nocturne;
+using Catch::Matchers::ContainsSubstring;
+using test::SourceTree;
+using tuner::EnvironmentMaker;
+
+namespace {
+
+/// A machine with some Python, which is never started: what is tested comes before.
+tuner::PreparationFailure failure_of(const tuner::Frameworks& frameworks, const std::string& name,
+                                     EnvironmentMaker::Options options) {
+  EnvironmentMaker maker(frameworks, std::move(options));
+  const auto made = maker.obtain(*frameworks.recipe(name), {});
+  REQUIRE_FALSE(made);
+  return made.error();
+}
+
+}  // namespace
+
+TEST_CASE("what the machine cannot have, or the campaign's limits forbid, is unsupported with the reason",
+          "[tuner][environments]") {
+  const SourceTree tree;
+  // Of this kind no Python is asked for: nothing stands against it but the limits.
+  tree.add_recipe("large-1", R"("source": "image", "download_mb": 700, "disk_mb": 1200)");
+  const auto frameworks = tree.frameworks();
+  const auto ancient = failure_of(frameworks, "ancient-0.1", {});
+  CHECK(ancient.outcome == space::Outcome::Unsupported);
+  CHECK_THAT(ancient.reason, ContainsSubstring("ancient-0.1: ") && ContainsSubstring("Python"));
+
+  const auto off = failure_of(frameworks, "large-1", {.limits = {.install = false}});
+  CHECK(off.outcome == space::Outcome::Unsupported);
+  CHECK_THAT(off.reason, ContainsSubstring("nocturne env install large-1"));
+
+  const auto download =
+      failure_of(frameworks, "large-1", {.limits = {.download_bytes = 1'000'000'000}, .downloaded_bytes = 400'000'000});
+  CHECK(download.outcome == space::Outcome::Unsupported);
+  CHECK_THAT(download.reason,
+             ContainsSubstring("700 MB") && ContainsSubstring("400 MB") && ContainsSubstring("1000 MB"));
+
+  const auto disk = failure_of(frameworks, "large-1", {.limits = {.disk_bytes = 1'000'000'000}, .wanted = {"large-1"}});
+  CHECK(disk.outcome == space::Outcome::Unsupported);
+  CHECK_THAT(disk.reason, ContainsSubstring("environments.disk"));
+}
+
+TEST_CASE("an installation that failed is not tried again in this sitting", "[tuner][environments]") {
+  const SourceTree tree;
+  tree.add_recipe("broken-1", R"("source": "image")");
+  const auto frameworks = tree.frameworks();
+  EnvironmentMaker maker(frameworks, {});
+  const auto first = maker.obtain(*frameworks.recipe("broken-1"), {});
+  REQUIRE_FALSE(first);
+  CHECK(first.error().outcome == space::Outcome::BuildFailed);
+  std::filesystem::remove_all(tree.environments());
+  const auto second = maker.obtain(*frameworks.recipe("broken-1"), {});
+  REQUIRE_FALSE(second);
+  CHECK(second.error().reason == first.error().reason);
+  CHECK_FALSE(std::filesystem::exists(tree.environments() / ".log"));
+}

@@ -1,0 +1,121 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/tuner/executor/source_tree.hpp"
+#include "tuner/campaign_file.hpp"
+
+using namespace nocturne;
+using Catch::Matchers::ContainsSubstring;
+using test::SourceTree;
+
+namespace {
+
+constexpr const char* kTwoFrameworks = R"({
+  "campaign": "two",
+  "space": {
+    "parameters": [
+      {"name": "framework", "stage": "environment", "values": ["onednn", "ancient-0.1"]},
+      {"name": "batch", "stage": "run", "values": [32, 64]}
+    ]EXTRA
+  }
+})";
+
+std::string with(const std::string& extra) {
+  std::string text = kTwoFrameworks;
+  return text.replace(text.find("EXTRA"), 5, extra);
+}
+
+}  // namespace
+
+TEST_CASE("a framework is a worker of ours or a recipe", "[tuner][frameworks]") {
+  const SourceTree tree;
+  const auto frameworks = tree.frameworks();
+  CHECK(frameworks.names() == std::vector<std::string>{"onednn", "ancient-0.1", "slow-1"});
+  CHECK(frameworks.recipe("onednn") == nullptr);
+  REQUIRE(frameworks.recipe("slow-1") != nullptr);
+  CHECK(frameworks.recipe("slow-1")->worker == "slow_worker.py");
+  CHECK(tuner::Frameworks().names() == std::vector<std::string>{"onednn"});
+}
+
+TEST_CASE("what this machine cannot have is said with its reason", "[tuner][frameworks]") {
+  const SourceTree tree;
+  const auto frameworks = tree.frameworks();
+  CHECK_THAT(frameworks.obstacle("ancient-0.1"), ContainsSubstring("Python"));
+  CHECK(frameworks.obstacle("onednn").empty());
+  CHECK(frameworks.available() == std::vector<std::string>{"onednn"});
+}
+
+TEST_CASE("a framework that cannot be had is left out of the space, and the campaign goes on", "[tuner][frameworks]") {
+  const SourceTree tree;
+  const auto frameworks = tree.frameworks();
+  const auto spec = tuner::parse_campaign(with(""), "two.json", "/", space::Facts(), &frameworks);
+  REQUIRE(spec);
+  REQUIRE(spec->unavailable.size() == 1);
+  CHECK(spec->unavailable.front().name == "ancient-0.1");
+  CHECK(spec->space.count().to_text() == "2");
+  const auto& constraints = spec->document["space"]["constraints"];
+  REQUIRE(constraints.size() == 1);
+  CHECK(constraints[0]["require"] == "framework != 'ancient-0.1'");
+  CHECK_THAT(constraints[0]["because"].get<std::string>(), ContainsSubstring("unavailable here: "));
+}
+
+TEST_CASE("what a machine can have makes another campaign, other recipes do not", "[tuner][frameworks]") {
+  const SourceTree tree;
+  const auto identity = [&](const tuner::Frameworks& frameworks) {
+    const auto spec = tuner::parse_campaign(with(""), "two.json", "/", space::Facts(), &frameworks);
+    REQUIRE(spec);
+    return spec->identity();
+  };
+  const std::string before = identity(tree.frameworks());
+  tree.add_recipe("slow-2", R"("python": ">=3.6")");
+  CHECK(identity(tree.frameworks()) == before);
+  tree.add_recipe("ancient-0.1", R"("source": "image")");  // no Python is in its way any more
+  const auto frameworks = tree.frameworks();
+  const auto spec = tuner::parse_campaign(with(""), "two.json", "/", space::Facts(), &frameworks);
+  REQUIRE(spec);
+  CHECK(spec->unavailable.empty());
+  CHECK(spec->identity() != before);
+}
+
+TEST_CASE("a default that cannot be had is a problem, and so is an unknown name", "[tuner][frameworks]") {
+  const SourceTree tree;
+  const auto frameworks = tree.frameworks();
+  std::string text = with("");
+  const auto at = text.find("\"ancient-0.1\"]");
+  text.replace(at, 14, R"("ancient-0.1", "slo-1"], "default": "ancient-0.1")");
+  const auto spec = tuner::parse_campaign(text, "two.json", "/", space::Facts(), &frameworks);
+  REQUIRE_FALSE(spec);
+  const std::string said = tuner::to_text(spec.error());
+  CHECK_THAT(said, ContainsSubstring("/space/parameters/0/default: the default 'ancient-0.1' is unavailable here"));
+  CHECK_THAT(said, ContainsSubstring("no worker is called \"slo-1\"") && ContainsSubstring("Did you mean 'slow-1'?"));
+}
+
+TEST_CASE("constraints know which frameworks there are, here and when the space is opened again",
+          "[tuner][frameworks]") {
+  const SourceTree tree;
+  const auto frameworks = tree.frameworks();
+  const auto spec = tuner::parse_campaign(
+      with(R"(, "constraints": [{"require": "framework in machine.frameworks and batch > 32", "because": "so"}])"),
+      "two.json", "/", space::Facts(), &frameworks);
+  REQUIRE_FALSE(spec);  // the default has batch 32: the constraint is understood
+  CHECK_THAT(tuner::to_text(spec.error()), ContainsSubstring("so"));
+  const auto good = tuner::parse_campaign(
+      with(R"(, "constraints": [{"require": "framework in machine.frameworks", "because": "so"}])"), "two.json", "/",
+      space::Facts(), &frameworks);
+  REQUIRE(good);
+  CHECK(good->document["machine_frameworks"] == nlohmann::json({"onednn"}));
+}
+
+TEST_CASE("limits of environments and the state of compile caches are read", "[tuner][frameworks]") {
+  const SourceTree tree;
+  const auto frameworks = tree.frameworks();
+  std::string text = with("");
+  text.insert(1, R"("environments": {"install": false, "download": "2GB", "disk": "1GiB"},
+                    "run": {"compile_cache": "warm"}, )");
+  const auto spec = tuner::parse_campaign(text, "two.json", "/", space::Facts(), &frameworks);
+  REQUIRE(spec);
+  CHECK_FALSE(spec->environments.install);
+  CHECK(spec->environments.download_bytes == 2'000'000'000);
+  CHECK(spec->environments.disk_bytes == 1 << 30);
+  CHECK(spec->run.compile_cache == tuner::CompileCache::Warm);
+}

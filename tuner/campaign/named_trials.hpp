@@ -1,0 +1,44 @@
+#pragma once
+
+/// Trials of configurations that a person names, in a campaign but outside of its search: no strategy is asked, and the
+/// campaign keeps its file, strategy and history; was it finished, it is so again.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "db/store.hpp"
+#include "tuner/campaign/sitting.hpp"
+
+namespace nocturne::tuner {
+
+class NamedTrials {
+ public:
+  /// The sitting outlives it.
+  explicit NamedTrials(Sitting& sitting) : sitting_(sitting) {}
+
+  /// Begins or resumes the campaign and sets the sitting's id: a new generation where the machine is another (told to
+  /// the observer). Its trial 0 is the default, whoever begins it: that is measured first where nothing was.
+  [[nodiscard]] db::Expected<void> open();
+
+  /// The finished trial of a configuration: one that trained, else the latest, else it is measured now. A failure is
+  /// tried again where it may be gone by now. Empty: interrupted.
+  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> trial_of(const space::Configuration& configuration);
+  /// The same, measuring nothing. Empty: never measured.
+  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> known(const space::Configuration& configuration) const;
+
+  /// Gives the campaign back as it was.
+  [[nodiscard]] db::Expected<void> close();
+
+ private:
+  [[nodiscard]] db::Expected<db::CampaignRecord> record();
+  [[nodiscard]] bool fails_as_before(const db::StoredTrial& before) const;
+  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> measure(const space::Configuration& configuration);
+
+  Sitting& sitting_;
+  std::vector<db::StoredTrial> recovered_;  ///< interrupted by an earlier sitting
+  std::int64_t next_number_ = 0, finished_ = 0;
+  bool was_finished_ = false;
+};
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,25 @@
+#pragma once
+
+/// What a stored campaign's document says, with the rules of campaign files for what it leaves out.
+
+#include <cstdint>
+
+#include <nlohmann/json.hpp>
+
+#include "space/objective.hpp"
+#include "space/workload.hpp"
+
+namespace nocturne::tuner {
+
+[[nodiscard]] space::Objective objective_of(const nlohmann::json& document);
+[[nodiscard]] space::Workload workload_of(const nlohmann::json& document);
+
+/// How the comparisons of a campaign are judged.
+struct JudgingRules {
+  int first_pairs = 6, most_pairs = 20;  ///< after how many pairs at first, and at last
+  double margin_percent = 1;             ///< closer than this is the same
+  std::int64_t accuracy_epochs = 1;      ///< trained before an accuracy is read; 0: none is
+};
+[[nodiscard]] JudgingRules judging_rules_of(const nlohmann::json& document);
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,95 @@
+#include "tuner/campaign/stored_pairs.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "measure/planned_looks.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+/// Seconds per step of each slice of one side, in order.
+std::vector<double> slice_seconds(const db::StoredPair& pair, db::Side side) {
+  std::vector<double> seconds;
+  for (const db::Slice& slice : pair.slices) {
+    if (slice.side != side || slice.steps == 0) continue;
+    seconds.push_back(static_cast<double>(slice.wall_ns) * 1e-9 / static_cast<double>(slice.steps));
+  }
+  return seconds;
+}
+
+std::string_view verdict_word(measure::Verdict verdict) {
+  switch (verdict) {
+    case measure::Verdict::Faster:
+      return "faster";
+    case measure::Verdict::Slower:
+      return "slower";
+    case measure::Verdict::Same:
+      return "same";
+    case measure::Verdict::Undecided:
+      break;
+  }
+  return "undecided";
+}
+
+}  // namespace
+
+db::Expected<StoredPairs> stored_pairs(const db::Store& store, const db::StoredComparison& comparison,
+                                       const measure::Schedule& baseline, const measure::Schedule& candidate) {
+  StoredPairs result;
+  for (const db::StoredPair& pair : comparison.pairs) {
+    const auto baseline_run = store.load_run(pair.baseline_run);
+    if (!baseline_run) return std::unexpected(baseline_run.error());
+    const auto candidate_run = store.load_run(pair.candidate_run);
+    if (!candidate_run) return std::unexpected(candidate_run.error());
+    const std::vector<double> baseline_slices = slice_seconds(pair, db::Side::Baseline);
+    const std::vector<double> candidate_slices = slice_seconds(pair, db::Side::Candidate);
+    const auto parts =
+        measure::pair_parts({.run = baseline_run->record.run, .schedule = baseline, .slices = baseline_slices},
+                            {.run = candidate_run->record.run, .schedule = candidate, .slices = candidate_slices});
+    if (parts) {
+      result.pairs.push_back(*parts);
+    } else {
+      result.unusable.push_back(fmt::format("pair {} cannot be judged: {}", pair.index, parts.error()));
+    }
+  }
+  return result;
+}
+
+std::vector<double> log_ratios_at(const StoredPairs& stored, double epochs) {
+  std::vector<double> ratios;
+  for (const measure::PairParts& pair : stored.pairs) ratios.push_back(measure::log_ratio(pair, epochs));
+  return ratios;
+}
+
+double look_confidence(std::int64_t pairs, const JudgingRules& rules) {
+  double confidence = 0;
+  for (const measure::Look& look : measure::plan_looks(rules.first_pairs, rules.most_pairs, 1 - kStatedConfidence)) {
+    if (confidence == 0 || look.pairs <= pairs) confidence = look.confidence;
+  }
+  return confidence;
+}
+
+db::VerdictRecord verdict_record(const measure::Comparison& comparison, db::ComparisonId id, double epochs,
+                                 double confidence) {
+  return {.comparison = id,
+          .horizon_epochs = epochs,
+          .verdict = std::string(verdict_word(comparison.verdict)),
+          .log_ratio_mean = -comparison.log_ratio,
+          .log_ratio_low = -std::log1p(comparison.high_percent / 100),
+          .log_ratio_high = -std::log1p(comparison.low_percent / 100),
+          .confidence = confidence,
+          .pairs = comparison.pairs};
+}
+
+std::optional<db::VerdictRecord> verdict_at(const StoredPairs& stored, db::ComparisonId comparison, double epochs,
+                                            const JudgingRules& rules) {
+  if (stored.pairs.size() < 2) return std::nullopt;
+  const double confidence = look_confidence(std::ssize(stored.pairs), rules);
+  const auto compared = measure::compare(log_ratios_at(stored, epochs),
+                                         {.margin_percent = rules.margin_percent, .confidence = confidence});
+  return verdict_record(compared, comparison, epochs, kStatedConfidence);
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,46 @@
+#pragma once
+
+/// The pairs of a stored comparison, condensed: what its verdicts are computed from, at any horizon.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "measure/comparison.hpp"
+#include "measure/statistics.hpp"
+#include "tuner/campaign/stored_document.hpp"
+
+namespace nocturne::tuner {
+
+struct StoredPairs {
+  std::vector<measure::PairParts> pairs;  ///< in the order measured
+  std::vector<std::string> unusable;      ///< a sentence for each pair that cannot be judged
+};
+
+/// Schedules: of the baseline and of the candidate.
+[[nodiscard]] db::Expected<StoredPairs> stored_pairs(const db::Store& store, const db::StoredComparison& comparison,
+                                                     const measure::Schedule& baseline,
+                                                     const measure::Schedule& candidate);
+
+/// ln(T(baseline) / T(candidate)) of each pair.
+[[nodiscard]] std::vector<double> log_ratios_at(const StoredPairs& stored, double epochs);
+
+/// The confidence that the interval of a comparison must be asked for where this many pairs were measured with planned
+/// looks (measure/planned_looks.hpp), so that all looks together keep kStatedConfidence: that of the last look with no
+/// more pairs.
+[[nodiscard]] double look_confidence(std::int64_t pairs, const JudgingRules& rules);
+
+/// The candidate's verdict at a horizon; empty with fewer than two pairs.
+[[nodiscard]] std::optional<db::VerdictRecord> verdict_at(const StoredPairs& stored, db::ComparisonId comparison,
+                                                          double epochs, const JudgingRules& rules);
+
+/// The record of a comparison at a horizon: `confidence` is that of its interval as it is stated.
+[[nodiscard]] db::VerdictRecord verdict_record(const measure::Comparison& comparison, db::ComparisonId id,
+                                               double epochs, double confidence);
+
+/// What intervals of planned looks together keep.
+inline constexpr double kStatedConfidence = 0.95;
+
+}  // namespace nocturne::tuner

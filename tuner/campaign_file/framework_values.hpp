@@ -1,0 +1,24 @@
+#pragma once
+
+/// The values of the parameter `framework`: are they names of workers or recipes, and can this machine have them?
+
+#include <string>
+#include <vector>
+
+#include "space/constraint.hpp"
+#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/checks.hpp"
+#include "tuner/executor/frameworks.hpp"
+
+namespace nocturne::tuner {
+
+/// Which values this machine cannot have, in their order. An unknown name is a problem, and so is a default that cannot
+/// be had: there would be nothing to compare with.
+[[nodiscard]] std::vector<UnavailableFramework> read_framework_values(Checks& checks, const WorkerChoice& worker,
+                                                                      const Frameworks& frameworks);
+
+/// Leaves one out of the space. Being a constraint it is part of what makes two campaigns the same: where the machine
+/// has more one day, a new generation begins, which measures only what is new.
+[[nodiscard]] space::ConstraintSpec constraint_against(const UnavailableFramework& framework);
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,162 @@
+#include "tuner/cli/output/tradeoffs_page.hpp"
+
+#include <cmath>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/rows.hpp"
+#include "tuner/cli/output/table.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+using measure::Lead;
+using nlohmann::json;
+
+std::string wish_value_text(const tuner::Wish& wish, const std::optional<double>& value) {
+  if (!value) return "–";
+  switch (wish.kind) {
+    case tuner::Wish::Kind::Throughput:
+      return fmt::format("{:.0f} examples/s", *value);
+    case tuner::Wish::Kind::Memory:
+      return bytes_text(static_cast<std::int64_t>(*value));
+    case tuner::Wish::Kind::Time:
+    case tuner::Wish::Kind::Accuracy:
+      break;
+  }
+  return seconds_text(*value);
+}
+
+/// Epochs to two or three digits: 0.34, 2.1, 37, 1,200 need no more.
+std::string epochs_number(double epochs) {
+  return epochs < 10 ? fmt::format("{:.2g}", epochs) : fmt::format("{:.0f}", epochs);
+}
+
+const char* lead_word(Lead lead) {
+  switch (lead) {
+    case Lead::Baseline:
+      return "baseline";
+    case Lead::Candidate:
+      return "candidate";
+    case Lead::Open:
+      break;
+  }
+  return "open";
+}
+
+void print_front(const Context& context, const TradeoffsPage& page, std::size_t width) {
+  std::vector<Column> columns = {{"trial", Align::Right}};
+  for (const tuner::Wish& wish : page.wishes) columns.push_back({wish.text, Align::Right});
+  columns.push_back({"settings"});
+  Table table(std::move(columns));
+  for (const tuner::TradeoffRow& row : page.tradeoffs.front) {
+    std::vector<Cell> cells = {Cell(fmt::format("{}", row.trial.trial.number))};
+    for (std::size_t i = 0; i < page.wishes.size(); ++i)
+      cells.emplace_back(wish_value_text(page.wishes[i], row.values[i]));
+    cells.emplace_back(settings_line(row.trial.trial.configuration));
+    table.add(std::move(cells));
+  }
+  table.print(*context.out, context.colour_out(), width);
+}
+
+json row_json(const TradeoffsPage& page, const tuner::TradeoffRow& row) {
+  json values = json::object();
+  for (std::size_t i = 0; i < page.wishes.size(); ++i)
+    values[page.wishes[i].text] = row.values[i] ? json(*row.values[i]) : json(nullptr);
+  return {{"trial", row.trial.trial.number},
+          {"configuration", row.trial.trial.configuration.to_json()},
+          {"values", values}};
+}
+
+}  // namespace
+
+std::string break_even_sentence(const tuner::TrialBreakEven& each) {
+  const measure::BreakEven& found = each.result;
+  const auto number_of = [&](Lead lead) { return lead == Lead::Candidate ? each.candidate : each.baseline; };
+  const std::string basis = fmt::format("{:g} %, {} pairs", 100 * each.confidence, each.pairs);
+  if (found.at_first == Lead::Open && found.at_last == Lead::Open) {
+    return fmt::format("trials {} and {} cannot be told apart for few epochs nor for many ({})", each.baseline,
+                       each.candidate, basis);
+  }
+  if (found.at_first == found.at_last && found.low >= measure::kMostEpochs) {
+    return fmt::format("trial {} is faster than trial {} for any number of epochs ({})", number_of(found.at_first),
+                       found.at_first == Lead::Candidate ? each.baseline : each.candidate, basis);
+  }
+  std::string text;
+  if (found.at_first != Lead::Open)
+    text = fmt::format("trial {} is faster up to {} epochs", number_of(found.at_first), epochs_number(found.low));
+  if (found.at_last != Lead::Open) {
+    text += fmt::format("{}trial {} {}faster from {} epochs on", text.empty() ? "" : ", ", number_of(found.at_last),
+                        text.empty() ? "is " : "", epochs_number(found.high));
+  }
+  if (found.epochs) text += fmt::format("; break-even at {}", epochs_number(*found.epochs));
+  return fmt::format("{} ({})", text, basis);
+}
+
+void print_tradeoffs(const Context& context, const TradeoffsPage& page) {
+  std::ostream& out = *context.out;
+  const std::size_t width = context.out_is_terminal ? context.columns : 0;
+  out << fmt::format("{}, generation {}: what is best depends on what is wanted\n\n", page.campaign.name,
+                     page.campaign.generation);
+  if (page.tradeoffs.front.empty()) {
+    out << fmt::format("No trial has a value for all of it ({} that trained lack one).\n", page.tradeoffs.incomplete);
+    return;
+  }
+  Table best({{"wanted"}, {"best", Align::Right}, {"trial", Align::Right}});
+  for (std::size_t i = 0; i < page.wishes.size(); ++i) {
+    const tuner::TradeoffRow& row = page.tradeoffs.front[*page.tradeoffs.best[i]];
+    best.add({Cell(page.wishes[i].text, Style::Strong), Cell(wish_value_text(page.wishes[i], row.values[i])),
+              Cell(fmt::format("{}", row.trial.trial.number))});
+  }
+  best.print(out, context.colour_out(), width);
+  out << fmt::format("\nNothing beats these in all of it ({} of {} configurations", page.tradeoffs.front.size(),
+                     page.tradeoffs.considered);
+  if (page.tradeoffs.incomplete > 0) out << fmt::format("; {} more lack a value", page.tradeoffs.incomplete);
+  out << ")\n";
+  print_front(context, page, width);
+  out << "\nFastest by the number of epochs, from single runs\n";
+  for (const tuner::Reign& reign : page.reigns) {
+    out << fmt::format("  from {:>6} on  trial {}\n", epochs_number(reign.from), page.trials[reign.trial].trial.number);
+  }
+  if (page.break_evens.empty()) return;
+  out << "\nFrom pairs of fresh processes\n";
+  for (const tuner::TrialBreakEven& each : page.break_evens) out << "  " << break_even_sentence(each) << '\n';
+}
+
+json tradeoffs_json(const TradeoffsPage& page) {
+  json document = {{"campaign", page.campaign.name},
+                   {"generation", page.campaign.generation},
+                   {"wanted", json::array()},
+                   {"best", json::object()},
+                   {"front", json::array()},
+                   {"considered", page.tradeoffs.considered},
+                   {"incomplete", page.tradeoffs.incomplete},
+                   {"fastest", json::array()},
+                   {"break_evens", json::array()}};
+  for (std::size_t i = 0; i < page.wishes.size(); ++i) {
+    const auto& best = page.tradeoffs.best[i];
+    document["wanted"].push_back(page.wishes[i].text);
+    document["best"][page.wishes[i].text] = best ? json(page.tradeoffs.front[*best].trial.trial.number) : json(nullptr);
+  }
+  for (const tuner::TradeoffRow& row : page.tradeoffs.front) document["front"].push_back(row_json(page, row));
+  for (const tuner::Reign& reign : page.reigns)
+    document["fastest"].push_back({{"from_epochs", reign.from}, {"trial", page.trials[reign.trial].trial.number}});
+  for (const tuner::TrialBreakEven& each : page.break_evens) {
+    const measure::BreakEven& found = each.result;
+    document["break_evens"].push_back({{"baseline", each.baseline},
+                                       {"candidate", each.candidate},
+                                       {"pairs", each.pairs},
+                                       {"confidence", each.confidence},
+                                       {"at_first", lead_word(found.at_first)},
+                                       {"at_last", lead_word(found.at_last)},
+                                       {"epochs", found.epochs ? json(*found.epochs) : json(nullptr)},
+                                       {"low", found.low},
+                                       {"high", std::isfinite(found.high) ? json(found.high) : json(nullptr)},
+                                       {"sentence", break_even_sentence(each)}});
+  }
+  return document;
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,203 @@
+#include "tuner/cli/verbs/compare.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "measure/fingerprint.hpp"
+#include "measure/machine.hpp"
+#include "measure/sweep.hpp"
+#include "tuner/campaign/answer.hpp"
+#include "tuner/cli/bench.hpp"
+#include "tuner/cli/measuring.hpp"
+#include "tuner/cli/output/comparison_page.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/executor/installation.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+constexpr std::size_t kMostSides = 16;  // columns that somebody reads
+
+using Sides = std::vector<space::Configuration>;
+
+std::expected<Sides, ExitCode> read_sides(const Context& context, const db::Store* store, const CampaignSource& source,
+                                          const std::vector<std::string>& words) {
+  Sides sides;
+  for (const std::string& word : words) {
+    auto configuration = configuration_of_word(context, store, source, word);
+    if (!configuration) {
+      return std::unexpected(complain(context, configuration.error().code, configuration.error().sentence));
+    }
+    const auto twin = std::ranges::find(sides, *configuration);
+    if (twin != sides.end()) {
+      return std::unexpected(complain(context, ExitCode::Usage,
+                                      fmt::format("'{}' and '{}' are the same configuration; 'nocturne noise FILE' "
+                                                  "measures one against itself",
+                                                  words[static_cast<std::size_t>(twin - sides.begin())], word)));
+    }
+    sides.push_back(std::move(*configuration));
+  }
+  return sides;
+}
+
+/// Why two that are not the same have no verdict.
+std::string why_no_gain(const report::SideFacts& reference, const report::SideFacts& side) {
+  if (side.trial && !side.trained()) return "cannot run";
+  if (reference.trial && !reference.trained()) return "the reference cannot run";
+  return "not compared";
+}
+
+db::Expected<ComparisonPage> page_of(const db::Store& store, db::CampaignSummary campaign, const Sides& sides,
+                                     const std::vector<std::string>& words) {
+  ComparisonPage page{.campaign = std::move(campaign), .objective = {}, .sides = {}};
+  page.objective = tuner::objective_of(page.campaign.spec);
+  const auto comparisons = store.comparisons(page.campaign.id);
+  if (!comparisons) return std::unexpected(comparisons.error());
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    auto facts = report::side_facts(store, page.campaign.id, page.objective, sides[i]);
+    if (!facts) return std::unexpected(facts.error());
+    ComparedSide side{.word = words[i], .facts = std::move(*facts), .gain = {}, .no_gain = {}};
+    if (i > 0) {
+      side.gain = report::stored_gain(*comparisons, sides.front(), sides[i], page.objective.primary);
+      if (!side.gain) side.no_gain = why_no_gain(page.sides.front().facts, side.facts);
+    }
+    page.sides.push_back(std::move(side));
+  }
+  return page;
+}
+
+ExitCode print_page(const Context& context, const db::Store& store, db::CampaignSummary campaign, const Sides& sides,
+                    const CompareOptions& options) {
+  const auto page = page_of(store, std::move(campaign), sides, options.sides);
+  if (!page) return complain(context, page.error());
+  if (context.json) {
+    print_json(context, comparison_json(*page));
+  } else {
+    print_comparison(context, *page);
+  }
+  const auto compared = std::span(page->sides).subspan(1);
+  if (options.measure) {
+    return std::ranges::any_of(compared, [](const ComparedSide& side) { return side.gain.has_value(); })
+               ? ExitCode::Ok
+               : ExitCode::Negative;
+  }
+  const bool known =
+      std::ranges::any_of(page->sides, [](const ComparedSide& side) { return side.facts.trial.has_value(); });
+  return known ? ExitCode::Ok : ExitCode::NotFound;
+}
+
+std::expected<std::optional<std::chrono::nanoseconds>, std::string> time_limit(const CompareOptions& options) {
+  if (options.time.empty()) return std::nullopt;
+  const auto time = tuner::parse_duration(options.time);
+  if (!time) return std::unexpected("--time: " + time.error());
+  return *time;
+}
+
+ExitCode compare_stored(const CompareOptions& options, Context& context) {
+  const auto store = open_database(context);
+  if (!store) return store.error();
+  const auto source =
+      find_campaign_source(context, &*store, options.source, measure::facts_of(measure::probe_machine_cheaply()));
+  if (!source) return source.error();
+  const auto sides = read_sides(context, &*store, *source, options.sides);
+  if (!sides) return sides.error();
+  if (!source->stored) {
+    return complain(context, ExitCode::NotFound, "nothing of this campaign was measured yet; --measure does it");
+  }
+  return print_page(context, *store, *source->stored, *sides, options);
+}
+
+ExitCode compare_measured(const CompareOptions& options, Context& context) {
+  const auto time = time_limit(options);
+  if (!time) return complain(context, ExitCode::Usage, time.error());
+  if (const std::string missing = missing_supervisor(); !missing.empty()) {
+    return complain(context, ExitCode::Unavailable, missing);
+  }
+  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
+  const tuner::Installation installation = tuner::find_installation();
+  const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
+  const space::Facts facts = measure::facts_of(machine);
+  // A wrong word leaves no database behind.
+  std::optional<db::Store> known;
+  std::error_code ignored;
+  if (std::filesystem::exists(context.database(), ignored)) {
+    auto opened = open_database(context);
+    if (!opened) return opened.error();
+    known = std::move(*opened);
+  }
+  const db::Store* reading = known ? &*known : nullptr;
+  auto source = find_campaign_source(context, reading, options.source, facts);
+  if (!source) return source.error();
+  if (const auto read = read_spec(context, *source, facts); !read) return read.error();
+  const auto sides = read_sides(context, reading, *source, options.sides);
+  if (!sides) return sides.error();
+  known.reset();
+
+  auto store = open_database(context, db::Mode::ReadWrite);
+  if (!store) return store.error();
+  static_cast<void>(measure::sweep());
+  Bench bench(context, *source->spec, *store, machine, installation);
+  tuner::SideBySideSettings settings{.pairs = options.pairs, .most_pairs = std::max(options.pairs, options.most_pairs)};
+  if (*time) settings.end = bench.clock().steady() + **time;
+  const auto result = bench.measure(*sides, settings);
+  if (!result) {
+    if (result.error().code == db::ErrorCode::Owned) {
+      return complain(context, ExitCode::Unavailable, result.error().message);
+    }
+    return complain(context, result.error());
+  }
+  if (result->out_of_time && !context.json) {
+    *context.err << "The time is over; the same command again goes on.\n";
+  }
+  auto campaign = store->find_campaign(source->spec->name);
+  if (!campaign) return complain(context, campaign.error());
+  const ExitCode code = print_page(context, *store, std::move(*campaign), *sides, options);
+  return result->interrupted ? bench.interruption_code() : code;
+}
+
+}  // namespace
+
+void setup(CLI::App& verb, CompareOptions& options) {
+  verb.add_option("side", options.sides,
+                  "A trial's number, 'best', 'default', settings (name=value,…; the rest as in the default), or an "
+                  "exported profile; the first is the reference")
+      ->type_name("A B...")
+      ->required()
+      ->expected(2, static_cast<int>(kMostSides));
+  add_campaign_source(verb, options.source);
+  verb.add_flag("--measure", options.measure, "Measure them in turns, as far as that is not done yet");
+  verb.add_option("--pairs", options.pairs, "Pairs of fresh processes before the first look (default: 6)")
+      ->type_name("N")
+      ->check(CLI::Range(2, 1000).description(""));
+  verb.add_option("--most-pairs", options.most_pairs, "While undecided, up to this many (default: 20)")
+      ->type_name("N")
+      ->check(CLI::Range(2, 1000).description(""));
+  verb.add_option("--time", options.time, "Begin no trial and no pair that would end later than this: 10min")
+      ->type_name("DURATION");
+  verb.footer(
+      "Without --measure: what the database knows. Times are those of the trials, with standard errors. Trials are not\n"
+      "measured in turns, and a machine drifts between them: only the last rows say which is faster. FASTER, SLOWER, SAME\n"
+      "(within the campaign's margin) and UNDECIDED come from pairs that were alive together, with the gain's interval.\n"
+      "\n"
+      "With --measure each configuration becomes a trial of the campaign, and each is measured against the first: fresh\n"
+      "processes, both alive, in alternating slices; blocks of a pair each, in random order. What was measured counts, and\n"
+      "the same command again goes on. Exit code 1: none could be compared with the first.\n"
+      "\n"
+      "Examples:\n"
+      "  nocturne compare default best\n"
+      "  nocturne compare 0 12 27 --campaign mnist-evening\n"
+      "  nocturne compare default precision=bf16,threads=1 --measure --time 10min\n"
+      "  nocturne compare framework=tensorflow-1.14 framework=tensorflow-2.1 --campaign paper.json --measure\n");
+}
+
+ExitCode run(const CompareOptions& options, Context& context) {
+  return options.measure ? compare_measured(options, context) : compare_stored(options, context);
+}
+
+}  // namespace nocturne::cli

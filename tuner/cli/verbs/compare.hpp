@@ -1,0 +1,29 @@
+#pragma once
+
+/// `nocturne compare A B…`: configurations of a campaign in columns, on demand measured in turns.
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "tuner/cli/campaign_source.hpp"
+#include "tuner/cli/context.hpp"
+#include "tuner/cli/exit_codes.hpp"
+
+namespace nocturne::cli {
+
+struct CompareOptions {
+  std::vector<std::string> sides;  ///< words; the first is the reference
+  CampaignSourceOptions source;
+  bool measure = false;
+  int pairs = 6;
+  int most_pairs = 20;
+  std::string time;  ///< for all of it; empty: not bounded
+};
+
+void setup(CLI::App& verb, CompareOptions& options);
+/// Negative: with --measure, none of them could be compared with the first. NotFound: without it, none was measured.
+[[nodiscard]] ExitCode run(const CompareOptions& options, Context& context);
+
+}  // namespace nocturne::cli

@@ -1,0 +1,125 @@
+#include "tuner/cli/verbs/env.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "space/nearest.hpp"
+#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/measuring.hpp"
+#include "tuner/cli/verbs/env_actions.hpp"
+#include "tuner/executor/installation.hpp"
+#include "tuner/executor/worker_catalogue.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+struct EnvAction {
+  std::string_view name;
+  std::string_view explanation;
+  bool takes_names;
+};
+constexpr EnvAction kEnvActions[] = {
+    {"list", "all recipes: installed, available, or not here and why", false},
+    {"install", "installs; goes on after a failure, and goes on with what a killed one had downloaded", true},
+    {"check", "imports, and trains three steps", true},
+    {"remove", "removes what is installed", true},
+    {"export", "prints the resolved versions, for install --lock elsewhere", true},
+    {"update", "resolves the versions anew; the old environment counts until the new one is whole", true},
+};
+
+std::vector<std::string> action_names() {
+  std::vector<std::string> names;
+  for (const EnvAction& action : kEnvActions) names.emplace_back(action.name);
+  return names;
+}
+
+/// Empty: it is one of a recipe; else a sentence.
+std::string unknown_name(const std::string& name, const tuner::Frameworks& frameworks) {
+  if (frameworks.recipe(name) != nullptr) return {};
+  if (tuner::find_worker(name) != nullptr) {
+    return fmt::format("'{}' is no environment: Nocturne builds it itself when a campaign wants it", name);
+  }
+  const std::string hint = space::did_you_mean(name, frameworks.names());
+  return fmt::format("no recipe is called '{}'{}", name, hint.empty() ? "; 'nocturne env list' shows them" : hint);
+}
+
+ExitCode act(const EnvOrder& order, Context& context) {
+  const std::string& action = order.options.action;
+  if (action == "install") return make_environments(order, context, false);
+  if (action == "update") return make_environments(order, context, true);
+  if (action == "check") return check_environments(order, context);
+  if (action == "remove") return remove_environments(order, context);
+  if (action == "export") return export_environment(order, context);
+  return list_environments(order, context);
+}
+
+}  // namespace
+
+void setup(CLI::App& verb, EnvOptions& options) {
+  std::string actions;
+  for (const EnvAction& action : kEnvActions) actions += fmt::format("  {:<9} {}\n", action.name, action.explanation);
+  verb.add_option("action", options.action, "What to do (default: list)")
+      ->type_name("ACTION")
+      ->check([](const std::string& word) {
+        const auto names = action_names();
+        return std::ranges::find(names, word) != names.end()
+                   ? std::string()
+                   : fmt::format("no action is called '{}'{}", word, space::did_you_mean(word, names));
+      });
+  verb.add_option("names", options.names, "Recipes, by name")->type_name("NAME");
+  verb.add_option("--lock", options.lock, "install: exactly the versions of this file, which export wrote")
+      ->type_name("FILE");
+  verb.add_option("--output", options.output, "export: write to this file")->type_name("FILE");
+  verb.footer(fmt::format(
+      "Actions:\n{}\n"
+      "A recipe says which Python and which packages a framework needs; its name is a value of the parameter `framework`.\n"
+      "Recipes of your own: ~/.config/nocturne/recipes/NAME.json. Pythons are looked for in $NOCTURNE_PYTHONS, on PATH,\n"
+      "in pyenv's and uv's folders. Campaigns install what they need themselves; this is to see, and to prepare.\n"
+      "\n"
+      "Examples:\n"
+      "  nocturne env list\n"
+      "  nocturne env install mxnet-1.9.1 pytorch-2.15\n"
+      "  nocturne env check mxnet-1.9.1\n"
+      "  nocturne env export mxnet-1.9.1 > mxnet.lock.json\n"
+      "  nocturne env install --lock mxnet.lock.json",
+      actions));
+}
+
+ExitCode run(const EnvOptions& options, Context& context) {
+  EnvOrder order{.options = options, .frameworks = frameworks_here(context, tuner::find_installation()), .recipes = {}};
+  std::vector<std::string> names = options.names;
+  const auto* action = std::ranges::find(kEnvActions, options.action, &EnvAction::name);
+  if (!options.lock.empty() && options.action != "install") {
+    return complain(context, ExitCode::Usage, "--lock goes with install");
+  }
+  if (!options.output.empty() && options.action != "export") {
+    return complain(context, ExitCode::Usage, "--output goes with export");
+  }
+  if (!options.lock.empty()) {
+    const auto lock = read_lock_file(options.lock);
+    if (!lock) return complain(context, ExitCode::Usage, lock.error());
+    if (names.empty()) names.push_back(lock->recipe);
+    if (names != std::vector{lock->recipe}) {
+      return complain(context, ExitCode::Usage, fmt::format("{} is of '{}' alone", options.lock, lock->recipe));
+    }
+  }
+  if (action->takes_names && names.empty()) {
+    return complain(context, ExitCode::Usage, fmt::format("env {} needs a name, or several", action->name));
+  }
+  if (options.action == "export" && names.size() > 1) {
+    return complain(context, ExitCode::Usage, "env export writes one lock: give one name");
+  }
+  for (const std::string& name : names) {
+    if (const std::string sentence = unknown_name(name, *order.frameworks); !sentence.empty()) {
+      return complain(context, ExitCode::Usage, sentence);
+    }
+    const measure::EnvironmentRecipe* recipe = order.frameworks->recipe(name);
+    if (std::ranges::find(order.recipes, recipe) == order.recipes.end()) order.recipes.push_back(recipe);
+  }
+  return act(order, context);
+}
+
+}  // namespace nocturne::cli

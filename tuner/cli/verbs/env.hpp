@@ -1,0 +1,25 @@
+#pragma once
+
+/// `nocturne env [ACTION [NAME…]]`: the environments of frameworks.
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "tuner/cli/context.hpp"
+#include "tuner/cli/exit_codes.hpp"
+
+namespace nocturne::cli {
+
+struct EnvOptions {
+  std::string action = "list";  ///< list, install, check, remove, export, update
+  std::vector<std::string> names;
+  std::string lock;    ///< of install: a file that export wrote
+  std::string output;  ///< of export: a file; empty: standard output
+};
+
+void setup(CLI::App& verb, EnvOptions& options);
+[[nodiscard]] ExitCode run(const EnvOptions& options, Context& context);
+
+}  // namespace nocturne::cli

@@ -1,0 +1,147 @@
+// The actions of `nocturne env` that only look, and `remove`.
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/table.hpp"
+#include "tuner/cli/verbs/env_actions.hpp"
+#include "tuner/deploy/write_file.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+using nlohmann::json;
+constexpr int kLockVersion = 1;
+constexpr std::uintmax_t kLargestLock = 1 << 20;
+
+std::string about(std::int64_t bytes) {
+  return bytes > 0 ? "about " + bytes_text(bytes) : std::string();
+}
+
+json environment_row(const measure::EnvironmentRecipe& recipe, const std::optional<measure::Environment>& installed,
+                     const std::string& obstacle) {
+  json row = {{"name", recipe.name},
+              {"title", recipe.title},
+              {"state", installed          ? "installed"
+                        : obstacle.empty() ? "available"
+                                           : "not here"},
+              {"reason", obstacle},
+              {"needs_python", recipe.python},
+              {"licence", recipe.licence},
+              {"download_bytes", recipe.download_bytes},
+              {"disk_bytes", installed ? static_cast<std::int64_t>(installed->bytes) : recipe.disk_bytes}};
+  if (installed) {
+    row["python"] = measure::to_text(installed->interpreter.version);
+    row["folder"] = installed->folder.string();
+    row["key"] = installed->key;
+    row["packages"] = installed->lock;
+  }
+  return row;
+}
+
+}  // namespace
+
+ExitCode list_environments(const EnvOrder& order, Context& context) {
+  json document = json::array();
+  Table table(
+      {{"recipe"}, {"state"}, {"size", Align::Right}, {"Python"}, {"licence"}, {"what it is, or why not here"}});
+  for (const measure::EnvironmentRecipe& recipe : order.frameworks->recipes()) {
+    const bool wanted = order.recipes.empty() || std::ranges::find(order.recipes, &recipe) != order.recipes.end();
+    if (!wanted) continue;
+    const auto installed = order.frameworks->installed(recipe.name);
+    const std::string obstacle = order.frameworks->obstacle(recipe.name);
+    document.push_back(environment_row(recipe, installed, obstacle));
+    const Cell state = installed          ? Cell("installed", Style::Good)
+                       : obstacle.empty() ? Cell("available")
+                                          : Cell("not here", Style::Faint);
+    table.add({Cell(recipe.name, Style::Strong), state,
+               installed ? bytes_text(static_cast<std::int64_t>(installed->bytes)) : about(recipe.disk_bytes),
+               installed ? measure::to_text(installed->interpreter.version) : recipe.python, recipe.licence,
+               obstacle.empty() ? recipe.title : obstacle});
+  }
+  if (context.json) {
+    print_json(context, document);
+  } else {
+    table.print(*context.out, context.colour_out(), 0);
+  }
+  for (const std::string& problem : order.frameworks->problems()) {
+    *context.err << "A recipe is left out: " << problem << '\n';
+  }
+  return ExitCode::Ok;
+}
+
+ExitCode remove_environments(const EnvOrder& order, Context& context) {
+  ExitCode code = ExitCode::Ok;
+  json document = json::array();
+  for (const measure::EnvironmentRecipe* recipe : order.recipes) {
+    std::string error;
+    std::error_code ignored;
+    measure::EnvironmentStore* store = nullptr;
+    if (std::filesystem::is_directory(context.environments_folder(), ignored)) {
+      store = order.frameworks->store(error);
+      if (store == nullptr) return complain(context, ExitCode::Unavailable, error);
+    }
+    const bool removed = store != nullptr && store->remove(recipe->name);
+    document.push_back({{"name", recipe->name}, {"removed", removed}});
+    if (!removed) code = ExitCode::NotFound;
+    if (!context.json) {
+      *(removed ? context.out : context.err) << fmt::format(
+          "{}: {}\n", recipe->name, removed ? "removed" : "is not installed, or is being installed right now");
+    }
+  }
+  if (context.json) print_json(context, document);
+  return code;
+}
+
+ExitCode export_environment(const EnvOrder& order, Context& context) {
+  const measure::EnvironmentRecipe& recipe = *order.recipes.front();
+  const auto installed = order.frameworks->installed(recipe.name);
+  if (!installed) {
+    return complain(context, ExitCode::NotFound,
+                    fmt::format("{0} is not installed: 'nocturne env install {0}' resolves its versions", recipe.name));
+  }
+  const json document = {{"nocturne_lock", kLockVersion},
+                         {"recipe", recipe.name},
+                         {"key", installed->key},
+                         {"python", measure::to_text(installed->interpreter.version)},
+                         {"abi", installed->interpreter.abi},
+                         {"packages", installed->lock}};
+  if (order.options.output.empty()) {
+    print_json(context, document);
+    return ExitCode::Ok;
+  }
+  const auto written = deploy::write_file(order.options.output, document.dump(2) + "\n", false);
+  return written ? ExitCode::Ok : complain(context, ExitCode::Unavailable, written.error());
+}
+
+std::expected<LockFile, std::string> read_lock_file(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) return std::unexpected(fmt::format("cannot read {}: {}", path, error.message()));
+  std::ifstream file(path);
+  const json document = size <= kLargestLock ? json::parse(file, nullptr, false) : json(json::value_t::discarded);
+  const auto wrong = [&](std::string_view what) {
+    return std::unexpected(fmt::format("{} is no lock of 'nocturne env export': {}", path, what));
+  };
+  if (!document.is_object()) return wrong("not a JSON object");
+  if (document.value("nocturne_lock", json()) != json(kLockVersion)) return wrong("'nocturne_lock' is not 1");
+  const json recipe = document.value("recipe", json()), packages = document.value("packages", json());
+  if (!recipe.is_string()) return wrong("'recipe' is no text");
+  if (!packages.is_array() || packages.empty()) return wrong("'packages' is no list");
+  LockFile lock{.recipe = recipe.get<std::string>(), .packages = {}};
+  for (const json& package : packages) {
+    if (!package.is_string()) return wrong("'packages' holds something else than texts");
+    lock.packages.push_back(package.get<std::string>());
+  }
+  return lock;
+}
+
+}  // namespace nocturne::cli

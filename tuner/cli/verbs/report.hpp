@@ -1,0 +1,28 @@
+#pragma once
+
+/// `nocturne report paper`: what the paper claims, and what this machine says to it.
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "tuner/cli/campaign_source.hpp"
+#include "tuner/cli/context.hpp"
+#include "tuner/cli/exit_codes.hpp"
+
+namespace nocturne::cli {
+
+struct ReportOptions {
+  std::string what;
+  CampaignSourceOptions source;
+  bool measure = false;
+  std::string time = "30min";  ///< with `measure`, for all of it
+  int pairs = 6;
+  bool markdown = false;
+};
+
+void setup(CLI::App& verb, ReportOptions& options);
+/// NotFound: nothing on this machine speaks for or against any claim.
+[[nodiscard]] ExitCode run(const ReportOptions& options, Context& context);
+
+}  // namespace nocturne::cli

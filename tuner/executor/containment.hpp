@@ -1,0 +1,81 @@
+#pragma once
+
+/// Puts a worker into the container that its configuration names: the parameters `container` (host where absent) and
+/// `image` (debian-12 where absent), both of the stage environment.
+///
+/// prepare() makes the image where it is not there, finds out what must be mounted, and refuses what cannot be; then
+/// contain() cannot fail for a run. What is mounted: the folder of all runs (writable), what the worker's argv names, a
+/// virtual environment with the Python it was made from, oneDNN, the kernels, the data, preloaded allocators.
+
+#include <expected>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "measure/container/container.hpp"
+#include "measure/container/image_store.hpp"
+#include "measure/runner.hpp"
+#include "space/configuration.hpp"
+#include "tuner/executor/executor.hpp"
+#include "tuner/executor/installation.hpp"
+
+namespace nocturne::tuner {
+
+/// A place for a worker, ready.
+struct Contained {
+  const measure::ContainerRuntime* runtime = nullptr;
+  measure::ContainerImage image;
+  std::vector<measure::ContainerMount> mounts;
+};
+
+/// One instance serves one executor; not thread-safe.
+class Containment {
+ public:
+  struct Options {
+    Installation installation;
+    std::filesystem::path runs_folder;
+    std::filesystem::path images_folder;             ///< images are made here; empty: only `host` works
+    std::vector<std::filesystem::path> recipes;      ///< folders of recipes of images, the user's first
+    std::function<void(std::string_view)> progress;  ///< lines while an image is made; may be empty
+  };
+  explicit Containment(Options options) : options_(std::move(options)) {}
+
+  /// `worker` becomes another where the container is not the host: with the runtime, its version and the image's
+  /// digest. Outcomes: Unsupported (a runtime with an obstacle, what cannot be expressed), BuildFailed (no image),
+  /// Killed (the stop). A runtime or image that failed is not tried again by this instance.
+  [[nodiscard]] std::expected<void, PreparationFailure> prepare(const space::Configuration& configuration,
+                                                                Prepared& prepared, const std::stop_token& stop);
+
+ private:
+  struct Runtime {
+    std::string obstacle;
+    std::string version;
+  };
+  const Runtime& look_at(const measure::ContainerRuntime& runtime);
+  [[nodiscard]] std::expected<measure::ContainerImage, PreparationFailure> obtain(
+      const std::string& image, const measure::ContainerRuntime& runtime, const std::stop_token& stop);
+  [[nodiscard]] std::expected<std::vector<measure::ContainerMount>, std::string> mounts_of(
+      const Prepared& prepared, const measure::ContainerImage& image, const measure::ContainerRuntime& runtime) const;
+
+  Options options_;
+  std::optional<measure::ImageStore> store_;
+  std::map<std::string, Runtime, std::less<>> runtimes_;
+  std::map<std::string, PreparationFailure> failed_;  // by image and runtime
+};
+
+/// The plan of the same run inside. The error is a sentence; not after prepare() let the same mounts pass.
+[[nodiscard]] std::expected<measure::RunPlan, std::string> contained_plan(measure::RunPlan plan,
+                                                                          const Contained& contained);
+
+/// What a worker started by `program` needs to see beside the system's own folders: its folder; of a virtual
+/// environment all of it and the Python it was made from.
+[[nodiscard]] std::vector<std::filesystem::path> folders_of_program(const std::filesystem::path& program);
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,94 @@
+#include "tuner/executor/environment_maker.hpp"
+
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace nocturne::tuner {
+namespace {
+
+std::string megabytes(std::int64_t bytes) {
+  return fmt::format("{} MB", (bytes + 500'000) / 1'000'000);
+}
+
+}  // namespace
+
+std::string EnvironmentMaker::beyond_limits(const measure::EnvironmentRecipe& recipe) const {
+  const EnvironmentSettings& limits = options_.limits;
+  if (!limits.install) {
+    return fmt::format(
+        "{0} is not installed, and the campaign says environments.install: false; 'nocturne env install "
+        "{0}' installs it",
+        recipe.name);
+  }
+  if (limits.download_bytes && options_.downloaded_bytes + recipe.download_bytes > *limits.download_bytes) {
+    return fmt::format("{} downloads about {}, {} were downloaded, and the campaign's environments.download is {}",
+                       recipe.name, megabytes(recipe.download_bytes), megabytes(options_.downloaded_bytes),
+                       megabytes(*limits.download_bytes));
+  }
+  if (limits.disk_bytes) {
+    std::int64_t used = 0;
+    for (const std::string& name : options_.wanted) {
+      if (const auto environment = frameworks_.installed(name)) used += static_cast<std::int64_t>(environment->bytes);
+    }
+    if (used + recipe.disk_bytes > *limits.disk_bytes) {
+      return fmt::format(
+          "{} takes about {} of disk, the campaign's other environments take {}, and its environments.disk is {}",
+          recipe.name, megabytes(recipe.disk_bytes), megabytes(used), megabytes(*limits.disk_bytes));
+    }
+  }
+  return {};
+}
+
+std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::obtain(
+    const measure::EnvironmentRecipe& recipe, const std::stop_token& stop) {
+  std::error_code ignored;
+  if (const auto known = made_.find(recipe.name);
+      known != made_.end() && std::filesystem::exists(known->second.python, ignored)) {
+    return known->second;
+  }
+  if (const auto known = failed_.find(recipe.name); known != failed_.end()) return std::unexpected(known->second);
+  auto made = install(recipe, stop);
+  if (made) {
+    measure::Environment& kept = made_[recipe.name] = *made;
+    kept.installed_now = false;
+  } else if (made.error().outcome != space::Outcome::Killed) {
+    PreparationFailure& kept = failed_[recipe.name] = made.error();
+    kept.log_tail.clear();  // stands with the trial that met it
+  }
+  return made;
+}
+
+std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::install(
+    const measure::EnvironmentRecipe& recipe, const std::stop_token& stop) {
+  const auto failure = [](space::Outcome outcome, std::string reason, std::string log_tail = {}) {
+    return std::unexpected(PreparationFailure{outcome, std::move(reason), std::move(log_tail)});
+  };
+  if (auto environment = frameworks_.installed(recipe.name)) {
+    environment->installed_now = false;
+    return *std::move(environment);
+  }
+  std::string reason;
+  measure::EnvironmentStore* store = frameworks_.store(reason);
+  if (store == nullptr) return failure(space::Outcome::BuildFailed, reason);
+  if (const std::string obstacle = frameworks_.obstacle(recipe.name); !obstacle.empty()) {
+    reason = fmt::format("{}: {}", recipe.name, obstacle);
+  }
+  if (reason.empty()) reason = beyond_limits(recipe);
+  if (!reason.empty()) return failure(space::Outcome::Unsupported, reason);
+  measure::InstallOptions install = frameworks_.install_options();
+  install.progress = options_.progress;
+  auto made = store->obtain(recipe, frameworks_.pythons(), install, stop);
+  if (!made) {
+    const measure::EnvironmentFailure& trouble = made.error();
+    const auto outcome = trouble.interrupted   ? space::Outcome::Killed
+                         : trouble.unavailable ? space::Outcome::Unsupported
+                                               : space::Outcome::BuildFailed;
+    return failure(outcome, trouble.reason, trouble.log_tail);
+  }
+  if (made->installed_now) options_.downloaded_bytes += recipe.download_bytes;
+  return *std::move(made);
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,139 @@
+#include "tuner/executor/frameworks.hpp"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tuner/executor/worker_catalogue.hpp"
+
+namespace nocturne::tuner {
+
+namespace fs = std::filesystem;
+
+/// A store for the moment, where none was made yet: whoever only looks leaves nothing behind.
+class Frameworks::LookingStore {
+ public:
+  LookingStore() {
+    std::string name = (fs::temp_directory_path() / "nocturne-look-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) return;
+    folder_ = name;
+    store_ = std::make_unique<measure::EnvironmentStore>(folder_);
+  }
+  LookingStore(const LookingStore&) = delete;
+  LookingStore& operator=(const LookingStore&) = delete;
+  ~LookingStore() {
+    std::error_code ignored;
+    if (!folder_.empty()) fs::remove_all(folder_, ignored);
+  }
+  /// Null: the temporary folder cannot be used, and nothing can be said.
+  [[nodiscard]] const measure::EnvironmentStore* store() const { return store_.get(); }
+
+ private:
+  fs::path folder_;
+  std::unique_ptr<measure::EnvironmentStore> store_;
+};
+
+Frameworks::Frameworks(Places places) : places_(std::move(places)) {
+  std::vector<fs::path> folders;
+  if (!places_.user_recipes.empty()) folders.push_back(places_.user_recipes);
+  folders.push_back(places_.source_root / "measure" / "environment" / "recipes");
+  const measure::RecipeSet set = measure::RecipeSet::load(folders);
+  problems_ = set.problems();
+  for (const measure::EnvironmentRecipe& recipe : set.recipes()) {
+    // One of kind native describes a worker of ours; a command is a campaign's own.
+    if (recipe.kind == measure::RecipeKind::Python && find_worker(recipe.name) == nullptr) recipes_.push_back(recipe);
+  }
+}
+
+std::vector<std::string> Frameworks::names() const {
+  std::vector<std::string> names;
+  for (const WorkerRecipe& worker : worker_recipes()) names.emplace_back(worker.name);
+  for (const measure::EnvironmentRecipe& recipe : recipes_) names.push_back(recipe.name);
+  return names;
+}
+
+const measure::EnvironmentRecipe* Frameworks::recipe(std::string_view name) const {
+  const auto found = std::ranges::find(recipes_, name, &measure::EnvironmentRecipe::name);
+  return found != recipes_.end() ? &*found : nullptr;
+}
+
+measure::EnvironmentStore* Frameworks::store(std::string& error) const {
+  if (!store_ && store_error_.empty()) {
+    try {
+      store_ = std::make_unique<measure::EnvironmentStore>(places_.environments);
+    } catch (const fs::filesystem_error& trouble) {
+      store_error_ =
+          fmt::format("environments cannot be kept in {}: {}", places_.environments.string(), trouble.code().message());
+    }
+  }
+  error = store_error_;
+  return store_.get();
+}
+
+const measure::PythonPlaces& Frameworks::pythons() const {
+  if (!pythons_) pythons_ = places_.pythons();
+  return *pythons_;
+}
+
+measure::InstallOptions Frameworks::install_options() const {
+  measure::InstallOptions options;
+  options.fix_ups = places_.source_root / "measure" / "environment" / "fix_ups";
+  return options;
+}
+
+std::optional<measure::Environment> Frameworks::installed(std::string_view name) const {
+  const measure::EnvironmentRecipe* wanted = recipe(name);
+  std::error_code ignored;
+  // Looking makes no folder.
+  if (wanted == nullptr || (!store_ && !fs::is_directory(places_.environments, ignored))) return std::nullopt;
+  std::string error;
+  const measure::EnvironmentStore* kept = store(error);
+  return kept != nullptr ? kept->find(*wanted) : std::nullopt;
+}
+
+std::string Frameworks::obstacle(std::string_view name) const {
+  const measure::EnvironmentRecipe* wanted = recipe(name);
+  if (wanted == nullptr) return {};
+  if (const auto known = obstacles_.find(name); known != obstacles_.end()) return known->second;
+  std::string reason = installed(name) ? std::string() : find_obstacle(*wanted);
+  // Whoever tells it names the framework.
+  if (const std::string own = wanted->name + ": "; reason.starts_with(own)) reason.erase(0, own.size());
+  return obstacles_.emplace(name, std::move(reason)).first->second;
+}
+
+std::string Frameworks::find_obstacle(const measure::EnvironmentRecipe& recipe) const {
+  std::error_code ignored;
+  std::string error;
+  const measure::EnvironmentStore* kept = nullptr;
+  if (store_ || fs::is_directory(places_.environments, ignored)) {
+    kept = store(error);
+  } else {
+    if (!looking_) looking_ = std::make_shared<LookingStore>();
+    kept = looking_->store();
+  }
+  if (kept == nullptr) return error;
+  const auto failure = kept->obstacle(recipe, pythons(), install_options());
+  return failure && failure->unavailable ? failure->reason : std::string();
+}
+
+std::vector<std::string> Frameworks::available() const {
+  std::vector<std::string> names = this->names();
+  std::erase_if(names, [this](const std::string& name) { return !obstacle(name).empty(); });
+  std::ranges::sort(names);
+  return names;
+}
+
+double usual_install_seconds(const measure::EnvironmentRecipe& recipe) {
+  // 16 to 190 s for 0.3 to 1.6 GB: most of it is unpacking.
+  constexpr double kBytesASecond = 12e6, kUnknown = 120;
+  return recipe.disk_bytes > 0 ? static_cast<double>(recipe.disk_bytes) / kBytesASecond : kUnknown;
+}
+
+void add_frameworks(space::Facts& facts, const Frameworks& frameworks) {
+  facts.set(kFrameworksFact, frameworks.available());
+}
+
+}  // namespace nocturne::tuner

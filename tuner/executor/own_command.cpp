@@ -1,0 +1,159 @@
+#include "tuner/executor/own_command.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "space/digest.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+namespace fs = std::filesystem;
+using measure::CommandTemplate;
+using measure::Timing;
+
+/// Larger files that a command names are data: their size and time of change stand for them.
+constexpr std::uintmax_t kLargestScriptBytes = 1 << 20;
+
+std::string state_of_file(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return {};
+  const std::uintmax_t bytes = fs::file_size(file, error);
+  if (error) return {};
+  if (bytes > kLargestScriptBytes) {
+    return fmt::format("{} {}", bytes, fs::last_write_time(file, error).time_since_epoch().count());
+  }
+  std::ifstream stream(file, std::ios::binary);
+  return space::sha256(std::string((std::istreambuf_iterator<char>(stream)), {}));
+}
+
+std::string_view timing_word(Timing timing) {
+  switch (timing) {
+    case Timing::Process:
+      return "process";
+    case Timing::Steps:
+      return "steps";
+    case Timing::Pattern:
+      return "pattern";
+    case Timing::Detect:
+      break;
+  }
+  return "detect";
+}
+
+std::int64_t run_steps_of(const CampaignSpec& spec, const RunOrder& order) {
+  // In turns it trains until it is ended: it must not be done before.
+  constexpr std::int64_t kPlenty = 20;
+  const bool in_turns = order.purpose == space::Purpose::Verify && !spec.worker.own.whole();
+  return in_turns ? std::max(spec.run.steps, kPlenty * order.steps) : spec.run.steps;
+}
+
+}  // namespace
+
+fs::path find_command_worker() {
+  constexpr const char* kName = "nocturne-command-worker";
+  const char* wanted = std::getenv("NOCTURNE_COMMAND_WORKER_PROGRAM");
+  if (wanted != nullptr && *wanted != '\0') return wanted;
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  for (const fs::path& candidate : {self.parent_path() / kName, self.parent_path() / "../libexec/nocturne" / kName}) {
+    if (!error && ::access(candidate.c_str(), X_OK) == 0) return candidate.lexically_normal();
+  }
+  return {};
+}
+
+std::vector<std::string> command_worker_argv(const CommandTemplate& command, const std::vector<std::string>& words,
+                                             std::int64_t batch, const Installation& installation) {
+  std::vector<std::string> argv = {find_command_worker().string(), "--time", std::string(timing_word(command.timing))};
+  if (command.timing == Timing::Pattern) {
+    argv.insert(argv.end(), {"--pattern", command.pattern, "--batch", std::to_string(batch)});
+  }
+  argv.insert(argv.end(), {"--folder", command.folder.string()});
+  if (command.timing == Timing::Steps || command.timing == Timing::Detect) {
+    argv.insert(argv.end(), {"--shim", (installation.source_root / "kernels/python/nocturne_steps.py").string()});
+  }
+  argv.emplace_back("--");
+  argv.insert(argv.end(), words.begin(), words.end());
+  return argv;
+}
+
+std::string command_identity(const CommandTemplate& command) {
+  std::string all = measure::to_json(command).dump();
+  for (const auto& group : command.groups) {
+    for (const std::string& word : group) {
+      if (!word.empty()) all += '\0' + state_of_file(command.folder / word);
+    }
+  }
+  return space::sha256(all);
+}
+
+std::expected<Prepared, PreparationFailure> prepare_command(const CampaignSpec& spec,
+                                                            const space::Configuration& configuration,
+                                                            const Installation& installation, Prepared prepared) {
+  const CommandTemplate& command = spec.worker.own;
+  const auto unsupported = [](std::string reason) {
+    return std::unexpected(PreparationFailure{space::Outcome::Unsupported, std::move(reason), ""});
+  };
+  if (find_command_worker().empty()) {
+    return unsupported(
+        "the program nocturne-command-worker is not beside nocturne: build it, or name it in "
+        "NOCTURNE_COMMAND_WORKER_PROGRAM");
+  }
+  auto schedule = measure::schedule_of(spec.workload, command.whole() ? space::Configuration{} : configuration, 1,
+                                       protocol::PartialBatch::Train);
+  if (!schedule) return unsupported(schedule.error());
+  prepared.schedule = *schedule;
+  const measure::CommandRun run{.steps = spec.run.steps, .seed = spec.run.seed};
+  const auto words = measure::fill_words(command, configuration, run);
+  if (!words) return unsupported(words.error());
+  const auto variables = measure::fill_environment(command, configuration, run);
+  if (!variables) return unsupported(variables.error());
+  for (const auto& [name, value] : *variables) {
+    prepared.launch.set[name] = value;
+    std::erase(prepared.launch.unset, name);
+  }
+  prepared.argv = command_worker_argv(command, *words, prepared.schedule.batch, installation);
+  prepared.worker = command_identity(command);
+  return prepared;
+}
+
+void plan_command(const CampaignSpec& spec, const space::Configuration& configuration, const Prepared& prepared,
+                  const RunOrder& order, const Installation& installation, measure::RunPlan& plan) {
+  const CommandTemplate& command = spec.worker.own;
+  const measure::CommandRun run{.steps = run_steps_of(spec, order), .seed = order.seed};
+  // Both could be filled when the configuration was prepared.
+  if (const auto words = measure::fill_words(command, configuration, run)) {
+    plan.argv = command_worker_argv(command, *words, prepared.schedule.batch, installation);
+  }
+  if (const auto variables = measure::fill_environment(command, configuration, run)) {
+    for (const auto& [name, value] : *variables) plan.environment[name] = value;
+  }
+  plan.request.epochs = 0;
+  plan.request.accuracy = false;
+  if (command.whole()) {
+    plan.request.steps = 1;
+    plan.request.steps_per_sample = 1;
+  }
+}
+
+measure::PairPlan pair_of_commands(const CommandTemplate& command, measure::PairPlan plan) {
+  if (command.timing == Timing::Steps) return plan;  // nocturne_steps reads the turns
+  if (command.whole()) {
+    plan.total_limit = plan.sides[0].plan.deadline + plan.sides[1].plan.deadline + std::chrono::minutes(1);
+  }
+  for (measure::PairSide& side : plan.sides) {
+    side.mode = command.whole() ? measure::TurnMode::Whole : measure::TurnMode::Signal;
+    if (!command.whole()) side.plan.request.steps = std::numeric_limits<std::int32_t>::max();
+  }
+  return plan;
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,45 @@
+#pragma once
+
+/// Runs of a command of the user's own: nocturne-command-worker starts it and speaks the protocol for it.
+
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "measure/command_template.hpp"
+#include "measure/pair.hpp"
+#include "tuner/campaign_file.hpp"
+#include "tuner/executor/executor.hpp"
+#include "tuner/executor/installation.hpp"
+
+namespace nocturne::tuner {
+
+/// `nocturne-command-worker` named by NOCTURNE_COMMAND_WORKER_PROGRAM, else beside the running program, else in
+/// ../libexec/nocturne seen from there. Empty: none of these exists.
+[[nodiscard]] std::filesystem::path find_command_worker();
+
+/// The worker's command line around the user's `words`.
+[[nodiscard]] std::vector<std::string> command_worker_argv(const measure::CommandTemplate& command,
+                                                           const std::vector<std::string>& words, std::int64_t batch,
+                                                           const Installation& installation);
+
+/// Identity of the command: its words as the campaign has them, and the contents of the files that they name. A script
+/// that was edited is another program.
+[[nodiscard]] std::string command_identity(const measure::CommandTemplate& command);
+
+/// Checks that the words can be filled and fills in argv, worker, schedule and variables. `prepared.launch` is there.
+[[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_command(const CampaignSpec& spec,
+                                                                          const space::Configuration& configuration,
+                                                                          const Installation& installation,
+                                                                          Prepared prepared);
+
+/// What a run of this order is in detail: the words of its steps and seed. The rest of `plan` is there.
+void plan_command(const CampaignSpec& spec, const space::Configuration& configuration, const Prepared& prepared,
+                  const RunOrder& order, const Installation& installation, measure::RunPlan& plan);
+
+/// How both sides of a pair wait for their turn.
+[[nodiscard]] measure::PairPlan pair_of_commands(const measure::CommandTemplate& command, measure::PairPlan plan);
+
+}  // namespace nocturne::tuner

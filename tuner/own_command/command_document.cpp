@@ -1,0 +1,214 @@
+#include "tuner/own_command/command_document.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace nocturne::tuner {
+namespace {
+
+using Json = nlohmann::json;
+using measure::Timing;
+
+/// An epoch of a training whose length nobody told: what is compared is the time of so many steps.
+constexpr std::int64_t kStepsOfAnEpoch = 1000;
+
+/// Variables of frameworks that change how fast they train and not what. The first value is what they do without it.
+struct FrameworkVariable {
+  std::string_view framework, name;
+  std::array<std::string_view, 2> values;
+  std::string_view explanation;
+};
+constexpr std::array<FrameworkVariable, 2> kFrameworkVariables = {{
+    {"tensorflow", "TF_ENABLE_ONEDNN_OPTS", {"1", "0"}, "oneDNN's kernels, or Eigen's."},
+    {"mxnet",
+     "MXNET_ENGINE_TYPE",
+     {"ThreadedEnginePerDevice", "NaiveEngine"},
+     "Operations side by side, or one by one."},
+}};
+
+Json surroundings(const OwnCommand& command) {
+  Json parameters = Json::array(
+      {{{"name", "threads_set"},
+        {"stage", "run"},
+        {"type", "boolean"},
+        {"default", false},
+        {"description", "Whether the number of OpenMP threads and their places are set, or left to the command."}},
+       {{"name", "threads"},
+        {"stage", "run"},
+        {"range", {1, "machine.cores"}},
+        {"default", "machine.cores"},
+        {"active_if", "threads_set == True"}},
+       {{"name", "affinity"},
+        {"stage", "run"},
+        {"values", {"none", "close", "spread"}},
+        {"active_if", "threads_set == True"}},
+       {{"name", "wait_policy"}, {"stage", "run"}, {"values", {"default", "active", "passive"}}},
+       {{"name", "allocator"}, {"stage", "run"}, {"values", command.allocators}, {"default", "glibc"}},
+       {{"name", "huge_pages"}, {"stage", "run"}, {"type", "boolean"}, {"default", false}}});
+  for (const FrameworkVariable& variable : kFrameworkVariables) {
+    if (std::ranges::find(command.frameworks, variable.framework) == command.frameworks.end()) continue;
+    const std::string name = "env." + std::string(variable.name);
+    // Where the user varies it himself, his values count.
+    const bool taken = std::ranges::any_of(command.variations, [&](const auto& v) { return v.parameter() == name; });
+    if (taken) continue;
+    parameters.push_back({{"name", name},
+                          {"stage", "run"},
+                          {"type", "categorical"},
+                          {"values", variable.values},
+                          {"description", variable.explanation}});
+  }
+  return parameters;
+}
+
+/// The words as a template under construction: each stands for itself or has a place.
+class Words {
+ public:
+  explicit Words(const std::vector<std::string>& words) : plain_(words) {
+    for (const std::string& word : words) template_.push_back(measure::escaped_word(word));
+  }
+
+  /// Makes a place for the variation, and its parameter. The error is a sentence.
+  std::expected<Json, std::string> vary(const Variation& variation) {
+    Json parameter = {{"name", variation.parameter()}, {"stage", "run"}};
+    if (variation.variable) return with_values(std::move(parameter), variation, std::nullopt);
+    return variation.values.empty() ? vary_flag(std::move(parameter), variation)
+                                    : vary_value(std::move(parameter), variation);
+  }
+
+  [[nodiscard]] const std::vector<std::string>& result() const { return template_; }
+
+ private:
+  static std::expected<Json, std::string> with_values(Json parameter, const Variation& variation,
+                                                      const std::optional<std::string>& now) {
+    std::vector<space::Value> values = variation.values;
+    if (now) {
+      const auto same = [&](const space::Value& value) { return space::to_text(value) == *now; };
+      const bool ascending = std::ranges::is_sorted(values);  // numbers whose neighbours are alike stay that
+      if (std::ranges::none_of(values, same)) values.insert(values.begin(), written_value(*now));
+      const bool numbers = std::ranges::none_of(
+          values, [](const space::Value& value) { return std::holds_alternative<std::string>(value); });
+      if (ascending && numbers) std::ranges::sort(values);
+    }
+    const bool mixed = std::ranges::any_of(values, [&](const auto& v) { return v.index() != values[0].index(); });
+    Json list = Json::array();
+    for (const space::Value& value : values)
+      list.push_back(mixed ? Json(space::to_text(value)) : space::to_json(value));
+    Json usual = list.front();
+    for (std::size_t i = 0; now && i < values.size(); ++i) {
+      if (space::to_text(values[i]) == *now) usual = list[i];
+    }
+    parameter["values"] = std::move(list);
+    parameter["default"] = usual;
+    // A text as default of numbers would be read as an expression; both have the same kind here.
+    if (usual.is_string()) parameter["type"] = "categorical";
+    return parameter;
+  }
+
+  std::expected<std::optional<std::size_t>, std::string> find(const Variation& variation) const {
+    std::optional<std::size_t> found;
+    for (std::size_t i = 1; i < plain_.size(); ++i) {
+      if (plain_[i] != variation.name && !plain_[i].starts_with(variation.name + "=")) continue;
+      if (found) return std::unexpected(fmt::format("--vary: {} stands in the command twice", variation.name));
+      found = i;
+    }
+    return found;
+  }
+
+  std::expected<Json, std::string> vary_flag(Json parameter, const Variation& variation) {
+    const auto at = find(variation);
+    if (!at) return std::unexpected(at.error());
+    if (*at && plain_[**at] != variation.name) {
+      return std::unexpected(fmt::format("--vary: {} has a value in the command, so its values are needed: {}=A,B",
+                                         variation.name, variation.name));
+    }
+    const std::string word = fmt::format("{{{}?{}}}", variation.parameter(), variation.name);
+    parameter["type"] = "boolean";
+    parameter["default"] = at->has_value();
+    if (*at) {
+      template_[**at] = word;
+    } else {
+      template_.push_back(word);
+    }
+    return parameter;
+  }
+
+  std::expected<Json, std::string> vary_value(Json parameter, const Variation& variation) {
+    const auto at = find(variation);
+    if (!at) return std::unexpected(at.error());
+    const std::string place = "{" + variation.parameter() + "}";
+    if (!*at) {
+      if (variation.joined) {
+        template_.push_back(variation.name + "=" + place);
+      } else {
+        template_.insert(template_.end(), {variation.name, place});
+      }
+      return with_values(std::move(parameter), variation, std::nullopt);
+    }
+    const std::string& word = plain_[**at];
+    if (word != variation.name) {
+      template_[**at] = variation.name + "=" + place;
+      return with_values(std::move(parameter), variation, word.substr(variation.name.size() + 1));
+    }
+    if (**at + 1 == plain_.size()) {
+      return std::unexpected(fmt::format("--vary: {} stands last in the command, without a value", variation.name));
+    }
+    template_[**at + 1] = place;
+    return with_values(std::move(parameter), variation, plain_[**at + 1]);
+  }
+
+  const std::vector<std::string>& plain_;
+  std::vector<std::string> template_;
+};
+
+}  // namespace
+
+std::expected<Json, std::string> command_document(const OwnCommand& command) {
+  Json parameters = surroundings(command);
+  Words words(command.words);
+  std::set<std::string> names;
+  for (const Json& parameter : parameters) names.insert(parameter["name"].get<std::string>());
+  for (const Variation& variation : command.variations) {
+    if (!names.insert(variation.parameter()).second) {
+      return std::unexpected(fmt::format("--vary: {} would be the parameter '{}', which there is already",
+                                         variation.name, variation.parameter()));
+    }
+    auto parameter = words.vary(variation);
+    if (!parameter) return std::unexpected(std::move(parameter.error()));
+    parameters.push_back(*std::move(parameter));
+  }
+  const measure::CommandTemplate own{.timing = command.timing, .pattern = command.pattern};
+  if (!own.whole() && names.contains("batch") && !command.examples) {
+    return std::unexpected(
+        "a batch size varies, so steps are not of equal work: --examples N says how many examples an epoch has");
+  }
+
+  Json document = {
+      {"campaign", command.name.empty() ? name_of_command(command.words) : command.name},
+      {"description", "Made by 'nocturne tune -- COMMAND'"},
+      {"worker", {{"template", words.result()}, {"folder", command.folder.string()}}},
+      {"objective", {{"epochs", Json::array({1})}}},
+      {"space",
+       {{"parameters", std::move(parameters)},
+        {"constraints",
+         Json::array({{{"require", "allocator != 'tcmalloc' or huge_pages == False"},
+                       {"because", "tcmalloc does not ask for huge pages: it would have no effect"}}})}}},
+      {"strategy", {{"name", "auto"}}},
+  };
+  Json& worker = document["worker"];
+  if (command.timing == Timing::Pattern) {
+    worker["time"] = {{"pattern", command.pattern}};
+  } else {
+    worker["time"] = command.timing == Timing::Process ? "process" : "steps";
+  }
+  if (!own.whole()) document["workload"] = {{"training_examples", command.examples.value_or(kStepsOfAnEpoch)}};
+  if (command.steps) document["run"]["steps"] = *command.steps;
+  if (command.deadline) document["run"]["deadline"] = fmt::format("{}s", command.deadline->count());
+  return document;
+}
+
+}  // namespace nocturne::tuner

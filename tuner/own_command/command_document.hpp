@@ -1,0 +1,46 @@
+#pragma once
+
+/// `nocturne tune -- COMMAND`: the campaign that somebody would write who wanted to know what the surroundings of a
+/// command are worth. Pure; the document is a campaign file like any other.
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "measure/command_template.hpp"
+#include "tuner/own_command/variation.hpp"
+
+namespace nocturne::tuner {
+
+struct OwnCommand {
+  std::vector<std::string> words;  ///< as the user starts it; not empty
+  std::filesystem::path folder;    ///< absolute
+  std::string name;                ///< of the campaign; empty: from the words
+  std::vector<Variation> variations;
+  std::vector<std::string> allocators;   ///< that this machine has (measure::available_allocators)
+  std::vector<std::string> frameworks;   ///< that its script imports (imported_frameworks)
+  std::optional<std::int64_t> examples;  ///< in one epoch
+  measure::Timing timing = measure::Timing::Process;
+  std::string pattern;                           ///< with Timing::Pattern
+  std::optional<std::int64_t> steps;             ///< timed steps of a run; empty: as usual
+  std::optional<std::chrono::seconds> deadline;  ///< of a run; empty: as usual
+};
+
+/// The error is a sentence: two variations of one name, an option that stands in the command twice, a batch size that
+/// varies although nobody knows how many examples an epoch has.
+[[nodiscard]] std::expected<nlohmann::json, std::string> command_document(const OwnCommand& command);
+
+/// "train" for `python ./train.py --epochs 3`, "make" for `make train`.
+[[nodiscard]] std::string name_of_command(const std::vector<std::string>& words);
+
+/// tensorflow, torch, mxnet, … where a script that the words name imports it.
+[[nodiscard]] std::vector<std::string> imported_frameworks(const std::vector<std::string>& words,
+                                                           const std::filesystem::path& folder);
+
+}  // namespace nocturne::tuner

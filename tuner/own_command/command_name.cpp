@@ -1,0 +1,63 @@
+// What can be told of a command by looking at its words and the scripts they name.
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
+#include <re2/re2.h>
+
+#include "tuner/own_command/command_document.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 8> kFrameworks = {"tensorflow", "torch", "mxnet",    "jax",
+                                                         "paddle",     "keras", "tinygrad", "numpy"};
+
+bool is_script(std::string_view word) {
+  return word.ends_with(".py") || word.ends_with(".sh") || word.ends_with(".pl") || word.ends_with(".jl");
+}
+
+}  // namespace
+
+std::string name_of_command(const std::vector<std::string>& words) {
+  const auto script = std::ranges::find_if(words, is_script);
+  const fs::path file = script != words.end() ? *script : words.front();
+  std::string name;
+  for (const char c : file.stem().string().substr(0, 64)) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+    name += plain ? c : '-';
+  }
+  if (name.empty() || std::isalnum(static_cast<unsigned char>(name.front())) == 0) name = "command-" + name;
+  return name.substr(0, 64);
+}
+
+std::vector<std::string> imported_frameworks(const std::vector<std::string>& words, const fs::path& folder) {
+  constexpr std::uintmax_t kLargestScript = 1 << 20;
+  std::vector<std::string> found;
+  for (const std::string& word : words) {
+    std::error_code error;
+    const fs::path file = folder / word;
+    if (!word.ends_with(".py") || !fs::is_regular_file(file, error) || fs::file_size(file, error) > kLargestScript) {
+      continue;
+    }
+    std::ifstream stream(file, std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(stream)), {});
+    for (const std::string_view framework : kFrameworks) {
+      // `from X import …`, and X anywhere in the list of an `import`.
+      const std::string name = std::string(framework) + "\\b";
+      const bool imports =
+          RE2::PartialMatch(text, "(?m)^[ \t]*(?:from[ \t]+" + name +
+                                      "|import[ \t]+(?:[\\w.]+(?:[ \t]+as[ \t]+\\w+)?[ \t]*,[ \t]*)*" + name + ")");
+      if (imports && std::ranges::find(found, framework) == found.end()) found.emplace_back(framework);
+    }
+  }
+  return found;
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,60 @@
+#include "tuner/own_command/sighting_run.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "measure/launch.hpp"
+#include "tuner/executor/own_command.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+/// Longer than a night's campaign could use: who trains for days measures steps, not processes.
+constexpr std::chrono::hours kLongestSighting{2};
+
+/// As the worker asks for where it is to find out (kernels/command/conversation.cpp).
+constexpr std::int64_t kDetectSteps = 20;
+
+}  // namespace
+
+std::expected<CommandSighting, SightingFailure> sight_command(measure::CommandTemplate command,
+                                                              const space::Configuration& configuration,
+                                                              const Installation& installation,
+                                                              const std::filesystem::path& runs_folder,
+                                                              const measure::RunControl& control) {
+  const auto failed = [](std::string reason) {
+    return std::unexpected(SightingFailure{.reason = std::move(reason), .log_tail = {}});
+  };
+  command.timing = measure::Timing::Detect;
+  if (find_command_worker().empty())
+    return failed("the program nocturne-command-worker is not beside nocturne: build it");
+  const auto words = measure::fill_words(command, configuration, {.steps = kDetectSteps, .seed = 1});
+  if (!words) return failed(words.error());
+  const auto launch = measure::launch_settings(configuration, measure::probe_launch_machine());
+  if (!launch) return failed(launch.error());
+  measure::RunPlan plan;
+  plan.id = measure::new_run_id();
+  plan.folder = runs_folder / plan.id;
+  plan.argv = command_worker_argv(command, *words, 1, installation);
+  plan.environment = launch->variables();
+  plan.unset = launch->unset;
+  plan.deadline = kLongestSighting;
+  plan.request.configuration = configuration.to_json();
+  plan.request.steps = 1;
+  const space::Run run = measure::run(plan, control);
+  if (run.outcome != space::Outcome::Ok) {
+    return std::unexpected(SightingFailure{.reason = fmt::format("{}: {}", space::to_text(run.outcome), run.reason),
+                                           .log_tail = run.log_tail,
+                                           .interrupted = run.outcome == space::Outcome::Killed});
+  }
+  CommandSighting sighting{.wall = run.wall};
+  if (run.ready.is_object() && run.ready.value("timing", "") == "steps") {
+    sighting.timing = measure::Timing::Steps;
+    for (const space::Sample& sample : run.samples) sighting.steps += sample.steps;
+    sighting.ended_by_itself = sighting.steps < kDetectSteps;
+  }
+  return sighting;
+}
+
+}  // namespace nocturne::tuner

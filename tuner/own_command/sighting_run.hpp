@@ -1,0 +1,38 @@
+#pragma once
+
+/// One run of a user's command before its campaign begins: does it work, does it report steps, how long does it take?
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <string>
+
+#include "measure/command_template.hpp"
+#include "measure/runner.hpp"
+#include "tuner/executor/installation.hpp"
+
+namespace nocturne::tuner {
+
+struct CommandSighting {
+  measure::Timing timing = measure::Timing::Process;  ///< Process or Steps
+  std::int64_t steps = 0;                             ///< reported behind the first
+  bool ended_by_itself = false;                       ///< before all steps that were asked for
+  std::chrono::nanoseconds wall{};                    ///< of the process
+};
+
+/// How a run went wrong, and the end of what it printed.
+struct SightingFailure {
+  std::string reason;
+  std::string log_tail;
+  bool interrupted = false;
+};
+
+/// Blocks. The words are those of the configuration that the campaign begins with.
+[[nodiscard]] std::expected<CommandSighting, SightingFailure> sight_command(measure::CommandTemplate command,
+                                                                            const space::Configuration& configuration,
+                                                                            const Installation& installation,
+                                                                            const std::filesystem::path& runs_folder,
+                                                                            const measure::RunControl& control);
+
+}  // namespace nocturne::tuner

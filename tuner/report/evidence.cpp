@@ -1,0 +1,170 @@
+#include "tuner/report/evidence.hpp"
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "measure/comparison.hpp"
+#include "space/fingerprint.hpp"
+#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/comparing.hpp"
+#include "tuner/report/side_facts.hpp"
+
+namespace nocturne::report {
+namespace {
+
+constexpr double kTwoSided95 = 1.96;  // of the normal distribution: what trials by themselves allow to say
+
+db::Expected<std::vector<db::CampaignSummary>> campaigns_here(const db::Store& store, const Claim& claim,
+                                                              const std::string& fingerprint_key) {
+  auto all = store.list_campaigns();
+  if (!all) return all;
+  std::vector<db::CampaignSummary> here;
+  for (db::CampaignSummary& each : *all) {
+    if (each.spec.value("/workload/network"_json_pointer, "") != claim.network) continue;
+    const auto stored = store.load_fingerprint(each.fingerprint);
+    if (!stored) continue;  // nobody knows where it was measured
+    const auto fingerprint = space::Fingerprint::from_json(stored->fields);
+    if (fingerprint && fingerprint->key() == fingerprint_key) here.push_back(std::move(each));
+  }
+  return here;
+}
+
+void keep_better(std::optional<Evidence>& best, Evidence found) {
+  const bool better =
+      !best || found.grade < best->grade || (found.grade == best->grade && found.repetitions > best->repetitions);
+  if (better) best = std::move(found);
+}
+
+void look_at_pairs(const std::vector<db::StoredComparison>& comparisons, const Claim& claim, double epochs,
+                   const db::CampaignSummary& campaign, std::optional<Evidence>& best) {
+  for (const db::StoredComparison& each : comparisons) {
+    const space::Configuration& baseline = each.record.baseline;
+    const space::Configuration& candidate = each.record.candidate;
+    const bool straight = is_side(claim, claim.reference, baseline) && is_side(claim, claim.candidate, candidate);
+    const bool turned = is_side(claim, claim.candidate, baseline) && is_side(claim, claim.reference, candidate);
+    if ((!straight && !turned) || !differ_as_claimed(claim, baseline, candidate)) continue;
+    if (each.record.role == tuner::kSelectRole) continue;
+    for (const db::VerdictRecord& verdict : each.verdicts) {
+      if (verdict.horizon_epochs != epochs) continue;
+      const StoredGain gain = gain_of(verdict, each.record.role, turned);
+      keep_better(best, {.grade = Grade::Pairs,
+                         .percent = gain.gain_percent,
+                         .low_percent = gain.low_percent,
+                         .high_percent = gain.high_percent,
+                         .repetitions = gain.pairs,
+                         .epochs = epochs,
+                         .campaign = campaign.name,
+                         .generation = campaign.generation});
+    }
+  }
+}
+
+void look_at_trials(const std::vector<db::StoredTrial>& trials, const Claim& claim, double epochs,
+                    const db::CampaignSummary& campaign, std::optional<Evidence>& best) {
+  for (const db::StoredTrial& reference : trials) {
+    if (!reference.trial.estimate || !is_side(claim, claim.reference, reference.trial.configuration)) continue;
+    for (const db::StoredTrial& candidate : trials) {
+      if (!candidate.trial.estimate || !is_side(claim, claim.candidate, candidate.trial.configuration)) continue;
+      if (!differ_as_claimed(claim, reference.trial.configuration, candidate.trial.configuration)) continue;
+      const space::Estimate& a = *reference.trial.estimate;
+      const space::Estimate& b = *candidate.trial.estimate;
+      const double ratio = std::log(a.value / b.value);
+      const double half = kTwoSided95 * std::hypot(a.standard_error / a.value, b.standard_error / b.value);
+      keep_better(best, {.grade = Grade::Trials,
+                         .percent = 100 * std::expm1(ratio),
+                         .low_percent = 100 * std::expm1(ratio - half),
+                         .high_percent = 100 * std::expm1(ratio + half),
+                         .repetitions = a.runs + b.runs,
+                         .epochs = epochs,
+                         .campaign = campaign.name,
+                         .generation = campaign.generation});
+    }
+  }
+}
+
+/// ln(first epoch / mean of the later ones) of each run that trained two epochs or more.
+db::Expected<void> look_at_epochs(const db::Store& store, const std::vector<db::StoredTrial>& trials,
+                                  const db::CampaignSummary& campaign, std::optional<Evidence>& best) {
+  std::vector<double> ratios;
+  for (const db::StoredTrial& trial : trials) {
+    if (trial.reused_from) continue;  // its runs are looked at where they were made
+    const auto detail = store.load_trial(trial.id);
+    if (!detail) return std::unexpected(detail.error());
+    for (const db::StoredRun& stored : detail->runs) {
+      const auto& epochs = stored.record.run.epochs;
+      if (stored.record.run.outcome != space::Outcome::Ok || epochs.size() < 2) continue;
+      std::chrono::nanoseconds later{};
+      for (std::size_t i = 1; i < epochs.size(); ++i) later += epochs[i].wall;
+      const double mean = static_cast<double>(later.count()) / static_cast<double>(epochs.size() - 1);
+      if (mean > 0 && epochs[0].wall.count() > 0) {
+        ratios.push_back(std::log(static_cast<double>(epochs[0].wall.count()) / mean));
+      }
+    }
+  }
+  if (ratios.size() < 2) return {};
+  const measure::Comparison found = measure::compare(ratios);
+  keep_better(best, {.grade = Grade::Epochs,
+                     .percent = found.gain_percent,
+                     .low_percent = found.low_percent,
+                     .high_percent = found.high_percent,
+                     .repetitions = found.pairs,
+                     .epochs = 1,
+                     .campaign = campaign.name,
+                     .generation = campaign.generation});
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_text(Grade grade) {
+  if (grade == Grade::Pairs) return "pairs";
+  return grade == Grade::Trials ? "trials" : "epochs";
+}
+
+db::Expected<std::optional<Evidence>> find_evidence(const db::Store& store, const Claim& claim,
+                                                    const std::string& fingerprint_key) {
+  const auto campaigns = campaigns_here(store, claim, fingerprint_key);
+  if (!campaigns) return std::unexpected(campaigns.error());
+  std::optional<Evidence> best;
+  for (const db::CampaignSummary& campaign : *campaigns) {
+    const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
+    if (!trials) return std::unexpected(trials.error());
+    if (claim.kind == ClaimKind::FirstEpoch) {
+      if (auto looked = look_at_epochs(store, *trials, campaign, best); !looked) return std::unexpected(looked.error());
+      continue;
+    }
+    const double epochs = tuner::objective_of(campaign.spec).primary;
+    const auto comparisons = store.comparisons(campaign.id);
+    if (!comparisons) return std::unexpected(comparisons.error());
+    look_at_pairs(*comparisons, claim, epochs, campaign, best);
+    look_at_trials(*trials, claim, epochs, campaign, best);
+  }
+  return best;
+}
+
+db::Expected<std::string> failure_of(const db::Store& store, const Claim& claim, const std::string& fingerprint_key) {
+  if (claim.kind == ClaimKind::FirstEpoch) return std::string();
+  const auto campaigns = campaigns_here(store, claim, fingerprint_key);
+  if (!campaigns) return std::unexpected(campaigns.error());
+  for (const space::Configuration* side : {&claim.reference, &claim.candidate}) {
+    std::string failure;
+    bool trained = false;
+    for (const db::CampaignSummary& campaign : *campaigns) {
+      const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
+      if (!trials) return std::unexpected(trials.error());
+      for (const db::StoredTrial& each : *trials) {
+        if (!is_side(claim, *side, each.trial.configuration)) continue;
+        trained = trained || each.trial.outcome == space::Outcome::Ok;
+        if (each.trial.outcome == space::Outcome::Ok || !failure.empty()) continue;
+        failure = fmt::format("{}: {}: {}", side_words(*side), space::to_text(each.trial.outcome), each.trial.reason);
+      }
+    }
+    if (!trained && !failure.empty()) return failure;
+  }
+  return std::string();
+}
+
+}  // namespace nocturne::report

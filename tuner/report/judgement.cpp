@@ -1,0 +1,65 @@
+#include "tuner/report/judgement.hpp"
+
+#include <utility>
+
+namespace nocturne::report {
+
+std::string_view to_text(Finding finding) {
+  switch (finding) {
+    case Finding::Confirmed:
+      return "confirmed";
+    case Finding::Reversed:
+      return "reversed";
+    case Finding::Undecided:
+      return "undecided";
+    case Finding::NotMeasured:
+      break;
+  }
+  return "not measured";
+}
+
+std::string_view to_text(Size size) {
+  switch (size) {
+    case Size::Inside:
+      return "inside";
+    case Size::Smaller:
+      return "smaller";
+    case Size::Larger:
+      return "larger";
+    case Size::Unknown:
+      break;
+  }
+  return "unknown";
+}
+
+Judgement judge(std::optional<double> claimed_percent, double low_percent, double high_percent, bool interleaved) {
+  Judgement judgement{.finding = Finding::Undecided};
+  if (!interleaved) return judgement;
+  const bool slower_claimed = claimed_percent && *claimed_percent < 0;
+  // A claim of slower is one of faster in the mirror.
+  if (slower_claimed) {
+    low_percent = -std::exchange(high_percent, -low_percent);
+  }
+  if (low_percent > 0) judgement.finding = Finding::Confirmed;
+  if (high_percent < 0) judgement.finding = Finding::Reversed;
+  if (!claimed_percent) return judgement;
+  const double claimed = slower_claimed ? -*claimed_percent : *claimed_percent;
+  judgement.size = high_percent < claimed ? Size::Smaller : low_percent > claimed ? Size::Larger : Size::Inside;
+  return judgement;
+}
+
+std::string sentence_of(const Judgement& judgement) {
+  const std::string finding(to_text(judgement.finding));
+  if (judgement.finding == Finding::Confirmed) {
+    if (judgement.size == Size::Inside) return finding + ", as large as claimed";
+    if (judgement.size == Size::Smaller) return finding + ", but smaller";
+    if (judgement.size == Size::Larger) return finding + ", and larger";
+  }
+  if (judgement.finding == Finding::Undecided) {
+    if (judgement.size == Size::Inside) return finding + ", the claimed size is possible";
+    if (judgement.size != Size::Unknown) return finding + ", the claimed size is excluded";
+  }
+  return finding;
+}
+
+}  // namespace nocturne::report

@@ -1,0 +1,119 @@
+#include "tuner/report/side_facts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include "measure/statistics.hpp"
+#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/comparing.hpp"
+
+namespace nocturne::report {
+namespace {
+
+/// The schedule that gave a trial its steps per epoch.
+measure::Schedule schedule_behind(const space::Configuration& configuration, const space::Parts& parts) {
+  const space::Value* batch = configuration.find("batch");
+  const auto* count = batch != nullptr ? std::get_if<std::int64_t>(batch) : nullptr;
+  const std::int64_t examples_a_step = count != nullptr ? *count : 128;
+  return {.training_examples = std::llround(parts.steps_per_epoch * static_cast<double>(examples_a_step)),
+          .batch = examples_a_step,
+          .partial_batch = protocol::PartialBatch::Train};
+}
+
+Timed steady_step_of(std::span<const measure::RunSummary> runs) {
+  const auto count = static_cast<double>(runs.size());
+  double sum = 0, within = 0;
+  for (const measure::RunSummary& run : runs) {
+    sum += run.parts.steady_step;
+    within += run.steady_step_error * run.steady_step_error;
+  }
+  const double mean = sum / count;
+  double squares = 0;
+  for (const measure::RunSummary& run : runs)
+    squares += (run.parts.steady_step - mean) * (run.parts.steady_step - mean);
+  const double between = runs.size() > 1 ? std::sqrt(squares / (count - 1) / count) : 0;
+  return {.seconds = mean, .standard_error = std::max(between, std::sqrt(within) / count)};
+}
+
+db::Expected<void> read_runs(const db::Store& store, const space::Objective& objective, SideFacts& facts) {
+  const auto detail = store.load_trial(facts.trial->id);
+  if (!detail) return std::unexpected(detail.error());
+  std::vector<space::Run> searched;  // those that the estimate rests on; pairs and epochs are apart
+  for (const db::StoredRun& stored : detail->runs) {
+    const space::Run& run = stored.record.run;
+    if (run.outcome != space::Outcome::Ok) continue;
+    if (run.purpose == space::Purpose::Search || run.purpose == space::Purpose::Audit) searched.push_back(run);
+    if (run.accuracy && std::ssize(run.epochs) >= facts.accuracy_epochs) {
+      facts.accuracy = run.accuracy;
+      facts.accuracy_epochs = std::ssize(run.epochs);
+    }
+  }
+  const space::Parts& parts = *facts.trial->trial.parts;
+  facts.first_step_s = parts.first_step_excess + parts.steady_step;
+  facts.steady_step = {.seconds = parts.steady_step};
+  for (const double epochs : objective.epochs) {
+    facts.times.push_back({.epochs = epochs, .time = {.seconds = space::total_time(parts, epochs)}});
+  }
+  const auto summary = measure::summarise(searched, schedule_behind(facts.configuration, parts), objective);
+  if (!summary) return {};  // the runs were forgotten: the estimate stays, its error is not known
+  facts.steady_step.standard_error = steady_step_of(summary->runs).standard_error;
+  for (HorizonTime& each : facts.times) {
+    each.time.standard_error = measure::estimate_at(summary->runs, each.epochs).standard_error;
+  }
+  return {};
+}
+
+}  // namespace
+
+db::Expected<SideFacts> side_facts(const db::Store& store, db::CampaignId campaign, const space::Objective& objective,
+                                   const space::Configuration& configuration) {
+  SideFacts facts{.configuration = configuration};
+  auto trials = store.list_trials({.campaign = campaign,
+                                   .state = db::TrialState::Finished,
+                                   .outcome = {},
+                                   .configuration = configuration.identity(),
+                                   .limit = {}});
+  if (!trials) return std::unexpected(trials.error());
+  for (db::StoredTrial& each : *trials) {
+    if (!facts.trained()) facts.trial = std::move(each);
+  }
+  if (!facts.trained() || !facts.trial->trial.parts) return facts;
+  if (auto read = read_runs(store, objective, facts); !read) return std::unexpected(read.error());
+  return facts;
+}
+
+StoredGain gain_of(const db::VerdictRecord& verdict, const std::string& role, bool turned) {
+  StoredGain gain{.verdict = verdict.verdict,
+                  .confidence = verdict.confidence,
+                  .pairs = verdict.pairs,
+                  .epochs = verdict.horizon_epochs,
+                  .role = role};
+  const double sign = turned ? -1 : 1;
+  gain.gain_percent = tuner::gain_percent(sign * verdict.log_ratio_mean);
+  gain.low_percent = tuner::gain_percent(turned ? -verdict.log_ratio_low : verdict.log_ratio_high);
+  gain.high_percent = tuner::gain_percent(turned ? -verdict.log_ratio_high : verdict.log_ratio_low);
+  if (turned && verdict.verdict == "faster") gain.verdict = "slower";
+  if (turned && verdict.verdict == "slower") gain.verdict = "faster";
+  return gain;
+}
+
+std::optional<StoredGain> stored_gain(const std::vector<db::StoredComparison>& comparisons,
+                                      const space::Configuration& reference, const space::Configuration& candidate,
+                                      double epochs) {
+  std::optional<StoredGain> best;
+  for (const db::StoredComparison& each : comparisons) {
+    const bool straight = each.record.baseline == reference && each.record.candidate == candidate;
+    const bool turned = each.record.baseline == candidate && each.record.candidate == reference;
+    if ((!straight && !turned) || each.record.role == tuner::kSelectRole) continue;
+    for (const db::VerdictRecord& verdict : each.verdicts) {
+      if (verdict.horizon_epochs != epochs || (best && best->pairs > verdict.pairs)) continue;
+      best = gain_of(verdict, each.record.role, turned);
+    }
+  }
+  return best;
+}
+
+}  // namespace nocturne::report

@@ -1,0 +1,64 @@
+#pragma once
+
+/// What the database knows of one configuration of a campaign, and of two against each other. Measures nothing.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "space/objective.hpp"
+#include "space/run.hpp"
+
+namespace nocturne::report {
+
+/// A number with its standard error, both in seconds; 0: not known.
+struct Timed {
+  double seconds = 0, standard_error = 0;
+};
+
+struct HorizonTime {
+  double epochs = 0;
+  Timed time;
+};
+
+struct SideFacts {
+  space::Configuration configuration;
+  /// Its finished trial: one that trained before one that did not, else the latest. Empty: never measured.
+  std::optional<db::StoredTrial> trial;
+  std::vector<HorizonTime> times;  ///< of the objective's horizons; empty where it did not train
+  Timed steady_step;
+  double first_step_s = 0;
+  std::optional<space::Accuracy> accuracy;  ///< on the test set, after the most epochs that were trained
+  std::int64_t accuracy_epochs = 0;
+
+  [[nodiscard]] bool trained() const { return trial && trial->trial.outcome == space::Outcome::Ok; }
+};
+
+/// Standard errors come from the runs of the trial: between them where there are several, else within the one.
+[[nodiscard]] db::Expected<SideFacts> side_facts(const db::Store& store, db::CampaignId campaign,
+                                                 const space::Objective& objective,
+                                                 const space::Configuration& configuration);
+
+/// How much faster one is than the other, from pairs that were alive together.
+struct StoredGain {
+  std::string verdict;      ///< faster, slower, same, undecided: of the candidate
+  double gain_percent = 0;  ///< 100 · (T(reference) / T(candidate) − 1)
+  double low_percent = 0, high_percent = 0;
+  double confidence = 0.95;
+  std::int64_t pairs = 0;
+  double epochs = 0;  ///< the horizon
+  std::string role;   ///< of the comparison: compare, verify, simplify
+};
+
+/// A verdict as seen from the candidate; `turned`: the reference was what the pairs call the candidate.
+[[nodiscard]] StoredGain gain_of(const db::VerdictRecord& verdict, const std::string& role, bool turned);
+
+/// Of the comparisons of these two, in either direction, that with the most pairs. Pairs that chose a winner tell
+/// nothing here (they flatter it). Empty: there is none at this horizon.
+[[nodiscard]] std::optional<StoredGain> stored_gain(const std::vector<db::StoredComparison>& comparisons,
+                                                    const space::Configuration& reference,
+                                                    const space::Configuration& candidate, double epochs);
+
+}  // namespace nocturne::report
