@@ -11,8 +11,8 @@ from workspace import NOCTURNE, Workspace, campaign
 class CommandLine(unittest.TestCase):
     def test_every_verb_has_a_help_with_examples(self):
         listed = subprocess.run([NOCTURNE, "--help"], capture_output=True, text=True, check=True).stdout
-        for verb in ["doctor", "space", "noise", "tune", "status", "best", "list", "show", "model", "explain", "export",
-                     "apply", "verify", "clean", "schema", "completion"]:
+        for verb in ["doctor", "space", "noise", "tune", "status", "best", "list", "show", "compare", "model", "explain",
+                     "report", "export", "apply", "verify", "clean", "schema", "completion"]:
             self.assertIn(f"  {verb}", listed)
             shown = subprocess.run([NOCTURNE, verb, "--help"], capture_output=True, text=True)
             self.assertEqual(shown.returncode, 0, verb)

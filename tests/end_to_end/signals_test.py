@@ -1,5 +1,6 @@
 """A scheduler's SIGTERM, a terminal that goes, Ctrl-Z and fg: each on the real program with a worker in flight."""
 
+import contextlib
 import os
 import pathlib
 import pty
@@ -16,6 +17,15 @@ def state_of(pid):
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
+def slots_held(pid):
+    """The machine's lock files that a process has open."""
+    opened = []
+    for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            opened.append(os.readlink(entry))
+    return [path for path in opened if "/cpu-" in path and path.endswith(".lock")]
+
+
 def run_outcomes(workspace):
     with workspace.database() as connection:
         return [row[0] for row in connection.execute(
@@ -27,7 +37,7 @@ class Terminate(unittest.TestCase):
         with Workspace() as workspace:
             file = workspace.write(campaign(trials=5000, mode="obey", run={"steps": 200}))
             tuner = workspace.start("tune", file, stdout=subprocess.PIPE)
-            self.assertTrue(wait_until(lambda: len(workspace.finished_trials()) >= 3, 20))
+            self.assertTrue(wait_until(lambda: len(workspace.finished_trials()) >= 3, 60))
             tuner.send_signal(signal.SIGTERM)
             out, err = tuner.communicate(timeout=20)
             self.assertEqual(tuner.returncode, 143, err)
@@ -136,6 +146,26 @@ class StopAndContinue(unittest.TestCase):
             self.assertIn("Goes on.", err)
             self.assertEqual(run_outcomes(workspace), ["killed", "ok", "ok"])
             self.assertEqual([trial[0] for trial in workspace.finished_trials()], [0, 1])
+
+    def test_the_finals_go_on_too(self):
+        with Workspace() as workspace:
+            speeds = [{"name": "step_us", "stage": "run", "values": [50, 20], "default": 50}]
+            file = workspace.write(campaign(trials=2, mode="obey", parameters=speeds, strategy="exhaustive",
+                                            run={"steps": 12, "deadline": "60s"},
+                                            verify={"pairs": 3, "most_pairs": 3, "slices": 2, "slice_steps": 20000}))
+            tuner = workspace.start("tune", file, "--no-rehearsal")
+            # Each stop falls into another moment of the pair; more of them than pairs may fail.
+            for _ in range(5):
+                self.assertTrue(wait_until(lambda: workspace.run("status").stdout.count("measuring pair") == 1, 60))
+                tuner.send_signal(signal.SIGTSTP)
+                self.assertTrue(wait_until(lambda: state_of(tuner.pid) == "T", 60))
+                self.assertEqual(workers_alive(workspace.data), [])
+                self.assertEqual(slots_held(tuner.pid), [])  # others may measure now
+                tuner.send_signal(signal.SIGCONT)
+            _, err = tuner.communicate(timeout=60)
+            self.assertEqual(tuner.returncode, 0, err)
+            with workspace.database() as connection:
+                self.assertEqual(connection.execute("SELECT count(*) FROM pairs").fetchone()[0], 3)
 
 
 if __name__ == "__main__":

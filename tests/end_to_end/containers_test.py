@@ -1,0 +1,144 @@
+"""Campaigns whose rows are containers: every runtime that can run here, from a folder and from a registry on the loopback
+address, its image pinned by digest. The root file system is made of the fake worker and its libraries: no network.
+
+Skipped (77) where no runtime can run; the registry needs podman, docker-registry and openssl besides."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+from workspace import FAKE_WORKER, NOCTURNE, Workspace, campaign
+
+RUNTIMES = ["charliecloud", "apptainer", "podman", "docker"]
+
+
+def make_root(root):
+    for folder in ["dev", "proc", "sys", "tmp", "etc"]:
+        (root / folder).mkdir(parents=True)
+    for file in ["passwd", "group", "hosts", "resolv.conf"]:
+        (root / "etc" / file).touch()
+    said = subprocess.run(["ldd", FAKE_WORKER], capture_output=True, text=True, check=True).stdout
+    for library in re.findall(r"(/\S+)", said):
+        place = root / library.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(library, place)
+
+
+def usable(place):
+    done = subprocess.run([NOCTURNE, "--data", str(place.data), "doctor", "--json"], capture_output=True, text=True)
+    findings = {finding["subject"]: finding for finding in json.loads(done.stdout)["findings"]}
+    for runtime in RUNTIMES:
+        print(f"{runtime}: {findings[runtime]['found']}")
+    return [runtime for runtime in RUNTIMES if findings[runtime]["health"] == "good"]
+
+
+def container_campaign(name, containers, image):
+    document = campaign(name=name, trials=len(containers), strategy="exhaustive", parameters=[
+        {"name": "container", "stage": "environment", "values": containers, "default": containers[0]},
+        {"name": "image", "stage": "environment", "values": [image], "default": image}])
+    document["run"]["deadline"] = "20s"
+    document["run"]["memory"] = "1GiB"
+    return document
+
+
+def trials_of(place):
+    with place.database() as connection:
+        return connection.execute(
+            "select json_extract(canonical_json, '$.container'), outcome, reason from trials "
+            "join configurations on configurations.id = configuration_id order by trials.id").fetchall()
+
+
+def containers_left(runtime):
+    if runtime not in ("podman", "docker"):
+        return ""
+    return subprocess.run([runtime, "ps", "--all", "--quiet", "--filter", "label=nocturne.owner"], capture_output=True,
+                          text=True).stdout.strip()
+
+
+def check_campaign(place, name, containers, image, environment):
+    file = place.write(container_campaign(name, containers, image), f"{name}.json")
+    done = place.run("tune", file, env=environment)
+    assert done.returncode in (0, 1), done.stderr
+    rows = trials_of(place)
+    for row in rows:
+        print(name, row)
+    assert {row[0] for row in rows} >= set(containers), rows
+    assert all(row[1] == "ok" for row in rows), rows
+    for runtime in containers:
+        patience = time.monotonic() + 10  # another test may have one at this moment
+        while containers_left(runtime) and time.monotonic() < patience:
+            time.sleep(0.1)
+        assert not containers_left(runtime), runtime
+
+
+def with_registry(place, root, runtimes, environment):
+    """Pushes the image, then each runtime pulls it by its digest."""
+    tools = ["podman", "docker-registry", "openssl"]
+    missing = [tool for tool in tools if shutil.which(tool) is None]
+    if missing or "podman" not in runtimes:
+        print("the registry is left out:", missing or "podman cannot run")
+        return
+    folder = place.folder / "registry"
+    folder.mkdir()
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", folder / "key", "-out",
+                    folder / "crt", "-days", "2", "-subj", "/CN=127.0.0.1"], check=True, capture_output=True)
+    port = 20000 + os.getpid() % 20000
+    (folder / "config.yml").write_text(
+        f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {folder}/data}}}}\n"
+        f"http: {{addr: '127.0.0.1:{port}', tls: {{certificate: {folder}/crt, key: {folder}/key}}}}\n")
+    registry = subprocess.Popen(["docker-registry", "serve", folder / "config.yml"], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+    tag = f"127.0.0.1:{port}/team/tiny:1"
+    try:
+        subprocess.run(["tar", "-C", root, "-cf", folder / "root.tar", "."], check=True)
+        subprocess.run(["podman", "import", "--quiet", folder / "root.tar", tag], check=True, capture_output=True)
+        for _ in range(50):
+            pushed = subprocess.run(["podman", "push", "--quiet", "--tls-verify=false", "--digestfile", folder / "digest",
+                                     tag], capture_output=True, text=True)
+            if pushed.returncode == 0:
+                break
+            time.sleep(0.1)
+        assert pushed.returncode == 0, pushed.stderr
+        digest = (folder / "digest").read_text().strip()
+        subprocess.run(["podman", "rmi", "--force", tag], check=True, capture_output=True)
+        recipes = pathlib.Path(environment["XDG_CONFIG_HOME"]) / "nocturne" / "images"
+        recipes.joinpath("hub.json").write_text(json.dumps(
+            {"image": "hub", "kind": "reference", "reference": f"127.0.0.1:{port}/team/tiny@{digest}"}))
+        check_campaign(place, "hub", runtimes, "hub", environment)
+        recipes.joinpath("hub.json").write_text(json.dumps(
+            {"image": "hub", "kind": "reference", "reference": f"127.0.0.1:{port}/team/tiny:1"}))
+        done = place.run("tune", place.write(container_campaign("tagged", runtimes[:1], "hub"), "tagged.json"),
+                         env=environment)
+        assert "a tag alone" in done.stdout + done.stderr, done.stderr
+    finally:
+        registry.kill()
+        registry.wait()
+
+
+def main():
+    with Workspace() as place:
+        runtimes = usable(place)
+        if not runtimes:
+            print("no container runtime can run here")
+            sys.exit(77)
+        root = place.folder / "root"
+        make_root(root)
+        environment = {**os.environ, "XDG_CONFIG_HOME": str(place.folder / "config")}
+        recipes = place.folder / "config" / "nocturne" / "images"
+        recipes.mkdir(parents=True)
+        (recipes / "tiny.json").write_text(json.dumps({"image": "tiny", "kind": "folder", "folder": str(root)}))
+        check_campaign(place, "tiny", ["host", *runtimes], "tiny", environment)
+    with Workspace() as place:
+        environment["XDG_CONFIG_HOME"] = str(place.folder / "config")
+        (place.folder / "config" / "nocturne" / "images").mkdir(parents=True)
+        make_root(place.folder / "root")
+        with_registry(place, place.folder / "root", runtimes, environment)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""Frameworks in environments, from outside: installed, unavailable, failing; a killed installation; the verb env.
+
+The recipes need nothing but pip, which an environment begins with, so nothing is downloaded; the worker is a small program in Python.
+"""
+
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import unittest
+
+from workspace import Workspace, wait_until
+
+SUPPORT = pathlib.Path(__file__).resolve().parent.parent / "support"
+WAITS = """import os, pathlib, sys, time
+folder = pathlib.Path(os.environ["FAKE_FOLDER"])
+(folder / "waiting").write_text("")
+while not (folder / "go").exists(): time.sleep(0.01)
+"""
+
+
+class Tree:
+    """A source tree with recipes of its own, and the variables that lead there."""
+
+    def __init__(self, workspace):
+        self.folder = workspace.folder / "tree"
+        self.recipes = self.folder / "measure/environment/recipes"
+        self.fix_ups = self.folder / "measure/environment/fix_ups"
+        workers = self.folder / "kernels/python"
+        for each in (self.recipes, self.fix_ups, workers, self.folder / "examples/data/mnist"):
+            each.mkdir(parents=True)
+        shutil.copy(SUPPORT / "fake_python_worker.py", workers)
+        (workers / "fake_python_module.py").write_text(
+            "MICROSECONDS = {'slow-1': 400, 'quick-1': 100, 'patient-1': 100}\n")
+        (self.fix_ups / "fails.py").write_text("import sys\nsys.exit('the moon is in the way')\n")
+        (self.fix_ups / "waits.py").write_text(WAITS)
+        self.variables = dict(os.environ, NOCTURNE_SOURCE=str(self.folder), NOCTURNE_PYTHONS=sys.executable,
+                              PYTHONPATH="/nowhere", FAKE_FOLDER=str(workspace.folder),
+                              XDG_CONFIG_HOME=str(workspace.folder / "configuration"))
+
+    def add(self, name, **more):
+        recipe = {"recipe": name, "title": "A framework", "kind": "python", "worker": "fake_python_worker.py",
+                  "packages": [["pip"]], "licence": "MIT", "download_mb": 1, "disk_mb": 30, **more}
+        (self.recipes / f"{name}.json").write_text(json.dumps(recipe))
+
+
+def campaign(values, **more):
+    return {
+        "campaign": "frameworks",
+        "objective": {"minimise": "time", "epochs": [1, 12]},
+        "space": {"parameters": [
+            {"name": "framework", "stage": "environment", "values": values, "default": values[0]},
+            {"name": "batch", "stage": "run", "values": [64, 128], "default": 128}]},
+        "strategy": {"name": "exhaustive"},
+        "run": {"steps": 8, "deadline": "20s"},
+        "verify": {"pairs": 3, "most_pairs": 3, "finalists": 1, "simplify": False, "slices": 2, "slice_steps": 2,
+                   "accuracy_epochs": 0},
+        **more}
+
+
+class Frameworks(unittest.TestCase):
+    def test_one_is_unavailable_one_fails_and_the_campaign_goes_on(self):
+        with Workspace() as workspace:
+            tree = Tree(workspace)
+            tree.add("slow-1", environment={"FAKE_RECIPE": "said"})
+            tree.add("quick-1")
+            tree.add("ancient-1", python="<2.5")
+            tree.add("broken-1", fix_ups=["fails"])
+            file = workspace.write(campaign(["slow-1", "quick-1", "ancient-1", "broken-1"]))
+            preview = json.loads(workspace.run("space", file, "--json", check=0, env=tree.variables).stdout)
+            self.assertEqual(preview["environments"]["to_install"], ["slow-1", "quick-1", "broken-1"])
+            self.assertEqual(preview["environments"]["download_bytes"], 3_000_000)
+            self.assertEqual([each["framework"] for each in preview["environments"]["unavailable"]], ["ancient-1"])
+
+            done = workspace.run("tune", file, check=0, env=tree.variables)
+            self.assertEqual(done.stderr.count("unavailable here: ancient-1: "), 1)
+            self.assertIn("installing slow-1: 1/", done.stderr)
+            self.assertEqual(done.stderr.count("installing broken-1: 1/"), 1)
+            trials = workspace.json("list", "trials")
+            outcomes = {}
+            for trial in trials:
+                outcomes.setdefault(trial["configuration"]["framework"], []).append((trial["outcome"], trial["reason"]))
+            self.assertEqual(sorted(outcomes), ["broken-1", "quick-1", "slow-1"])
+            self.assertEqual([outcome for outcome, _ in outcomes["broken-1"]], ["build_failed"] * 2)
+            self.assertIn("the moon is in the way", outcomes["broken-1"][1][1])
+            self.assertIn("quick-1", done.stdout)
+
+            with workspace.database() as database:
+                readies = [json.loads(row[0]) for row in database.execute("SELECT ready_json FROM runs")]
+            for ready in readies:
+                self.assertNotIn("PYTHONPATH", ready["environment"])
+                self.assertEqual(ready["environment"]["PYTHONNOUSERSITE"], "1")
+                self.assertTrue(ready["python"].startswith(str(workspace.data / "environments")), ready["python"])
+                self.assertTrue(ready["cache"].startswith(str(workspace.data / "runs")), ready["cache"])
+                self.assertFalse(ready["cache_was_there"])
+            self.assertTrue(any(ready["environment"].get("FAKE_RECIPE") == "said" for ready in readies))
+
+            profile = json.loads((workspace.data / "profiles/frameworks.json").read_text())
+            self.assertEqual(profile["configuration"]["framework"], "quick-1")
+            self.assertRegex(profile["training"]["program"], r"environments/quick-1-[0-9a-f]{12}/bin/python$")
+            output = workspace.folder / "deployed"
+            subprocess.run(["sh", str(workspace.data / "profiles/frameworks.sh")], check=True, capture_output=True,
+                           env=dict(tree.variables, STEPS="3", OUTPUT=str(output)))
+            events = [json.loads(line) for line in (output / "events.jsonl").read_text().splitlines()]
+            self.assertEqual(events[-1]["status"], "ok")
+
+            again = workspace.run("tune", file, "--trials", "6", check=0, env=tree.variables)
+            self.assertNotIn("installing slow-1", again.stderr)
+
+    def test_limits_are_kept_and_caches_are_warm_where_that_is_wanted(self):
+        with Workspace() as workspace:
+            tree = Tree(workspace)
+            tree.add("slow-1")
+            tree.add("quick-1", download_mb=900)
+            document = campaign(["slow-1", "quick-1"], environments={"download": "500MB"})
+            document["run"]["compile_cache"] = "warm"
+            file = workspace.write(document)
+            preview = workspace.run("space", file, check=0, env=tree.variables)
+            self.assertIn("environments.download is 500 MB", preview.stdout)
+            workspace.run("tune", file, env=tree.variables)
+            trials = workspace.json("list", "trials")
+            refused = [trial for trial in trials if trial["configuration"]["framework"] == "quick-1"]
+            self.assertEqual({trial["outcome"] for trial in refused}, {"unsupported"})
+            self.assertIn("900 MB", refused[0]["reason"])
+            with workspace.database() as database:
+                readies = [json.loads(row[0]) for row in database.execute("SELECT ready_json FROM runs ORDER BY rowid")]
+            self.assertIn("/compile-caches/", readies[-1]["cache"])
+            self.assertEqual(len({ready["cache"] for ready in readies}), 1)
+            self.assertTrue(readies[-1]["cache_was_there"])
+
+    def test_an_installation_that_was_killed_is_none_and_the_campaign_goes_on(self):
+        with Workspace() as workspace:
+            tree = Tree(workspace)
+            tree.add("patient-1", fix_ups=["waits"])
+            file = workspace.write(campaign(["patient-1"]))
+            waiting = workspace.folder / "waiting"
+            killed = workspace.start("tune", file, env=tree.variables)
+            self.assertTrue(wait_until(waiting.exists, 60))
+            killed.kill()
+            killed.communicate()
+            listed = json.loads(workspace.run("env", "list", "--json", check=0, env=tree.variables).stdout)
+            self.assertEqual([(row["name"], row["state"]) for row in listed], [("patient-1", "available")])
+
+            waiting.unlink()
+            interrupted = workspace.start("tune", file, env=tree.variables)
+            self.assertTrue(wait_until(waiting.exists, 60))
+            interrupted.send_signal(signal.SIGINT)
+            while "Ctrl-C again" not in (interrupted.stderr.readline() or "Ctrl-C again"):
+                pass  # two signals at once would be one
+            interrupted.send_signal(signal.SIGINT)
+            interrupted.communicate(timeout=60)
+            self.assertEqual(interrupted.returncode, 130)
+            self.assertEqual(workspace.finished_trials(), [])  # killed is not failed
+
+            (workspace.folder / "go").write_text("")
+            workspace.run("tune", file, env=tree.variables)
+            self.assertEqual({outcome for _, _, outcome in workspace.finished_trials()}, {"ok"})
+
+    def test_the_verb_env(self):
+        with Workspace() as workspace:
+            tree = Tree(workspace)
+            tree.add("quick-1")
+            tree.add("ancient-1", python="<2.5")
+            tree.add("broken-1", fix_ups=["fails"])
+
+            def env(*words, check=0):
+                return workspace.run("env", *words, check=check, env=tree.variables)
+
+            self.assertRegex(env("list").stdout, r"(?m)^ancient-1 +not here .*Python")
+            failed = env("install", "broken-1", "quick-1", check=1)
+            self.assertIn("broken-1: the fix-up fails failed: the moon is in the way", failed.stderr)
+            self.assertRegex(failed.stdout, r"(?m)^quick-1: installed in ")
+            self.assertRegex(env("install", "quick-1").stdout, r"^quick-1: is installed")
+            self.assertIn("Python", env("install", "ancient-1", check=5).stderr)
+            self.assertIn("did you mean 'quick-1'?", env("install", "quik-1", check=2).stderr)
+            self.assertEqual(env("install", "--", "-rx", check=2).returncode, 2)
+            self.assertRegex(env("check", "quick-1").stdout, r"^quick-1: trains")
+            self.assertIn("env install broken-1", env("check", "broken-1", check=1).stderr)
+
+            lock = workspace.folder / "lock.json"
+            env("export", "quick-1", "--output", str(lock))
+            exported = json.loads(lock.read_text())
+            self.assertEqual(exported["recipe"], "quick-1")
+            self.assertTrue(any(line.startswith("pip==") for line in exported["packages"]))
+            self.assertEqual(env("remove", "quick-1").stdout, "quick-1: removed\n")
+            env("remove", "quick-1", check=3)
+            env("install", "--lock", str(lock))
+            again = json.loads(env("export", "quick-1").stdout)
+            self.assertEqual(again["packages"], exported["packages"])
+            lock.write_text("[]")
+            self.assertIn("no lock", env("install", "--lock", str(lock), check=2).stderr)
+
+
+if __name__ == "__main__":
+    if importlib.util.find_spec("ensurepip") is None or importlib.util.find_spec("venv") is None:
+        print("this Python makes no environments (Debian: python3-venv)")
+        sys.exit(77)
+    unittest.main(verbosity=2)

@@ -1,0 +1,282 @@
+"""Commands that know nothing of Nocturne: timed as a whole, by what they print, by nocturne_steps; and their troubles."""
+
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import unittest
+
+from workspace import Workspace, wait_until, workers_alive
+
+# Its work is sleep, so that what is faster is known; its arguments are written down, so that what came is known too.
+TRAIN = """
+    import argparse, json, os, pathlib, signal, sys, time
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--mode", default="process")
+    parser.add_argument("--delay", type=float, default=4.0)
+    parser.add_argument("--text", default="")
+    parser.add_argument("--steps", type=int, default=100000)
+    parser.add_argument("--fast", action="store_true")
+    options = parser.parse_args()
+    with open("arguments.jsonl", "a") as file:
+        file.write(json.dumps(sys.argv[1:]) + chr(10))
+    delay = options.delay / 1000 / (4 if options.fast else 1)
+    if options.mode == "process":
+        time.sleep(10 * delay)
+    elif options.mode == "print":
+        for step in range(options.steps):
+            time.sleep(delay)
+            print("step %d: loss %.3f" % (step, 1.0 / (step + 1)))
+    elif options.mode == "total":
+        time.sleep(0.05)
+        print("Training took %.3f s" % delay)
+    elif options.mode == "exit":
+        print("the data set is nowhere", file=sys.stderr)
+        sys.exit(3)
+    elif options.mode == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif options.mode == "hang":
+        time.sleep(1000)
+    elif options.mode == "memory":
+        hog = [bytearray(os.urandom(1) * (1 << 20)) for _ in range(400)]
+        time.sleep(1000)
+"""
+
+STEPS = """
+    import sys, time
+    import nocturne_steps
+    delay = 0.004
+    for word in sys.argv:
+        if word.startswith("--delay="):
+            delay = float(word[8:]) / 1000
+    with nocturne_steps.phase("data"):
+        time.sleep(0.01)
+    for step in range(100000):
+        time.sleep(delay)
+        nocturne_steps.step(1.0 / (step + 1))
+        if not nocturne_steps.active() and step == 2:
+            print("trained without Nocturne")
+            break
+"""
+
+
+def written(workspace, text, name="train.py"):
+    path = workspace.folder / name
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+def own_campaign(words, parameters, time="process", run=None, **more):
+    document = {
+        "campaign": "own",
+        "worker": {"template": words, "time": time},
+        "space": {"parameters": parameters},
+        "strategy": {"name": "exhaustive"},
+        "run": {"steps": 6, "deadline": "5s", **(run or {})},
+        "verify": {"pairs": 3, "most_pairs": 3, "finalists": 1, "simplify": False, "slices": 2, "slice_steps": 2},
+        **more,
+    }
+    if time != "process" and "total_seconds" not in str(time):
+        document["workload"] = {"training_examples": 100}
+    return document
+
+
+DELAY = {"name": "delay", "stage": "run", "values": [8, 2], "type": "ordinal", "default": 8}
+
+
+class OwnCommand(unittest.TestCase):
+    maxDiff = None
+
+    def tuned(self, workspace, document):
+        workspace.run("tune", workspace.write(document), check=0)
+        best = workspace.json("best")
+        self.assertEqual(best["best"]["configuration"]["delay"], 2)
+        self.assertEqual(best["gain"]["verdict"], "faster")
+        return best
+
+    def test_a_process_is_timed_as_a_whole_and_pairs_run_one_after_the_other(self):
+        with Workspace() as workspace:
+            written(workspace, TRAIN)
+            best = self.tuned(workspace, own_campaign(["python3", "train.py", "--delay={delay}"], [DELAY]))
+            self.assertEqual(best["epochs"], 1)
+            # 80 ms and 20 ms of sleep, and a Python that starts
+            self.assertTrue(0.02 < best["best"]["seconds"] < best["default"]["seconds"], best)
+            self.assertGreater(best["default"]["seconds"], 0.08)
+            self.assertEqual(best["gain"]["pairs"], 3)
+            page = workspace.run("best", check=0).stdout
+            self.assertIn("for one run", page)
+            self.assertIn("Command   python3 train.py '--delay=2'", page)
+            self.assertNotIn("examples/s", page)
+            self.assertIn("compare what both learn", workspace.run("list", "events", check=0).stdout)
+
+    def test_the_lines_it_prints_are_its_steps(self):
+        pattern = {"pattern": "step (?P<step>[0-9]+): loss (?P<loss>[0-9.]+)"}
+        with Workspace() as workspace:
+            written(workspace, TRAIN)
+            words = ["python3", "train.py", "--mode", "print", "--delay={delay}"]
+            best = self.tuned(workspace, own_campaign(words, [DELAY], time=pattern))
+            self.assertTrue(0.002 <= best["best"]["parts_s"]["steady_step"] < 0.008, best)
+            run = workspace.json("show", "0", "--samples")["runs"][0]  # of the search; those of pairs follow
+            self.assertEqual(len(run["samples"]), 6)
+            self.assertAlmostEqual(run["samples"][0]["loss"], 0.5)
+
+    def test_a_time_that_it_prints_itself_is_believed(self):
+        pattern = {"pattern": "took (?P<total_seconds>[0-9.]+) s"}
+        with Workspace() as workspace:
+            written(workspace, TRAIN)
+            best = self.tuned(workspace, own_campaign(["python3", "train.py", "--mode=total", "--delay={delay}"], [DELAY],
+                                                      time=pattern))
+            self.assertEqual(best["best"]["seconds"], 0.002)
+            self.assertEqual(best["default"]["seconds"], 0.008)
+
+    def test_steps_that_it_reports_are_measured_in_turns(self):
+        with Workspace() as workspace:
+            written(workspace, STEPS)
+            best = self.tuned(workspace, own_campaign(["python3", "train.py", "--delay={delay}"], [DELAY], time="steps"))
+            self.assertGreater(best["best"]["parts_s"]["data"], 0.009)
+            self.assertGreater(best["best"]["parts_s"]["import"], 0)
+            run = workspace.json("show", "0", "--samples")["runs"][0]  # of the search; those of pairs follow
+            self.assertEqual([sample["first_step"] for sample in run["samples"]], [1, 2, 3, 4, 5, 6])
+            self.assertAlmostEqual(run["samples"][0]["loss"], 0.5)
+
+    def test_values_arrive_as_one_argument_each_whatever_they_hold(self):
+        with Workspace() as workspace:
+            marker = workspace.folder / "marker"
+            hostile = f"a b'; touch {marker}; $(touch {marker}) `touch {marker}` \"\\ {{delay}} %s -rf"
+            written(workspace, TRAIN)
+            parameters = [DELAY, {"name": "text", "stage": "run", "values": ["plain", hostile]},
+                          {"name": "fast", "stage": "run", "type": "boolean"},
+                          {"name": "extra", "stage": "run", "values": [5, 6], "active_if": "fast == True"}]
+            words = ["python3", "train.py", "--delay", "{delay}", "--text", "{text}", "{fast?--fast}",
+                     ["--steps", "{extra}"]]
+            workspace.run("tune", workspace.write(own_campaign(words, parameters)), "--trials", "12", check=0)
+            seen = [json.loads(line) for line in (workspace.folder / "arguments.jsonl").read_text().splitlines()]
+            self.assertIn(["--delay", "2", "--text", hostile, "--fast", "--steps", "6"], seen)
+            self.assertIn(["--delay", "8", "--text", "plain"], seen)
+            self.assertTrue(all(("--steps" in words) == ("--fast" in words) for words in seen))
+            self.assertFalse(marker.exists())
+
+    def test_each_trouble_has_its_outcome_and_its_reason(self):
+        modes = ["process", "exit", "crash", "hang", "memory", "nothing"]
+        parameters = [{"name": "mode", "stage": "run", "values": modes}]
+        with Workspace() as workspace:
+            written(workspace, TRAIN)
+            document = own_campaign(["python3", "train.py", "--mode={mode}"], parameters,
+                                    run={"deadline": "2s", "memory": "150MiB"})
+            workspace.run("tune", workspace.write(document), check=0)
+            found = {trial["configuration"]["mode"]: trial for trial in workspace.json("list", "trials")}
+            self.assertEqual({mode: trial["outcome"] for mode, trial in found.items()},
+                             {"process": "ok", "exit": "failed", "crash": "crashed", "hang": "timeout",
+                              "memory": "out_of_memory", "nothing": "ok"})
+            self.assertEqual(found["exit"]["reason"], "exit code 3: the data set is nowhere")
+            self.assertIn("SIGSEGV", found["crash"]["reason"])
+            self.assertIn("in phase 'command'", found["hang"]["reason"])
+            self.assertTrue(wait_until(lambda: not workers_alive(workspace.data), 0.5))
+
+    def test_a_command_without_steps_or_lines_says_so(self):
+        cases = [("steps", "does not import nocturne_steps"),
+                 ({"pattern": "step (?P<step>[0-9]+) of"}, "no line of its output matches"),
+                 ({"pattern": "(?P<total_seconds>[0-9]+) hours"}, "how long it took")]
+        for number, (time, reason) in enumerate(cases):
+            with self.subTest(reason=reason), Workspace() as workspace:
+                written(workspace, TRAIN)
+                document = own_campaign(["python3", "train.py"], [{"name": "threads", "stage": "run", "values": [1]}],
+                                        time=time, campaign=f"own-{number}")
+                workspace.run("tune", workspace.write(document), check=1)
+                [trial] = workspace.json("list", "trials")
+                self.assertEqual(trial["outcome"], "failed")
+                self.assertIn(reason, trial["reason"])
+
+    def test_a_program_that_is_not_there_is_named(self):
+        with Workspace() as workspace:
+            document = own_campaign(["./trian.sh"], [{"name": "threads", "stage": "run", "values": [1]}])
+            workspace.run("tune", workspace.write(document), check=1)
+            [trial] = workspace.json("list", "trials")
+            self.assertIn("cannot start './trian.sh': No such file or directory", trial["reason"])
+
+
+class TuneCommand(unittest.TestCase):
+    maxDiff = None
+    QUICK = ("--trials", "3", "--strategy", "random")
+
+    def test_a_command_that_reports_its_steps_is_tuned_without_a_file_and_applied(self):
+        with Workspace() as workspace:
+            script = written(workspace, STEPS)
+            tune = ("tune", "--vary", "--delay=2", "--measure", "delay=2", *self.QUICK, "--", "python3", "train.py",
+                    "--delay=16")
+            done = workspace.run(*tune, check=0, cwd=workspace.folder)
+            self.assertIn("It reports its steps", done.stderr)
+            self.assertIn("Command   python3 train.py '--delay=2'", done.stdout)
+            best = workspace.json("best")
+            self.assertEqual(best["campaign"], "train")
+            self.assertEqual(best["default"]["configuration"]["delay"], 16)
+            self.assertNotIn("threads", best["default"]["configuration"])
+            again = workspace.run(*tune, check=0, cwd=workspace.folder)
+            self.assertIn("'train', generation 1: goes on after 3 finished trials", again.stderr)
+            self.assertNotIn("runs once", again.stderr)
+
+            dry = workspace.run("apply", "train", "--dry-run", check=0, cwd=workspace.folder).stdout
+            self.assertTrue(dry.rstrip().endswith("python3 train.py '--delay=2'"), dry)
+            (workspace.folder / "nocturne_steps.py").symlink_to(
+                pathlib.Path(__file__).parents[2] / "kernels/python/nocturne_steps.py")
+            applied = workspace.run("apply", "train", check=0)  # in the command's own folder
+            self.assertIn("trained without Nocturne", applied.stdout)
+            other = workspace.run("apply", "train", "--", "python3", str(script), check=0)
+            self.assertIn("measured with '--delay=2', which this command does not have", other.stderr)
+            exported = subprocess.run(["sh", workspace.data / "profiles" / "train.sh"], capture_output=True, text=True,
+                                      timeout=60)
+            self.assertIn("trained without Nocturne", exported.stdout)
+
+    def test_a_command_that_reports_nothing_is_timed_as_a_whole(self):
+        with Workspace() as workspace:
+            written(workspace, TRAIN)
+            done = workspace.run("tune", "--name", "whole", "--vary", "--fast", "--measure", "fast=true", *self.QUICK,
+                                 "--", "python3", "train.py", "--delay", "40", check=0, cwd=workspace.folder)
+            self.assertIn("timed as a whole", done.stderr)
+            best = workspace.json("best")
+            self.assertEqual((best["campaign"], best["best"]["configuration"]["fast"]), ("whole", True))
+
+    def test_the_campaign_can_be_written_down_and_is_one(self):
+        with Workspace() as workspace:
+            written(workspace, TRAIN)
+            arguments = ("--vary", "--delay 2,4", "--vary", "OMP_SCHEDULE=static,dynamic", "--time", "process", "--",
+                         "python3", "train.py", "--text", "{text}")
+            printed = workspace.run("tune", "--write-campaign", "-", *arguments, check=0, cwd=workspace.folder).stdout
+            document = json.loads(printed)
+            self.assertEqual(document["worker"]["template"],
+                             ["python3", "train.py", "--text", "{{text}}", "--delay", "{delay}"])
+            self.assertEqual(document["worker"]["folder"], str(workspace.folder))
+            self.assertFalse((workspace.data / "nocturne.db").exists())
+            workspace.run("space", workspace.write(document, "again.json"), check=0)
+
+    def test_what_cannot_be_tuned_is_refused_with_a_sentence(self):
+        cases = [(("--",), "no command behind"),
+                 (("x.json", "--", "true"), "not both"),
+                 (("--vary", "--a=1"), "file is required"),
+                 (("--vary", "=1", "--", "true"), "no name of an option"),
+                 (("--vary", "--a=1,1", "--", "true"), "twice"),
+                 (("--vary", "--a=1", "--vary", "--a=2", "--", "true"), "there is already"),
+                 (("--time", "steps", "--vary", "--batch-size=1,2", "--", "true"), "--examples"),
+                 (("--pattern", "(", "--", "true"), "regular expression")]
+        with Workspace() as workspace:
+            for arguments, sentence in cases:
+                with self.subTest(arguments=arguments):
+                    refused = workspace.run("tune", *arguments, check=2, cwd=workspace.folder)
+                    self.assertIn(sentence, refused.stderr)
+            failed = workspace.run("tune", "--", "sh", "-c", "echo no data here; exit 7", check=1, cwd=workspace.folder)
+            self.assertIn("your command does not run: failed: exit code 7: no data here", failed.stderr)
+
+
+class Shim(unittest.TestCase):
+    def test_without_nocturne_it_does_nothing(self):
+        folder = pathlib.Path(__file__).parents[2] / "kernels/python"
+        script = "import nocturne_steps as n\nfor i in range(3): n.step(i)\nwith n.phase('data'): n.epoch()\nprint(n.active())"
+        done = subprocess.run([sys.executable, "-B", "-c", script], cwd=folder, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.stdout, done.stderr, done.returncode), ("False\n", "", 0))
+
+
+if __name__ == "__main__":
+    signal.alarm(300)
+    unittest.main()
