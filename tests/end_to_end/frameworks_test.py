@@ -57,7 +57,7 @@ def campaign(values, **more):
             {"name": "batch", "stage": "run", "values": [64, 128], "default": 128}]},
         "strategy": {"name": "exhaustive"},
         "run": {"steps": 8, "deadline": "20s"},
-        "verify": {"pairs": 3, "most_pairs": 3, "finalists": 1, "simplify": False, "slices": 2, "slice_steps": 2,
+        "verify": {"pairs": 3, "most_pairs": 12, "finalists": 1, "simplify": False, "slices": 2, "slice_steps": 2,
                    "accuracy_epochs": 0},
         **more}
 

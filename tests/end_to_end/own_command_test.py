@@ -24,7 +24,7 @@ TRAIN = """
         file.write(json.dumps(sys.argv[1:]) + chr(10))
     delay = options.delay / 1000 / (4 if options.fast else 1)
     if options.mode == "process":
-        time.sleep(10 * delay)
+        time.sleep(50 * delay)
     elif options.mode == "print":
         for step in range(options.steps):
             time.sleep(delay)
@@ -75,7 +75,7 @@ def own_campaign(words, parameters, time="process", run=None, **more):
         "space": {"parameters": parameters},
         "strategy": {"name": "exhaustive"},
         "run": {"steps": 6, "deadline": "5s", **(run or {})},
-        "verify": {"pairs": 3, "most_pairs": 3, "finalists": 1, "simplify": False, "slices": 2, "slice_steps": 2},
+        "verify": {"pairs": 3, "most_pairs": 12, "finalists": 1, "simplify": False, "slices": 2, "slice_steps": 2},
         **more,
     }
     if time != "process" and "total_seconds" not in str(time):
@@ -101,10 +101,10 @@ class OwnCommand(unittest.TestCase):
             written(workspace, TRAIN)
             best = self.tuned(workspace, own_campaign(["python3", "train.py", "--delay={delay}"], [DELAY]))
             self.assertEqual(best["epochs"], 1)
-            # 80 ms and 20 ms of sleep, and a Python that starts
-            self.assertTrue(0.02 < best["best"]["seconds"] < best["default"]["seconds"], best)
+            # 400 ms and 100 ms of sleep, and a Python that starts
+            self.assertTrue(0.1 < best["best"]["seconds"] < best["default"]["seconds"], best)
             self.assertGreater(best["default"]["seconds"], 0.08)
-            self.assertEqual(best["gain"]["pairs"], 3)
+            self.assertIn(best["gain"]["pairs"], range(3, 13))
             page = workspace.run("best", check=0).stdout
             self.assertIn("for one run", page)
             self.assertIn("Command   python3 train.py '--delay=2'", page)
