@@ -11,7 +11,7 @@ namespace nocturne::space {
 /// A constraint that mentions an inactive parameter says nothing about that configuration: it counts as satisfied. One
 /// whose evaluation fails (division by zero, integer overflow) is violated, and the reason says what failed.
 struct ConstraintSpec {
-  std::string require;  ///< expression (space/expression.hpp) over parameters and facts
+  std::string require;  ///< expression (space/expression/expression.hpp) over parameters and facts
   std::string because;  ///< a sentence: "without AVX512_BF16 bf16 is emulated, several times slower"
   friend bool operator==(const ConstraintSpec&, const ConstraintSpec&) = default;
 };

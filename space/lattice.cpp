@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "space/counting.hpp"
+#include "space/counting/counting.hpp"
 
 namespace nocturne::space {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "space/counting.hpp"
+#include "space/counting/counting.hpp"
 #include "space/nearest.hpp"
 
 namespace nocturne::space {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "space/expression.hpp"
-#include "space/operand.hpp"
-#include "space/program.hpp"
-#include "space/row_table.hpp"
+#include "space/expression/expression.hpp"
+#include "space/expression/operand.hpp"
+#include "space/expression/program.hpp"
+#include "space/counting/row_table.hpp"
 #include "space/space.hpp"
 
 namespace nocturne::space {

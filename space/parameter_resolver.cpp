@@ -7,9 +7,9 @@
 #include <limits>
 #include <optional>
 
-#include "space/expression.hpp"
-#include "space/expression_checker.hpp"
-#include "space/operand.hpp"
+#include "space/expression/expression.hpp"
+#include "space/expression/checker.hpp"
+#include "space/expression/operand.hpp"
 
 namespace nocturne::space {
 namespace {

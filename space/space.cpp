@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "space/counting.hpp"
+#include "space/counting/counting.hpp"
 #include "space/digest.hpp"
 #include "space/model.hpp"
 

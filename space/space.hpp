@@ -34,7 +34,7 @@
 #include "space/facts.hpp"
 #include "space/parameter.hpp"
 #include "space/random.hpp"
-#include "space/row_table.hpp"
+#include "space/counting/row_table.hpp"
 
 namespace nocturne::space {
 

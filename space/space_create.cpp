@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "space/counting.hpp"
+#include "space/counting/counting.hpp"
 #include "space/model.hpp"
 #include "space/parameter_resolver.hpp"
-#include "space/row_table_resolver.hpp"
+#include "space/counting/row_table_resolver.hpp"
 #include "space/space.hpp"
 
 namespace nocturne::space {

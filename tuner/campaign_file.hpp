@@ -25,7 +25,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "measure/command_template.hpp"
+#include "measure/run/command_template.hpp"
 #include "space/budget.hpp"
 #include "space/facts.hpp"
 #include "space/objective.hpp"

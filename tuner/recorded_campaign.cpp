@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "measure/location.hpp"
+#include "measure/comparison/location.hpp"
 #include "search/replay/cell_reader.hpp"
 
 namespace nocturne::tuner {

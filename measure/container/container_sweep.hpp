@@ -1,7 +1,7 @@
 #pragma once
 
 /// Clears what killed tuners left in the storage of runtimes: containers whose owner is gone. Their processes are found
-/// and ended by sweep() (measure/sweep.hpp) as well; this removes the runtime's record of them.
+/// and ended by sweep() (measure/run/sweep.hpp) as well; this removes the runtime's record of them.
 
 #include <cstddef>
 #include <span>

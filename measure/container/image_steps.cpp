@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "measure/artifact_process.hpp"
+#include "measure/artifact/process.hpp"
 #include "measure/container/runtimes.hpp"
-#include "measure/run_files.hpp"
+#include "measure/run/run_files.hpp"
 
 namespace nocturne::measure {
 namespace {

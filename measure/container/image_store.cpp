@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/artifact_lock.hpp"
+#include "measure/artifact/lock.hpp"
 #include "measure/container/image_steps.hpp"
 #include "space/digest.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "measure/artifact_process.hpp"
+#include "measure/artifact/process.hpp"
 #include "measure/container/runtimes.hpp"
 
 namespace nocturne::measure {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "measure/artifact_process.hpp"
+#include "measure/artifact/process.hpp"
 #include "measure/environment/pip_trouble.hpp"
 #include "measure/environment/requirement.hpp"
 

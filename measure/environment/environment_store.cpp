@@ -10,11 +10,11 @@
 #include <fstream>
 #include <utility>
 
-#include "measure/artifact_lock.hpp"
+#include "measure/artifact/lock.hpp"
 #include "measure/environment/environment_installer.hpp"
 #include "measure/environment/environment_manifest.hpp"
 #include "measure/environment/pip_trouble.hpp"
-#include "measure/machine.hpp"
+#include "measure/machine/machine.hpp"
 
 namespace nocturne::measure {
 namespace {

@@ -12,8 +12,8 @@
 #include <set>
 #include <utility>
 
-#include "measure/artifact_parallel.hpp"
-#include "measure/artifact_process.hpp"
+#include "measure/artifact/parallel.hpp"
+#include "measure/artifact/process.hpp"
 
 namespace nocturne::measure {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/load.hpp"
+#include "measure/machine/load.hpp"
 #include "measure/supervisor/cgroup.hpp"
 #include "measure/supervisor/control.hpp"
 #include "measure/supervisor/log_capture.hpp"

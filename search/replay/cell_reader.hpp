@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "space/parameter.hpp"
-#include "space/row_table.hpp"
+#include "space/counting/row_table.hpp"
 #include "space/value.hpp"
 
 namespace nocturne::search::replay {

@@ -8,7 +8,7 @@
 ///   {"results": […]}                  T4 results, as Kernel Tuner writes them
 ///   {"ConfigurationSpace": …}         a T1 problem; the file named after it holds its T4 results or its cache
 ///
-/// Files may be gzip. Nothing in them is executed; expressions are parsed by space/expression.hpp.
+/// Files may be gzip. Nothing in them is executed; expressions are parsed by space/expression/expression.hpp.
 
 #include <expected>
 #include <filesystem>

@@ -11,7 +11,7 @@
 
 #include "search/replay/foreign_rows.hpp"
 #include "search/replay/text_file.hpp"
-#include "space/expression.hpp"
+#include "space/expression/expression.hpp"
 #include "space/facts.hpp"
 #include "space/parameter.hpp"
 

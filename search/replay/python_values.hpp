@@ -2,7 +2,7 @@
 
 /// The text of a Python list, as T1 problem files write the values of a parameter. Parsed, never executed.
 ///
-///   [1, 2, 4]   ("a", "b")   [2 * 16, 2**6]                 items are expressions of space/expression.hpp
+///   [1, 2, 4]   ("a", "b")   [2 * 16, 2**6]                 items are expressions of space/expression/expression.hpp
 ///   range(1, 9)   range(8, 0, -2)   list(range(4))            also tuple( ) and sorted( )
 ///   [128 + 64 * i for i in range(15)]   [2**i for i in [1, 3, 5] if i != 3]
 

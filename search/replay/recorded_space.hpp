@@ -17,7 +17,7 @@
 #include "space/facts.hpp"
 #include "space/outcome.hpp"
 #include "space/parameter.hpp"
-#include "space/row_table.hpp"
+#include "space/counting/row_table.hpp"
 #include "space/space.hpp"
 
 namespace nocturne::search::replay {

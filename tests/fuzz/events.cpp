@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
-#include "measure/classify.hpp"
-#include "measure/event_reader.hpp"
+#include "measure/run/classify.hpp"
+#include "measure/run/event_reader.hpp"
 #include "tests/fuzz/scratch.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

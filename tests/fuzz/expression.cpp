@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "space/expression.hpp"
+#include "space/expression/expression.hpp"
 #include "tests/fuzz/scratch.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 #include "kernels/command/line_rule.hpp"
 #include "kernels/command/options.hpp"
 #include "kernels/command/output_steps.hpp"
-#include "measure/command_template.hpp"
+#include "measure/run/command_template.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace nocturne;

@@ -1,6 +1,6 @@
 /// The gate and the worker together: right trainers pass, planted errors do not.
 
-#include "measure/gate.hpp"
+#include "measure/gate/gate.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,4 +1,4 @@
-#include "measure/artifact_recipe.hpp"
+#include "measure/artifact/recipe.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

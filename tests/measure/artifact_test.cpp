@@ -1,4 +1,4 @@
-#include "measure/artifact.hpp"
+#include "measure/artifact/artifact.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -13,9 +13,9 @@
 #include <fstream>
 #include <thread>
 
-#include "measure/artifact_compiler.hpp"
-#include "measure/artifact_plan.hpp"
-#include "measure/artifact_process.hpp"
+#include "measure/artifact/compiler.hpp"
+#include "measure/artifact/plan.hpp"
+#include "measure/artifact/process.hpp"
 
 // Builds real programs with the compiler of this machine, small ones.
 

@@ -1,4 +1,4 @@
-#include "measure/break_even.hpp"
+#include "measure/comparison/break_even.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "measure/classify.hpp"
+#include "measure/run/classify.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

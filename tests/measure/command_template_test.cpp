@@ -1,4 +1,4 @@
-#include "measure/command_template.hpp"
+#include "measure/run/command_template.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,4 +1,4 @@
-#include "measure/comparison.hpp"
+#include "measure/comparison/comparison.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,4 @@
-#include "measure/event_reader.hpp"
+#include "measure/run/event_reader.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

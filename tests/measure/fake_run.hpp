@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "measure/runner.hpp"
+#include "measure/run/runner.hpp"
 
 namespace nocturne::test {
 

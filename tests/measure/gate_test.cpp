@@ -1,4 +1,4 @@
-#include "measure/gate.hpp"
+#include "measure/gate/gate.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

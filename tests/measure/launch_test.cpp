@@ -1,4 +1,4 @@
-#include "measure/launch.hpp"
+#include "measure/run/launch.hpp"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

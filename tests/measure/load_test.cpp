@@ -1,4 +1,4 @@
-#include "measure/load.hpp"
+#include "measure/machine/load.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

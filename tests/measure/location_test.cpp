@@ -1,4 +1,4 @@
-#include "measure/location.hpp"
+#include "measure/comparison/location.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,4 @@
-#include "measure/loss_band.hpp"
+#include "measure/gate/loss_band.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

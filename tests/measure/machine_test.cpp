@@ -1,12 +1,12 @@
-#include "measure/machine.hpp"
+#include "measure/machine/machine.hpp"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <fstream>
 
-#include "measure/fingerprint.hpp"
-#include "measure/machine_parts.hpp"
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/parts.hpp"
 
 namespace nocturne::measure {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "measure/runner.hpp"
+#include "measure/run/runner.hpp"
 #include "measure/supervisor/cgroup.hpp"
 #include "measure/supervisor/memory_watch.hpp"
 #include "measure/supervisor/process_tree.hpp"

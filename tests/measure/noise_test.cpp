@@ -1,4 +1,4 @@
-#include "measure/noise.hpp"
+#include "measure/comparison/noise.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "measure/comparison.hpp"
+#include "measure/comparison/comparison.hpp"
 
 namespace nocturne::measure {
 

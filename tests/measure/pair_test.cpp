@@ -1,11 +1,11 @@
-#include "measure/pair.hpp"
+#include "measure/comparison/pair.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <set>
 
-#include "measure/comparison.hpp"
+#include "measure/comparison/comparison.hpp"
 #include "measure/supervisor/process_tree.hpp"
 #include "tests/measure/fake_run.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -1,4 +1,4 @@
-#include "measure/planned_looks.hpp"
+#include "measure/comparison/planned_looks.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "measure/comparison.hpp"
+#include "measure/comparison/comparison.hpp"
 
 namespace nocturne::measure {
 namespace {

@@ -1,4 +1,4 @@
-#include "measure/slot.hpp"
+#include "measure/run/slot.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

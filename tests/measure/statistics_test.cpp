@@ -1,4 +1,4 @@
-#include "measure/statistics.hpp"
+#include "measure/comparison/statistics.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,4 @@
-#include "measure/stopping.hpp"
+#include "measure/comparison/stopping.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

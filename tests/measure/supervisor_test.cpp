@@ -9,10 +9,10 @@
 
 #include <fstream>
 
-#include "measure/runner.hpp"
+#include "measure/run/runner.hpp"
 #include "measure/supervisor/client.hpp"
 #include "measure/supervisor/process_tree.hpp"
-#include "measure/sweep.hpp"
+#include "measure/run/sweep.hpp"
 #include "tests/measure/fake_run.hpp"
 #include "tests/support/temporary_folder.hpp"
 

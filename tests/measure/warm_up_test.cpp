@@ -1,4 +1,4 @@
-#include "measure/warm_up.hpp"
+#include "measure/comparison/warm_up.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <random>

@@ -1,4 +1,4 @@
-#include "space/expression.hpp"
+#include "space/expression/expression.hpp"
 
 #include <fmt/format.h>
 

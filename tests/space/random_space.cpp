@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "space/expression.hpp"
+#include "space/expression/expression.hpp"
 #include "tests/space/build.hpp"
 
 namespace nocturne::space::test {

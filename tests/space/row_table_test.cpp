@@ -1,4 +1,4 @@
-#include "space/row_table.hpp"
+#include "space/counting/row_table.hpp"
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "measure/break_even.hpp"
+#include "measure/comparison/break_even.hpp"
 
 namespace nocturne::tuner {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "measure/sweep.hpp"
+#include "measure/run/sweep.hpp"
 #include "search/strategy.hpp"
 #include "tuner/campaign/clock_watch.hpp"
 #include "tuner/campaign/pacing.hpp"

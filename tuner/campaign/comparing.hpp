@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "measure/comparison.hpp"
+#include "measure/comparison/comparison.hpp"
 #include "tuner/campaign/sitting.hpp"
 #include "tuner/campaign/stored_pairs.hpp"
 
@@ -46,7 +46,7 @@ class Comparing {
   [[nodiscard]] std::size_t primary_horizon() const;
 
   /// What the pairs say at the primary horizon; the verdicts of all horizons are stored, as intervals of
-  /// `stated_confidence` (which planned looks keep although each asks for more: measure/planned_looks.hpp). Empty: too
+  /// `stated_confidence` (which planned looks keep although each asks for more: measure/comparison/planned_looks.hpp). Empty: too
   /// few pairs.
   [[nodiscard]] db::Expected<std::optional<measure::Comparison>> judge(double confidence, double stated_confidence);
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/planned_looks.hpp"
+#include "measure/comparison/planned_looks.hpp"
 #include "search/model/linear_model.hpp"
 #include "space/lattice.hpp"
 #include "tuner/campaign/answer.hpp"

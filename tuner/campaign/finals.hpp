@@ -8,7 +8,7 @@
 ///
 /// What chooses does not report: the winner comes from one set of pairs (role select), its gain from fresh ones (role
 /// verify), or the best of several would flatter itself. The fresh pairs are judged at looks that are planned before
-/// the first of them (measure/planned_looks.hpp): after `verify.pairs` of them, then, while FASTER, SLOWER and SAME are
+/// the first of them (measure/comparison/planned_looks.hpp): after `verify.pairs` of them, then, while FASTER, SLOWER and SAME are
 /// all open and time is left, after some more, up to `verify.most_pairs`.
 
 #include <chrono>

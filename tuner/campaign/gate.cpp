@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "measure/gate.hpp"
-#include "measure/loss_band.hpp"
-#include "measure/statistics.hpp"
+#include "measure/gate/gate.hpp"
+#include "measure/gate/loss_band.hpp"
+#include "measure/comparison/statistics.hpp"
 #include "tuner/campaign/answer.hpp"
 
 namespace nocturne::tuner {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Before a finalist may win: does it train as the reference does? (measure/gate.hpp, measure/loss_band.hpp)
+/// Before a finalist may win: does it train as the reference does? (measure/gate/gate.hpp, measure/gate/loss_band.hpp)
 ///
 /// The reference is our own worker in f32 with all settings left alone, at the finalist's batch size; its gradients are
 /// checked against double precision (nocturne-onednn --check-gradients). Its runs are stored with the default's trial,

@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "measure/comparison.hpp"
-#include "measure/location.hpp"
-#include "measure/warm_up.hpp"
+#include "measure/comparison/comparison.hpp"
+#include "measure/comparison/location.hpp"
+#include "measure/comparison/warm_up.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "measure/noise.hpp"
-#include "measure/slot.hpp"
+#include "measure/comparison/noise.hpp"
+#include "measure/run/slot.hpp"
 #include "tuner/campaign/clock.hpp"
 #include "tuner/campaign/interruption.hpp"
 #include "tuner/campaign_file.hpp"

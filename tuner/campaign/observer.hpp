@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "db/records.hpp"
-#include "measure/comparison.hpp"
-#include "measure/runner.hpp"
-#include "measure/slot.hpp"
+#include "measure/comparison/comparison.hpp"
+#include "measure/run/runner.hpp"
+#include "measure/run/slot.hpp"
 #include "space/trial.hpp"
 #include "tuner/campaign/recovery.hpp"
 

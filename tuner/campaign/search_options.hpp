@@ -13,7 +13,7 @@
 namespace nocturne::tuner {
 
 /// `batch` and `threads`: whatever the worker, the steps of an epoch are counted by the one, and processes are started
-/// with the other (measure/statistics.hpp, measure/launch.hpp).
+/// with the other (measure/comparison/statistics.hpp, measure/run/launch.hpp).
 [[nodiscard]] search::Roles roles_of(const space::Space& space);
 
 /// Bytes that a run may take where its campaign does not say: the rest is the system's and the tuner's.

@@ -5,7 +5,7 @@
 ///
 /// A block holds each candidate once, in an order of its own, so that no candidate has a quieter hour than the others;
 /// who is started first alternates from pair to pair. Pairs are judged at looks planned before the first of them
-/// (measure/planned_looks.hpp), and a candidate that is decided is measured no further. What was measured before
+/// (measure/comparison/planned_looks.hpp), and a candidate that is decided is measured no further. What was measured before
 /// counts: the same call again goes on where it ended, and does nothing where everything is decided.
 ///
 /// The campaign stays as it was but for these trials (named_trials.hpp).
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "measure/planned_looks.hpp"
+#include "measure/comparison/planned_looks.hpp"
 #include "tuner/campaign/comparing.hpp"
 #include "tuner/campaign/sitting.hpp"
 

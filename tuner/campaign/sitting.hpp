@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "measure/slot.hpp"
+#include "measure/run/slot.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/campaign/clock.hpp"
 #include "tuner/campaign/interruption.hpp"

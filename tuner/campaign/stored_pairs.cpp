@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/planned_looks.hpp"
+#include "measure/comparison/planned_looks.hpp"
 
 namespace nocturne::tuner {
 namespace {

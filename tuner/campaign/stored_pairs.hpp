@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "measure/comparison.hpp"
-#include "measure/statistics.hpp"
+#include "measure/comparison/comparison.hpp"
+#include "measure/comparison/statistics.hpp"
 #include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
@@ -28,7 +28,7 @@ struct StoredPairs {
 [[nodiscard]] std::vector<double> log_ratios_at(const StoredPairs& stored, double epochs);
 
 /// The confidence that the interval of a comparison must be asked for where this many pairs were measured with planned
-/// looks (measure/planned_looks.hpp), so that all looks together keep kStatedConfidence: that of the last look with no
+/// looks (measure/comparison/planned_looks.hpp), so that all looks together keep kStatedConfidence: that of the last look with no
 /// more pairs.
 [[nodiscard]] double look_confidence(std::int64_t pairs, const JudgingRules& rules);
 

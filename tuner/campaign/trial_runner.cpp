@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "measure/stopping.hpp"
+#include "measure/comparison/stopping.hpp"
 #include "space/digest.hpp"
 
 namespace nocturne::tuner {

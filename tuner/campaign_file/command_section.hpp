@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "measure/command_template.hpp"
+#include "measure/run/command_template.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/campaign_file/checks.hpp"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "measure/artifact_recipe.hpp"
-#include "measure/launch.hpp"
+#include "measure/artifact/recipe.hpp"
+#include "measure/run/launch.hpp"
 
 namespace nocturne::tuner {
 namespace {

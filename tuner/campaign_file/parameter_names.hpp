@@ -8,7 +8,7 @@
 
 namespace nocturne::tuner {
 
-/// Those of the launch (measure/launch.hpp), of builds (measure/artifact_recipe.hpp), and of the workers.
+/// Those of the launch (measure/run/launch.hpp), of builds (measure/artifact/recipe.hpp), and of the workers.
 [[nodiscard]] std::vector<std::string> known_parameters();
 /// One of them, or env.NAME.
 [[nodiscard]] bool is_known_parameter(std::string_view name);

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "measure/loss_band.hpp"
+#include "measure/gate/loss_band.hpp"
 #include "search/registry.hpp"
 #include "space/nearest.hpp"
 #include "tuner/campaign_file/command_section.hpp"

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "measure/launch.hpp"
+#include "measure/run/launch.hpp"
 #include "space/nearest.hpp"
 #include "tuner/campaign_file/command_section.hpp"
 #include "tuner/campaign_file/expression_words.hpp"

@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "measure/fingerprint.hpp"
+#include "measure/machine/fingerprint.hpp"
 #include "tuner/cli/measuring.hpp"
 
 namespace nocturne::cli {

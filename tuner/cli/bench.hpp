@@ -5,7 +5,7 @@
 #include <span>
 
 #include "db/store.hpp"
-#include "measure/machine.hpp"
+#include "measure/machine/machine.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/campaign/side_by_side.hpp"
 #include "tuner/campaign/whole_epochs.hpp"

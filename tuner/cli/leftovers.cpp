@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "measure/artifact.hpp"
+#include "measure/artifact/artifact.hpp"
 #include "tuner/deploy/profile.hpp"
 
 namespace nocturne::cli {

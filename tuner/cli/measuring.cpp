@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "measure/runner.hpp"
+#include "measure/run/runner.hpp"
 #include "tuner/campaign/search_options.hpp"
 
 namespace nocturne::cli {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "measure/machine.hpp"
+#include "measure/machine/machine.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/executor/frameworks.hpp"
 #include "tuner/executor/installation.hpp"

@@ -8,9 +8,9 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "measure/artifact.hpp"
+#include "measure/artifact/artifact.hpp"
 #include "measure/protocol/request.hpp"
-#include "measure/statistics.hpp"
+#include "measure/comparison/statistics.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/write_file.hpp"

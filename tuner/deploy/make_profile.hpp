@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "measure/launch.hpp"
+#include "measure/run/launch.hpp"
 #include "tuner/campaign/answer.hpp"
 #include "tuner/deploy/profile.hpp"
 #include "tuner/executor/frameworks.hpp"

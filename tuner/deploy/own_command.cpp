@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/command_template.hpp"
+#include "measure/run/command_template.hpp"
 #include "space/value.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 

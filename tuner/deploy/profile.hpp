@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "measure/launch.hpp"
+#include "measure/run/launch.hpp"
 #include "space/configuration.hpp"
 #include "space/fingerprint.hpp"
 #include "space/trial.hpp"
@@ -46,7 +46,7 @@ struct Training {
   std::int64_t steps = 40;  ///< timed steps of the runs that were measured
   std::int64_t steps_per_sample = 1;
   std::string partial_batch = "drop";
-  nlohmann::json own_command;  ///< of the user, as its campaign has it (measure/command_template.hpp); null: none
+  nlohmann::json own_command;  ///< of the user, as its campaign has it (measure/run/command_template.hpp); null: none
   friend bool operator==(const Training&, const Training&) = default;
 };
 

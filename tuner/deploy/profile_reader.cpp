@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/command_template.hpp"
+#include "measure/run/command_template.hpp"
 #include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/profile.hpp"
 #include "tuner/deploy/shell_quote.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/machine.hpp"
+#include "measure/machine/machine.hpp"
 #include "space/run.hpp"
 #include "tuner/doctor/finding.hpp"
 

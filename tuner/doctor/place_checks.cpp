@@ -13,7 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "db/store.hpp"
-#include "measure/slot.hpp"
+#include "measure/run/slot.hpp"
 #include "space/digest.hpp"
 #include "tuner/executor/worker_catalogue.hpp"
 

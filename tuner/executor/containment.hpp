@@ -21,7 +21,7 @@
 
 #include "measure/container/container.hpp"
 #include "measure/container/image_store.hpp"
-#include "measure/runner.hpp"
+#include "measure/run/runner.hpp"
 #include "space/configuration.hpp"
 #include "tuner/executor/executor.hpp"
 #include "tuner/executor/installation.hpp"

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "db/records.hpp"
-#include "measure/launch.hpp"
-#include "measure/pair.hpp"
-#include "measure/runner.hpp"
-#include "measure/statistics.hpp"
+#include "measure/run/launch.hpp"
+#include "measure/comparison/pair.hpp"
+#include "measure/run/runner.hpp"
+#include "measure/comparison/statistics.hpp"
 #include "space/configuration.hpp"
 #include "space/outcome.hpp"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "measure/artifact.hpp"
-#include "measure/launch.hpp"
+#include "measure/artifact/artifact.hpp"
+#include "measure/run/launch.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/executor/containment.hpp"
 #include "tuner/executor/environment_maker.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "measure/command_template.hpp"
-#include "measure/pair.hpp"
+#include "measure/run/command_template.hpp"
+#include "measure/comparison/pair.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/executor/executor.hpp"
 #include "tuner/executor/installation.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "measure/environment/environment_store.hpp"
-#include "measure/launch.hpp"
+#include "measure/run/launch.hpp"
 
 namespace nocturne::tuner {
 

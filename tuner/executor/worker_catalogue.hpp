@@ -16,7 +16,7 @@ namespace nocturne::tuner {
 /// A worker that is built from sources of ours.
 struct WorkerRecipe {
   std::string_view name;        ///< the value of the parameter `framework` it belongs to
-  std::string_view build_file;  ///< below the source root (measure/artifact_recipe.hpp)
+  std::string_view build_file;  ///< below the source root (measure/artifact/recipe.hpp)
   std::string_view explanation;
 };
 

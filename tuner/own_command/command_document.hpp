@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "measure/command_template.hpp"
+#include "measure/run/command_template.hpp"
 #include "tuner/own_command/variation.hpp"
 
 namespace nocturne::tuner {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/launch.hpp"
+#include "measure/run/launch.hpp"
 #include "tuner/executor/own_command.hpp"
 
 namespace nocturne::tuner {

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <string>
 
-#include "measure/command_template.hpp"
-#include "measure/runner.hpp"
+#include "measure/run/command_template.hpp"
+#include "measure/run/runner.hpp"
 #include "tuner/executor/installation.hpp"
 
 namespace nocturne::tuner {

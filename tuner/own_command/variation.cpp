@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/launch.hpp"
+#include "measure/run/launch.hpp"
 
 namespace nocturne::tuner {
 namespace {

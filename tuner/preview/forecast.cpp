@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "measure/location.hpp"
+#include "measure/comparison/location.hpp"
 #include "tuner/campaign/pacing.hpp"
 
 namespace nocturne::tuner {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/comparison.hpp"
+#include "measure/comparison/comparison.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/campaign/answer.hpp"
 #include "tuner/campaign/comparing.hpp"

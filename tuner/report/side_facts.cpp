@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "measure/statistics.hpp"
+#include "measure/comparison/statistics.hpp"
 #include "tuner/campaign/answer.hpp"
 #include "tuner/campaign/comparing.hpp"
 

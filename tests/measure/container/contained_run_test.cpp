@@ -19,7 +19,7 @@
 #include "measure/container/container_sweep.hpp"
 #include "measure/container/image_store.hpp"
 #include "measure/container/runtimes.hpp"
-#include "measure/pair.hpp"
+#include "measure/comparison/pair.hpp"
 #include "measure/supervisor/process_tree.hpp"
 #include "tests/measure/fake_run.hpp"
 #include "tests/support/temporary_folder.hpp"

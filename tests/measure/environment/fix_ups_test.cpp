@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/artifact_process.hpp"
+#include "measure/artifact/process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 // The fix-ups on small libraries that gcc makes here.

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/artifact_process.hpp"
+#include "measure/artifact/process.hpp"
 #include "measure/environment/environment_store.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "measure/comparison.hpp"
-#include "measure/planned_looks.hpp"
+#include "measure/comparison/comparison.hpp"
+#include "measure/comparison/planned_looks.hpp"
 #include "tuner/campaign/changes.hpp"
 
 namespace nocturne::tests {

@@ -10,7 +10,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "measure/slot.hpp"
+#include "measure/run/slot.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/fake_executor.hpp"
 #include "tests/tuner/campaign/manual_clock.hpp"

@@ -2,7 +2,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <map>
 
-#include "measure/artifact.hpp"
+#include "measure/artifact/artifact.hpp"
 #include "tests/tuner/cli/desk.hpp"
 #include "tests/tuner/deploy/sample_profile.hpp"
 #include "tests/tuner/deploy/shell.hpp"

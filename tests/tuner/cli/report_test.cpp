@@ -5,7 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "measure/machine.hpp"
+#include "measure/machine/machine.hpp"
 #include "tests/tuner/cli/desk.hpp"
 #include "tuner/cli/output/claims_report.hpp"
 #include "tuner/report/evidence.hpp"

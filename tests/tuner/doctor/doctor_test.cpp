@@ -6,7 +6,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "measure/slot.hpp"
+#include "measure/run/slot.hpp"
 #include "space/digest.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/cli/desk.hpp"

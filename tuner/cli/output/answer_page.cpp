@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/command_template.hpp"
+#include "measure/run/command_template.hpp"
 #include "space/objective.hpp"
 #include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/format.hpp"

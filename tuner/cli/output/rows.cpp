@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/statistics.hpp"
+#include "measure/comparison/statistics.hpp"
 #include "tuner/cli/output/format.hpp"
 
 namespace nocturne::cli {

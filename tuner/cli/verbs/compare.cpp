@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "measure/fingerprint.hpp"
-#include "measure/machine.hpp"
-#include "measure/sweep.hpp"
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
+#include "measure/run/sweep.hpp"
 #include "tuner/campaign/answer.hpp"
 #include "tuner/cli/bench.hpp"
 #include "tuner/cli/measuring.hpp"

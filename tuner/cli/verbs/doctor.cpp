@@ -6,9 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "measure/load.hpp"
-#include "measure/machine.hpp"
-#include "measure/runner.hpp"
+#include "measure/machine/load.hpp"
+#include "measure/machine/machine.hpp"
+#include "measure/run/runner.hpp"
 #include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"

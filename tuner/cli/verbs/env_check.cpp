@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "measure/artifact_process.hpp"
-#include "measure/fingerprint.hpp"
-#include "measure/machine.hpp"
-#include "measure/slot.hpp"
+#include "measure/artifact/process.hpp"
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
+#include "measure/run/slot.hpp"
 #include "tuner/campaign/interruption.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/campaign_choice.hpp"

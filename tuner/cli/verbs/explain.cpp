@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "measure/fingerprint.hpp"
-#include "measure/machine.hpp"
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
 #include "tuner/campaign/answer.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/cli/effects.hpp"

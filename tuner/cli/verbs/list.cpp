@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/artifact.hpp"
+#include "measure/artifact/artifact.hpp"
 #include "search/registry.hpp"
 #include "space/nearest.hpp"
 #include "tuner/cli/output/format.hpp"

@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "measure/fingerprint.hpp"
-#include "measure/machine.hpp"
-#include "measure/runner.hpp"
-#include "measure/slot.hpp"
-#include "measure/sweep.hpp"
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
+#include "measure/run/runner.hpp"
+#include "measure/run/slot.hpp"
+#include "measure/run/sweep.hpp"
 #include "tuner/campaign/noise_floor.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/campaign_choice.hpp"

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "db/store.hpp"
-#include "measure/fingerprint.hpp"
-#include "measure/machine.hpp"
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
 #include "search/replay/load.hpp"
 #include "search/replay/replay.hpp"
 #include "search/replay/scoreboard.hpp"

@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "measure/fingerprint.hpp"
-#include "measure/machine.hpp"
-#include "measure/sweep.hpp"
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
+#include "measure/run/sweep.hpp"
 #include "tuner/cli/bench.hpp"
 #include "tuner/cli/configuration_words.hpp"
 #include "tuner/cli/measuring.hpp"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/statistics.hpp"
+#include "measure/comparison/statistics.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"

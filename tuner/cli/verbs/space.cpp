@@ -9,8 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "db/store.hpp"
-#include "measure/fingerprint.hpp"
-#include "measure/machine.hpp"
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/campaign_choice.hpp"
 #include "tuner/cli/measuring.hpp"

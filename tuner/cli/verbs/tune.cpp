@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "db/store.hpp"
-#include "measure/fingerprint.hpp"
-#include "measure/machine.hpp"
-#include "measure/sweep.hpp"
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
+#include "measure/run/sweep.hpp"
 #include "tuner/campaign/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/downloads.hpp"

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "db/store.hpp"
-#include "measure/launch.hpp"
+#include "measure/run/launch.hpp"
 #include "tuner/campaign/interruption.hpp"
 #include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/format.hpp"

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "measure/fingerprint.hpp"
-#include "measure/machine.hpp"
-#include "measure/runner.hpp"
-#include "measure/sweep.hpp"
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
+#include "measure/run/runner.hpp"
+#include "measure/run/sweep.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/campaign_choice.hpp"

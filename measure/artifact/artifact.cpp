@@ -1,0 +1,266 @@
+#include "measure/artifact/artifact.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <utility>
+
+#include "measure/artifact/lock.hpp"
+#include "measure/artifact/plan.hpp"
+
+namespace nocturne::measure {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+constexpr const char* kManifest = "manifest.json";
+constexpr std::size_t kKeyDigits = 64;
+
+fs::path lock_file(const fs::path& root, const std::string& key) {
+  return root / ".lock" / key;
+}
+
+bool is_key(std::string_view name) {
+  return name.size() == kKeyDigits && std::ranges::all_of(name, [](unsigned char c) { return std::isxdigit(c) != 0; });
+}
+
+json read_manifest(const fs::path& folder) {
+  std::ifstream in(folder / kManifest);
+  json document = in ? json::parse(in, nullptr, /*allow_exceptions=*/false) : json();
+  const bool complete = document.is_object() && document.value("name", json()).is_string() &&
+                        document.value("program_digest", json()).is_string() &&
+                        document.value("flags", json()).is_string() &&
+                        document.value("build_ns", json()).is_number_integer();
+  return complete ? document : json();
+}
+
+/// What is written must be on the disk before its folder gets its name, or a power cut leaves an empty program.
+void flush(const fs::path& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  fsync(file);
+  close(file);
+}
+
+/// The artifact in this folder, if it is whole.
+std::optional<Artifact> whole_artifact(const fs::path& folder, const std::string& key) {
+  const json manifest = read_manifest(folder);
+  if (manifest.is_null()) return std::nullopt;
+  Artifact artifact{.key = key,
+                    .program = folder / manifest["name"].get<std::string>(),
+                    .built_now = false,
+                    .build_time = std::chrono::nanoseconds(manifest["build_ns"].get<std::int64_t>()),
+                    .compiler = manifest["compiler"].get<std::string>(),
+                    .bytes = manifest["program_bytes"].get<std::uintmax_t>()};
+  if (file_digest(artifact.program) != manifest["program_digest"].get<std::string>()) return std::nullopt;
+  return artifact;
+}
+
+void mark_used(const fs::path& folder) {
+  std::error_code ignored;
+  fs::last_write_time(folder / kManifest, fs::file_time_type::clock::now(), ignored);
+}
+
+/// A folder that is removed unless it was given its name.
+class HalfMade {
+ public:
+  HalfMade(const fs::path& root, const std::string& key)
+      : path_(root / ".making" / fmt::format("{}.{}", key, getpid())) {
+    fs::remove_all(path_);  // of an earlier process with this number; the lock is ours
+    fs::create_directories(path_);
+  }
+  HalfMade(const HalfMade&) = delete;
+  HalfMade& operator=(const HalfMade&) = delete;
+  ~HalfMade() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const fs::path& path() const { return path_; }
+  void finish(const fs::path& as) {
+    fs::rename(path_, as);
+    path_.clear();
+  }
+
+ private:
+  fs::path path_;
+};
+
+std::int64_t unix_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+BuildFailure trouble(std::string reason, const std::stop_token& stop) {
+  return {.reason = std::move(reason), .log_tail = {}, .interrupted = stop.stop_requested()};
+}
+
+}  // namespace
+
+ArtifactStore::ArtifactStore(const fs::path& root) {
+  fs::create_directories(root);
+  root_ = fs::canonical(root);
+  fs::create_directories(root_ / ".lock");
+  fs::create_directories(root_ / ".making");
+  sweep();
+}
+
+void ArtifactStore::sweep() const {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root_ / ".making", error)) {
+    const std::string name = entry.path().filename();
+    const std::string key = name.substr(0, name.find('.'));
+    if (!is_key(key)) continue;  // not ours
+    if (const auto lock = FileLock::try_take(lock_file(root_, key))) fs::remove_all(entry.path(), error);
+  }
+}
+
+std::vector<ArtifactStore::KnownFile> ArtifactStore::look_at(const std::vector<fs::path>& files) {
+  std::vector<KnownFile> seen;
+  for (const fs::path& file : files) {
+    std::error_code error;
+    KnownFile known{.path = file, .time = fs::last_write_time(file, error), .bytes = fs::file_size(file, error)};
+    seen.push_back(std::move(known));
+  }
+  return seen;
+}
+
+bool ArtifactStore::is_unchanged(const std::vector<KnownFile>& files) {
+  std::vector<fs::path> paths;
+  for (const KnownFile& file : files) paths.push_back(file.path);
+  return look_at(paths) == files;
+}
+
+std::expected<ArtifactStore::KnownKey, BuildFailure> ArtifactStore::find_key(const BuildRecipe& recipe,
+                                                                             const BuildFlags& flags,
+                                                                             const BuildOptions& options,
+                                                                             Clock::time_point deadline,
+                                                                             const std::stop_token& stop) {
+  json question = {recipe.name,      recipe.source_root.string(),
+                   recipe.standard,  recipe.defines,
+                   recipe.libraries, recipe.flags,
+                   recipe.uses,      to_text(flags)};
+  for (const auto* paths : {&recipe.sources, &recipe.include}) {
+    for (const fs::path& path : *paths) question.push_back(path.string());
+    question.push_back(nullptr);
+  }
+  for (const auto& [name, prefix] : options.prefixes) question.push_back(name + '=' + prefix.string());
+  const std::string asked = question.dump();
+  if (const auto known = known_.find(asked); known != known_.end()) {
+    if (is_unchanged(known->second.files)) return known->second;
+    known_.erase(known);
+  }
+  const auto plan = plan_build(recipe, flags, options, deadline, stop);
+  if (!plan) return std::unexpected(plan.error());
+  auto key = compute_key(*plan, options, deadline, stop);
+  if (!key) return std::unexpected(std::move(key.error()));
+  std::vector<fs::path> files = std::move(key->files);
+  files.push_back(plan->compiler.path);
+  KnownKey result{.key = std::move(key->key), .inputs = std::move(key->inputs), .files = look_at(files)};
+  known_[asked] = result;
+  return result;
+}
+
+std::expected<std::string, BuildFailure> ArtifactStore::key_of(const BuildRecipe& recipe, const BuildFlags& flags,
+                                                               const BuildOptions& options,
+                                                               const std::stop_token& stop) {
+  auto known = find_key(recipe, flags, options, Clock::now() + options.deadline, stop);
+  if (!known) return std::unexpected(std::move(known.error()));
+  return std::move(known->key);
+}
+
+std::expected<Artifact, BuildFailure> ArtifactStore::obtain(const BuildRecipe& recipe, const BuildFlags& flags,
+                                                            const BuildOptions& options, const std::stop_token& stop) {
+  const auto known = find_key(recipe, flags, options, Clock::now() + options.deadline, stop);
+  if (!known) return std::unexpected(known.error());
+  const std::string& key = known->key;
+  const fs::path folder = folder_of(key);
+  if (auto artifact = whole_artifact(folder, key)) {
+    mark_used(folder);
+    return *artifact;
+  }
+  const auto lock = FileLock::take(lock_file(root_, key), stop);
+  if (!lock) return std::unexpected(trouble("the build was stopped before it began, or its lock cannot be made", stop));
+  if (auto artifact = whole_artifact(folder, key)) {  // somebody built it while we waited
+    mark_used(folder);
+    return *artifact;
+  }
+
+  try {
+    const auto began = Clock::now();
+    const auto deadline = began + options.deadline;
+    const auto plan = plan_build(recipe, flags, options, deadline, stop);
+    if (!plan) return std::unexpected(plan.error());
+    HalfMade making(root_, key);
+    if (auto done = carry_out(*plan, options, making.path(), deadline, stop); !done) {
+      return std::unexpected(std::move(done.error()));
+    }
+    if (!is_unchanged(known->files)) {
+      return std::unexpected(trouble("a source, header or library changed while the program was being built", stop));
+    }
+    const std::chrono::nanoseconds took = Clock::now() - began;
+    const fs::path program = making.path() / plan->name;
+    const json manifest = {{"key", key},
+                           {"name", plan->name},
+                           {"flags", to_text(flags)},
+                           {"compiler", plan->compiler.version},
+                           {"built_unix_ns", unix_ns()},
+                           {"build_ns", took.count()},
+                           {"program_bytes", fs::file_size(program)},
+                           {"program_digest", file_digest(program)},
+                           {"inputs", known->inputs}};
+    std::ofstream(making.path() / kManifest) << manifest.dump(2) << '\n';
+    for (const fs::path& path : {program, making.path() / kManifest, making.path()}) flush(path);
+    fs::remove_all(folder);  // what was there was not whole
+    making.finish(folder);
+    flush(root_);
+    return Artifact{.key = key,
+                    .program = folder / plan->name,
+                    .built_now = true,
+                    .build_time = took,
+                    .compiler = plan->compiler.version,
+                    .bytes = manifest["program_bytes"].get<std::uintmax_t>()};
+  } catch (const fs::filesystem_error& error) {  // a full disk is a failed build, not the end of the campaign
+    return std::unexpected(trouble(error.what(), stop));
+  }
+}
+
+std::vector<StoredArtifact> ArtifactStore::list() const {
+  std::vector<StoredArtifact> artifacts;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root_, error)) {
+    const std::string key = entry.path().filename();
+    if (!is_key(key)) continue;
+    const json manifest = read_manifest(entry.path());
+    if (manifest.is_null()) continue;
+    StoredArtifact artifact{.key = key, .name = manifest["name"], .flags = manifest["flags"], .folder = entry.path()};
+    for (const auto& file : fs::directory_iterator(entry.path(), error)) {
+      std::error_code ignored;
+      if (const auto bytes = file.file_size(ignored); !ignored) artifact.bytes += bytes;
+    }
+    artifact.last_used = std::chrono::file_clock::to_sys(fs::last_write_time(entry.path() / kManifest, error));
+    artifacts.push_back(std::move(artifact));
+  }
+  std::ranges::sort(artifacts, {}, [](const StoredArtifact& a) { return std::pair(a.last_used, a.key); });
+  return artifacts;
+}
+
+bool ArtifactStore::remove(const std::string& key) {
+  if (!is_key(key)) return false;
+  const auto lock = FileLock::try_take(lock_file(root_, key));
+  std::error_code error;
+  if (!lock || !fs::exists(folder_of(key), error)) return false;
+  // Renamed first: nobody sees a folder that is half gone, and what a kill leaves is swept.
+  const fs::path aside = root_ / ".making" / fmt::format("{}.removed.{}", key, getpid());
+  fs::rename(folder_of(key), aside, error);
+  if (error) return false;
+  fs::remove_all(aside, error);
+  return true;
+}
+
+}  // namespace nocturne::measure

@@ -1,0 +1,136 @@
+// The key of a build: a digest of everything that decides what comes out of it.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "measure/artifact/parallel.hpp"
+#include "measure/artifact/plan.hpp"
+#include "measure/artifact/process.hpp"
+#include "space/digest.hpp"
+
+namespace nocturne::measure {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+/// Changes whenever keys of earlier versions of this program must not be reused.
+constexpr int kKeyVersion = 1;
+
+/// Headers of the system belong to the compiler and its packages; its version text stands for them.
+bool is_system_header(const fs::path& file, const fs::path& source_root) {
+  const auto below = [&file](const fs::path& folder) {
+    const fs::path relative = file.lexically_relative(folder);
+    return !relative.empty() && *relative.begin() != "..";
+  };
+  return !below(source_root) && (below("/usr/include") || below("/usr/lib") || below("/usr/lib64"));
+}
+
+BuildFailure failure(std::string_view log, const std::stop_token& stop) {
+  return {.reason = first_error(log), .log_tail = std::string(log), .interrupted = stop.stop_requested()};
+}
+
+/// The files that one source reads, absolute, without the system's.
+std::expected<std::vector<fs::path>, BuildFailure> files_read_by(const BuildPlan& plan, const fs::path& source,
+                                                                 Clock::time_point deadline,
+                                                                 const std::stop_token& stop) {
+  Command command{.argv = {plan.compiler.path.string()}, .folder = plan.source_root};
+  command.argv.insert(command.argv.end(), plan.compile.begin(), plan.compile.end());
+  command.argv.insert(command.argv.end(), {"-M", "-MT", "x", source.string()});
+  const auto rule = command_output(command, deadline, stop);
+  if (!rule) return std::unexpected(failure(rule.error(), stop));
+  std::vector<fs::path> files;
+  for (const std::string& name : parse_dependencies(*rule)) {
+    fs::path file = (plan.source_root / name).lexically_normal();
+    if (!is_system_header(file, plan.source_root)) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+/// The name under which a file enters the key: moving a checkout alone changes nothing.
+std::string name_of(const fs::path& file, const fs::path& source_root) {
+  const fs::path relative = file.lexically_relative(source_root);
+  return relative.empty() || *relative.begin() == ".." ? file.string() : relative.string();
+}
+
+}  // namespace
+
+std::vector<std::string> parse_dependencies(std::string_view rule) {
+  std::vector<std::string> files;
+  std::size_t at = rule.find(": ");
+  if (at == std::string_view::npos) return files;
+  std::string name;
+  const auto finish = [&files, &name] {
+    if (!name.empty()) files.push_back(std::move(name));
+    name.clear();
+  };
+  for (at += 2; at < rule.size(); ++at) {
+    const char c = rule[at];
+    const char next = at + 1 < rule.size() ? rule[at + 1] : '\0';
+    if (c == '\\' && next == '\n') {
+      finish();
+      ++at;
+    } else if ((c == '\\' && (next == ' ' || next == '#' || next == '\\')) || (c == '$' && next == '$')) {
+      name += next;
+      ++at;
+    } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+      finish();
+    } else {
+      name += c;
+    }
+  }
+  finish();
+  return files;
+}
+
+std::expected<BuildKey, BuildFailure> compute_key(const BuildPlan& plan, const BuildOptions& options,
+                                                  Clock::time_point deadline, const std::stop_token& stop) {
+  const auto target = spelled_out_target(plan.compiler, plan.compile, deadline, stop);
+  if (!target) return std::unexpected(failure(target.error(), stop));
+
+  std::vector<std::expected<std::vector<fs::path>, BuildFailure>> read(plan.sources.size());
+  for_each_in_parallel(plan.sources.size(), options.jobs, [&](std::size_t i) {
+    read[i] = files_read_by(plan, plan.sources[i], deadline, stop);
+    return read[i].has_value();
+  });
+  std::set<fs::path> files;
+  for (auto& one : read) {
+    if (!one) return std::unexpected(std::move(one.error()));
+    files.insert(one->begin(), one->end());
+  }
+
+  BuildKey result;
+  nlohmann::json contents = nlohmann::json::object();
+  for (const fs::path& file : files) {
+    const std::string digest = file_digest(file);
+    if (digest.empty()) return std::unexpected(failure(file.string() + " cannot be read", stop));
+    contents[name_of(file, plan.source_root)] = digest;
+    result.files.push_back(file);
+  }
+  nlohmann::json libraries = nlohmann::json::object();
+  for (const fs::path& library : plan.libraries) {
+    libraries[library.string()] = file_digest(library);
+    result.files.push_back(library);
+  }
+  // The prefix map names this checkout, for the sole purpose of keeping it out of the program.
+  std::vector<std::string> compile = plan.compile;
+  std::erase_if(compile, [](const std::string& argument) { return argument.starts_with("-ffile-prefix-map="); });
+  std::vector<std::string> sources;
+  for (const fs::path& source : plan.sources) sources.push_back(source.string());
+  result.inputs = {{"version", kKeyVersion},
+                   {"name", plan.name},
+                   {"sources", sources},
+                   {"files", contents},
+                   {"compile", compile},
+                   {"link", {plan.link_before, plan.link_after}},
+                   {"target", space::sha256(*target)},
+                   {"compiler", {{"digest", plan.compiler.digest}, {"version", plan.compiler.version}}},
+                   {"libraries", libraries}};
+  result.key = space::sha256(result.inputs.dump());
+  return result;
+}
+
+}  // namespace nocturne::measure

@@ -1,0 +1,60 @@
+#pragma once
+
+/// From a recipe and flags to the commands of a build, and to its key.
+
+#include <chrono>
+#include <expected>
+#include <filesystem>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "measure/artifact/artifact.hpp"
+#include "measure/artifact/compiler.hpp"
+
+namespace nocturne::measure {
+
+/// All that a build consists of, decided before the first file is compiled.
+struct BuildPlan {
+  CompilerIdentity compiler;
+  std::string name;                                ///< of the program
+  std::filesystem::path source_root;               ///< working directory of all commands
+  std::vector<std::filesystem::path> sources;      ///< relative to it
+  std::vector<std::string> compile{};              ///< arguments before -c SOURCE -o OBJECT
+  std::vector<std::string> link_before{};          ///< arguments before the objects
+  std::vector<std::string> link_after{};           ///< and behind them
+  std::vector<std::filesystem::path> libraries{};  ///< files linked, as far as the compiler tells where they are
+};
+
+[[nodiscard]] std::expected<BuildPlan, BuildFailure> plan_build(const BuildRecipe& recipe, const BuildFlags& flags,
+                                                                const BuildOptions& options,
+                                                                std::chrono::steady_clock::time_point deadline,
+                                                                const std::stop_token& stop);
+
+/// The key, and the document it is the digest of (kept in the manifest, so that a difference can be explained).
+struct BuildKey {
+  std::string key;
+  nlohmann::json inputs;
+  std::vector<std::filesystem::path> files;  ///< absolute: everything whose contents went into it
+};
+
+/// Runs the preprocessor on each source, `options.jobs` at a time.
+[[nodiscard]] std::expected<BuildKey, BuildFailure> compute_key(const BuildPlan& plan, const BuildOptions& options,
+                                                                std::chrono::steady_clock::time_point deadline,
+                                                                const std::stop_token& stop);
+
+/// Compiles and links into `folder`, which holds the program and build.log afterwards (objects are removed).
+[[nodiscard]] std::expected<void, BuildFailure> carry_out(const BuildPlan& plan, const BuildOptions& options,
+                                                          const std::filesystem::path& folder,
+                                                          std::chrono::steady_clock::time_point deadline,
+                                                          const std::stop_token& stop);
+
+/// Files named by a makefile rule, as compilers write it with -M.
+[[nodiscard]] std::vector<std::string> parse_dependencies(std::string_view rule);
+
+/// The first line of a compiler's or linker's output that says what is wrong; else its last line.
+[[nodiscard]] std::string first_error(std::string_view log);
+
+}  // namespace nocturne::measure

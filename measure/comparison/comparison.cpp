@@ -1,0 +1,140 @@
+#include "measure/comparison/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cassert>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace nocturne::measure {
+namespace {
+
+double to_percent(double log_ratio) {
+  return 100 * std::expm1(log_ratio);
+}
+
+/// Trimmed mean of ln(a_i / b_i) over the slices both sides have, behind the longer warm-up of the two.
+std::expected<double, std::string> paired_step_ratio(std::span<const double> a, std::span<const double> b) {
+  // Two processes timed as a whole: there is one ratio, and only further pairs say how sure it is.
+  if (a.size() == 1 && b.size() == 1 && a[0] > 0 && b[0] > 0) return std::log(a[0] / b[0]);
+  const std::size_t common = std::min(a.size(), b.size());
+  const std::size_t skipped = std::max(detect_warm_up(a).samples, detect_warm_up(b).samples);
+  if (common < skipped + 2) {
+    return std::unexpected(
+        fmt::format("the pair has {} and {} slices, {} of them warm-up: at least two common steady slices are needed",
+                    a.size(), b.size(), skipped));
+  }
+  std::vector<double> ratios;
+  for (std::size_t i = skipped; i < common; ++i) {
+    if (!(a[i] > 0) || !(b[i] > 0)) return std::unexpected("a slice of the pair took no time: its clock is broken");
+    ratios.push_back(std::log(a[i] / b[i]));
+  }
+  return trimmed_mean(ratios);
+}
+
+}  // namespace
+
+std::string_view to_text(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Faster:
+      return "FASTER";
+    case Verdict::Slower:
+      return "SLOWER";
+    case Verdict::Same:
+      return "SAME";
+    case Verdict::Undecided:
+      return "UNDECIDED";
+  }
+  return "UNDECIDED";
+}
+
+std::vector<double> slice_seconds(std::span<const Slice> slices, Side side) {
+  std::vector<double> seconds;
+  for (const Slice& slice : slices) {
+    if (slice.side != side || slice.samples.empty()) continue;
+    std::int64_t steps = 0;
+    std::chrono::nanoseconds wall{};
+    for (const space::Sample& sample : slice.samples) {
+      steps += sample.steps;
+      wall += sample.wall;
+    }
+    seconds.push_back(std::chrono::duration<double>(wall).count() /
+                      static_cast<double>(std::max<std::int64_t>(1, steps)));
+  }
+  return seconds;
+}
+
+std::expected<std::vector<double>, std::string> log_ratios(const PairResult& pair, const Schedule& baseline,
+                                                           const Schedule& candidate, std::span<const double> epochs) {
+  if (!pair.complete()) {
+    const space::Run& culprit = pair.runs[pair.runs[0].outcome == space::Outcome::Ok ? 1 : 0];
+    return std::unexpected(fmt::format("the pair is incomplete: one side ended as {} ({})",
+                                       space::to_text(culprit.outcome), culprit.reason));
+  }
+  const std::vector<double> a = slice_seconds(pair.slices, Side::A);
+  const std::vector<double> b = slice_seconds(pair.slices, Side::B);
+  const auto parts = pair_parts(ComparedRun{pair.runs[0], baseline, a}, ComparedRun{pair.runs[1], candidate, b});
+  if (!parts) return std::unexpected(parts.error());
+  std::vector<double> ratios;
+  for (const double horizon : epochs) ratios.push_back(log_ratio(*parts, horizon));
+  return ratios;
+}
+
+std::expected<PairParts, std::string> pair_parts(const ComparedRun& baseline, const ComparedRun& candidate) {
+  const auto a = summarise(baseline.run, baseline.schedule);
+  if (!a) return std::unexpected("baseline: " + a.error());
+  const auto b = summarise(candidate.run, candidate.schedule);
+  if (!b) return std::unexpected("candidate: " + b.error());
+  const auto ratio = paired_step_ratio(baseline.slices, candidate.slices);
+  if (!ratio) return std::unexpected(ratio.error());
+
+  // Both steps keep their geometric mean and take the paired ratio, so neither side is favoured.
+  PairParts pair{.baseline = a->parts, .candidate = b->parts};
+  const double middle = std::sqrt(a->parts.steady_step * b->parts.steady_step);
+  pair.baseline.steady_step = middle * std::exp(*ratio / 2);
+  pair.candidate.steady_step = middle * std::exp(-*ratio / 2);
+  return pair;
+}
+
+double log_ratio(const PairParts& pair, double epochs) {
+  return std::log(space::total_time(pair.baseline, epochs) / space::total_time(pair.candidate, epochs));
+}
+
+Comparison compare(std::span<const double> log_ratios, const ComparisonOptions& options) {
+  assert(options.margin_percent >= 0 && options.confidence > 0 && options.confidence < 1);
+  Comparison result;
+  result.pairs = static_cast<int>(log_ratios.size());
+  result.low_percent = -100;
+  result.high_percent = std::numeric_limits<double>::infinity();
+  if (log_ratios.empty()) return result;
+  const double count = static_cast<double>(log_ratios.size());
+  result.log_ratio = std::accumulate(log_ratios.begin(), log_ratios.end(), 0.0) / count;
+  result.gain_percent = to_percent(result.log_ratio);
+  if (log_ratios.size() < 2) return result;
+
+  double squares = 0;
+  for (const double ratio : log_ratios) squares += (ratio - result.log_ratio) * (ratio - result.log_ratio);
+  result.standard_error = std::sqrt(squares / (count - 1) / count);
+  const boost::math::students_t_distribution<double> student(count - 1);
+  const double half = boost::math::quantile(student, 0.5 + options.confidence / 2) * result.standard_error;
+  const double low = result.log_ratio - half;
+  const double high = result.log_ratio + half;
+  result.low_percent = to_percent(low);
+  result.high_percent = to_percent(high);
+
+  const double margin = std::log1p(options.margin_percent / 100);
+  if (low >= -margin && high <= margin) {
+    result.verdict = Verdict::Same;
+  } else if (low > 0) {
+    result.verdict = Verdict::Faster;
+  } else if (high < 0) {
+    result.verdict = Verdict::Slower;
+  }
+  return result;
+}
+
+}  // namespace nocturne::measure

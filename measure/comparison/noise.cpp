@@ -1,0 +1,61 @@
+#include "measure/comparison/noise.hpp"
+
+#include <boost/math/distributions/students_t.hpp>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+
+namespace nocturne::measure {
+namespace {
+
+constexpr int kMostPairs = 1'000'000;
+
+/// Log ratio that n pairs tell apart, in units of the sd of a pair.
+double told_apart_by(int pairs, const Power& power) {
+  const boost::math::students_t_distribution<double> student(pairs - 1);
+  return (boost::math::quantile(student, 1 - power.error / 2) + boost::math::quantile(student, power.power)) /
+         std::sqrt(static_cast<double>(pairs));
+}
+
+}  // namespace
+
+std::string_view to_text(PairMethod method) {
+  switch (method) {
+    case PairMethod::Sequential:
+      return "sequential";
+    case PairMethod::Slices:
+      return "slices";
+    case PairMethod::Duet:
+      break;
+  }
+  return "duet";
+}
+
+Noise noise_of(std::span<const double> log_ratios) {
+  assert(log_ratios.size() >= 2);
+  const auto count = static_cast<double>(log_ratios.size());
+  Noise noise{.pairs = static_cast<int>(log_ratios.size())};
+  noise.bias = std::accumulate(log_ratios.begin(), log_ratios.end(), 0.0) / count;
+  double squares = 0;
+  for (const double ratio : log_ratios) squares += (ratio - noise.bias) * (ratio - noise.bias);
+  noise.sd = std::sqrt(squares / (count - 1));
+  return noise;
+}
+
+std::optional<int> pairs_to_tell(double sd, double percent, const Power& power) {
+  const double wanted = std::log1p(percent / 100);
+  if (sd * told_apart_by(kMostPairs, power) > wanted) return std::nullopt;
+  int low = 1, high = kMostPairs;  // `low` pairs do not, `high` pairs do
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    (sd * told_apart_by(middle, power) <= wanted ? high : low) = middle;
+  }
+  return high;
+}
+
+double told_apart_percent(double sd, int pairs, const Power& power) {
+  assert(pairs >= 2);
+  return 100 * std::expm1(sd * told_apart_by(pairs, power));
+}
+
+}  // namespace nocturne::measure

@@ -1,0 +1,170 @@
+#include "measure/comparison/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+#include <string_view>
+#include <variant>
+
+namespace nocturne::measure {
+namespace {
+
+double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+/// Total wall seconds of the finished phases of this name.
+double phase_seconds(const space::Run& run, std::string_view name) {
+  double total = 0;
+  for (const space::Phase& phase : run.phases) {
+    if (phase.name == name && phase.finished) total += seconds(phase.wall);
+  }
+  return total;
+}
+
+double excess_before_steady(const space::Run& run, std::size_t warm_up_samples, double steady_step) {
+  double excess = 0;
+  const double first_step = phase_seconds(run, "first_step");
+  if (first_step > 0) excess += first_step - steady_step;
+  for (std::size_t i = 0; i < warm_up_samples; ++i) {
+    const space::Sample& sample = run.samples[i];
+    excess += seconds(sample.wall) - static_cast<double>(sample.steps) * steady_step;
+  }
+  return std::max(0.0, excess);
+}
+
+double epoch_overhead(const space::Run& run, const space::Parts& parts) {
+  const double steps_time = parts.steps_per_epoch * parts.steady_step;
+  if (run.epochs.empty()) return 0;
+  if (run.epochs.size() == 1) {
+    return std::max(0.0, seconds(run.epochs.front().wall) - steps_time - parts.first_step_excess);
+  }
+  std::vector<double> overheads;
+  for (std::size_t i = 1; i < run.epochs.size(); ++i) overheads.push_back(seconds(run.epochs[i].wall) - steps_time);
+  return std::max(0.0, median(overheads));
+}
+
+space::Parts mean_of(std::span<const RunSummary> runs) {
+  space::Parts mean;
+  const double count = static_cast<double>(runs.size());
+  for (const RunSummary& run : runs) {
+    mean.import += run.parts.import / count;
+    mean.data += run.parts.data / count;
+    mean.compile += run.parts.compile / count;
+    mean.first_step_excess += run.parts.first_step_excess / count;
+    mean.epoch_overhead += run.parts.epoch_overhead / count;
+    mean.steady_step += run.parts.steady_step / count;
+  }
+  mean.steps_per_epoch = runs.front().parts.steps_per_epoch;  // all runs of a trial have the same
+  return mean;
+}
+
+}  // namespace
+
+std::expected<Schedule, std::string> schedule_of(const space::Workload& workload,
+                                                 const space::Configuration& configuration, std::int64_t default_batch,
+                                                 protocol::PartialBatch partial_batch) {
+  Schedule schedule{
+      .training_examples = workload.training_examples, .batch = default_batch, .partial_batch = partial_batch};
+  if (const space::Value* value = configuration.find("batch")) {
+    const auto* batch = std::get_if<std::int64_t>(value);
+    if (batch == nullptr || *batch < 1) {
+      return std::unexpected(fmt::format("batch is {}, it must be an integer of at least 1", space::to_text(*value)));
+    }
+    schedule.batch = *batch;
+  }
+  if (steps_per_epoch(schedule) <= 0) {
+    return std::unexpected(fmt::format("batch {} leaves no full step in an epoch of {} examples", schedule.batch,
+                                       schedule.training_examples));
+  }
+  return schedule;
+}
+
+double steps_per_epoch(const Schedule& schedule) {
+  const double steps = static_cast<double>(schedule.training_examples) / static_cast<double>(schedule.batch);
+  return schedule.partial_batch == protocol::PartialBatch::Drop ? std::floor(steps) : steps;
+}
+
+double total_time_error(const RunSummary& summary, double epochs) {
+  const double held = summary.parts.first_step_excess > 0 ? 1 : 0;
+  return std::abs(epochs * summary.parts.steps_per_epoch - held) * summary.steady_step_error;
+}
+
+std::vector<double> step_seconds(const space::Run& run) {
+  std::vector<double> steps;
+  steps.reserve(run.samples.size());
+  for (const space::Sample& sample : run.samples) {
+    steps.push_back(seconds(sample.wall) / static_cast<double>(std::max<std::int64_t>(1, sample.steps)));
+  }
+  return steps;
+}
+
+std::expected<RunSummary, std::string> summarise(const space::Run& run, const Schedule& schedule) {
+  const std::vector<double> steps = step_seconds(run);
+  if (steps.empty()) return std::unexpected("the run has no samples: nothing is known of its steady step");
+
+  RunSummary summary;
+  summary.parts.steps_per_epoch = steps_per_epoch(schedule);
+  if (summary.parts.steps_per_epoch <= 0) {
+    return std::unexpected(fmt::format("batch {} leaves no full step in an epoch of {} examples", schedule.batch,
+                                       schedule.training_examples));
+  }
+  summary.warm_up = detect_warm_up(steps);
+  const Location steady = steady_location(std::span(steps).subspan(summary.warm_up.samples));
+  summary.samples = steady.samples;
+  summary.steady_step_error = steady.standard_error;
+
+  space::Parts& parts = summary.parts;
+  parts.steady_step = steady.value;
+  parts.import = phase_seconds(run, "import");
+  parts.data = phase_seconds(run, "data");
+  parts.compile = phase_seconds(run, "build") + phase_seconds(run, "compile");
+  parts.first_step_excess = excess_before_steady(run, summary.warm_up.samples, steady.value);
+  parts.epoch_overhead = epoch_overhead(run, parts);
+  return summary;
+}
+
+std::expected<TrialSummary, std::string> summarise(std::span<const space::Run> runs, const Schedule& schedule,
+                                                   const space::Objective& objective) {
+  TrialSummary trial;
+  std::string problem = "no run of the trial ended well";
+  for (const space::Run& run : runs) {
+    if (run.outcome != space::Outcome::Ok) continue;
+    if (auto summary = summarise(run, schedule)) {
+      trial.runs.push_back(*summary);
+    } else {
+      problem = std::move(summary.error());
+    }
+  }
+  if (trial.runs.empty()) return std::unexpected(std::move(problem));
+  trial.parts = mean_of(trial.runs);
+  trial.estimate = estimate_at(trial.runs, objective.primary);
+  return trial;
+}
+
+space::Estimate estimate_at(std::span<const RunSummary> runs, double epochs) {
+  assert(!runs.empty());
+  const double count = static_cast<double>(runs.size());
+  double within = 0;
+  for (const RunSummary& run : runs) {
+    const double error = total_time_error(run, epochs);
+    within += error * error / (count * count);
+  }
+  space::Estimate estimate{.value = space::total_time(mean_of(runs), epochs),
+                           .standard_error = std::sqrt(within),
+                           .runs = static_cast<int>(runs.size())};
+  if (runs.size() > 1) {
+    double squares = 0;
+    for (const RunSummary& run : runs) {
+      const double deviation = space::total_time(run.parts, epochs) - estimate.value;
+      squares += deviation * deviation;
+    }
+    estimate.standard_error = std::max(estimate.standard_error, std::sqrt(squares / (count - 1) / count));
+  }
+  return estimate;
+}
+
+}  // namespace nocturne::measure

@@ -1,0 +1,26 @@
+#pragma once
+
+/// The machine as results refer to it: fields that must match, that are verified, that only explain; and the facts that
+/// expressions of a campaign may use. Pure: probe_machine() does the reading.
+
+#include "measure/machine/machine.hpp"
+#include "space/facts.hpp"
+#include "space/fingerprint.hpp"
+
+namespace nocturne::measure {
+
+/// Which field matches how is one visible table in fingerprint.cpp. Must: what changes step times for certain (CPU
+/// model, ISA, cores, allowed CPUs, quota, memory, caches, oneDNN, GPU and its driver). Verify: what may (kernel,
+/// microcode, governor, boost, huge pages, memory limit, libc, libgomp, hypervisor).
+/// Ignore: the rest (host name, container, allocators, and compilers: they are part of each build's key).
+[[nodiscard]] space::Fingerprint fingerprint_of(const MachineFacts& facts);
+
+/// `known` with its cheap fields replaced by what probe_machine_cheaply() says now.
+[[nodiscard]] space::Fingerprint with_cheap_fields(const space::Fingerprint& known, const MachineFacts& now);
+
+/// machine.cores (physical ones this process may use), machine.threads (logical, likewise), machine.sockets,
+/// machine.numa_nodes, machine.memory_bytes (usable), machine.isa, machine.compilers (names), machine.allocators, machine.containers,
+/// machine.cpu_model, machine.l2_bytes, machine.l3_bytes, machine.virtual, machine.gpus (count), machine.huge_pages.
+[[nodiscard]] space::Facts facts_of(const MachineFacts& facts);
+
+}  // namespace nocturne::measure

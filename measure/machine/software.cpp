@@ -1,0 +1,72 @@
+// Compilers and libraries: what can be built here, and what the workers are linked with.
+
+#include <fmt/format.h>
+#include <gnu/libc-version.h>
+
+#include <chrono>
+#include <sstream>
+
+#include "measure/artifact/compiler.hpp"
+#include "measure/artifact/process.hpp"
+#include "measure/container/container.hpp"
+#include "measure/run/launch.hpp"
+#include "measure/machine/parts.hpp"
+
+namespace nocturne::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kProgramDeadline{10};  // a compiler that does not tell its version by then is broken
+constexpr std::size_t kDigestDigits = 16;
+
+std::vector<Compiler> compilers() {
+  std::vector<Compiler> found;
+  for (const fs::path& path : find_compilers()) {
+    const auto text =
+        command_output({.argv = {path.string(), "--version"}}, std::chrono::steady_clock::now() + kProgramDeadline);
+    if (text) {
+      found.push_back({.name = path.filename(), .path = path.string(), .version = text->substr(0, text->find('\n'))});
+    }
+  }
+  return found;
+}
+
+/// "3.2.0" from oneDNN's own header; empty where it is not installed.
+std::string onednn_version(const fs::path& prefix) {
+  const fs::path include = prefix.empty() ? fs::path("/usr/include") : prefix / "include";
+  int major = -1, minor = -1, patch = -1;
+  std::istringstream lines(whole_text(include / "oneapi/dnnl/dnnl_version.h"));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string define, name;
+    int value = 0;
+    if (!(words >> define >> name >> value) || define != "#define") continue;
+    if (name == "DNNL_VERSION_MAJOR") major = value;
+    if (name == "DNNL_VERSION_MINOR") minor = value;
+    if (name == "DNNL_VERSION_PATCH") patch = value;
+  }
+  return major < 0 ? std::string() : fmt::format("{}.{}.{}", major, minor, patch);
+}
+
+/// libgomp's file name says the same for each GCC, so its contents speak.
+std::string libgomp(const LaunchMachine& machine) {
+  const auto path = machine.find_library("libgomp.so.1");
+  if (!path) return {};
+  return fmt::format("libgomp.so.1 sha256:{}", file_digest(*path).substr(0, kDigestDigits));
+}
+
+}  // namespace
+
+void read_software(const MachineRoots& roots, MachineFacts& facts) {
+  facts.libc = fmt::format("glibc {}", gnu_get_libc_version());
+  if (!roots.probe_programs) return;
+  const LaunchMachine machine = probe_launch_machine();
+  facts.compilers = compilers();
+  facts.onednn = onednn_version(roots.onednn_prefix);
+  facts.libgomp = libgomp(machine);
+  facts.allocators = available_allocators(machine);
+  facts.containers = available_containers();
+}
+
+}  // namespace nocturne::measure

@@ -1,0 +1,261 @@
+#include "measure/run/command_template.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace nocturne::measure {
+namespace {
+
+using space::Configuration;
+using space::Value;
+
+bool begins_name(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+bool continues_name(char c) {
+  return begins_name(c) || std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.';
+}
+
+/// A piece of a word: text as it stands, or a place.
+struct Piece {
+  std::string text;  // of a place with a condition: what stands behind the question mark
+  std::optional<CommandPlace> place = {};
+};
+
+/// Reads what begins with the braces at `at`; 0: they are text.
+std::size_t read_place(std::string_view word, std::size_t at, Piece& piece) {
+  std::size_t braces = 0;
+  while (at + braces < word.size() && word[at + braces] == '{') ++braces;
+  std::size_t end = at + braces;
+  if (end == word.size() || !begins_name(word[end])) return 0;
+  while (end < word.size() && continues_name(word[end])) ++end;
+  const std::string name(word.substr(at + braces, end - at - braces));
+  const std::string closing(braces, '}');
+  if (word.substr(end).starts_with(closing)) {
+    end += braces;
+    if (braces == 1) {
+      piece = {.text = "", .place = CommandPlace{.name = name}};
+    } else {
+      piece = {.text = std::string(word.substr(at + 1, end - at - 2))};
+    }
+    return end - at;
+  }
+  // A condition is the whole word, so that its text may hold braces.
+  if (at == 0 && end < word.size() && word[end] == '?' && word.ends_with(closing) && word.size() >= end + 1 + braces) {
+    if (braces == 1) {
+      piece = {.text = std::string(word.substr(end + 1, word.size() - end - 2)),
+               .place = CommandPlace{.name = name, .condition = true}};
+    } else {
+      piece = {.text = std::string(word.substr(1, word.size() - 2))};
+    }
+    return word.size();
+  }
+  return 0;
+}
+
+std::vector<Piece> pieces_of(std::string_view word) {
+  std::vector<Piece> pieces;
+  std::string text;
+  for (std::size_t at = 0; at < word.size();) {
+    Piece piece;
+    const std::size_t length = word[at] == '{' ? read_place(word, at, piece) : 0;
+    if (length == 0) {
+      // All braces of a run stand or fall together.
+      do text += word[at++];
+      while (at < word.size() && word[at] == '{' && word[at - 1] == '{');
+      continue;
+    }
+    at += length;
+    if (!piece.place) {
+      text += piece.text;
+      continue;
+    }
+    if (!text.empty()) pieces.push_back({.text = std::exchange(text, {})});
+    pieces.push_back(std::move(piece));
+  }
+  if (!text.empty()) pieces.push_back({.text = std::move(text)});
+  return pieces;
+}
+
+/// Filling a word: its text; nothing where it is left out alone; `gone` where its group is.
+struct Filled {
+  std::optional<std::string> text;
+  bool gone = false;
+};
+
+std::expected<Filled, std::string> fill_word(std::string_view word, const Configuration& configuration,
+                                             const CommandRun& run) {
+  Filled filled{.text = ""};
+  for (const Piece& piece : pieces_of(word)) {
+    if (!piece.place) {
+      *filled.text += piece.text;
+      continue;
+    }
+    const std::string& name = piece.place->name;
+    if (is_run_place(name)) {
+      *filled.text += name == "run.steps" ? std::to_string(run.steps) : std::to_string(run.seed);
+      continue;
+    }
+    const Value* value = configuration.find(name);
+    if (value == nullptr) return Filled{.text = std::nullopt, .gone = true};
+    if (!piece.place->condition) {
+      *filled.text += space::to_text(*value);
+      continue;
+    }
+    const bool* on = std::get_if<bool>(value);
+    if (on == nullptr) {
+      return std::unexpected(fmt::format("'{}' asks whether {} is true, which is {}: a boolean has to stand there",
+                                         word, name, space::to_text(*value)));
+    }
+    if (!*on) return Filled{.text = std::nullopt};
+    *filled.text += piece.text;
+  }
+  if (filled.text->find('\0') != std::string::npos) return std::unexpected(fmt::format("'{}' holds a zero byte", word));
+  return filled;
+}
+
+constexpr std::pair<Timing, std::string_view> kTimings[] = {
+    {Timing::Process, "process"}, {Timing::Steps, "steps"}, {Timing::Detect, "detect"}};
+
+}  // namespace
+
+bool CommandTemplate::whole() const {
+  return timing == Timing::Process ||
+         (timing == Timing::Pattern && pattern.find("<total_seconds>") != std::string::npos);
+}
+
+bool is_run_place(std::string_view name) {
+  return name == "run.steps" || name == "run.seed";
+}
+
+std::vector<CommandPlace> places_in(std::string_view word) {
+  std::vector<CommandPlace> places;
+  for (Piece& piece : pieces_of(word)) {
+    if (piece.place) places.push_back(std::move(*piece.place));
+  }
+  return places;
+}
+
+std::string escaped_word(std::string_view text) {
+  // Only where some text of braces would be read: another brace on each side of it.
+  std::string escaped;
+  for (std::size_t at = 0; at < text.size();) {
+    Piece piece;
+    const std::size_t length = text[at] == '{' ? read_place(text, at, piece) : 0;
+    if (length == 0) {
+      do escaped += text[at++];
+      while (at < text.size() && text[at] == '{' && text[at - 1] == '{');
+      continue;
+    }
+    escaped += '{' + std::string(text.substr(at, length)) + '}';
+    at += length;
+  }
+  return escaped;
+}
+
+std::expected<std::vector<std::string>, std::string> fill_words(const CommandTemplate& command,
+                                                                const Configuration& configuration,
+                                                                const CommandRun& run) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < command.groups.size(); ++i) {
+    std::vector<std::string> group;
+    bool gone = false;
+    for (const std::string& word : command.groups[i]) {
+      auto filled = fill_word(word, configuration, run);
+      if (!filled) return std::unexpected(std::move(filled.error()));
+      gone = gone || filled->gone;
+      if (filled->text) group.push_back(std::move(*filled->text));
+    }
+    if (!gone) words.insert(words.end(), group.begin(), group.end());
+    if (i == 0 && (words.empty() || words.front().empty())) {
+      return std::unexpected("the command has no program: its first word is left out or empty");
+    }
+  }
+  return words;
+}
+
+std::expected<std::map<std::string, std::string>, std::string> fill_environment(const CommandTemplate& command,
+                                                                                const Configuration& configuration,
+                                                                                const CommandRun& run) {
+  std::map<std::string, std::string> variables;
+  for (const auto& [name, text] : command.environment) {
+    auto filled = fill_word(text, configuration, run);
+    if (!filled) return std::unexpected(fmt::format("{}: {}", name, filled.error()));
+    if (filled->text) variables[name] = std::move(*filled->text);
+  }
+  return variables;
+}
+
+const std::vector<std::string>& pattern_groups() {
+  static const std::vector<std::string> names = {
+      "step_seconds", "step_milliseconds", "samples_per_second", "steps_per_second", "total_seconds", "step", "loss"};
+  return names;
+}
+
+nlohmann::json to_json(const CommandTemplate& command) {
+  nlohmann::json words = nlohmann::json::array();
+  for (const std::vector<std::string>& group : command.groups) {
+    if (group.size() == 1) {
+      words.push_back(group.front());
+    } else {
+      words.push_back(group);
+    }
+  }
+  nlohmann::json document = {{"template", std::move(words)}, {"folder", command.folder.string()}};
+  if (!command.environment.empty()) document["environment"] = command.environment;
+  if (command.timing == Timing::Pattern) document["time"] = {{"pattern", command.pattern}};
+  for (const auto& [timing, name] : kTimings) {
+    if (command.timing == timing) document["time"] = name;
+  }
+  return document;
+}
+
+std::expected<CommandTemplate, std::string> command_from_json(const nlohmann::json& document) {
+  CommandTemplate command;
+  const auto wrong = [](std::string_view key, std::string_view expected) {
+    return std::unexpected(fmt::format("{}: expected {}", key, expected));
+  };
+  if (!document.is_object()) return wrong("worker", "an object");
+  const nlohmann::json words = document.value("template", nlohmann::json());
+  if (!words.is_array() || words.empty()) return wrong("template", "a list of words");
+  for (const nlohmann::json& each : words) {
+    std::vector<std::string> group;
+    const nlohmann::json list = each.is_array() ? each : nlohmann::json::array({each});
+    for (const nlohmann::json& word : list) {
+      if (!word.is_string()) return wrong("template", "words, and lists of words");
+      group.push_back(word.get<std::string>());
+    }
+    command.groups.push_back(std::move(group));
+  }
+  const nlohmann::json environment = document.value("environment", nlohmann::json::object());
+  if (!environment.is_object()) return wrong("environment", "an object of texts");
+  for (const auto& [name, text] : environment.items()) {
+    if (!text.is_string()) return wrong("environment", "an object of texts");
+    command.environment[name] = text.get<std::string>();
+  }
+  const nlohmann::json folder = document.value("folder", nlohmann::json(""));
+  if (!folder.is_string()) return wrong("folder", "a path");
+  command.folder = folder.get<std::string>();
+  const nlohmann::json time = document.value("time", nlohmann::json("process"));
+  if (time.is_object() && time.contains("pattern") && time["pattern"].is_string()) {
+    command.timing = Timing::Pattern;
+    command.pattern = time["pattern"].get<std::string>();
+    return command;
+  }
+  for (const auto& [timing, name] : kTimings) {
+    if (time == name) {
+      command.timing = timing;
+      return command;
+    }
+  }
+  return wrong("time", "\"process\", \"steps\" or {\"pattern\": …}");
+}
+
+}  // namespace nocturne::measure

@@ -1,0 +1,332 @@
+#include "measure/run/launch.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <ranges>
+#include <tuple>
+#include <variant>
+
+namespace nocturne::measure {
+namespace {
+
+namespace fs = std::filesystem;
+using space::Configuration;
+using space::Value;
+
+constexpr std::string_view kEnvironmentPrefix = "env.";
+
+constexpr std::array<LaunchParameter, 7> kLaunchParameters = {{
+    {"threads", "integer from 1 to the allowed CPUs", "OMP_NUM_THREADS, OMP_DYNAMIC=false",
+     "Threads of the OpenMP pool. More than physical cores seldom helps training."},
+    {"affinity", "none, close, compact (the same as close), spread", "allowed CPUs, OMP_PLACES, OMP_PROC_BIND",
+     "Where the threads sit: anywhere, on neighbouring cores, or as far apart as possible. A pinned thread keeps its "
+     "caches."},
+    {"wait_policy", "default, active, passive", "OMP_WAIT_POLICY, GOMP_SPINCOUNT",
+     "Whether threads spin at a barrier or sleep. Spinning is faster on a quiet machine and much slower on a busy "
+     "one."},
+    {"huge_pages", "true, false", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1, or MALLOC_CONF=thp:always under jemalloc",
+     "Lets the kernel back large blocks with 2 MiB pages: fewer TLB misses, less luck of placement."},
+    {"allocator", "glibc, glibc-large, jemalloc, tcmalloc",
+     "LD_PRELOAD, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_",
+     "Who serves malloc. glibc-large keeps big blocks instead of returning them to the kernel at every free."},
+    {"isa_cap",
+     "none, sse41, avx, avx2, avx2_vnni, avx512_core, avx512_core_vnni, avx512_core_bf16, avx512_core_fp16, "
+     "avx512_core_amx",
+     "ONEDNN_MAX_CPU_ISA", "The newest instructions oneDNN may use: wider is not faster everywhere."},
+    {"env.NAME", "any text or number; true is 1, false is 0", "the variable NAME",
+     "Sets an environment variable of the worker, for whatever has no parameter of its own."},
+}};
+
+/// Variables that the table governs. One that no parameter sets is removed from what the caller's shell passes on.
+constexpr std::array<std::string_view, 18> kGoverned = {
+    "DNNL_MAX_CPU_ISA", "GLIBC_TUNABLES",         "GOMP_CPU_AFFINITY", "GOMP_SPINCOUNT",
+    "KMP_AFFINITY",     "KMP_BLOCKTIME",          "LD_PRELOAD",        "MALLOC_ARENA_MAX",
+    "MALLOC_CONF",      "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_",   "MALLOC_TRIM_THRESHOLD_",
+    "OMP_DYNAMIC",      "OMP_NUM_THREADS",        "OMP_PLACES",        "OMP_PROC_BIND",
+    "OMP_WAIT_POLICY",  "ONEDNN_MAX_CPU_ISA"};
+
+struct Allocator {
+  std::string_view name;
+  std::array<std::string_view, 2> libraries;  // any of these
+  std::string_view package;                   // of Debian
+};
+constexpr std::array<Allocator, 2> kPreloaded = {{
+    {"jemalloc", {"libjemalloc.so.2", "libjemalloc.so.1"}, "libjemalloc2"},
+    {"tcmalloc", {"libtcmalloc_minimal.so.4", "libtcmalloc.so.4"}, "libtcmalloc-minimal4"},
+}};
+
+const LaunchParameter& launch_row(std::string_view name) {
+  return *std::ranges::find(kLaunchParameters, name, &LaunchParameter::name);
+}
+
+std::unexpected<std::string> refuse_setting(std::string_view name, const Value& value) {
+  return std::unexpected(fmt::format("{} is '{}'; allowed: {}", name, space::to_text(value), launch_row(name).values));
+}
+
+bool is_variable_name(std::string_view name) {
+  const auto is_word = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+         std::ranges::all_of(name, is_word);
+}
+
+std::optional<fs::path> find_allocator(const Allocator& allocator, const LaunchMachine& machine) {
+  if (!machine.find_library) return std::nullopt;
+  for (const std::string_view library : allocator.libraries) {
+    if (auto path = machine.find_library(library)) return path;
+  }
+  return std::nullopt;
+}
+
+/// The first `count` CPUs when neighbours stand side by side: all threads of a core, then the next core.
+std::vector<int> neighbouring_cpus(std::vector<LaunchCpu> allowed, std::size_t count) {
+  std::ranges::sort(allowed, {}, [](const LaunchCpu& c) { return std::tuple(c.package, c.core, c.cpu); });
+  std::vector<int> chosen;
+  for (const LaunchCpu& cpu : allowed | std::views::take(count)) chosen.push_back(cpu.cpu);
+  return chosen;
+}
+
+/// The CPUs of one package, first one thread of each core, then the second ones, …; and how many cores these are.
+struct PackageCpus {
+  std::vector<int> cpus{};
+  std::size_t cores = 0;
+};
+
+PackageCpus cores_first(const std::map<int, std::vector<int>>& cpus_by_core) {
+  PackageCpus package{.cores = cpus_by_core.size()};
+  for (std::size_t rank = 0, added = 1; added > 0; ++rank) {
+    added = 0;
+    for (const auto& [core, cpus] : cpus_by_core) {
+      if (rank >= cpus.size()) continue;
+      package.cpus.push_back(cpus[rank]);
+      ++added;
+    }
+  }
+  return package;
+}
+
+/// `count` CPUs as far apart as can be: packages in turn, even gaps between the cores used in each, second threads
+/// last.
+std::vector<int> distant_cpus(const std::vector<LaunchCpu>& allowed, std::size_t count) {
+  std::map<int, std::map<int, std::vector<int>>> by_package;
+  for (const LaunchCpu& cpu : allowed) by_package[cpu.package][cpu.core].push_back(cpu.cpu);
+  std::vector<PackageCpus> packages;
+  for (const auto& [package, cores] : by_package) packages.push_back(cores_first(cores));
+
+  std::vector<std::size_t> shares(packages.size(), 0);
+  for (std::size_t left = std::min(count, allowed.size()), turn = 0; left > 0; ++turn) {
+    const std::size_t i = turn % packages.size();
+    if (shares[i] == packages[i].cpus.size()) continue;
+    ++shares[i];
+    --left;
+  }
+  std::vector<int> chosen;
+  for (std::size_t turn = 0; turn < *std::ranges::max_element(shares); ++turn) {
+    for (std::size_t i = 0; i < packages.size(); ++i) {
+      if (turn >= shares[i]) continue;
+      const bool gaps = shares[i] < packages[i].cores;
+      chosen.push_back(packages[i].cpus[gaps ? turn * packages[i].cores / shares[i] : turn]);
+    }
+  }
+  return chosen;
+}
+
+/// Fills LaunchSettings from one parameter after the other. Each method returns a sentence where the value is refused.
+class Composer {
+ public:
+  Composer(const Configuration& configuration, const LaunchMachine& machine)
+      : configuration_(configuration), machine_(machine) {}
+
+  std::expected<LaunchSettings, std::string> compose() {
+    for (const auto step : {&Composer::threads, &Composer::affinity, &Composer::wait_policy, &Composer::allocator,
+                            &Composer::huge_pages, &Composer::isa_cap, &Composer::environment}) {
+      if (auto done = (this->*step)(); !done) return std::unexpected(std::move(done.error()));
+    }
+    if (!tunables_.empty()) settings_.set["GLIBC_TUNABLES"] = fmt::format("{}", fmt::join(tunables_, ":"));
+    for (const std::string_view name : kGoverned) {
+      const bool preloads = name == "LD_PRELOAD" && !settings_.preload.empty();
+      if (!preloads && !settings_.set.contains(std::string(name))) settings_.unset.emplace_back(name);
+    }
+    return std::move(settings_);
+  }
+
+ private:
+  using Done = std::expected<void, std::string>;
+
+  Done threads() {
+    const Value* value = configuration_.find("threads");
+    if (value == nullptr) return {};
+    const auto* count = std::get_if<std::int64_t>(value);
+    if (count == nullptr || *count < 1) return refuse_setting("threads", *value);
+    threads_ = static_cast<std::size_t>(*count);
+    if (!machine_.allowed.empty() && threads_ > machine_.allowed.size()) {
+      return std::unexpected(
+          fmt::format("threads is {}, but only {} CPUs are allowed to this process", *count, machine_.allowed.size()));
+    }
+    settings_.set["OMP_NUM_THREADS"] = std::to_string(*count);
+    settings_.set["OMP_DYNAMIC"] = "false";
+    return {};
+  }
+
+  Done affinity() {
+    const Value* value = configuration_.find("affinity");
+    if (value == nullptr) return {};
+    const auto* text = std::get_if<std::string>(value);
+    if (text == nullptr) return refuse_setting("affinity", *value);
+    if (*text == "none") {
+      settings_.set["OMP_PROC_BIND"] = "false";
+      return {};
+    }
+    const bool spread = *text == "spread";
+    if (!spread && *text != "close" && *text != "compact") return refuse_setting("affinity", *value);
+    if (machine_.allowed.empty()) {
+      return std::unexpected(fmt::format("affinity is '{}', but the CPUs of this machine cannot be read", *text));
+    }
+    const std::size_t count = threads_ == 0 ? machine_.allowed.size() : threads_;
+    settings_.cpus = spread ? distant_cpus(machine_.allowed, count) : neighbouring_cpus(machine_.allowed, count);
+    // Places in the order chosen, so that thread i sits on the i-th CPU of the list. They are explicit: "cores" would
+    // mean something else under each runtime where the process may use only some of the CPUs.
+    std::vector<std::string> places;
+    for (const int cpu : settings_.cpus) places.push_back(fmt::format("{{{}}}", cpu));
+    settings_.set["OMP_PLACES"] = fmt::format("{}", fmt::join(places, ","));
+    settings_.set["OMP_PROC_BIND"] = "close";
+    std::ranges::sort(settings_.cpus);
+    return {};
+  }
+
+  Done wait_policy() {
+    const Value* value = configuration_.find("wait_policy");
+    if (value == nullptr) return {};
+    const auto* text = std::get_if<std::string>(value);
+    if (text == nullptr) return refuse_setting("wait_policy", *value);
+    if (*text == "default") return {};
+    if (*text != "active" && *text != "passive") return refuse_setting("wait_policy", *value);
+    settings_.set["OMP_WAIT_POLICY"] = *text;
+    // libgomp spins a bounded number of times under either policy unless told; these are its own words for ever and
+    // never.
+    settings_.set["GOMP_SPINCOUNT"] = *text == "active" ? "infinity" : "0";
+    return {};
+  }
+
+  Done allocator() {
+    const Value* value = configuration_.find("allocator");
+    if (value == nullptr) return {};
+    const auto* text = std::get_if<std::string>(value);
+    if (text == nullptr) return refuse_setting("allocator", *value);
+    allocator_ = *text;
+    if (*text == "glibc") return {};
+    if (*text == "glibc-large") {
+      settings_.set["MALLOC_MMAP_THRESHOLD_"] = "4294967296";
+      settings_.set["MALLOC_TRIM_THRESHOLD_"] = "8589934592";
+      return {};
+    }
+    const auto known = std::ranges::find(kPreloaded, *text, &Allocator::name);
+    if (known == kPreloaded.end()) return refuse_setting("allocator", *value);
+    const auto library = find_allocator(*known, machine_);
+    if (!library) {
+      return std::unexpected(fmt::format("allocator is '{}', but {} is not on this machine: install the package {}",
+                                         *text, known->libraries.front(), known->package));
+    }
+    settings_.preload.push_back(*library);
+    return {};
+  }
+
+  Done huge_pages() {
+    const Value* value = configuration_.find("huge_pages");
+    if (value == nullptr) return {};
+    const auto* on = std::get_if<bool>(value);
+    if (on == nullptr) return refuse_setting("huge_pages", *value);
+    if (!*on) return {};
+    if (allocator_ == "tcmalloc") {
+      return std::unexpected("huge_pages is true, but tcmalloc does not ask for huge pages: it would have no effect");
+    }
+    if (allocator_ == "jemalloc") {
+      settings_.set["MALLOC_CONF"] = "thp:always";
+    } else {
+      tunables_.emplace_back("glibc.malloc.hugetlb=1");
+    }
+    return {};
+  }
+
+  Done isa_cap() {
+    const Value* value = configuration_.find("isa_cap");
+    if (value == nullptr) return {};
+    const auto* text = std::get_if<std::string>(value);
+    if (text == nullptr) return refuse_setting("isa_cap", *value);
+    if (*text == "none") return {};
+    const std::string_view allowed = launch_row("isa_cap").values;
+    bool known = false;
+    for (std::size_t begin = 0; begin < allowed.size();) {
+      const std::size_t end = std::min(allowed.find(", ", begin), allowed.size());
+      known = known || allowed.substr(begin, end - begin) == *text;
+      begin = end + 2;
+    }
+    if (!known) return refuse_setting("isa_cap", *value);
+    std::string upper = *text;
+    std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    settings_.set["ONEDNN_MAX_CPU_ISA"] = std::move(upper);
+    return {};
+  }
+
+  Done environment() {
+    for (const auto& [name, value] : configuration_.values()) {
+      if (!name.starts_with(kEnvironmentPrefix)) continue;
+      const std::string variable = name.substr(kEnvironmentPrefix.size());
+      if (!is_variable_name(variable)) {
+        return std::unexpected(
+            fmt::format("{}: '{}' is not the name of an environment variable (letters, digits and _, no digit first)",
+                        name, variable));
+      }
+      if (variable.starts_with("NOCTURNE_")) {
+        return std::unexpected(fmt::format("{}: variables that begin with NOCTURNE_ are ours", name));
+      }
+      const auto* flag = std::get_if<bool>(&value);
+      const std::string text = flag != nullptr ? (*flag ? "1" : "0") : space::to_text(value);
+      if (text.find('\0') != std::string::npos) return std::unexpected(fmt::format("{} contains a zero byte", name));
+      if (variable == "GLIBC_TUNABLES") {
+        tunables_.push_back(text);
+        continue;
+      }
+      const bool taken = settings_.set.contains(variable) || (variable == "LD_PRELOAD" && !settings_.preload.empty());
+      if (taken) return std::unexpected(fmt::format("{} and another parameter both set {}", name, variable));
+      settings_.set[variable] = text;
+    }
+    return {};
+  }
+
+  const Configuration& configuration_;
+  const LaunchMachine& machine_;
+  LaunchSettings settings_;
+  std::size_t threads_ = 0;  // 0: not a parameter of this configuration
+  std::string allocator_ = "glibc";
+  std::vector<std::string> tunables_;
+};
+
+}  // namespace
+
+std::span<const LaunchParameter> launch_parameters() {
+  return kLaunchParameters;
+}
+
+bool is_launch_parameter(std::string_view name) {
+  if (name.starts_with(kEnvironmentPrefix)) return true;
+  return std::ranges::find(kLaunchParameters, name, &LaunchParameter::name) != kLaunchParameters.end();
+}
+
+std::expected<LaunchSettings, std::string> launch_settings(const Configuration& configuration,
+                                                           const LaunchMachine& machine) {
+  return Composer(configuration, machine).compose();
+}
+
+std::vector<std::string> available_allocators(const LaunchMachine& machine) {
+  std::vector<std::string> names = {"glibc", "glibc-large"};
+  for (const Allocator& allocator : kPreloaded) {
+    if (find_allocator(allocator, machine)) names.emplace_back(allocator.name);
+  }
+  return names;
+}
+
+}  // namespace nocturne::measure
