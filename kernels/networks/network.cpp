@@ -3,12 +3,14 @@
 #include <array>
 
 #include "kernels/networks/mnist_cnn.hpp"
+#include "kernels/networks/resnet20.hpp"
+#include "kernels/networks/resnet50.hpp"
 
 namespace nocturne::networks {
 namespace {
 
 // The one list of all networks.
-constexpr std::array kNetworks = {&kMnistCnn};
+constexpr std::array kNetworks = {&kMnistCnn, &kResNet50, &kResNet20};
 
 [[noreturn]] void reject(const Layer& layer, const std::string& why) {
   throw std::logic_error("network table: layer " + std::string(layer.name) + ": " + why);
@@ -52,9 +54,9 @@ LayerFigures figures_of(const Layer& layer, const Shape& input) {
   return result;
 }
 
-std::size_t position_of(const Network& network, const Layer& reader, std::string_view name) {
+std::int64_t position_of(const Network& network, const Layer& reader, std::string_view name) {
   for (std::size_t i = 0; i < network.layers.size() && &network.layers[i] != &reader; ++i) {
-    if (network.layers[i].name == name) return i;
+    if (network.layers[i].name == name) return static_cast<std::int64_t>(i);
   }
   reject(reader, "there is no layer '" + std::string(name) + "' above it");
 }
@@ -85,13 +87,19 @@ std::vector<LayerFigures> figures(const Network& network) {
   std::vector<LayerFigures> all;
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const Layer& layer = network.layers[i];
-    Shape input = i == 0 ? network.image : all[i - 1].output;
-    if (!layer.input.empty()) input = all[position_of(network, layer, layer.input)].output;
-    if (layer.kind == Kind::Add && all[position_of(network, layer, layer.input2)].output != input) {
-      reject(layer, "its summands differ in shape");
+    const auto output_of = [&](std::int64_t row) {
+      return row < 0 ? network.image : all[static_cast<std::size_t>(row)].output;
+    };
+    std::int64_t source = static_cast<std::int64_t>(i) - 1, source2 = -1;
+    if (!layer.input.empty()) source = position_of(network, layer, layer.input);
+    if (layer.kind == Kind::Add) {
+      source2 = position_of(network, layer, layer.input2);
+      if (output_of(source) != output_of(source2)) reject(layer, "its summands differ in shape");
     }
-    LayerFigures current = figures_of(layer, input);
-    current.backward_flops = (i == 0 ? 1 : 2) * current.forward_flops;
+    LayerFigures current = figures_of(layer, output_of(source));
+    current.source = source;
+    current.source2 = source2;
+    current.backward_flops = (source < 0 ? 1 : 2) * current.forward_flops;
     all.push_back(current);
   }
   if (all.empty() || all.back().output != Shape{network.classes, 1, 1}) {

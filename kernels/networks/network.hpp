@@ -17,13 +17,20 @@
 namespace nocturne::networks {
 
 /// The kinds a table may use. Batch normalisation, addition and average pooling are there for residual networks.
+///
+/// Batch normalisation (Ioffe and Szegedy, ICML 2015, algorithm 1) keeps running averages of mean and variance for
+/// evaluation: r ← (1 - m) r + m b of each batch's b, the variance with its divisor n - 1; they begin as 0 and 1.
+/// Average pooling divides by the whole window, padding included.
 enum class Kind { Convolution, BatchNormalisation, Add, MaxPool, AveragePool, Dropout, Dense };
+
+inline constexpr double kNormalisationEpsilon = 1e-5;   ///< added to the variance, under the root
+inline constexpr double kRunningAverageMomentum = 0.1;  ///< m
 
 [[nodiscard]] std::string_view to_text(Kind kind);
 
 /// One row of a table. Fields that a kind does not use keep their defaults.
 struct Layer {
-  std::string_view name;  ///< unique in the network; addresses the layer in events and reports
+  std::string_view name = {};  ///< unique in the network; addresses the layer in events and reports
   Kind kind = Kind::Convolution;
   std::int64_t outputs = 0;      ///< convolution: output channels; dense: units
   std::int64_t kernel = 1;       ///< convolution and pooling: side of the square window, pixels
@@ -49,6 +56,7 @@ struct Network {
   std::int64_t classes = 0;
   std::int64_t parameters = 0;  ///< as its paper states them: find_network() checks the table against it
   std::span<const Layer> layers;
+  std::string_view data = "mnist", optimizer = "adadelta";  ///< names of what it is trained with
 };
 
 /// What one layer is for one image, derived from the table.
@@ -59,7 +67,9 @@ struct Network {
 struct LayerFigures {
   const Layer* layer = nullptr;
   Shape input, output;
-  std::int64_t weights = 0, biases = 0;  ///< numbers of parameters
+  std::int64_t source = -1;              ///< row whose output is read; -1: the image
+  std::int64_t source2 = -1;             ///< Add: row of the other summand
+  std::int64_t weights = 0, biases = 0;  ///< numbers of parameters; scale and shift of a normalisation
   std::int64_t forward_flops = 0, backward_flops = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /// From a request's configuration (parameter name → value) to this worker's settings: precision, batch, layout,
-/// threads, isa (or isa_cap). Parameters of other stages and of the launcher are passed over.
+/// threads, data_threads, prefetch, isa (or isa_cap). Parameters of other stages and of the launcher are passed over.
 
 #include "kernels/onednn/settings.hpp"
 #include "measure/protocol/nlohmann/json.hpp"

@@ -1,4 +1,4 @@
-/// Convolution, with bias and ReLU fused into forward.
+/// Convolution, with bias (if it has one) and ReLU fused into forward.
 ///
 /// Layouts are tried in an order, because oneDNN falls to reference loops for some of them: with AVX2 the weights'
 /// gradient of a convolution of one input channel does so for a blocked difference, a hundred times slower than with a
@@ -28,7 +28,8 @@ struct Geometry {
         input{place.batch, place.figures.input.channels, place.figures.input.height, place.figures.input.width},
         output{place.batch, place.figures.output.channels, place.figures.output.height, place.figures.output.width},
         weights{output[1], input[1], layer.kernel, layer.kernel},
-        biases{memory::dims{output[1]}, memory::data_type::f32, memory::format_tag::x},
+        biases(layer.bias ? memory::desc(memory::dims{output[1]}, memory::data_type::f32, memory::format_tag::x)
+                          : memory::desc()),
         strides{layer.stride, layer.stride},
         padding{layer.padding, layer.padding} {}
   const networks::Layer& layer;

@@ -20,7 +20,9 @@ std::unique_ptr<PlannedLayer> plan_dense(const LayerPlace& place) {
   memory::dims weight_dims = input;
   weight_dims[0] = outputs;
   const memory::dims output_dims{place.batch, outputs};
-  const memory::desc biases({outputs}, memory::data_type::f32, memory::format_tag::x);
+  const memory::desc biases = place.figures.biases > 0
+                                  ? memory::desc({outputs}, memory::data_type::f32, memory::format_tag::x)
+                                  : memory::desc();
   const memory::desc weights = any_layout(weight_dims, type);
   const memory::desc gradient = any_layout(weight_dims, memory::data_type::f32);
   // The loss reads logits in f32 whatever the precision; their difference has the activations' type again.

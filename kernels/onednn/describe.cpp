@@ -24,6 +24,7 @@ nlohmann::ordered_json describe_layer(const LayerFigures& figures) {
     row["stride"] = layer.stride;
     row["padding"] = layer.padding;
   }
+  if (layer.kind == Kind::Add) row["summands"] = {layer.input, layer.input2};
   if (layer.kind == Kind::Dropout) row["rate"] = layer.rate;
   if (layer.relu) row["activation"] = "relu";
   return row;

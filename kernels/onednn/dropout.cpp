@@ -8,6 +8,7 @@
 #include "kernels/onednn/parallel.hpp"
 #include "kernels/onednn/planned_layer.hpp"
 #include "kernels/onednn/random.hpp"
+#include "kernels/onednn/weighted_layer.hpp"
 
 namespace nocturne::onednn {
 namespace {
@@ -22,47 +23,63 @@ class DropoutLayer final : public PlannedLayer {
 
   [[nodiscard]] memory::desc output() const override { return place_.input; }
 
-  [[nodiscard]] memory bind_forward(Builder& builder, const memory& input) override {
-    count_ = static_cast<std::int64_t>(input.get_desc().get_size()) / (place_.precision == Precision::F32 ? 4 : 2);
-    passed_ = builder.arena().allocate_array<std::uint8_t>(static_cast<std::size_t>(count_));
-    if (place_.precision == Precision::F32) {
-      add_forward(builder, static_cast<float*>(input.get_data_handle()));
-    } else {
-      add_forward(builder, static_cast<Bfloat16*>(input.get_data_handle()));
+  [[nodiscard]] memory bind_forward(Builder& builder, const memory& input, const memory&) override {
+    memory values = input;
+    if (!place_.input_is_free) {
+      values = builder.allocate(input.get_desc());
+      builder.add_reorder("copy input", input, values);
     }
-    return input;
+    const std::int64_t count = stored_count(input.get_desc());
+    passed_ = builder.allocate({{count}, memory::data_type::u8, memory::format_tag::a});
+    if (place_.precision == Precision::F32) {
+      add_forward<float>(builder, values, count);
+    } else {
+      add_forward<Bfloat16>(builder, values, count);
+    }
+    return values;
   }
 
   [[nodiscard]] memory bind_backward(Builder& builder, const memory& difference) override {
-    const memory result = builder.in_layout(difference, place_.input, "reorder difference");
+    memory result = builder.in_layout(difference, place_.input, "reorder difference");
+    if (place_.difference_is_shared && result.get() == difference.get()) {
+      result = builder.allocate(place_.input);
+      builder.add_reorder("copy difference", difference, result);
+    }
     if (place_.precision == Precision::F32) {
-      add_backward(builder, static_cast<float*>(result.get_data_handle()));
+      add_backward<float>(builder, result);
     } else {
-      add_backward(builder, static_cast<Bfloat16*>(result.get_data_handle()));
+      add_backward<Bfloat16>(builder, result);
     }
     return result;
   }
 
  private:
   template <typename T>
-  void add_forward(Builder& builder, T* values) {
+  void add_forward(Builder& builder, const memory& buffer, std::int64_t count) {
     const double rate = place_.figures.layer->rate;
     const bool gate = place_.gates_relu;
     const std::uint64_t layer = place_.row;
-    builder.add_loop("forward", [=, passed = passed_, count = count_](const StepContext& step) {
-      if (!step.training) return;
-      const DropoutDraw draw = dropout_draw(step.dropout ? rate : 0, key_of(step.dropout_key, layer), gate);
-      parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-        dropout_forward(values + begin, passed + begin, begin, end - begin, draw);
-      });
-    });
+    builder.add_loop(
+        "forward", {buffer, passed_},
+        [buffer, kept = passed_, rate, gate, layer, count](const StepContext& step) {
+          const DropoutDraw draw = dropout_draw(step.dropout ? rate : 0, key_of(step.dropout_key, layer), gate);
+          T* values = static_cast<T*>(buffer.get_data_handle());
+          auto* passed = static_cast<std::uint8_t*>(kept.get_data_handle());
+          parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+            dropout_forward(values + begin, passed + begin, begin, end - begin, draw);
+          });
+        },
+        -1, Pass::Training);
   }
 
   template <typename T>
-  void add_backward(Builder& builder, T* difference) {
+  void add_backward(Builder& builder, const memory& buffer) {
     const float scale = dropout_draw(place_.figures.layer->rate, 0, false).scale;
-    builder.add_loop("backward", [=, passed = passed_, count = count_](const StepContext& step) {
+    const std::int64_t count = stored_count(buffer.get_desc());
+    builder.add_loop("backward", {buffer, passed_}, [buffer, kept = passed_, scale, count](const StepContext& step) {
       const float factor = step.dropout ? scale : 1.0F;
+      T* difference = static_cast<T*>(buffer.get_data_handle());
+      const auto* passed = static_cast<const std::uint8_t*>(kept.get_data_handle());
       parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
         dropout_backward(difference + begin, passed + begin, end - begin, factor);
       });
@@ -70,8 +87,7 @@ class DropoutLayer final : public PlannedLayer {
   }
 
   LayerPlace place_;
-  std::int64_t count_ = 0;
-  std::uint8_t* passed_ = nullptr;
+  memory passed_;
 };
 
 }  // namespace

@@ -9,8 +9,6 @@
 namespace nocturne::onednn {
 namespace {
 
-constexpr float kPixelScale = 1.0F / 255.0F;
-
 // One hash serves four neighbours, a byte each.
 constexpr std::int64_t kWords = kDropoutGrain / 4;
 
@@ -21,12 +19,55 @@ DropoutDraw dropout_draw(double rate, std::uint64_t key, bool gate_relu) {
   return {.key = key, .dropped = dropped, .scale = 256.0F / static_cast<float>(256 - dropped), .gate_relu = gate_relu};
 }
 
-NOCTURNE_CLONES void scale_pixels(const std::uint8_t* __restrict pixels, float* __restrict out, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(pixels[i]) * kPixelScale;
+NOCTURNE_CLONES void scale_pixels(const std::uint8_t* __restrict pixels, float* __restrict out, float factor,
+                                  float offset, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(pixels[i]) * factor + offset;
 }
 
-NOCTURNE_CLONES void scale_pixels(const std::uint8_t* __restrict pixels, Bfloat16* __restrict out, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) out[i] = to_bf16(static_cast<float>(pixels[i]) * kPixelScale);
+NOCTURNE_CLONES void scale_pixels(const std::uint8_t* __restrict pixels, Bfloat16* __restrict out, float factor,
+                                  float offset, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) out[i] = to_bf16(static_cast<float>(pixels[i]) * factor + offset);
+}
+
+// Not a number stays what it is, so that a training that runs away shows in its loss.
+NOCTURNE_CLONES void add_values(float* __restrict sum, const float* __restrict other, bool relu, std::int64_t count) {
+  if (relu) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float value = sum[i] + other[i];
+      sum[i] = value < 0.0F ? 0.0F : value;
+    }
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) sum[i] += other[i];
+  }
+}
+
+NOCTURNE_CLONES void add_values(Bfloat16* __restrict sum, const Bfloat16* __restrict other, bool relu,
+                                std::int64_t count) {
+  if (relu) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float value = to_float(sum[i]) + to_float(other[i]);
+      sum[i] = to_bf16(value < 0.0F ? 0.0F : value);
+    }
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) sum[i] = to_bf16(to_float(sum[i]) + to_float(other[i]));
+  }
+}
+
+NOCTURNE_CLONES void add_gated(float* __restrict sum, const float* __restrict other, const float* __restrict output,
+                               std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float value = sum[i] + other[i];
+    sum[i] = output[i] > 0.0F ? value : 0.0F;
+  }
+}
+
+NOCTURNE_CLONES void add_gated(Bfloat16* __restrict sum, const Bfloat16* __restrict other,
+                               const Bfloat16* __restrict output, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Bfloat16 value = to_bf16(to_float(sum[i]) + to_float(other[i]));
+    const bool open = static_cast<std::int16_t>(output[i]) > 0;  // the sign bit is the same bit
+    sum[i] = open ? value : Bfloat16{0};
+  }
 }
 
 NOCTURNE_CLONES void gate_relu(float* __restrict difference, const float* __restrict output, std::int64_t count) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The worker's own loops over flat ranges: pixels to numbers, the ReLU's gate, dropout. f32 and bf16 alike.
+/// The worker's own loops over flat ranges: pixels to numbers, sums, the ReLU's gate, dropout. f32 and bf16 alike.
 ///
 /// All work on the physical order of a buffer, whatever its layout; all are plain functions on [0, count), so that they
 /// can be cloned for the CPU (clones.hpp) and called from parallel_for.
@@ -12,13 +12,20 @@
 
 namespace nocturne::onednn {
 
-/// out[i] = pixels[i] / 255.
-void scale_pixels(const std::uint8_t* pixels, float* out, std::int64_t count);
-void scale_pixels(const std::uint8_t* pixels, Bfloat16* out, std::int64_t count);
+/// out[i] = pixels[i] * factor + offset.
+void scale_pixels(const std::uint8_t* pixels, float* out, float factor, float offset, std::int64_t count);
+void scale_pixels(const std::uint8_t* pixels, Bfloat16* out, float factor, float offset, std::int64_t count);
 
 /// difference[i] = 0 where the ReLU's output was not positive.
 void gate_relu(float* difference, const float* output, std::int64_t count);
 void gate_relu(Bfloat16* difference, const Bfloat16* output, std::int64_t count);
+
+/// sum[i] += other[i], of values (with a rectifier on the sum, if asked for) and of differences (with the gate of the
+/// ReLU whose output is given).
+void add_values(float* sum, const float* other, bool relu, std::int64_t count);
+void add_values(Bfloat16* sum, const Bfloat16* other, bool relu, std::int64_t count);
+void add_gated(float* sum, const float* other, const float* output, std::int64_t count);
+void add_gated(Bfloat16* sum, const Bfloat16* other, const Bfloat16* output, std::int64_t count);
 
 /// One draw of a dropout layer.
 struct DropoutDraw {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "kernels/onednn/check_gradients.hpp"
 #include "kernels/onednn/random.hpp"
@@ -18,7 +20,7 @@ void fill(ReferenceNetwork& reference, std::uint64_t seed) {
   for (std::size_t i = 0; i < reference.image.size(); ++i) {
     reference.image[i] = static_cast<double>(uniform(key_of(seed, 1), i));
   }
-  for (std::size_t n = 0; n < reference.labels.size(); ++n) reference.labels[n] = static_cast<std::uint8_t>(3 + n);
+  for (std::size_t n = 0; n < reference.labels.size(); ++n) reference.labels[n] = static_cast<std::int32_t>(3 + n);
   for (std::size_t row = 0; row < reference.layers.size(); ++row) {
     ReferenceLayer& layer = reference.layers[row];
     const auto noise = [&](Values& values, std::uint64_t use, double size) {
@@ -30,6 +32,9 @@ void fill(ReferenceNetwork& reference, std::uint64_t seed) {
                           static_cast<double>(layer.figures.output.channels);
     noise(layer.weights, 2, std::sqrt(3 / inputs));
     noise(layer.biases, 3, 0.1);
+    if (layer.figures.layer->kind == networks::Kind::BatchNormalisation) {
+      for (double& scale : layer.weights) scale = 1 + scale / 8;  // near 1, and none is 0
+    }
     for (std::size_t i = 0; i < layer.factor.size(); ++i) {
       const double rate = layer.figures.layer->rate;
       layer.factor[i] = static_cast<double>(uniform(key_of(seed, 4, row), i)) < rate ? 0 : 1 / (1 - rate);
@@ -47,25 +52,24 @@ std::size_t sample(const Values& gradient, double largest, std::uint64_t key) {
   return at;
 }
 
-// Moves sampled values of a tensor that row `row` reads (its weights, biases or input) and compares slopes.
-GradientCheck check_tensor(ReferenceNetwork& reference, std::size_t row, const char* name, Values& values,
-                           const Values& gradient) {
-  const std::string layer(reference.layers[row].figures.layer->name);
+// Moves sampled values of a tensor and compares slopes; rows from `first` on feel it.
+GradientCheck check_tensor(ReferenceNetwork& reference, std::size_t first, std::string layer, const char* name,
+                           Values& values, const Values& gradient) {
   double largest = 0, worst = 0;
   for (const double each : gradient) largest = std::max(largest, std::abs(each));
   for (std::size_t k = 0; k < kPositions; ++k) {
-    const std::size_t at = sample(gradient, largest, key_of(k, row));
+    const std::size_t at = sample(gradient, largest, key_of(k, first));
     const double before = values[at];
     values[at] = before + kStep;
-    const double above = reference.forward(false, row);
+    const double above = reference.forward(false, first);
     values[at] = before - kStep;
-    const double below = reference.forward(false, row);
+    const double below = reference.forward(false, first);
     values[at] = before;
     const double error = std::abs((above - below) / (2 * kStep) - gradient[at]);
-    if (std::isnan(error)) return {layer, name, error, kToleranceFiniteDifferences};
+    if (std::isnan(error)) return {std::move(layer), name, error, kToleranceFiniteDifferences};
     worst = std::max(worst, error);
   }
-  return {layer, name, worst / std::max(largest, 1e-300), kToleranceFiniteDifferences};
+  return {std::move(layer), name, worst / std::max(largest, 1e-300), kToleranceFiniteDifferences};
 }
 
 }  // namespace
@@ -75,15 +79,24 @@ std::vector<GradientCheck> check_reference(const networks::Network& network, std
   fill(reference, seed);
   reference.forward(true);
   reference.backward();
+  const std::vector<ReferenceLayer> computed = reference.layers;  // forward() moves the last row's difference
   std::vector<GradientCheck> checks;
-  // From the last row up: moving a row's values disturbs only the outputs below it, which later rows do not read again.
+  // From the last row up: moving a row's values disturbs only the outputs below it, which later checks compute again.
   for (std::size_t row = reference.layers.size(); row-- > 0;) {
     ReferenceLayer& layer = reference.layers[row];
-    checks.push_back(check_tensor(reference, row, "input difference", reference.input(row), layer.input_difference));
-    if (layer.weights.empty()) continue;
-    checks.push_back(check_tensor(reference, row, "weights", layer.weights, layer.weights_gradient));
-    checks.push_back(check_tensor(reference, row, "biases", layer.biases, layer.biases_gradient));
+    const std::string name(layer.figures.layer->name);
+    const TensorNames names = tensor_names(layer.figures.layer->kind);
+    checks.push_back(
+        check_tensor(reference, row + 1, name, "output difference", layer.output, computed[row].difference));
+    if (!layer.biases.empty()) {
+      checks.push_back(check_tensor(reference, row, name, names.biases, layer.biases, computed[row].biases_gradient));
+    }
+    if (!layer.weights.empty()) {
+      checks.push_back(
+          check_tensor(reference, row, name, names.weights, layer.weights, computed[row].weights_gradient));
+    }
   }
+  checks.push_back(check_tensor(reference, 0, "image", "difference", reference.image, reference.image_difference));
   std::reverse(checks.begin(), checks.end());
   return checks;
 }

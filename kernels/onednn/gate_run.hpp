@@ -7,24 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "kernels/onednn/image_set.hpp"
 #include "kernels/onednn/reporter.hpp"
 #include "kernels/onednn/trainer.hpp"
+#include "kernels/worker/gate_visits.hpp"
 #include "measure/protocol/initial_state.hpp"
 #include "measure/protocol/request.hpp"
 
 namespace nocturne::onednn {
 
-/// The options of a training that `request.gate` asks for; `initial` (null: the seed decides) gives weights and
-/// batches. Throws Unsupported where an epoch has fewer steps, std::runtime_error where the batches do not fit.
-[[nodiscard]] TrainerOptions gate_options(const protocol::Request& request, const Settings& settings,
-                                          const ImageSet& images, const protocol::InitialState* initial);
+using worker::gate_visits;
 
 /// Trains the steps and reports each as a sample, numbered from 0; norms before the first and after each.
 /// Throws Diverged.
 void run_gate(const protocol::Request& request, Trainer& trainer, Reporter& reporter);
 
-/// What a trainer of these options begins with.
-[[nodiscard]] protocol::InitialState initial_state_of(const Trainer& trainer, const TrainerOptions& options);
+/// What a trainer begins with that is fed with these images.
+[[nodiscard]] protocol::InitialState initial_state_of(const Trainer& trainer, const std::vector<std::int32_t>& visits);
 
 }  // namespace nocturne::onednn

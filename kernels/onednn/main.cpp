@@ -11,6 +11,7 @@
 #include "kernels/onednn/configuration.hpp"
 #include "kernels/onednn/describe.hpp"
 #include "kernels/onednn/options.hpp"
+#include "kernels/onednn/profile.hpp"
 #include "kernels/onednn/session.hpp"
 #include "kernels/onednn/version.hpp"
 
@@ -35,33 +36,22 @@ int serve(const Options& options) {
   return onednn::run_session(request, reporter);
 }
 
-void print(const onednn::Profile& profile) {
-  const auto ms = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-6; };
-  double sum = 0;
-  for (const auto& [name, time] : profile) sum += ms(time.min_ns);
-  std::printf("%-40s %12s %10s %8s\n", "operation", "minimum, ms", "share, %", "mean, ms");
-  for (const auto& [name, time] : profile) {
-    std::printf("%-40s %12.3f %10.1f %8.3f\n", name.c_str(), ms(time.min_ns), 100 * ms(time.min_ns) / sum,
-                ms(time.total_ns) / static_cast<double>(time.calls));
-  }
-  std::printf("%-40s %12.3f\n", "sum of the minima", sum);
-}
-
 int train(const Options& options) {
   onednn::ConsoleReporter reporter;
   onednn::Profile profile;
   const int code = onednn::run_session(options.request, reporter, options.profile ? &profile : nullptr);
-  if (options.profile) print(profile);
+  if (options.profile) onednn::print_profile(profile, options.peak_gflops, std::cout);
   return code;
 }
 
 int check_gradients(const protocol::Request& request) {
-  constexpr std::int64_t kBatch = 16;
+  const networks::Network& network = networks::find_network(request.network);
+  const bool large = network.image.elements() > 10'000;  // the reference would take minutes
   nlohmann::json configuration = request.configuration;
-  if (!configuration.contains("batch")) configuration["batch"] = kBatch;
+  if (!configuration.contains("batch")) configuration["batch"] = large ? 2 : 16;
   const onednn::CheckOptions options{
       .settings = onednn::read_settings(configuration), .seed = request.seed, .tamper = {}};
-  return onednn::check_gradients(networks::find_network(request.network), options, std::cout);
+  return onednn::check_gradients(network, options, std::cout);
 }
 
 int run(const Options& options) {

@@ -4,16 +4,29 @@
 #include <charconv>
 #include <functional>
 
+#include "kernels/networks/network.hpp"
 #include "kernels/onednn/instruction_set.hpp"
 
 namespace nocturne::onednn {
 namespace {
+
+constexpr double kLargestNumber = 1e18;
 
 std::int64_t whole_number(const std::string& option, const std::string& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0) {
     throw UsageError(option + " " + text + ": a whole number is expected");
+  }
+  return value;
+}
+
+double decimal(const std::string& option, const std::string& text, double most) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0) || !(value <= most)) {
+    throw UsageError(option + " " + text + ": a number from 0 on is expected" +
+                     (most < kLargestNumber ? ", no larger than " + std::to_string(most) : ""));
   }
   return value;
 }
@@ -56,6 +69,15 @@ const std::vector<Named>& valued_options() {
       {"--isa", configure("isa")},
       {"--batch", configure_number("batch")},
       {"--threads", configure_number("threads")},
+      {"--data-threads", configure_number("data_threads")},
+      {"--prefetch", configure_number("prefetch")},
+      {"--learning-rate",
+       [](O& o, S& name, S& v) { o.request.momentum.learning_rate = decimal(name, v, kLargestNumber); }},
+      {"--momentum", [](O& o, S& name, S& v) { o.request.momentum.momentum = decimal(name, v, 0.999999); }},
+      {"--weight-decay",
+       [](O& o, S& name, S& v) { o.request.momentum.weight_decay = decimal(name, v, kLargestNumber); }},
+      {"--label-smoothing", [](O& o, S& name, S& v) { o.request.label_smoothing = decimal(name, v, 0.999999); }},
+      {"--peak", [](O& o, S& name, S& v) { o.peak_gflops = decimal(name, v, kLargestNumber); }},
       {"--seed", [](O& o, S& name, S& v) { o.request.seed = static_cast<std::uint64_t>(whole_number(name, v)); }},
       {"--steps", [](O& o, S& name, S& value) { o.request.steps = whole_number(name, value), o.request.epochs = 0; }},
       {"--epochs", [](O& o, S& name, S& value) { o.request.epochs = whole_number(name, value); }},
@@ -102,6 +124,22 @@ bool take_flag(Options& options, const std::string& argument) {
   return true;
 }
 
+// By hand only the network is named: its data set and optimizer are what it is trained with.
+void take_workload(protocol::Request& request) {
+  try {
+    const networks::Network& network = networks::find_network(request.network);
+    request.data = network.data;
+    request.optimizer = network.optimizer;
+  } catch (const std::out_of_range& error) {
+    throw UsageError(std::string("--network: ") + error.what());
+  }
+  if (request.data == "synthetic" && !request.data_folder.empty()) request.data = "folder";
+  if (request.data == "synthetic") request.accuracy = false;  // of noise
+  if (request.data == "mnist" && request.data_folder.empty()) {
+    throw UsageError("--train needs --data FOLDER (train-images-idx3-ubyte.gz, …, SHA256SUMS)");
+  }
+}
+
 }  // namespace
 
 Options parse_options(const std::vector<std::string>& arguments) {
@@ -120,9 +158,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
     throw UsageError("--request and --events belong together");
   }
   if (!options.request_path.empty()) options.command = Command::Serve;
-  if (options.command == Command::Train && options.request.data_folder.empty()) {
-    throw UsageError("--train needs --data FOLDER (train-images-idx3-ubyte.gz, …, SHA256SUMS)");
-  }
+  if (options.command == Command::Train) take_workload(options.request);
   return options;
 }
 
@@ -134,6 +170,8 @@ As a worker of Nocturne:
 
 By hand:
   nocturne-onednn --train --data FOLDER   train and print step times and test accuracy
+    --network NAME        mnist_cnn (default), resnet50, resnet20; the last two train on random images without --data,
+                          with it on a folder of JPEGs, one sub-folder a class (train/…, val/…)
     --epochs N            whole epochs (default 1)         --steps N   instead: one step and N more
     --batch N             images a step (default 128)      --seed N    weights, order, dropout (default 1)
     --precision f32|bf16  (default f32)                    --threads N (default: OMP_NUM_THREADS, else all CPUs)
@@ -141,7 +179,13 @@ By hand:
     --partial-batch drop|train   an epoch's last images, if fewer than a batch (default drop)
     --isa NAME            use no more than this instruction set: )" +
          known_instruction_sets() + R"(
-    --profile             print where the time goes
+    --data-threads N      threads that read ahead (default 0: batches are made between steps)
+    --prefetch N          batches made ahead (default 2)
+    --learning-rate X     of SGD with momentum (default 0.01), as --momentum X (0.9) and --weight-decay X (0.0001)
+    --label-smoothing X   share of a label given to all classes alike (default 0)
+    --profile             print where the time goes, operation by operation
+    --peak GFLOPS         with it: what the machine can do with this precision and these threads (nocturne-machine
+                          measures it), to print shares of it
     --gate-steps K        instead: the epoch's last K steps from the initial weights, nothing dropped; prints losses and
                           each layer's norms, by which trainers are compared (default of the next two: 8)
     --dump-gate FILE      the same, and writes the weights and batches it begins with
@@ -157,7 +201,9 @@ OMP_WAIT_POLICY and the like.
 Examples:
   nocturne-onednn --train --epochs 12 --batch 128 --precision bf16 --seed 1 --data examples/data/mnist
   OMP_WAIT_POLICY=passive taskset -c 0 nocturne-onednn --train --steps 200 --threads 1 --data examples/data/mnist
+  nocturne-onednn --train --network resnet50 --batch 16 --steps 10 --threads 2 --profile --peak 233
   nocturne-onednn --check-gradients --precision bf16
+  nocturne-onednn --check-gradients --network resnet20 --batch 4
 
 Exit codes: 0 done (also where the request is unsupported or the training diverged: the events say so), 1 failed or
 gradients differ, 2 wrong usage.

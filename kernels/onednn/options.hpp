@@ -24,6 +24,7 @@ struct Options {
   std::string request_path, events_path;  ///< Serve
   protocol::Request request;              ///< Train, Describe (network), CheckGradients (configuration, seed)
   bool profile = false;                   ///< Train: where the time goes, by operation
+  double peak_gflops = 0;                 ///< with profile: what the machine can do; 0: not known
 };
 
 /// Throws UsageError.

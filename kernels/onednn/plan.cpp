@@ -1,6 +1,8 @@
 #include "kernels/onednn/plan.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "kernels/onednn/parallel.hpp"
@@ -13,40 +15,15 @@ namespace {
 
 using networks::Kind;
 
-// Which rows apply a ReLU's gate in backward: the dropout below, where nothing but max-pools lie between (the maximum
-// of rectified values is the rectified maximum, so the gate may wait until there are fewer values), else the row
-// itself.
-std::vector<bool> relu_gate_rows(const networks::Network& network) {
-  const auto& layers = network.layers;
-  std::vector<bool> gates(layers.size(), false);
-  for (std::size_t row = 0; row < layers.size(); ++row) {
-    if (!layers[row].relu) continue;
-    std::size_t below = row + 1;
-    while (below < layers.size() && layers[below].kind == Kind::MaxPool) ++below;
-    const bool dropout = below < layers.size() && layers[below].kind == Kind::Dropout;
-    gates[dropout ? below : row] = true;
-  }
-  return gates;
-}
-
-// A pool may write its input's difference over its input unless the row above still reads it, for its gate. Dropout
-// works in place: its output is the input of the row below, and the buffer is that of the row above.
-bool pool_input_is_free(const networks::Network& network, std::size_t row, const std::vector<bool>& gates) {
-  if (row == 0 || network.layers[row].kind != Kind::MaxPool) return false;
-  return network.layers[row - 1].kind == Kind::Convolution && !gates[row - 1];
-}
-
-void require_chain(const networks::Network& network) {
-  for (const networks::Layer& layer : network.layers) {
-    if (layer.input.empty() && layer.input2.empty()) continue;
-    throw Unsupported("network " + std::string(network.name) + ": layer " + std::string(layer.name) +
-                      " does not read the row above; this worker trains chains only");
-  }
-}
-
-// Marks the row's last operation, if it has any in this list.
+// Marks the row's last operation in training, if it has any in this list.
 void complete(std::vector<Operation>& list, std::size_t row) {
-  if (!list.empty() && list.back().layer == row) list.back().completes_row = true;
+  const auto last =
+      std::find_if(list.rbegin(), list.rend(), [](const Operation& each) { return each.pass != Pass::Evaluation; });
+  if (last != list.rend() && last->layer == row) last->completes_row = true;
+}
+
+bool runs_in(const Operation& operation, const StepContext& step) {
+  return operation.pass == Pass::Any || (operation.pass == Pass::Training) == step.training;
 }
 
 std::int64_t now_ns() {
@@ -63,13 +40,14 @@ std::unique_ptr<PlannedLayer> plan_layer(const LayerPlace& place) {
     case Kind::Dense:
       return plan_dense(place);
     case Kind::MaxPool:
-      return plan_max_pool(place);
+    case Kind::AveragePool:
+      return plan_pool(place);
     case Kind::Dropout:
       return plan_dropout(place);
     case Kind::BatchNormalisation:
+      return plan_batch_normalisation(place);
     case Kind::Add:
-    case Kind::AveragePool:
-      break;
+      return plan_add(place);
   }
   throw Unsupported("layer " + place.name() + ": this worker has no " +
                     std::string(networks::to_text(place.figures.layer->kind)));
@@ -82,30 +60,42 @@ Plan::Plan(const networks::Network& network, std::int64_t batch, Precision preci
       precision_(precision),
       engine_(engine),
       stream_(engine),
-      builder_(engine_, stream_, arena_) {
-  require_chain(network);
-  const auto type = precision == Precision::F32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
-  const networks::Shape& image = network.image;
-  dnnl::memory::desc input({batch, image.channels, image.height, image.width}, type, dnnl::memory::format_tag::nchw);
-  input_ = dnnl::memory(input, engine_, DNNL_MEMORY_NONE);
-  const std::vector<networks::LayerFigures> figures = networks::figures(network);
-  const std::vector<bool> gates = relu_gate_rows(network);
-  const std::int64_t slices = slice_count(figures, batch, precision == Precision::F32 ? 4 : 2, threads());
-  for (std::size_t row = 0; row < figures.size(); ++row) {
-    layers_.push_back(plan_layer({.figures = figures[row],
+      builder_(engine_, stream_, arena_),
+      graph_(network) {
+  if (network.layers.back().kind != Kind::Dense) {
+    throw Unsupported("network " + std::string(network.name) + ": this worker ends networks in a dense layer");
+  }
+  plan_layers(layout);
+}
+
+void Plan::plan_layers(Layout layout) {
+  const auto type = precision_ == Precision::F32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
+  const networks::Shape& image = network_.image;
+  input_ =
+      builder_.allocate({{batch_, image.channels, image.height, image.width}, type, dnnl::memory::format_tag::nchw});
+  const std::vector<networks::LayerFigures>& rows = graph_.rows();
+  const auto layout_of = [this](std::int64_t source) {
+    return source < 0 ? input_.get_desc() : layers_[static_cast<std::size_t>(source)]->output();
+  };
+  if (graph_.is_chain()) slices_ = slice_count(rows, batch_, precision_ == Precision::F32 ? 4 : 2, threads());
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const bool add = rows[row].layer->kind == Kind::Add;
+    layers_.push_back(plan_layer({.figures = rows[row],
                                   .row = row,
                                   .engine = engine_,
-                                  .batch = batch,
-                                  .precision = precision,
+                                  .batch = batch_,
+                                  .precision = precision_,
                                   .layout = layout,
-                                  .input = input,
-                                  .first = row == 0,
-                                  .last = row + 1 == figures.size(),
-                                  .gates_relu = gates[row],
-                                  .slices = is_sliced(figures, row) ? slices : 1,
+                                  .input = layout_of(rows[row].source),
+                                  .input2 = add ? layout_of(rows[row].source2) : dnnl::memory::desc(),
+                                  .first = rows[row].source < 0,
+                                  .last = row + 1 == rows.size(),
+                                  .gates_relu = graph_.gates_for_above(row),
+                                  .slices = graph_.is_chain() && is_sliced(rows, row) ? slices_ : 1,
                                   .later = &later_,
-                                  .input_is_free = pool_input_is_free(network, row, gates)}));
-    input = layers_.back()->output();
+                                  .input_is_free = graph_.is_free(rows[row].source),
+                                  .input2_is_free = add && graph_.is_free(rows[row].source2),
+                                  .difference_is_shared = graph_.difference_is_shared(row)}));
   }
 }
 
@@ -119,34 +109,66 @@ std::vector<ParameterLayout> Plan::parameter_layouts() const {
 
 void Plan::bind(Parameters& parameters) {
   parameters_ = &parameters;
-  const auto name = [this](std::size_t row) { return std::string(network_.layers[row].name); };
   for (std::size_t row = 0; row < layers_.size(); ++row) {
-    builder_.begin(refresh_, row, name(row));
+    builder_.begin(refresh_, row, name_of(row), true);
     layers_[row]->bind_refresh(builder_, parameters);
   }
-  input_.set_data_handle(arena_.allocate(input_.get_desc().get_size()));
-  dnnl::memory current = input_;
-  for (std::size_t row = 0; row < layers_.size(); ++row) {
-    builder_.begin(forward_, row, name(row));
-    current = layers_[row]->bind_forward(builder_, current);
-    complete(forward_, row);
-    outputs_.push_back(current);
-  }
-  logits_ = current;
-  const auto type = input_.get_desc().get_data_type();
-  logits_difference_ = builder_.allocate({{batch_, network_.classes}, type, dnnl::memory::format_tag::nc});
-  current = logits_difference_;
-  input_differences_.resize(layers_.size());
-  for (std::size_t row = layers_.size(); row-- > 0;) {
-    builder_.begin(backward_, row, name(row));
-    current = layers_[row]->bind_backward(builder_, current);
-    complete(backward_, row);
-    input_differences_[row] = current;
-  }
-  backward_.insert(backward_.end(), later_.begin(), later_.end());
+  bind_forward();
+  bind_backward();
   interleave_slices(forward_);
   interleave_slices(backward_);
-  builder_.finish();
+  builder_.plan_memory({&arrival_, &forward_, &loss_, &backward_});
+}
+
+void Plan::bind_forward() {
+  builder_.begin(arrival_, 0, "(batch)");
+  builder_.add_loop("arrives", {input_}, {});  // never run: the input lives from here on
+  const auto output_of = [this](std::int64_t source) {
+    return source < 0 ? input_ : outputs_[static_cast<std::size_t>(source)];
+  };
+  for (std::size_t row = 0; row < layers_.size(); ++row) {
+    const networks::LayerFigures& figures = graph_.rows()[row];
+    const bool add = figures.layer->kind == Kind::Add;
+    builder_.begin(forward_, row, name_of(row));
+    outputs_.push_back(layers_[row]->bind_forward(builder_, output_of(figures.source),
+                                                  add ? output_of(figures.source2) : dnnl::memory()));
+    complete(forward_, row);
+  }
+  logits_ = outputs_.back();
+}
+
+void Plan::bind_backward() {
+  builder_.begin(loss_, layers_.size() - 1, "(loss)");
+  logits_difference_ =
+      builder_.allocate({{batch_, network_.classes}, input_.get_desc().get_data_type(), dnnl::memory::format_tag::nc});
+  builder_.add_loop("softmax", {logits_, logits_difference_}, {});  // never run: train() computes it
+  input_differences_.resize(layers_.size());
+  returned_.assign(layers_.size(), {});
+  returned_.back().push_back({.memory = logits_difference_, .shared = false});
+  for (std::size_t row = layers_.size(); row-- > 0;) {
+    const networks::LayerFigures& figures = graph_.rows()[row];
+    const bool add = figures.layer->kind == Kind::Add;
+    builder_.begin(backward_, row, name_of(row));
+    input_differences_[row] = layers_[row]->bind_backward(builder_, joined_difference(row));
+    complete(backward_, row);
+    for (const std::int64_t source : {figures.source, figures.source2}) {
+      if (source < 0) continue;
+      returned_[static_cast<std::size_t>(source)].push_back({.memory = input_differences_[row], .shared = add});
+    }
+  }
+  backward_.insert(backward_.end(), later_.begin(), later_.end());
+  returned_.clear();
+}
+
+dnnl::memory Plan::joined_difference(std::size_t row) {
+  DifferenceJoin join{.parts = std::move(returned_[row]), .gate = {}, .slices = 1};
+  if (graph_.gates(row)) join.gate = outputs_[row];
+  if (graph_.is_chain() && is_sliced(graph_.rows(), row)) join.slices = slices_;
+  return bind_join(builder_, layers_[row]->output(), join);
+}
+
+std::size_t Plan::unshared_bytes() const {
+  return bytes() - builder_.shared_bytes() + builder_.unshared_bytes();
 }
 
 void Plan::refresh() {
@@ -155,15 +177,18 @@ void Plan::refresh() {
   refreshed_version_ = parameters_->version();
 }
 
-float Plan::train(const std::uint8_t* labels, std::optional<std::uint64_t> dropout_key) {
+float Plan::train(const std::int32_t* labels, std::optional<std::uint64_t> dropout_key, float smoothing) {
   const StepContext step{.dropout_key = dropout_key.value_or(0), .training = true, .dropout = dropout_key.has_value()};
   refresh();
   run(forward_, step, observe_forward_, outputs_);
+  const std::int64_t begin = now_ns();
+  const LossOptions options{.count = batch_, .classes = network_.classes, .smoothing = smoothing};
   const auto* logits = static_cast<const float*>(logits_.get_data_handle());
   void* difference = logits_difference_.get_data_handle();
   const float loss = precision_ == Precision::F32
-                         ? softmax_loss(logits, labels, batch_, network_.classes, static_cast<float*>(difference))
-                         : softmax_loss(logits, labels, batch_, network_.classes, static_cast<Bfloat16*>(difference));
+                         ? softmax_loss(logits, labels, options, static_cast<float*>(difference))
+                         : softmax_loss(logits, labels, options, static_cast<Bfloat16*>(difference));
+  if (profile_ != nullptr) profile_->add_own("(loss)", now_ns() - begin);
   run(backward_, step, observe_backward_, input_differences_);
   return loss;
 }
@@ -186,6 +211,7 @@ void Plan::run(const std::vector<Operation>& list, const StepContext& step, cons
     return;
   }
   for (const Operation& operation : list) {
+    if (!runs_in(operation, step)) continue;
     operation.run(step);
     if (observer && operation.completes_row) observer(operation.layer, observed[operation.layer]);
   }
@@ -193,13 +219,28 @@ void Plan::run(const std::vector<Operation>& list, const StepContext& step, cons
 }
 
 void Plan::run_timed(const std::vector<Operation>& list, const StepContext& step) {
-  std::map<std::string, std::int64_t> spent;  // the slices of an operation are one
+  // The slices of an operation are one, and reorders of one name.
+  std::vector<std::pair<OperationTime, std::int64_t>> spent;
   for (const Operation& operation : list) {
+    if (!runs_in(operation, step)) continue;
     const std::int64_t begin = now_ns();
     operation.run(step);
-    spent[operation.name] += now_ns() - begin;
+    const std::int64_t ns = now_ns() - begin;
+    auto found =
+        std::find_if(spent.begin(), spent.end(), [&](const auto& each) { return each.first.name == operation.name; });
+    if (found == spent.end()) {
+      const networks::Layer& layer = network_.layers[operation.layer];
+      OperationTime entry;
+      entry.name = operation.name;
+      entry.group = std::string(networks::to_text(layer.kind)) + operation.name.substr(layer.name.size());
+      entry.implementation = operation.implementation;
+      spent.emplace_back(std::move(entry), 0);
+      found = std::prev(spent.end());
+    }
+    found->first.flops += operation.flops;
+    found->second += ns;
   }
-  for (const auto& [name, ns] : spent) (*profile_)[name].add(ns);
+  for (const auto& [operation, ns] : spent) profile_->add(operation, ns);
 }
 
 }  // namespace nocturne::onednn

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
@@ -15,28 +14,19 @@
 #include "kernels/onednn/arena.hpp"
 #include "kernels/onednn/bf16.hpp"
 #include "kernels/onednn/builder.hpp"
+#include "kernels/onednn/graph.hpp"
+#include "kernels/onednn/joined_difference.hpp"
 #include "kernels/onednn/parameters.hpp"
 #include "kernels/onednn/planned_layer.hpp"
+#include "kernels/onednn/profile.hpp"
 #include "kernels/onednn/settings.hpp"
 
 namespace nocturne::onednn {
 
-/// Called as soon as each row's output (forward) or its input's difference (backward; empty for the first row) is
-/// whole. For checks; buffers are reused, so look at once. The row above may have begun with its slices: a difference
-/// may be zero already where that row's ReLU is closed.
+/// Called as soon as each row's output (forward) or its input's difference (backward; empty for rows that read the
+/// image) is whole. For checks; buffers are reused, so look at once. The row above may have begun with its slices: a
+/// difference may be zero already where that row's ReLU is closed.
 using Observer = std::function<void(std::size_t row, const dnnl::memory& memory)>;
-
-/// Time of one operation over the steps; the minimum is what the machine can do when nobody disturbs.
-struct OperationTime {
-  std::int64_t calls = 0, total_ns = 0, min_ns = INT64_MAX;
-  void add(std::int64_t ns) {
-    ++calls;
-    total_ns += ns;
-    min_ns = ns < min_ns ? ns : min_ns;
-  }
-};
-/// By operation; for people who look for time.
-using Profile = std::map<std::string, OperationTime>;
 
 /// Not thread-safe; runs on oneDNN's threads.
 class Plan {
@@ -54,9 +44,9 @@ class Plan {
   [[nodiscard]] Bfloat16* input_bf16() { return static_cast<Bfloat16*>(input_.get_data_handle()); }
 
   /// Forward and backward: returns the mean loss, leaves the gradients in the parameters. `dropout_key` is the draw;
-  /// empty: nothing is dropped.
-  float train(const std::uint8_t* labels, std::optional<std::uint64_t> dropout_key);
-  /// Forward without dropout; logits in f32, row-major.
+  /// empty: nothing is dropped. `smoothing`: softmax_loss.hpp.
+  float train(const std::int32_t* labels, std::optional<std::uint64_t> dropout_key, float smoothing = 0);
+  /// Forward as evaluations do it: no dropout, normalisation by the running averages. Logits in f32, row-major.
   const float* infer();
 
   [[nodiscard]] std::int64_t batch() const { return batch_; }
@@ -64,15 +54,22 @@ class Plan {
   [[nodiscard]] const networks::Network& network() const { return network_; }
   [[nodiscard]] const std::vector<Implementation>& implementations() const { return builder_.implementations(); }
   [[nodiscard]] std::size_t bytes() const { return arena_.bytes(); }
+  /// What bytes() would be if no two buffers shared memory.
+  [[nodiscard]] std::size_t unshared_bytes() const;
 
   void observe(Observer forward, Observer backward);
   void profile(Profile* into) { profile_ = into; }
 
  private:
+  void plan_layers(Layout layout);
+  void bind_forward();
+  void bind_backward();
+  [[nodiscard]] dnnl::memory joined_difference(std::size_t row);
   void run(const std::vector<Operation>& list, const StepContext& step, const Observer& observer,
            const std::vector<dnnl::memory>& observed);
   void run_timed(const std::vector<Operation>& list, const StepContext& step);
   void refresh();
+  [[nodiscard]] std::string name_of(std::size_t row) const { return std::string(network_.layers[row].name); }
 
   const networks::Network& network_;
   std::int64_t batch_;
@@ -81,11 +78,14 @@ class Plan {
   dnnl::stream stream_;
   Arena arena_;
   Builder builder_;
+  Graph graph_;
+  std::int64_t slices_ = 1;
   std::vector<std::unique_ptr<PlannedLayer>> layers_;
-  std::vector<Operation> refresh_, forward_, backward_;
+  std::vector<Operation> refresh_, arrival_, forward_, loss_, backward_;
   std::vector<Operation> later_;  ///< goes to the end of backward_: sums over the batch, between sliced rows
   dnnl::memory input_, logits_, logits_difference_;
   std::vector<dnnl::memory> outputs_, input_differences_;  ///< by row
+  std::vector<std::vector<ReturnedDifference>> returned_;  ///< by row: to its output, while backward_ is made
   Parameters* parameters_ = nullptr;
   std::uint64_t refreshed_version_ = 0;
   Observer observe_forward_, observe_backward_;

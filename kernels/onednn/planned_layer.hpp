@@ -26,18 +26,20 @@ struct LayerPlace {
   std::int64_t batch = 0;
   Precision precision = Precision::F32;
   Layout layout = Layout::Blocked;
-  dnnl::memory::desc input;  ///< as the row above writes it
-  bool first = false;        ///< reads the image: needs no input difference
-  bool last = false;         ///< writes the logits: f32
-  /// A ReLU's gate is applied here: by a layer with a ReLU to its output's difference, or by a dropout below on its
-  /// behalf (relu_gate_rows in plan.cpp decides).
+  dnnl::memory::desc input;   ///< as the row it reads writes it
+  dnnl::memory::desc input2;  ///< Add: the other summand
+  bool first = false;         ///< reads the image: needs no input difference
+  bool last = false;          ///< writes the logits: f32
+  /// Dropout: its values come from a ReLU (through max-pools perhaps), whose gate it applies on behalf of that row.
   bool gates_relu = false;
   /// Parts of the batch this row may work on one after the other, 1: the whole at once (slices.hpp).
   std::int64_t slices = 1;
   /// Where a sliced row's gradient of weights goes, so that it does not stand between slices.
   std::vector<Operation>* later = nullptr;
-  /// Pooling: its input is needed by nobody once it was read, so its difference may take that buffer.
-  bool input_is_free = false;
+  /// Nobody but this row's forward operations needs the input's values: it may write over them.
+  bool input_is_free = false, input2_is_free = false;
+  /// Somebody else reads the output's difference too: it must not be written over.
+  bool difference_is_shared = false;
 
   [[nodiscard]] dnnl::memory::data_type type() const {
     return precision == Precision::F32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
@@ -57,20 +59,23 @@ class PlannedLayer {
 
   /// Adds what must run before forward whenever the parameters have changed.
   virtual void bind_refresh(Builder&, Parameters&) {}
-  /// Adds the forward operations; returns the output's buffer.
-  [[nodiscard]] virtual dnnl::memory bind_forward(Builder& builder, const dnnl::memory& input) = 0;
-  /// Adds the backward operations, given the output's difference; returns the input's, empty for the first row.
-  /// REQUIRES: bind_refresh and bind_forward.
+  /// Adds the forward operations; returns the output's buffer. `input2` is empty but for Add.
+  [[nodiscard]] virtual dnnl::memory bind_forward(Builder& builder, const dnnl::memory& input,
+                                                  const dnnl::memory& input2) = 0;
+  /// Adds the backward operations, given the output's difference behind its ReLU's gate; returns the input's, empty for
+  /// the first row. Add returns the difference itself, for both its inputs. REQUIRES: bind_refresh and bind_forward.
   [[nodiscard]] virtual dnnl::memory bind_backward(Builder& builder, const dnnl::memory& difference) = 0;
 };
 
-/// The kinds this worker knows; each in a source file of its own name.
+/// One kind each, in a source file of its own name; pooling is maximum and average.
+[[nodiscard]] std::unique_ptr<PlannedLayer> plan_add(const LayerPlace& place);
+[[nodiscard]] std::unique_ptr<PlannedLayer> plan_batch_normalisation(const LayerPlace& place);
 [[nodiscard]] std::unique_ptr<PlannedLayer> plan_convolution(const LayerPlace& place);
 [[nodiscard]] std::unique_ptr<PlannedLayer> plan_dense(const LayerPlace& place);
-[[nodiscard]] std::unique_ptr<PlannedLayer> plan_max_pool(const LayerPlace& place);
 [[nodiscard]] std::unique_ptr<PlannedLayer> plan_dropout(const LayerPlace& place);
+[[nodiscard]] std::unique_ptr<PlannedLayer> plan_pool(const LayerPlace& place);
 
-/// Throws Unsupported for the other kinds.
+/// Throws Unsupported where oneDNN lacks a primitive.
 [[nodiscard]] std::unique_ptr<PlannedLayer> plan_layer(const LayerPlace& place);
 
 }  // namespace nocturne::onednn

@@ -1,6 +1,7 @@
 #include "kernels/onednn/reference_loops.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace nocturne::onednn {
 namespace {
@@ -127,6 +128,85 @@ void reference_max_pool(ReferenceLayer& layer, const Values& input, std::int64_t
       }
     }
   }
+}
+
+namespace {
+
+// Calls body(output index, input index) for every pixel that an average-pool's window has in its input.
+template <typename Body>
+void for_each_pooled(const networks::LayerFigures& figures, std::int64_t batch, const Body& body) {
+  const networks::Shape &in = figures.input, &out = figures.output;
+  const std::int64_t kernel = figures.layer->kernel, stride = figures.layer->stride, padding = figures.layer->padding;
+  for (std::int64_t at = 0; at < batch * out.elements(); ++at) {
+    const std::int64_t plane = at / (out.height * out.width), y = at / out.width % out.height, x = at % out.width;
+    for (std::int64_t k = 0; k < kernel * kernel; ++k) {
+      const std::int64_t row = y * stride + k / kernel - padding, column = x * stride + k % kernel - padding;
+      if (row < 0 || row >= in.height || column < 0 || column >= in.width) continue;
+      body(static_cast<std::size_t>(at), static_cast<std::size_t>((plane * in.height + row) * in.width + column));
+    }
+  }
+}
+
+// Calls body(channel, index) for every value.
+template <typename Body>
+void for_each_value(const networks::Shape& shape, std::int64_t batch, const Body& body) {
+  const std::int64_t area = shape.height * shape.width;
+  for (std::int64_t i = 0; i < batch * shape.elements(); ++i) {
+    body(static_cast<std::size_t>(i / area % shape.channels), static_cast<std::size_t>(i));
+  }
+}
+
+}  // namespace
+
+void reference_average_pool(ReferenceLayer& layer, const Values& input, std::int64_t batch) {
+  const double window = static_cast<double>(layer.figures.layer->kernel * layer.figures.layer->kernel);
+  std::fill(layer.output.begin(), layer.output.end(), 0.0);
+  for_each_pooled(layer.figures, batch,
+                  [&](std::size_t out, std::size_t in) { layer.output[out] += input[in] / window; });
+}
+
+void reference_average_pool_backward(ReferenceLayer& layer, const Values& difference, std::int64_t batch) {
+  const double window = static_cast<double>(layer.figures.layer->kernel * layer.figures.layer->kernel);
+  for_each_pooled(layer.figures, batch,
+                  [&](std::size_t out, std::size_t in) { layer.input_difference[in] += difference[out] / window; });
+}
+
+void reference_normalisation(ReferenceLayer& layer, const Values& input, std::int64_t batch) {
+  const networks::Shape& shape = layer.figures.output;
+  const auto count = static_cast<double>(batch * shape.height * shape.width);
+  Values variance(layer.mean.size(), 0.0);
+  std::fill(layer.mean.begin(), layer.mean.end(), 0.0);
+  for_each_value(shape, batch, [&](std::size_t channel, std::size_t i) { layer.mean[channel] += input[i] / count; });
+  for_each_value(shape, batch, [&](std::size_t channel, std::size_t i) {
+    const double off = input[i] - layer.mean[channel];
+    variance[channel] += off * off / count;
+  });
+  for (std::size_t channel = 0; channel < variance.size(); ++channel) {
+    layer.deviation[channel] = std::sqrt(variance[channel] + networks::kNormalisationEpsilon);
+  }
+  for_each_value(shape, batch, [&](std::size_t channel, std::size_t i) {
+    const double normal = (input[i] - layer.mean[channel]) / layer.deviation[channel];
+    layer.output[i] = layer.weights[channel] * normal + layer.biases[channel];
+  });
+}
+
+// Ioffe and Szegedy, section 3: with x the normalised input, in = scale / deviation · (d - mean(d) - x · mean(d x)).
+void reference_normalisation_backward(ReferenceLayer& layer, const Values& input, const Values& difference,
+                                      std::int64_t batch) {
+  const networks::Shape& shape = layer.figures.output;
+  const auto count = static_cast<double>(batch * shape.height * shape.width);
+  const auto normal = [&](std::size_t channel, std::size_t i) {
+    return (input[i] - layer.mean[channel]) / layer.deviation[channel];
+  };
+  for_each_value(shape, batch, [&](std::size_t channel, std::size_t i) {
+    layer.weights_gradient[channel] += difference[i] * normal(channel, i);
+    layer.biases_gradient[channel] += difference[i];
+  });
+  for_each_value(shape, batch, [&](std::size_t channel, std::size_t i) {
+    const double centred = difference[i] - layer.biases_gradient[channel] / count -
+                           normal(channel, i) * layer.weights_gradient[channel] / count;
+    layer.input_difference[i] = layer.weights[channel] / layer.deviation[channel] * centred;
+  });
 }
 
 }  // namespace nocturne::onednn

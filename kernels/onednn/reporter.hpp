@@ -1,81 +1,22 @@
 #pragma once
 
-/// Where a training tells what happens: to the tuner as protocol events, or to a person at a terminal.
+/// Where a training tells what happens (kernels/worker/reporter.hpp), by this worker's names.
 
-#include <chrono>
-#include <cstdint>
 #include <string>
-#include <vector>
 
-#include "measure/protocol/event_writer.hpp"
+#include "kernels/onednn/version.hpp"
+#include "kernels/worker/reporter.hpp"
 
 namespace nocturne::onednn {
 
-/// The events of the protocol, in the order of its README.
-class Reporter {
+using worker::ConsoleReporter;
+using worker::Reporter;
+
+/// Says who it is.
+class ProtocolReporter final : public worker::ProtocolReporter {
  public:
-  Reporter() = default;
-  Reporter(const Reporter&) = delete;
-  Reporter& operator=(const Reporter&) = delete;
-  virtual ~Reporter() = default;
-  virtual void hello() = 0;
-  virtual void phase_begin(const std::string& name) = 0;
-  virtual void phase_end(const std::string& name) = 0;
-  virtual void ready(const nlohmann::json& fields) = 0;
-  virtual void sample(const protocol::SampleEvent& sample) = 0;
-  virtual void epoch(std::int64_t index, std::chrono::nanoseconds wall, double loss) = 0;
-  virtual void accuracy(double accuracy, double loss, std::int64_t examples) = 0;
-  virtual void norms(std::int64_t steps, const std::vector<protocol::LayerNorm>& layers) = 0;
-  virtual void memory(std::int64_t peak_rss_bytes, std::int64_t device_bytes) = 0;
-  virtual void end(const std::string& status, const std::string& reason) = 0;
-};
-
-/// Appends to the file of events.
-class ProtocolReporter final : public Reporter {
- public:
-  /// Throws std::runtime_error where the file cannot be written.
-  explicit ProtocolReporter(const std::string& path) : events_(path) {}
-  void hello() override;
-  void phase_begin(const std::string& name) override { events_.phase_begin(name); }
-  void phase_end(const std::string& name) override { events_.phase_end(name); }
-  void ready(const nlohmann::json& fields) override { events_.ready(fields); }
-  void sample(const protocol::SampleEvent& sample) override { events_.sample(sample); }
-  void epoch(std::int64_t index, std::chrono::nanoseconds wall, double loss) override {
-    events_.epoch(index, wall, loss);
-  }
-  void accuracy(double accuracy, double loss, std::int64_t examples) override {
-    events_.accuracy(accuracy, loss, examples);
-  }
-  void norms(std::int64_t steps, const std::vector<protocol::LayerNorm>& layers) override {
-    events_.norms(steps, layers);
-  }
-  void memory(std::int64_t peak_rss_bytes, std::int64_t device_bytes) override {
-    events_.memory(peak_rss_bytes, device_bytes);
-  }
-  void end(const std::string& status, const std::string& reason) override { events_.end(status, reason); }
-
- private:
-  protocol::EventWriter events_;
-};
-
-/// Progress on stderr, results (accuracy, step times) on stdout.
-class ConsoleReporter final : public Reporter {
- public:
-  void hello() override {}
-  void phase_begin(const std::string& name) override;
-  void phase_end(const std::string& name) override;
-  void ready(const nlohmann::json& fields) override;
-  void sample(const protocol::SampleEvent& sample) override;
-  void epoch(std::int64_t index, std::chrono::nanoseconds wall, double loss) override;
-  void accuracy(double accuracy, double loss, std::int64_t examples) override;
-  void norms(std::int64_t steps, const std::vector<protocol::LayerNorm>& layers) override;
-  void memory(std::int64_t peak_rss_bytes, std::int64_t device_bytes) override;
-  void end(const std::string& status, const std::string& reason) override;
-
- private:
-  std::chrono::steady_clock::time_point phase_start_;
-  std::vector<double> step_ms_;  ///< of every sample
-  double last_loss_ = 0;
+  explicit ProtocolReporter(const std::string& path)
+      : worker::ProtocolReporter(path, std::string(kWorkerName) + " " + kWorkerVersion) {}
 };
 
 }  // namespace nocturne::onednn

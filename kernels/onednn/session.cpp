@@ -13,31 +13,29 @@
 #include "kernels/onednn/surroundings.hpp"
 #include "kernels/onednn/training_loop.hpp"
 #include "kernels/onednn/version.hpp"
+#include "kernels/worker/phases.hpp"
 
 namespace nocturne::onednn {
 namespace {
 
-// A phase that an exception leaves stays open in the events: that is where it happened.
-template <typename Work>
-auto in_phase(Reporter& reporter, const char* name, const Work& work) {
-  reporter.phase_begin(name);
-  auto result = work();
-  reporter.phase_end(name);
-  return result;
-}
+using worker::in_phase;
+using worker::known_network;
 
-const networks::Network& known_network(const std::string& name) {
-  try {
-    return networks::find_network(name);
-  } catch (const std::out_of_range& error) {
-    throw Unsupported(error.what());
+UpdateRule rule_of(const protocol::Request& request) {
+  if (request.optimizer == "adadelta") return Adadelta{};
+  if (request.optimizer == "sgd_momentum") {
+    return Momentum{.rate = static_cast<float>(request.momentum.learning_rate),
+                    .momentum = static_cast<float>(request.momentum.momentum),
+                    .decay = static_cast<float>(request.momentum.weight_decay)};
   }
+  throw Unsupported("unknown optimizer '" + request.optimizer + "', known: adadelta, sgd_momentum");
 }
 
 Settings import_settings(const protocol::Request& request) {
   const Settings settings = read_settings(request.configuration);
-  if (request.optimizer != "adadelta") {
-    throw Unsupported("unknown optimizer '" + request.optimizer + "', known: adadelta");
+  static_cast<void>(rule_of(request));
+  if (request.accuracy && request.data == "synthetic") {
+    throw Unsupported("the data set synthetic has no test images: accuracy cannot be told");
   }
   apply(settings);
   if (settings.precision == Precision::Bf16 && bf16_support() == "none") {
@@ -79,54 +77,84 @@ nlohmann::json ready_fields(const Settings& settings, const Trainer& trainer) {
   fields["gate"] = true;
   fields["parameters"] = trainer.plan().network().parameters;
   fields["buffer_bytes"] = trainer.plan().bytes();
+  fields["buffer_bytes_unshared"] = trainer.plan().unshared_bytes();
+  fields["peak_rss_bytes"] = peak_resident_bytes();
   fields["implementations"] = implementations;
   return fields;
 }
 
-void report_accuracy(const protocol::Request& request, Trainer& trainer, Reporter& reporter) {
-  reporter.phase_begin("accuracy");
-  const ImageSet test = load_images(request.data, request.data_folder, Split::Test, trainer.plan().network());
-  const Score score = trainer.evaluate(test);
-  reporter.phase_end("accuracy");
-  const auto examples = static_cast<double>(test.count());
-  reporter.accuracy(static_cast<double>(score.correct) / examples, score.loss / examples, test.count());
+data::SourceOptions source_options(const protocol::Request& request, const Settings& settings,
+                                   const networks::Network& network) {
+  data::SourceOptions options;
+  options.data = request.data;
+  options.folder = request.data_folder;
+  options.image = network.image;
+  options.classes = network.classes;
+  options.seed = request.seed;
+  options.batch = settings.batch;
+  options.partial_batch = request.partial_batch == protocol::PartialBatch::Train;
+  options.threads = settings.data_threads;
+  options.prefetch = settings.prefetch;
+  options.skip_broken = request.skip_broken;
+  options.for_each_part = on_our_threads();
+  return options;
 }
 
-void train_gate(const protocol::Request& request, Reporter& reporter, const Settings& settings, const ImageSet& images,
-                const Sabotage& sabotage) {
+void report_accuracy(const protocol::Request& request, const Settings& settings, Trainer& trainer, Reporter& reporter) {
+  reporter.phase_begin("accuracy");
+  data::SourceOptions options = source_options(request, settings, trainer.plan().network());
+  options.split = data::Split::Test;
+  options.shuffle = false;
+  options.batch = 1;  // a test set may be smaller than a batch
+  const auto test = data::open_batches(options);
+  const Score score = trainer.evaluate(*test);
+  reporter.phase_end("accuracy");
+  const auto examples = static_cast<double>(test->count());
+  reporter.accuracy(static_cast<double>(score.correct) / examples, score.loss / examples, test->count());
+}
+
+std::unique_ptr<Trainer> compile(Reporter& reporter, const networks::Network& network, const TrainerOptions& options,
+                                 data::BatchSource& batches) {
+  auto trainer = in_phase(reporter, "compile", [&] { return std::make_unique<Trainer>(network, options, batches); });
+  reporter.ready(ready_fields(options.settings, *trainer));
+  return trainer;
+}
+
+void train_gate(const protocol::Request& request, Reporter& reporter, const networks::Network& network,
+                TrainerOptions options) {
   std::optional<protocol::InitialState> initial;
   if (request.initial) initial = protocol::read_initial_state(*request.initial);
-  TrainerOptions options = gate_options(request, settings, images, initial ? &*initial : nullptr);
-  options.rule = sabotage.rule;
-  options.tampering = sabotage.tampering;
-  const networks::Network& network = known_network(request.network);
-  const auto trainer =
-      in_phase(reporter, "compile", [&] { return std::make_unique<Trainer>(network, options, images); });
-  reporter.ready(ready_fields(settings, *trainer));
-  if (request.gate->write) protocol::write_initial_state(*request.gate->write, initial_state_of(*trainer, options));
+  data::SourceOptions from = source_options(request, options.settings, network);
+  from.partial_batch = true;  // the visits say whether there is one
+  const auto batches = in_phase(reporter, "data", [&] {
+    const std::int64_t count = data::open_batches(from)->count();
+    from.visits = gate_visits(request, options.settings.batch, count, initial ? &*initial : nullptr);
+    return data::open_batches(from);
+  });
+  options.dropout = false;
+  options.initial = initial ? &*initial : nullptr;
+  const auto trainer = compile(reporter, network, options, *batches);
+  if (request.gate->write) protocol::write_initial_state(*request.gate->write, initial_state_of(*trainer, from.visits));
   run_gate(request, *trainer, reporter);
 }
 
 void train(const protocol::Request& request, Reporter& reporter, Profile* profile, const Sabotage& sabotage) {
   reporter.hello();
   const networks::Network& network = known_network(request.network);
-  const Settings settings = in_phase(reporter, "import", [&] { return import_settings(request); });
-  const ImageSet images =
-      in_phase(reporter, "data", [&] { return load_images(request.data, request.data_folder, Split::Train, network); });
-  if (request.gate) return train_gate(request, reporter, settings, images, sabotage);
-  const TrainerOptions options{.settings = settings,
-                               .seed = request.seed,
-                               .train_partial_batch = request.partial_batch == protocol::PartialBatch::Train,
-                               .steps = steps_asked_for(request),
-                               .rule = sabotage.rule,
-                               .dropout = !sabotage.no_dropout,
-                               .visits = {},
-                               .tampering = sabotage.tampering};
-  const auto trainer =
-      in_phase(reporter, "compile", [&] { return std::make_unique<Trainer>(network, options, images); });
-  reporter.ready(ready_fields(settings, *trainer));
+  TrainerOptions options;
+  options.settings = in_phase(reporter, "import", [&] { return import_settings(request); });
+  options.seed = request.seed;
+  options.steps = request.gate ? -1 : steps_asked_for(request);
+  options.rule = sabotage.rule.value_or(rule_of(request));
+  options.label_smoothing = static_cast<float>(request.label_smoothing);
+  options.dropout = !sabotage.no_dropout;
+  options.tampering = sabotage.tampering;
+  if (request.gate) return train_gate(request, reporter, network, options);
+  const auto batches = in_phase(reporter, "data",
+                                [&] { return data::open_batches(source_options(request, options.settings, network)); });
+  const auto trainer = compile(reporter, network, options, *batches);
   run_training(request, *trainer, reporter, [&] { trainer->profile(profile); });
-  if (request.accuracy) report_accuracy(request, *trainer, reporter);
+  if (request.accuracy) report_accuracy(request, options.settings, *trainer, reporter);
 }
 
 }  // namespace
@@ -136,6 +164,8 @@ int run_session(const protocol::Request& request, Reporter& reporter, Profile* p
   try {
     train(request, reporter, profile, sabotage);
   } catch (const Unsupported& error) {
+    status = "unsupported", reason = error.what();
+  } catch (const data::UnsupportedData& error) {
     status = "unsupported", reason = error.what();
   } catch (const Diverged& error) {
     status = "diverged", reason = error.what();

@@ -2,6 +2,8 @@
 
 /// One run from request to `end`: phases, samples, epochs, turns.
 
+#include <optional>
+
 #include "kernels/onednn/plan.hpp"
 #include "kernels/onednn/reporter.hpp"
 #include "kernels/onednn/trainer.hpp"
@@ -13,7 +15,7 @@ namespace nocturne::onednn {
 struct Sabotage {
   Tampering tampering = {};
   bool no_dropout = false;
-  Adadelta rule = {};
+  std::optional<UpdateRule> rule = {};  ///< instead of the request's
 };
 
 /// Trains as requested and reports. Everything that can go wrong ends in an `end` event; returns the process's exit

@@ -25,6 +25,8 @@ struct Settings {
   std::int64_t batch = 128;
   Layout layout = Layout::Blocked;
   int threads = 0;           ///< 0: as the environment has it (OMP_NUM_THREADS, else the CPUs allowed)
+  int data_threads = 0;      ///< that read ahead; 0: batches are made between steps
+  int prefetch = 2;          ///< batches made ahead
   std::string isa = "auto";  ///< cap, a value of ONEDNN_MAX_CPU_ISA; "auto": none of ours
 };
 

@@ -27,34 +27,37 @@ void store(float value, Bfloat16& out) {
 
 // A few thousand exponentials a step: not worth waking a second thread.
 template <typename T>
-float loss_and_difference(const float* logits, const std::uint8_t* labels, std::int64_t count, std::int64_t classes,
-                          T* difference) {
+float loss_and_difference(const float* logits, const std::int32_t* labels, const LossOptions& options, T* difference) {
   double total = 0;
-  const float share = 1.0F / static_cast<float>(count);
-  for (std::int64_t n = 0; n < count; ++n, logits += classes, difference += classes) {
+  const std::int64_t classes = options.classes;
+  const float share = 1.0F / static_cast<float>(options.count);
+  const float everywhere = options.smoothing / static_cast<float>(classes), own = 1.0F - options.smoothing;
+  for (std::int64_t n = 0; n < options.count; ++n, logits += classes, difference += classes) {
     const Row row = measure(logits, classes);
-    total += static_cast<double>(std::log(row.sum) + row.largest - logits[labels[n]]);
+    double target = static_cast<double>(own * logits[labels[n]]);
+    if (options.smoothing > 0) {
+      for (std::int64_t i = 0; i < classes; ++i) target += static_cast<double>(everywhere * logits[i]);
+    }
+    total += static_cast<double>(std::log(row.sum) + row.largest) - target;
     for (std::int64_t i = 0; i < classes; ++i) {
       const float probability = std::exp(logits[i] - row.largest) / row.sum;
-      store((probability - (i == labels[n] ? 1.0F : 0.0F)) * share, difference[i]);
+      store((probability - everywhere - (i == labels[n] ? own : 0.0F)) * share, difference[i]);
     }
   }
-  return static_cast<float>(total / static_cast<double>(count));
+  return static_cast<float>(total / static_cast<double>(options.count));
 }
 
 }  // namespace
 
-float softmax_loss(const float* logits, const std::uint8_t* labels, std::int64_t count, std::int64_t classes,
-                   float* difference) {
-  return loss_and_difference(logits, labels, count, classes, difference);
+float softmax_loss(const float* logits, const std::int32_t* labels, const LossOptions& options, float* difference) {
+  return loss_and_difference(logits, labels, options, difference);
 }
 
-float softmax_loss(const float* logits, const std::uint8_t* labels, std::int64_t count, std::int64_t classes,
-                   Bfloat16* difference) {
-  return loss_and_difference(logits, labels, count, classes, difference);
+float softmax_loss(const float* logits, const std::int32_t* labels, const LossOptions& options, Bfloat16* difference) {
+  return loss_and_difference(logits, labels, options, difference);
 }
 
-Score judge(const float* logits, const std::uint8_t* labels, std::int64_t count, std::int64_t classes) {
+Score judge(const float* logits, const std::int32_t* labels, std::int64_t count, std::int64_t classes) {
   Score score;
   for (std::int64_t n = 0; n < count; ++n, logits += classes) {
     const Row row = measure(logits, classes);

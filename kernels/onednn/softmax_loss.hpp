@@ -8,18 +8,25 @@
 
 namespace nocturne::onednn {
 
-/// Returns the mean loss over `count` images and writes its derivative, (softmax - onehot) / count, into `difference`,
+struct LossOptions {
+  std::int64_t count = 0, classes = 0;
+  /// Label smoothing (Szegedy and others, CVPR 2016, section 7): a label is 1 - s for its class, and s / classes more for
+  /// each. 0: the plain label.
+  float smoothing = 0;
+};
+
+/// Returns the mean loss over the images and writes its derivative, (softmax - label) / count, into `difference`,
 /// rounded to bf16 by the second form. The loss is not finite where a logit is not.
-[[nodiscard]] float softmax_loss(const float* logits, const std::uint8_t* labels, std::int64_t count,
-                                 std::int64_t classes, float* difference);
-[[nodiscard]] float softmax_loss(const float* logits, const std::uint8_t* labels, std::int64_t count,
-                                 std::int64_t classes, Bfloat16* difference);
+[[nodiscard]] float softmax_loss(const float* logits, const std::int32_t* labels, const LossOptions& options,
+                                 float* difference);
+[[nodiscard]] float softmax_loss(const float* logits, const std::int32_t* labels, const LossOptions& options,
+                                 Bfloat16* difference);
 
 struct Score {
-  double loss = 0;  ///< sum over the images
+  double loss = 0;  ///< sum over the images, without smoothing
   std::int64_t correct = 0;
 };
 /// Judges without learning.
-[[nodiscard]] Score judge(const float* logits, const std::uint8_t* labels, std::int64_t count, std::int64_t classes);
+[[nodiscard]] Score judge(const float* logits, const std::int32_t* labels, std::int64_t count, std::int64_t classes);
 
 }  // namespace nocturne::onednn

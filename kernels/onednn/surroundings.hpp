@@ -1,19 +1,12 @@
 #pragma once
 
-/// What the launcher has put around this process: CPUs, allocator, huge pages, OpenMP's variables. Read, never set, and
-/// reported in `ready`, so that a setting that did not arrive is seen.
+/// What the launcher has put around this process (kernels/worker/surroundings.hpp), by this worker's names.
 
-#include <cstdint>
-
-#include "measure/protocol/nlohmann/json.hpp"
+#include "kernels/worker/surroundings.hpp"
 
 namespace nocturne::onednn {
 
-/// {"affinity": [0, 1], "allocator": "glibc", "huge_pages": {"kernel": "madvise", "bytes": 41943040},
-///  "environment": {"OMP_WAIT_POLICY": "passive", …}}; `bytes` is the anonymous memory that lies on huge pages now.
-[[nodiscard]] nlohmann::json surroundings();
-
-/// Most memory this process ever had resident.
-[[nodiscard]] std::int64_t peak_resident_bytes();
+using worker::peak_resident_bytes;
+using worker::surroundings;
 
 }  // namespace nocturne::onednn

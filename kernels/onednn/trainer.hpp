@@ -4,14 +4,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "kernels/onednn/adadelta.hpp"
-#include "kernels/onednn/image_set.hpp"
+#include "kernels/data/batch_source.hpp"
+#include "kernels/onednn/batch_reader.hpp"
 #include "kernels/onednn/plan.hpp"
 #include "kernels/onednn/softmax_loss.hpp"
 #include "measure/protocol/initial_state.hpp"
@@ -21,19 +20,18 @@ namespace nocturne::onednn {
 /// Where tests plant errors, to see that the gate finds them. Empty in the worker: nothing on its command line, in a
 /// request or in the environment leads here.
 struct Tampering {
-  std::function<void(std::span<std::uint8_t> labels, bool last_of_epoch)> labels;  ///< of a batch, before its step
+  std::function<void(std::span<std::int32_t> labels, bool last_of_epoch)> labels;  ///< of a batch, before its step
   std::function<void(Parameters&)> gradients;                                      ///< between backward and update
   std::function<void(Parameters&)> values;                                         ///< after the update
 };
 
 struct TrainerOptions {
   Settings settings;
-  std::uint64_t seed = 1;            ///< initial weights, order of data, dropout
-  bool train_partial_batch = false;  ///< else an epoch's last images, fewer than a batch, are dropped
+  std::uint64_t seed = 1;   ///< initial weights, dropout
   std::int64_t steps = -1;  ///< how many will be asked for, -1: not known; says whether an epoch's end will be reached
-  Adadelta rule;
+  UpdateRule rule = Adadelta{};
+  float label_smoothing = 0;                        ///< softmax_loss.hpp
   bool dropout = true;                              ///< false: nothing is dropped
-  std::vector<std::int32_t> visits;                 ///< the images of each epoch in order; empty: all of them, shuffled
   const protocol::InitialState* initial = nullptr;  ///< begins with these weights instead of the seed's
   Tampering tampering;
 };
@@ -49,21 +47,18 @@ struct StepResult {
 /// Not thread-safe. The same options and number of threads give the same losses, bit by bit.
 class Trainer {
  public:
-  /// Plans and allocates everything: no step allocates. `images` must outlive the trainer. Throws Unsupported, and
-  /// std::runtime_error where initial weights or visits do not fit.
-  Trainer(const networks::Network& network, const TrainerOptions& options, const ImageSet& images);
+  /// Plans and allocates everything: no step allocates. `batches` must outlive the trainer. Throws Unsupported, and
+  /// std::runtime_error where initial weights do not fit.
+  Trainer(const networks::Network& network, const TrainerOptions& options, data::BatchSource& batches);
 
-  /// Trains one batch. Throws Diverged where the loss is not finite. REQUIRES: begin_epoch() after an epoch's last
-  /// step.
+  /// Trains one batch. Throws Diverged where the loss is not finite, and what the source throws.
   StepResult step();
-  /// Shuffles for the next epoch; the first has begun.
-  void begin_epoch();
   /// True where the next step() is an epoch's smaller batch.
-  [[nodiscard]] bool partial_is_next() const { return position_ + main_.batch() > visited(); }
-  [[nodiscard]] std::int64_t steps_per_epoch() const;
+  [[nodiscard]] bool partial_is_next() const { return batches_.next_size() < main_.batch(); }
+  [[nodiscard]] std::int64_t steps_per_epoch() const { return batches_.steps_per_epoch(); }
 
-  /// Runs the network without dropout over a whole set.
-  [[nodiscard]] Score evaluate(const ImageSet& set);
+  /// Runs the network as it is in evaluations over one epoch of a set. REQUIRES: batches no larger than the trainer's.
+  [[nodiscard]] Score evaluate(data::BatchSource& set);
 
   [[nodiscard]] const Plan& plan() const { return main_; }
   [[nodiscard]] const Parameters& parameters() const { return *parameters_; }
@@ -73,22 +68,18 @@ class Trainer {
 
  private:
   void begin_with(const protocol::InitialState& initial);
-  /// Images of an epoch.
-  [[nodiscard]] std::int64_t visited() const {
-    return options_.visits.empty() ? images_.count() : std::ssize(options_.visits);
-  }
 
-  const ImageSet& images_;
+  data::BatchSource& batches_;
   TrainerOptions options_;
   dnnl::engine engine_;
   dnnl::stream stream_;
   Plan main_;
   std::optional<Parameters> parameters_;
   std::unique_ptr<Plan> partial_;  ///< null: partial batches are dropped, or there is none
-  std::vector<std::int32_t> order_;
-  std::vector<std::uint8_t> labels_;
+  BatchReader reader_;
+  std::vector<std::int32_t> labels_;
   Profile* profile_ = nullptr;
-  std::int64_t epoch_ = -1, position_ = 0, steps_done_ = 0;
+  std::int64_t steps_done_ = 0;
 };
 
 }  // namespace nocturne::onednn

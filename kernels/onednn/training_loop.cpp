@@ -1,112 +1,40 @@
 #include "kernels/onednn/training_loop.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <chrono>
-#include <cstring>
-#include <fstream>
-#include <stdexcept>
-#include <string>
+#include <utility>
 
 namespace nocturne::onednn {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-class Loop {
+// A step on the CPU is over when step() returns.
+class TrainerSteps final : public worker::Training {
  public:
-  Loop(const protocol::Request& request, Trainer& trainer, Reporter& reporter)
-      : request_(request), trainer_(trainer), reporter_(reporter) {}
+  explicit TrainerSteps(Trainer& trainer) : trainer_(trainer) {}
 
-  void first_step() {
-    reporter_.phase_begin("first_step");
-    const StepResult result = step();
-    reporter_.phase_end("first_step");
-    if (result.epoch_ended) end_epoch();
+  worker::StepFacts step() override {
+    const StepResult result = trainer_.step();
+    const auto loss = static_cast<double>(result.loss);
+    settled_.loss = loss;
+    settled_.loss_sum += loss * static_cast<double>(result.images);
+    return {.images = result.images,
+            .data_wait_ns = result.data_wait_ns,
+            .partial = result.partial,
+            .epoch_ended = result.epoch_ended};
   }
-
-  // Trains `count` steps and reports their samples.
-  void run(std::int64_t count) {
-    while (count > 0) count -= run_sample(std::min(count, request_.steps_per_sample));
-  }
+  worker::Settled settle() override { return std::exchange(settled_, {}); }
+  [[nodiscard]] bool partial_is_next() const override { return trainer_.partial_is_next(); }
+  [[nodiscard]] std::int64_t steps_per_epoch() const override { return trainer_.steps_per_epoch(); }
 
  private:
-  StepResult step() {
-    const StepResult result = trainer_.step();
-    ++steps_done_;
-    epoch_loss_ += static_cast<double>(result.loss) * static_cast<double>(result.images);
-    epoch_images_ += result.images;
-    return result;
-  }
-
-  // Returns the steps it took: fewer than asked for at an epoch's end and before its smaller batch.
-  std::int64_t run_sample(std::int64_t most) {
-    protocol::SampleEvent sample{.first_step = steps_done_, .steps = 0};
-    StepResult last;
-    const auto cpu = protocol::process_cpu_time();
-    const auto begin = Clock::now();
-    do {
-      last = step();
-      ++sample.steps;
-      sample.data_wait_ns += last.data_wait_ns;
-    } while (sample.steps < most && !last.epoch_ended && !last.partial && !trainer_.partial_is_next());
-    sample.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count();
-    sample.cpu_ns = (protocol::process_cpu_time() - cpu).count();
-    sample.loss = static_cast<double>(last.loss);
-    reporter_.sample(sample);
-    if (last.epoch_ended) end_epoch();
-    return sample.steps;
-  }
-
-  void end_epoch() {
-    const auto now = Clock::now();
-    reporter_.epoch(epoch_++, now - epoch_begin_, epoch_loss_ / static_cast<double>(epoch_images_));
-    epoch_begin_ = now;  // shuffling is the next epoch's time
-    epoch_loss_ = 0, epoch_images_ = 0;
-    trainer_.begin_epoch();
-  }
-
-  const protocol::Request& request_;
   Trainer& trainer_;
-  Reporter& reporter_;
-  std::int64_t steps_done_ = 0, epoch_ = 0, epoch_images_ = 0;
-  double epoch_loss_ = 0;
-  Clock::time_point epoch_begin_ = Clock::now();
+  worker::Settled settled_;
 };
-
-void take_turns(const std::string& path, Loop& loop) {
-  std::ifstream turns(path);  // waits until somebody opens the other end
-  if (!turns) throw std::runtime_error("turns: " + path + ": " + std::strerror(errno));
-  std::string line;
-  while (std::getline(turns, line)) {
-    std::int64_t steps = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), steps);
-    if (error != std::errc() || end != line.data() + line.size() || steps < 0) {
-      throw std::runtime_error("turns: '" + line + "' is not a number of steps");
-    }
-    loop.run(steps);
-  }
-}
 
 }  // namespace
 
-std::int64_t steps_asked_for(const protocol::Request& request) {
-  return request.epochs > 0 || request.turns ? -1 : request.steps + 1;
-}
-
 void run_training(const protocol::Request& request, Trainer& trainer, Reporter& reporter,
                   const std::function<void()>& after_first_step) {
-  Loop loop(request, trainer, reporter);
-  loop.first_step();
-  after_first_step();
-  if (request.turns) {
-    take_turns(*request.turns, loop);
-  } else if (request.epochs > 0) {
-    loop.run(request.epochs * trainer.steps_per_epoch() - 1);
-  } else {
-    loop.run(request.steps);
-  }
+  TrainerSteps steps(trainer);
+  worker::run_training(request, steps, reporter, after_first_step);
 }
 
 }  // namespace nocturne::onednn

@@ -1,21 +1,19 @@
 #pragma once
 
-/// Steps, samples, epochs and turns: when the trainer steps, and what is reported of it.
+/// The loop of all native workers (kernels/worker/training_loop.hpp) with this worker's trainer.
 
-#include <cstdint>
 #include <functional>
 
 #include "kernels/onednn/reporter.hpp"
 #include "kernels/onednn/trainer.hpp"
+#include "kernels/worker/training_loop.hpp"
 #include "measure/protocol/request.hpp"
 
 namespace nocturne::onednn {
 
-/// All training steps of the run, the first included; -1 where that is not known before (whole epochs, turns).
-[[nodiscard]] std::int64_t steps_asked_for(const protocol::Request& request);
+using worker::steps_asked_for;
 
-/// Runs the first step and then what the request says: epochs, steps, or slices allowed by its FIFO of turns.
-/// `after_first_step` is called once. Throws Diverged, and std::runtime_error where the FIFO cannot be read.
+/// As worker::run_training.
 void run_training(
     const protocol::Request& request, Trainer& trainer, Reporter& reporter,
     const std::function<void()>& after_first_step = [] {});

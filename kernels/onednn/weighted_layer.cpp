@@ -1,8 +1,5 @@
 #include "kernels/onednn/weighted_layer.hpp"
 
-#include "kernels/onednn/elementwise.hpp"
-#include "kernels/onednn/parallel.hpp"
-#include "kernels/onednn/slices.hpp"
 
 namespace nocturne::onednn {
 namespace {
@@ -11,23 +8,6 @@ using dnnl::query;
 
 dnnl::memory::desc layout_of(const dnnl::primitive_desc_base& primitive, query what, int index = 0) {
   return primitive.query_md(what, index);
-}
-
-// Elements in memory, padding included.
-std::int64_t stored_count(const dnnl::memory& memory, Precision precision) {
-  return static_cast<std::int64_t>(memory.get_desc().get_size()) / (precision == Precision::F32 ? 4 : 2);
-}
-
-template <typename T>
-void add_gate(Builder& builder, const dnnl::memory& difference, const dnnl::memory& output, std::int64_t count,
-              std::int64_t slice) {
-  T* gated = static_cast<T*>(difference.get_data_handle());
-  const T* values = static_cast<const T*>(output.get_data_handle());
-  const auto gate = [gated, values, count](const StepContext&) {
-    parallel_for(count, 1 << 15,
-                 [=](std::int64_t begin, std::int64_t end) { gate_relu(gated + begin, values + begin, end - begin); });
-  };
-  builder.add_loop("ReLU gate", gate, slice);
 }
 
 }  // namespace
@@ -40,19 +20,31 @@ std::vector<ParameterLayout> WeightedLayer::parameter_layouts() const {
   const networks::LayerFigures& figures = place_.figures;
   const std::int64_t window = figures.layer->kernel * figures.layer->kernel;
   const bool convolution = figures.layer->kind == networks::Kind::Convolution;
-  const std::int64_t fan_in = convolution ? figures.input.channels * window : figures.input.elements();
-  const std::int64_t fan_out = convolution ? figures.output.channels * window : figures.output.elements();
-  return {
-      {place_.name() + ".weights", layout_of(primitives_.backward_weights, query::diff_weights_md), fan_in, fan_out},
-      {place_.name() + ".biases", layout_of(primitives_.backward_weights, query::diff_weights_md, 1), 0, 0}};
+  ParameterLayout weights;
+  weights.name = place_.name() + ".weights";
+  weights.desc = layout_of(primitives_.backward_weights, query::diff_weights_md);
+  weights.shape = weights.desc.get_dims();
+  if (!convolution && figures.input.height == 1 && figures.input.width == 1) weights.shape.resize(2);
+  weights.fan_in = convolution ? figures.input.channels * window : figures.input.elements();
+  // Behind a convolution without biases stands a normalisation: only what comes in counts (parameters.hpp).
+  if (has_biases()) weights.fan_out = convolution ? figures.output.channels * window : figures.output.elements();
+  weights.decays = true;
+  if (!has_biases()) return {weights};
+  ParameterLayout biases;
+  biases.name = place_.name() + ".biases";
+  biases.desc = layout_of(primitives_.backward_weights, query::diff_weights_md, 1);
+  biases.shape = biases.desc.get_dims();
+  return {weights, biases};
 }
 
 void WeightedLayer::bind_refresh(Builder& builder, Parameters& parameters) {
   ParameterTensor& weights = parameters.tensor(place_.name() + ".weights");
-  ParameterTensor& biases = parameters.tensor(place_.name() + ".biases");
   weights_gradient_ = weights.gradient;
-  biases_gradient_ = biases.gradient;
-  biases_ = biases.value;
+  if (has_biases()) {
+    ParameterTensor& biases = parameters.tensor(place_.name() + ".biases");
+    biases_gradient_ = biases.gradient;
+    biases_ = biases.value;
+  }
   forward_weights_ =
       builder.in_layout(weights.value, layout_of(primitives_.forward, query::weights_md), "weights for forward");
   if (!primitives_.backward_data) return;
@@ -61,47 +53,31 @@ void WeightedLayer::bind_refresh(Builder& builder, Parameters& parameters) {
   backward_weights_ = builder.in_layout(forward_weights_, wanted, "weights for backward");
 }
 
-dnnl::memory WeightedLayer::bind_forward(Builder& builder, const dnnl::memory& input) {
+dnnl::memory WeightedLayer::bind_forward(Builder& builder, const dnnl::memory& input, const dnnl::memory&) {
   input_ = builder.in_layout(input, layout_of(primitives_.forward, query::src_md), "reorder input");
-  output_ = builder.allocate(output());
-  const std::vector<std::pair<int, dnnl::memory>> images = {{DNNL_ARG_SRC, input_}, {DNNL_ARG_DST, output_}};
-  const std::vector<std::pair<int, dnnl::memory>> shared = {{DNNL_ARG_WEIGHTS, forward_weights_},
-                                                            {DNNL_ARG_BIAS, biases_}};
+  const dnnl::memory result = builder.allocate(output());
+  const std::vector<std::pair<int, dnnl::memory>> images = {{DNNL_ARG_SRC, input_}, {DNNL_ARG_DST, result}};
+  std::vector<std::pair<int, dnnl::memory>> shared = {{DNNL_ARG_WEIGHTS, forward_weights_}};
+  if (has_biases()) shared.emplace_back(DNNL_ARG_BIAS, biases_);
   if (primitives_.forward_slice) {
-    builder.add_slices("forward", primitives_.forward_slice, place_.slices, images, shared);
+    builder.add_slices("forward", primitives_.forward_slice, place_.slices, images, shared, flops());
   } else {
-    builder.add_primitive("forward", primitives_.forward, {images[0], images[1], shared[0], shared[1]});
+    std::vector<std::pair<int, dnnl::memory>> arguments = images;
+    arguments.insert(arguments.end(), shared.begin(), shared.end());
+    builder.add_primitive("forward", primitives_.forward, arguments, flops());
   }
-  return output_;
+  return result;
 }
 
 dnnl::memory WeightedLayer::bind_backward(Builder& builder, const dnnl::memory& difference) {
-  dnnl::memory gated = difference;
-  if (place_.gates_relu) {
-    gated = builder.in_layout(difference, output(), "reorder difference");
-    bind_gate(builder, gated);
-  }
   if (primitives_.backward_data_slice) {
-    const dnnl::memory result = bind_data_difference(builder, gated);
+    const dnnl::memory result = bind_data_difference(builder, difference);
     builder.divert(*place_.later);
-    bind_weights_gradient(builder, gated);
+    bind_weights_gradient(builder, difference);
     return result;
   }
-  bind_weights_gradient(builder, gated);
-  return primitives_.backward_data ? bind_data_difference(builder, gated) : dnnl::memory();
-}
-
-void WeightedLayer::bind_gate(Builder& builder, const dnnl::memory& difference) {
-  const std::int64_t slices = can_slice(output(), place_.slices) ? place_.slices : 1;
-  for (std::int64_t i = 0; i < slices; ++i) {
-    const dnnl::memory gated = slice_of(difference, slices, i), values = slice_of(output_, slices, i);
-    const std::int64_t count = stored_count(values, place_.precision), slice = slices > 1 ? i : -1;
-    if (place_.precision == Precision::F32) {
-      add_gate<float>(builder, gated, values, count, slice);
-    } else {
-      add_gate<Bfloat16>(builder, gated, values, count, slice);
-    }
-  }
+  bind_weights_gradient(builder, difference);
+  return primitives_.backward_data ? bind_data_difference(builder, difference) : dnnl::memory();
 }
 
 dnnl::memory WeightedLayer::bind_data_difference(Builder& builder, const dnnl::memory& difference) {
@@ -111,9 +87,9 @@ dnnl::memory WeightedLayer::bind_data_difference(Builder& builder, const dnnl::m
   const std::vector<std::pair<int, dnnl::memory>> images = {{DNNL_ARG_DIFF_DST, read}, {DNNL_ARG_DIFF_SRC, result}};
   const std::pair<int, dnnl::memory> weights = {DNNL_ARG_WEIGHTS, backward_weights_};
   if (primitives_.backward_data_slice) {
-    builder.add_slices("backward data", primitives_.backward_data_slice, place_.slices, images, {weights});
+    builder.add_slices("backward data", primitives_.backward_data_slice, place_.slices, images, {weights}, flops());
   } else {
-    builder.add_primitive("backward data", primitives_.backward_data, {images[0], images[1], weights});
+    builder.add_primitive("backward data", primitives_.backward_data, {images[0], images[1], weights}, flops());
   }
   return result;
 }
@@ -127,12 +103,15 @@ void WeightedLayer::bind_weights_gradient(Builder& builder, const dnnl::memory& 
   const dnnl::memory::desc layout = layout_of(primitive, query::diff_weights_md);
   const bool direct = layout == weights_gradient_.get_desc();
   const dnnl::memory gradient = direct ? weights_gradient_ : builder.allocate(layout);
-  builder.add_primitive("backward weights", primitive,
-                        {{DNNL_ARG_SRC, source},
-                         {DNNL_ARG_DIFF_DST, read},
-                         {DNNL_ARG_DIFF_WEIGHTS, gradient},
-                         {DNNL_ARG_DIFF_BIAS, biases_gradient_}});
+  std::vector<std::pair<int, dnnl::memory>> arguments = {
+      {DNNL_ARG_SRC, source}, {DNNL_ARG_DIFF_DST, read}, {DNNL_ARG_DIFF_WEIGHTS, gradient}};
+  if (has_biases()) arguments.emplace_back(DNNL_ARG_DIFF_BIAS, biases_gradient_);
+  builder.add_primitive("backward weights", primitive, arguments, flops());
   if (!direct) builder.add_reorder("reorder gradient", gradient, weights_gradient_);
+}
+
+std::int64_t stored_count(const dnnl::memory::desc& desc) {
+  return static_cast<std::int64_t>(desc.get_size() / dnnl::memory::data_type_size(desc.get_data_type()));
 }
 
 dnnl::memory::desc any_layout(const dnnl::memory::dims& dims, dnnl::memory::data_type type) {

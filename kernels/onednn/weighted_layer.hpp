@@ -1,6 +1,6 @@
 #pragma once
 
-/// What convolution and dense layers have in common: weights, biases, a ReLU fused into forward, three primitives.
+/// What convolution and dense layers have in common: weights, perhaps biases, a ReLU fused into forward, three primitives.
 
 #include <utility>
 
@@ -26,20 +26,25 @@ class WeightedLayer final : public PlannedLayer {
   [[nodiscard]] dnnl::memory::desc output() const override;
   [[nodiscard]] std::vector<ParameterLayout> parameter_layouts() const override;
   void bind_refresh(Builder& builder, Parameters& parameters) override;
-  [[nodiscard]] dnnl::memory bind_forward(Builder& builder, const dnnl::memory& input) override;
+  [[nodiscard]] dnnl::memory bind_forward(Builder& builder, const dnnl::memory& input,
+                                          const dnnl::memory& input2) override;
   [[nodiscard]] dnnl::memory bind_backward(Builder& builder, const dnnl::memory& difference) override;
 
  private:
-  void bind_gate(Builder& builder, const dnnl::memory& difference);
+  [[nodiscard]] bool has_biases() const { return place_.figures.biases > 0; }
+  [[nodiscard]] std::int64_t flops() const { return place_.figures.forward_flops * place_.batch; }  ///< of a primitive
   [[nodiscard]] dnnl::memory bind_data_difference(Builder& builder, const dnnl::memory& difference);
   void bind_weights_gradient(Builder& builder, const dnnl::memory& difference);
 
   LayerPlace place_;
   WeightedPrimitives primitives_;
-  dnnl::memory input_, output_;
+  dnnl::memory input_;
   dnnl::memory forward_weights_, backward_weights_, biases_;
   dnnl::memory weights_gradient_, biases_gradient_;
 };
+
+/// Values in memory, padding included.
+[[nodiscard]] std::int64_t stored_count(const dnnl::memory::desc& desc);
 
 /// Descriptors by shape alone: "any" leaves the layout to the primitive, the others fix it.
 [[nodiscard]] dnnl::memory::desc any_layout(const dnnl::memory::dims& dims, dnnl::memory::data_type type);

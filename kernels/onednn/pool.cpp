@@ -1,5 +1,5 @@
-/// Max-pooling. Forward remembers where each maximum was (oneDNN's workspace), so backward needs neither input nor
-/// output.
+/// Pooling. Forward of a maximum remembers where it was (oneDNN's workspace), so backward needs neither input nor
+/// output; an average needs nothing.
 
 #include "kernels/onednn/slices.hpp"
 #include "kernels/onednn/weighted_layer.hpp"
@@ -11,22 +11,23 @@ using dnnl::memory;
 using Forward = dnnl::pooling_forward::primitive_desc;
 using Backward = dnnl::pooling_backward::primitive_desc;
 
-class MaxPoolLayer final : public PlannedLayer {
+class PoolLayer final : public PlannedLayer {
  public:
-  explicit MaxPoolLayer(const LayerPlace& place) : place_(place) {
+  explicit PoolLayer(const LayerPlace& place) : place_(place) {
     const networks::Layer& layer = *place.figures.layer;
     const networks::Shape& shape = place.figures.output;
     const memory::dims output{place.batch, shape.channels, shape.height, shape.width};
     const memory::dims kernel{layer.kernel, layer.kernel}, strides{layer.stride, layer.stride};
     const memory::dims padding{layer.padding, layer.padding}, dilation{0, 0};
     const std::string name = place.name() + " ", type_name = " (" + std::string(to_text(place.precision)) + ")";
-    constexpr auto kMax = dnnl::algorithm::pooling_max;
+    const auto algorithm = layer.kind == networks::Kind::MaxPool ? dnnl::algorithm::pooling_max
+                                                                 : dnnl::algorithm::pooling_avg_include_padding;
     const auto forward = [&](const memory::desc& from, const memory::desc& to) {
-      return Forward(place.engine, dnnl::prop_kind::forward_training, kMax, from, to, strides, kernel, dilation,
+      return Forward(place.engine, dnnl::prop_kind::forward_training, algorithm, from, to, strides, kernel, dilation,
                      padding, padding, attributes(), true);
     };
     const auto backward = [&](const memory::desc& from, const memory::desc& to, const Forward& hint) {
-      return Backward(place.engine, kMax, from, to, strides, kernel, dilation, padding, padding, hint, attributes(),
+      return Backward(place.engine, algorithm, from, to, strides, kernel, dilation, padding, padding, hint, attributes(),
                       true);
     };
     forward_ =
@@ -44,12 +45,14 @@ class MaxPoolLayer final : public PlannedLayer {
 
   [[nodiscard]] memory::desc output() const override { return forward_.query_md(dnnl::query::dst_md); }
 
-  [[nodiscard]] memory bind_forward(Builder& builder, const memory& input) override {
+  [[nodiscard]] memory bind_forward(Builder& builder, const memory& input, const memory&) override {
     input_ = input;
-    workspace_ = builder.allocate(forward_.query_md(dnnl::query::workspace_md));
     const memory result = builder.allocate(output());
-    const std::vector<std::pair<int, memory>> images = {
-        {DNNL_ARG_SRC, input}, {DNNL_ARG_DST, result}, {DNNL_ARG_WORKSPACE, workspace_}};
+    std::vector<std::pair<int, memory>> images = {{DNNL_ARG_SRC, input}, {DNNL_ARG_DST, result}};
+    if (has_workspace()) {
+      workspace_ = builder.allocate(forward_.query_md(dnnl::query::workspace_md));
+      images.emplace_back(DNNL_ARG_WORKSPACE, workspace_);
+    }
     if (forward_slice_) {
       builder.add_slices("forward", forward_slice_, place_.slices, images, {});
     } else {
@@ -60,9 +63,11 @@ class MaxPoolLayer final : public PlannedLayer {
 
   [[nodiscard]] memory bind_backward(Builder& builder, const memory& difference) override {
     const memory read = builder.in_layout(difference, output(), "reorder difference");
-    const memory result = place_.input_is_free ? input_ : builder.allocate(place_.input);
-    const std::vector<std::pair<int, memory>> images = {
-        {DNNL_ARG_DIFF_DST, read}, {DNNL_ARG_DIFF_SRC, result}, {DNNL_ARG_WORKSPACE, workspace_}};
+    // In slices the input's buffer may still be in the cache; otherwise better let somebody else have its bytes soon.
+    const bool over_input = backward_slice_ && place_.input_is_free;
+    const memory result = over_input ? input_ : builder.allocate(place_.input);
+    std::vector<std::pair<int, memory>> images = {{DNNL_ARG_DIFF_DST, read}, {DNNL_ARG_DIFF_SRC, result}};
+    if (has_workspace()) images.emplace_back(DNNL_ARG_WORKSPACE, workspace_);
     if (backward_slice_) {
       builder.add_slices("backward", backward_slice_, place_.slices, images, {});
     } else {
@@ -72,6 +77,8 @@ class MaxPoolLayer final : public PlannedLayer {
   }
 
  private:
+  [[nodiscard]] bool has_workspace() const { return place_.figures.layer->kind == networks::Kind::MaxPool; }
+
   LayerPlace place_;
   dnnl::primitive_desc_base forward_, backward_;
   dnnl::primitive_desc_base forward_slice_, backward_slice_;  // empty: the whole batch at once
@@ -80,8 +87,8 @@ class MaxPoolLayer final : public PlannedLayer {
 
 }  // namespace
 
-std::unique_ptr<PlannedLayer> plan_max_pool(const LayerPlace& place) {
-  return std::make_unique<MaxPoolLayer>(place);
+std::unique_ptr<PlannedLayer> plan_pool(const LayerPlace& place) {
+  return std::make_unique<PoolLayer>(place);
 }
 
 }  // namespace nocturne::onednn

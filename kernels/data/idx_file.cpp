@@ -1,6 +1,4 @@
-#include "kernels/onednn/idx_file.hpp"
-
-#include <zlib.h>
+#include "kernels/data/idx_file.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -8,9 +6,15 @@
 #include <future>
 #include <span>
 
-#include "kernels/onednn/sha256.hpp"
+#include "kernels/data/batch_source.hpp"
+#include "kernels/data/sha256.hpp"
 
-namespace nocturne::onednn {
+#if __has_include(<zlib.h>) && !defined(NOCTURNE_WITHOUT_ZLIB)
+#include <zlib.h>
+#define NOCTURNE_HAS_ZLIB 1
+#endif
+
+namespace nocturne::data {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -45,6 +49,8 @@ struct Unpacked {
   std::string error;  ///< empty: whole
 };
 
+#ifdef NOCTURNE_HAS_ZLIB
+
 // A gzip file ends in the size of what it holds, so one buffer and one call do.
 Unpacked unpack(std::span<const std::uint8_t> packed) {
   constexpr std::size_t kSmallest = 18, kLargestRatio = 1040;  // header and trailer; deflate packs 1032 : 1 at best
@@ -67,6 +73,14 @@ Unpacked unpack(std::span<const std::uint8_t> packed) {
   inflateEnd(&stream);
   return result;
 }
+
+#else
+
+Unpacked unpack(std::span<const std::uint8_t>) {
+  throw UnsupportedData("data = mnist: this worker was built without zlib, which unpacks its files");
+}
+
+#endif
 
 IdxArray interpret(Unpacked unpacked, const std::string& path) {
   const std::uint8_t* bytes = unpacked.bytes.get();
@@ -108,4 +122,4 @@ IdxArray read_idx(const std::string& folder, const std::string& name) {
   return interpret(std::move(unpacked), path);
 }
 
-}  // namespace nocturne::onednn
+}  // namespace nocturne::data

@@ -5,17 +5,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-namespace nocturne::onednn {
-
-/// what() names the file and what is wrong with it.
-class DataError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+namespace nocturne::data {
 
 struct IdxArray {
   std::vector<std::int64_t> dimensions;
@@ -25,7 +18,7 @@ struct IdxArray {
 };
 
 /// Reads FOLDER/NAME. Its SHA-256 must be the one FOLDER/SHA256SUMS states; that file must name it. Unpacking and
-/// hashing run side by side. Throws DataError.
+/// hashing run side by side. Throws DataError, and UnsupportedData where this program was built without zlib.
 [[nodiscard]] IdxArray read_idx(const std::string& folder, const std::string& name);
 
-}  // namespace nocturne::onednn
+}  // namespace nocturne::data

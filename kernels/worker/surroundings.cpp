@@ -1,4 +1,4 @@
-#include "kernels/onednn/surroundings.hpp"
+#include "kernels/worker/surroundings.hpp"
 
 #include <dlfcn.h>
 #include <sched.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace nocturne::onednn {
+namespace nocturne::worker {
 namespace {
 
 std::vector<int> allowed_cpus() {
@@ -80,4 +80,4 @@ std::int64_t peak_resident_bytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
-}  // namespace nocturne::onednn
+}  // namespace nocturne::worker

@@ -1,10 +1,10 @@
-#include "kernels/onednn/sha256.hpp"
+#include "kernels/data/sha256.hpp"
 
 #include <array>
 #include <bit>
 #include <cstring>
 
-namespace nocturne::onednn {
+namespace nocturne::data {
 namespace {
 
 constexpr std::size_t kBlock = 64;
@@ -71,4 +71,4 @@ std::string sha256(std::span<const std::uint8_t> data) {
   return text;
 }
 
-}  // namespace nocturne::onednn
+}  // namespace nocturne::data

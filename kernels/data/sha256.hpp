@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
-namespace nocturne::onednn {
+namespace nocturne::data {
 
 /// 64 lower-case hexadecimal digits. About 300 MB/s.
 [[nodiscard]] std::string sha256(std::span<const std::uint8_t> data);
 
-}  // namespace nocturne::onednn
+}  // namespace nocturne::data

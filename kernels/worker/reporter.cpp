@@ -1,15 +1,9 @@
-#include "kernels/onednn/reporter.hpp"
+#include "kernels/worker/reporter.hpp"
 
 #include <algorithm>
 #include <cstdio>
 
-#include "kernels/onednn/version.hpp"
-
-namespace nocturne::onednn {
-
-void ProtocolReporter::hello() {
-  events_.hello(std::string(kWorkerName) + " " + kWorkerVersion);
-}
+namespace nocturne::worker {
 
 void ConsoleReporter::phase_begin(const std::string&) {
   phase_start_ = std::chrono::steady_clock::now();
@@ -21,11 +15,16 @@ void ConsoleReporter::phase_end(const std::string& name) {
 }
 
 void ConsoleReporter::ready(const nlohmann::json& fields) {
-  std::fprintf(stderr, "oneDNN %s, %s (bf16 %s), %d thread(s), batch %d, %s, %s layout\n",
-               fields.at("versions").at("onednn").get<std::string>().c_str(),
-               fields.at("isa").get<std::string>().c_str(), fields.at("bf16").get<std::string>().c_str(),
-               fields.at("threads").get<int>(), fields.at("batch").get<int>(),
-               fields.at("precision").get<std::string>().c_str(), fields.at("layout").get<std::string>().c_str());
+  std::string line;
+  const auto add = [&](const std::string& text) { line += (line.empty() ? "" : ", ") + text; };
+  for (const auto& [part, version] : fields.at("versions").items()) {
+    if (version.is_string() && part != "worker") add(part + " " + version.get<std::string>());
+  }
+  for (const auto& [key, value] : fields.items()) {  // the long lists are for the events
+    if (value.is_string()) add(key + " " + value.get<std::string>());
+    if (value.is_number()) add(key + " " + value.dump());
+  }
+  std::fprintf(stderr, "%s\n", line.c_str());
 }
 
 void ConsoleReporter::sample(const protocol::SampleEvent& sample) {
@@ -50,7 +49,11 @@ void ConsoleReporter::norms(std::int64_t steps, const std::vector<protocol::Laye
   }
 }
 
-void ConsoleReporter::memory(std::int64_t peak_rss_bytes, std::int64_t) {
+void ConsoleReporter::device(const nlohmann::json& fields) {
+  std::printf("device: %s\n", fields.dump().c_str());
+}
+
+void ConsoleReporter::memory(std::int64_t peak_rss_bytes, std::int64_t device_bytes) {
   if (!step_ms_.empty()) {
     std::sort(step_ms_.begin(), step_ms_.end());
     std::printf("step: min %.2f ms, median %.2f ms, 90 %% under %.2f ms (%zu samples), last loss %.4f\n",
@@ -58,10 +61,11 @@ void ConsoleReporter::memory(std::int64_t peak_rss_bytes, std::int64_t) {
                 last_loss_);
   }
   std::printf("peak memory %.0f MiB\n", static_cast<double>(peak_rss_bytes) / (1 << 20));
+  if (device_bytes > 0) std::printf("on the device %.0f MiB\n", static_cast<double>(device_bytes) / (1 << 20));
 }
 
 void ConsoleReporter::end(const std::string& status, const std::string& reason) {
   if (status != "ok") std::fprintf(stderr, "%s: %s\n", status.c_str(), reason.c_str());
 }
 
-}  // namespace nocturne::onednn
+}  // namespace nocturne::worker

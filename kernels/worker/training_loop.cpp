@@ -1,0 +1,118 @@
+#include "kernels/worker/training_loop.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+namespace nocturne::worker {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class Loop {
+ public:
+  Loop(const protocol::Request& request, Training& training, Reporter& reporter)
+      : request_(request), training_(training), reporter_(reporter) {}
+
+  void first_step() {
+    reporter_.phase_begin("first_step");
+    const StepFacts facts = step();
+    settle();
+    reporter_.phase_end("first_step");
+    if (facts.epoch_ended) end_epoch();
+  }
+
+  // Trains `count` steps and reports their samples.
+  void run(std::int64_t count) {
+    while (count > 0) count -= run_sample(std::min(count, request_.steps_per_sample));
+  }
+
+ private:
+  StepFacts step() {
+    const StepFacts facts = training_.step();
+    ++steps_done_;
+    epoch_images_ += facts.images;
+    return facts;
+  }
+
+  double settle() {
+    const Settled settled = training_.settle();
+    epoch_loss_ += settled.loss_sum;
+    return settled.loss;
+  }
+
+  // Returns the steps it took: fewer than asked for at an epoch's end and before its smaller batch.
+  std::int64_t run_sample(std::int64_t most) {
+    protocol::SampleEvent sample{.first_step = steps_done_, .steps = 0};
+    StepFacts last;
+    const auto cpu = protocol::process_cpu_time();
+    const auto begin = Clock::now();
+    do {
+      last = step();
+      ++sample.steps;
+      sample.data_wait_ns += last.data_wait_ns;
+    } while (sample.steps < most && !last.epoch_ended && !last.partial && !training_.partial_is_next());
+    sample.loss = settle();
+    sample.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count();
+    sample.cpu_ns = (protocol::process_cpu_time() - cpu).count();
+    reporter_.sample(sample);
+    if (last.epoch_ended) end_epoch();
+    training_.between_samples();
+    return sample.steps;
+  }
+
+  void end_epoch() {
+    const auto now = Clock::now();
+    reporter_.epoch(epoch_++, now - epoch_begin_, epoch_loss_ / static_cast<double>(epoch_images_));
+    epoch_begin_ = now;
+    epoch_loss_ = 0, epoch_images_ = 0;
+  }
+
+  const protocol::Request& request_;
+  Training& training_;
+  Reporter& reporter_;
+  std::int64_t steps_done_ = 0, epoch_ = 0, epoch_images_ = 0;
+  double epoch_loss_ = 0;
+  Clock::time_point epoch_begin_ = Clock::now();
+};
+
+void take_turns(const std::string& path, Loop& loop) {
+  std::ifstream turns(path);  // waits until somebody opens the other end
+  if (!turns) throw std::runtime_error("turns: " + path + ": " + std::strerror(errno));
+  std::string line;
+  while (std::getline(turns, line)) {
+    std::int64_t steps = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), steps);
+    if (error != std::errc() || end != line.data() + line.size() || steps < 0) {
+      throw std::runtime_error("turns: '" + line + "' is not a number of steps");
+    }
+    loop.run(steps);
+  }
+}
+
+}  // namespace
+
+std::int64_t steps_asked_for(const protocol::Request& request) {
+  return request.epochs > 0 || request.turns ? -1 : request.steps + 1;
+}
+
+void run_training(const protocol::Request& request, Training& training, Reporter& reporter,
+                  const std::function<void()>& after_first_step) {
+  Loop loop(request, training, reporter);
+  loop.first_step();
+  after_first_step();
+  if (request.turns) {
+    take_turns(*request.turns, loop);
+  } else if (request.epochs > 0) {
+    loop.run(request.epochs * training.steps_per_epoch() - 1);
+  } else {
+    loop.run(request.steps);
+  }
+}
+
+}  // namespace nocturne::worker
