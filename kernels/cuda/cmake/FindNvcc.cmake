@@ -1,0 +1,45 @@
+# Finds NVIDIA's compiler and the runtime library it links, wherever they came from: CUDACXX, CUDA_HOME, PATH, /usr/local/cuda,
+# .deps/cuda (./quickstart --cuda), or a Python environment (nvidia/cu13, as PyPI's packages lie).
+#
+#   Nvcc_FOUND, Nvcc_EXECUTABLE, Nvcc_VERSION, Nvcc_INCLUDE_DIR, Nvcc_CUDART_LIBRARY, Nvcc_REASON (why not)
+
+include(${CMAKE_CURRENT_LIST_DIR}/PythonNvidia.cmake)
+python_nvidia_folders(folders)
+
+set(in_python)
+foreach(folder IN LISTS folders)
+  file(GLOB found ${folder}/cu[0-9]* ${folder}/cuda_nvcc)
+  list(APPEND in_python ${found})
+endforeach()
+if(DEFINED ENV{CUDACXX} AND NOT Nvcc_EXECUTABLE)
+  set(Nvcc_EXECUTABLE $ENV{CUDACXX} CACHE FILEPATH "NVIDIA's compiler")
+endif()
+find_program(Nvcc_EXECUTABLE nvcc HINTS $ENV{CUDA_HOME} $ENV{CUDA_PATH} PATHS /usr/local/cuda ${in_python} PATH_SUFFIXES bin DOC "NVIDIA's compiler")
+
+set(Nvcc_REASON)
+if(NOT Nvcc_EXECUTABLE)
+  set(Nvcc_REASON "no nvcc found")
+else()
+  file(REAL_PATH ${Nvcc_EXECUTABLE} real)
+  cmake_path(GET real PARENT_PATH bin)
+  cmake_path(GET bin PARENT_PATH home)
+  execute_process(COMMAND ${Nvcc_EXECUTABLE} --version OUTPUT_VARIABLE text ERROR_QUIET)
+  if(text MATCHES "release ([0-9]+\\.[0-9]+)")
+    set(Nvcc_VERSION ${CMAKE_MATCH_1})
+  endif()
+  find_path(Nvcc_INCLUDE_DIR cuda_runtime_api.h HINTS ${home}/include ${home}/targets/x86_64-linux/include
+    PATH_SUFFIXES include NO_DEFAULT_PATH)
+  find_library(Nvcc_CUDART_LIBRARY cudart_static HINTS ${home} ${home}/targets/x86_64-linux PATH_SUFFIXES lib64 lib
+    NO_DEFAULT_PATH)
+  if(NOT Nvcc_INCLUDE_DIR OR NOT Nvcc_CUDART_LIBRARY)
+    set(Nvcc_REASON "nvcc is there (${Nvcc_EXECUTABLE}), its runtime's headers or libcudart_static.a are not")
+  elseif(Nvcc_VERSION VERSION_LESS 12.0)
+    set(Nvcc_REASON "nvcc ${Nvcc_VERSION} is older than 12.0 and knows no C++20")
+  endif()
+endif()
+if(Nvcc_REASON)
+  set(Nvcc_FOUND FALSE)
+else()
+  set(Nvcc_FOUND TRUE)
+endif()
+mark_as_advanced(Nvcc_INCLUDE_DIR Nvcc_CUDART_LIBRARY)

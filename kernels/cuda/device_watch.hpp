@@ -1,0 +1,48 @@
+#pragma once
+
+/// What a GPU said of itself during a training, summed up for the event `device` (measure/protocol/README.md).
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/protocol/nlohmann/json.hpp"
+
+namespace nocturne::cuda {
+
+/// At one moment; empty: the GPU does not tell.
+struct DeviceReading {
+  std::optional<double> sm_clock_mhz, memory_clock_mhz, temperature_c, power_w;
+  std::optional<double> energy_j;  ///< since some moment long ago
+  std::uint64_t throttle_bits = 0;
+};
+
+/// The reasons among the bits that lower the clocks, by short names: "power_cap", "thermal", "hardware", …
+/// An idle GPU and one whose clocks were set by hand are not held back.
+[[nodiscard]] std::vector<std::string> throttle_reasons(std::uint64_t bits);
+
+class DeviceWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `read` is asked by look(), at most once in `interval`.
+  DeviceWatch(std::string name, std::function<DeviceReading()> read,
+              Clock::duration interval = std::chrono::milliseconds(200));
+
+  /// To be called between samples, where it costs no sample anything.
+  void look(Clock::time_point now = Clock::now());
+  /// A last look, whatever the interval, and the sums. Null: it never looked.
+  [[nodiscard]] nlohmann::json summary();
+
+ private:
+  std::string name_;
+  std::function<DeviceReading()> read_;
+  Clock::duration interval_;
+  std::optional<Clock::time_point> looked_;
+  std::vector<DeviceReading> readings_;
+};
+
+}  // namespace nocturne::cuda

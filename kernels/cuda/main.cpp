@@ -1,0 +1,95 @@
+/// nocturne-cudnn: the GPU worker. help_text() in options.cpp is its manual.
+
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "kernels/cuda/device.hpp"
+#include "kernels/cuda/memory_need.hpp"
+#include "kernels/cuda/options.hpp"
+#include "kernels/cuda/session.hpp"
+#include "kernels/cuda/version.hpp"
+
+namespace {
+
+using namespace nocturne;
+using cuda::Command;
+using cuda::Options;
+
+int serve(const Options& options) {
+  worker::ProtocolReporter reporter(options.events_path, std::string(cuda::kWorkerName) + " " + cuda::kWorkerVersion);
+  protocol::Request request;
+  try {
+    std::ifstream file(options.request_path);
+    if (!file) throw std::runtime_error("request: " + options.request_path + " cannot be opened");
+    request = protocol::parse_request(nlohmann::json::parse(file));
+  } catch (const std::exception& error) {
+    reporter.hello();
+    reporter.end("failed", error.what());
+    return 1;
+  }
+  return cuda::run_session(request, reporter);
+}
+
+int train(const Options& options) {
+  worker::ConsoleReporter reporter;
+  return cuda::run_session(options.request, reporter);
+}
+
+int plan(const Options& options) {
+  const networks::Network& network = networks::find_network(options.request.network);
+  std::cout << cuda::describe_need(network, cuda::read_settings(options.request.configuration)).dump(2) << '\n';
+  return 0;
+}
+
+int probe() {
+  const cuda::DeviceFacts facts = cuda::probe_device();
+  const auto reason = cuda::obstacle(facts, cuda::Precision::F32);
+  nlohmann::ordered_json document = {
+      {"usable", !reason},
+      {"reason", reason.value_or("")},
+      {"device", facts.name},
+      {"devices", facts.count},
+      {"compute_capability", std::to_string(facts.major) + "." + std::to_string(facts.minor)},
+      {"memory_bytes", facts.memory_bytes},
+      {"cuda", cuda::version_text(facts.runtime)},
+      {"driver", cuda::version_text(facts.driver)}};
+  std::cout << document.dump(2) << '\n';
+  return 0;
+}
+
+int run(const Options& options) {
+  switch (options.command) {
+    case Command::Serve:
+      return serve(options);
+    case Command::Train:
+      return train(options);
+    case Command::Plan:
+      return plan(options);
+    case Command::Probe:
+      return probe();
+    case Command::Version:
+      std::cout << cuda::kWorkerName << ' ' << cuda::kWorkerVersion << " (protocol " << protocol::kVersion << ")\n";
+      return 0;
+    case Command::Help:
+      break;
+  }
+  std::cout << cuda::help_text();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(cuda::parse_options({argv + 1, argv + argc}));
+  } catch (const cuda::UsageError& error) {
+    std::fprintf(stderr, "nocturne-cudnn: %s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "nocturne-cudnn: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,54 @@
+#pragma once
+
+/// What a step over a network needs of the device's memory, for one batch size: where each row's output lies, where the
+/// difference (the loss's derivative with respect to it), and how a row hands differences down.
+///
+/// A step is a sequence of moments: forward of row r of R is moment r, the loss moment R, backward of row r moment
+/// 2R - r; the image is there from moment -1. Buffers that are not needed at the same moment share bytes
+/// (worker/memory_plan.hpp).
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/networks/network.hpp"
+#include "kernels/worker/memory_plan.hpp"
+
+namespace nocturne::cuda {
+
+/// What a row's backward does with the difference of a row it read.
+enum class Handing {
+  None,        ///< it read the image
+  Write,       ///< it is the first that has one
+  Accumulate,  ///< rows above have written theirs
+  Share,       ///< Add: the summand's difference is its own, in the same bytes: nothing to do
+};
+
+struct RowPlan {
+  networks::LayerFigures figures;
+  std::int64_t output = 0;                                    ///< offset of its output in the arena, bytes
+  std::int64_t difference = 0;                                ///< offset of that output's difference
+  Handing handing = Handing::None, handing2 = Handing::None;  ///< to source and, for Add, to source2
+  std::int64_t statistics = -1;  ///< normalisation: first of 4 · channels floats: running mean and variance, saved both
+};
+
+struct NetworkPlan {
+  std::int64_t batch = 0;
+  std::vector<RowPlan> rows;
+  std::int64_t image = 0;                   ///< offset of the batch as the first row reads it
+  std::int64_t bytes = 0;                   ///< of the arena
+  std::int64_t statistics_count = 0;        ///< floats
+  std::vector<worker::Lifetime> lifetimes;  ///< of all buffers, for the curious
+  [[nodiscard]] std::int64_t moments() const { return 2 * static_cast<std::int64_t>(rows.size()) + 1; }
+};
+
+/// Throws worker::Unsupported naming a row that this worker cannot train.
+[[nodiscard]] NetworkPlan plan_network(const networks::Network& network, std::int64_t batch,
+                                       std::int64_t bytes_per_value);
+
+/// Every buffer begins at a multiple of it: the second-level cache's line and vector loads fit.
+[[nodiscard]] constexpr std::int64_t aligned(std::int64_t bytes) {
+  constexpr std::int64_t kAlignment = 256;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace nocturne::cuda

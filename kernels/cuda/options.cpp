@@ -1,0 +1,120 @@
+#include "kernels/cuda/options.hpp"
+
+#include <charconv>
+#include <functional>
+#include <map>
+
+namespace nocturne::cuda {
+namespace {
+
+std::int64_t whole_number(const std::string& option, const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
+    throw UsageError(option + " " + text + ": a whole number is expected");
+  }
+  return value;
+}
+
+// NAME=VALUE into the configuration: a number, true or false where it reads as one, else a text.
+void set_value(nlohmann::json& configuration, const std::string& text) {
+  const std::size_t sign = text.find('=');
+  if (sign == 0 || sign == std::string::npos) throw UsageError("--set " + text + ": NAME=VALUE is expected");
+  const std::string value = text.substr(sign + 1);
+  const nlohmann::json parsed = nlohmann::json::parse(value, nullptr, false);
+  const bool scalar = parsed.is_number() || parsed.is_boolean();
+  configuration[text.substr(0, sign)] = scalar ? parsed : nlohmann::json(value);
+}
+
+using Setter = std::function<void(Options&, const std::string& option, const std::string& value)>;
+
+const std::map<std::string, Setter>& valued_options() {
+  using O = Options;
+  using S = const std::string;
+  static const std::map<std::string, Setter> all = {
+      {"--request", [](O& o, S&, S& value) { o.request_path = value; }},
+      {"--events", [](O& o, S&, S& value) { o.events_path = value; }},
+      {"--network", [](O& o, S&, S& value) { o.request.network = value; }},
+      {"--data", [](O& o, S&, S& value) { o.request.data = value; }},
+      {"--folder", [](O& o, S&, S& value) { o.request.data_folder = value; }},
+      {"--optimizer", [](O& o, S&, S& value) { o.request.optimizer = value; }},
+      {"--set", [](O& o, S&, S& value) { set_value(o.request.configuration, value); }},
+      {"--seed", [](O& o, S& name, S& v) { o.request.seed = static_cast<std::uint64_t>(whole_number(name, v)); }},
+      {"--steps", [](O& o, S& name, S& value) { o.request.steps = whole_number(name, value), o.request.epochs = 0; }},
+      {"--epochs", [](O& o, S& name, S& value) { o.request.epochs = whole_number(name, value); }},
+  };
+  return all;
+}
+
+const std::map<std::string, Command>& commands() {
+  static const std::map<std::string, Command> all = {{"--train", Command::Train}, {"--plan", Command::Plan},
+                                                     {"--probe", Command::Probe}, {"--help", Command::Help},
+                                                     {"-h", Command::Help},       {"--version", Command::Version}};
+  return all;
+}
+
+}  // namespace
+
+Options parse_options(const std::vector<std::string>& arguments) {
+  Options options;
+  options.request.epochs = 1;  // of --train; a request file says its own
+  options.request.accuracy = true;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (const auto command = commands().find(arguments[i]); command != commands().end()) {
+      options.command = command->second;
+      continue;
+    }
+    const auto option = valued_options().find(arguments[i]);
+    if (option == valued_options().end()) {
+      throw UsageError("unknown argument '" + arguments[i] + "'; --help lists them");
+    }
+    if (i + 1 == arguments.size()) throw UsageError(arguments[i] + ": its value is missing");
+    option->second(options, arguments[i], arguments[i + 1]);
+    ++i;
+  }
+  if (options.request_path.empty() != options.events_path.empty()) {
+    throw UsageError("--request and --events belong together");
+  }
+  if (!options.request_path.empty()) options.command = Command::Serve;
+  if (options.request.data == "synthetic") options.request.accuracy = false;  // it has no test images
+  if (options.command == Command::Train && options.request.data != "synthetic" && options.request.data_folder.empty()) {
+    throw UsageError("--train needs --folder FOLDER with the data set, or --data synthetic");
+  }
+  return options;
+}
+
+std::string help_text() {
+  return R"(nocturne-cudnn: trains networks on an NVIDIA GPU with cuDNN
+
+As a worker of Nocturne:
+  nocturne-cudnn --request REQUEST.json --events EVENTS.jsonl
+
+By hand:
+  nocturne-cudnn --train --folder FOLDER   train and print step times and test accuracy
+    --network NAME        mnist_cnn (default), resnet50, resnet20
+    --data NAME           mnist (default), synthetic (needs no folder), folder
+    --optimizer NAME      adadelta (default), sgd_momentum
+    --epochs N            whole epochs (default 1)         --steps N   instead: one step and N more
+    --seed N              weights, order, dropout (default 1)
+    --set NAME=VALUE      of the configuration, as often as needed:
+                          precision=f32|tf32|bf16|f16  layout=nchw|nhwc  algorithm=heuristic|find|fixed  batch=128
+                          workspace_mib=256  cuda_graphs=false|true  streams=1|2  data_threads=0  prefetch=2
+  nocturne-cudnn --plan [--network NAME] [--set …]   memory that a training takes on the GPU, as JSON; needs no GPU
+  nocturne-cudnn --probe                             the GPU, its driver and why it cannot be used, as JSON
+  nocturne-cudnn --version | --help
+
+The GPU is the first that the driver shows; CUDA_VISIBLE_DEVICES chooses another. Without one, or with one that cannot
+do what is asked, the answer is `unsupported` with the reason.
+
+Examples:
+  nocturne-cudnn --train --folder examples/data/mnist --epochs 12 --set precision=tf32
+  nocturne-cudnn --train --network resnet50 --data synthetic --optimizer sgd_momentum --steps 50 \
+      --set precision=bf16 --set layout=nhwc --set batch=96 --set cuda_graphs=true --set streams=2
+  nocturne-cudnn --plan --network resnet50 --set batch=256 --set precision=f16
+
+Exit codes: 0 done (also where the request is unsupported, the training diverged or the GPU's memory did not suffice: the
+events say so), 1 failed, 2 wrong usage.
+)";
+}
+
+}  // namespace nocturne::cuda

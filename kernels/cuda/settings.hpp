@@ -1,0 +1,38 @@
+#pragma once
+
+/// The parameters that this worker acts upon itself.
+///
+///     precision      f32, tf32, bf16, f16      arithmetic of convolutions and dense layers; weights stay f32
+///     layout         nchw, nhwc                of activations and weights on the device
+///     algorithm      heuristic, find, fixed    who chooses cuDNN's algorithms (algorithm_choice.hpp)
+///     workspace_mib  1 …                       most that one operation may take for itself
+///     cuda_graphs    true, false               one launch a step instead of one an operation
+///     streams        1, 2                      2: batches are gathered and copied while the step before computes
+///     batch          1 …
+///     data_threads   0 …                       threads that read ahead; 0: batches are made between steps
+///     prefetch       1 …                       batches they make ahead
+
+#include <cstdint>
+
+#include "kernels/cuda/choices.hpp"
+#include "measure/protocol/nlohmann/json.hpp"
+
+namespace nocturne::cuda {
+
+struct Settings {
+  Precision precision = Precision::F32;
+  Layout layout = Layout::Nchw;
+  Algorithm algorithm = Algorithm::Heuristic;
+  std::int64_t workspace_mib = 256;
+  bool cuda_graphs = false;
+  int streams = 1;
+  std::int64_t batch = 128;
+  int data_threads = 0;
+  int prefetch = 2;
+};
+
+/// Passes over parameters of other stages and of the launcher. Throws worker::Unsupported with a sentence that names
+/// key, value and what is allowed.
+[[nodiscard]] Settings read_settings(const nlohmann::json& configuration);
+
+}  // namespace nocturne::cuda
