@@ -1,19 +1,18 @@
 #include "kernels/machine/bandwidth.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 
+#include "kernels/machine/topology.hpp"
+
 namespace nocturne::machine {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr std::size_t kUsualCache = std::size_t{32}
-                                    << 20;  // where the system does not tell: a server's share per socket
 
 // Inlined into one function per instruction set, which vectorises it accordingly.
 [[gnu::always_inline]] inline void triad(float* __restrict a, const float* __restrict b, const float* __restrict c,
@@ -73,9 +72,12 @@ void TriadArrays::fill() {
   }
 }
 
-void TriadArrays::run(float scale) {
+void TriadArrays::run(float scale, std::int64_t passes) {
   float* a = memory_.get();
-  run_triad(a, a + elements_, a + 2 * elements_, scale, elements_);
+  for (std::int64_t pass = 0; pass < passes; ++pass) {
+    run_triad(a, a + elements_, a + 2 * elements_, scale, elements_);
+    asm volatile("" ::: "memory");  // or the compiler might see that the second pass writes the same again
+  }
 }
 
 bool TriadArrays::is_right(float scale) const {
@@ -92,14 +94,10 @@ double TriadArrays::sum() const {
   return sum;
 }
 
-std::size_t triad_elements(std::size_t threads) {
-  const long told = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  const std::size_t cache = told > 0 ? static_cast<std::size_t>(told) : kUsualCache;
-  const long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  const std::size_t free_bytes =
-      pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : std::size_t{1} << 30;
-  const std::size_t wanted = std::min(4 * cache, free_bytes / 4 / 3);  // bytes of one array, all threads together
-  return std::max<std::size_t>(wanted / sizeof(float) / std::max<std::size_t>(1, threads), 4096);
+std::size_t triad_elements(const std::vector<int>& cpus) {
+  // Bytes of one array, all threads together.
+  const std::size_t wanted = std::min(4 * last_cache_bytes(cpus), free_memory_bytes() / 4 / 3);
+  return std::max<std::size_t>(wanted / sizeof(float) / cpus.size(), 4096);
 }
 
 }  // namespace nocturne::machine

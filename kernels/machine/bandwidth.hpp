@@ -1,12 +1,18 @@
 #pragma once
 
 /// Memory bandwidth by the triad a[i] = b[i] + s · c[i] (J. McCalpin, STREAM, 1995): 12 bytes an element are counted,
-/// what the program moves; the read of a[i] that a cache does before a write is not.
+/// what the program moves; the read of a[i] that a cache does before a write is not. On arrays that fit into a cache,
+/// many passes over them give that cache's bandwidth.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace nocturne::machine {
+
+/// Of one element: two reads and a write.
+inline constexpr double kTriadBytes = 12.0;
 
 /// Three arrays of floats, aligned to huge pages where the system gives them. The memory is not touched before fill().
 class TriadArrays {
@@ -14,11 +20,12 @@ class TriadArrays {
   explicit TriadArrays(std::size_t elements);
   /// Touches all memory: in the thread that will use it.
   void fill();
-  void run(float scale);
+  void run(float scale, std::int64_t passes = 1);
   /// Whether a holds what run(scale) must have written.
   [[nodiscard]] bool is_right(float scale) const;
   [[nodiscard]] double sum() const;  ///< of some elements of a, to show
-  [[nodiscard]] double bytes_moved() const { return 12.0 * static_cast<double>(elements_); }
+  /// Of one pass.
+  [[nodiscard]] double bytes_moved() const { return kTriadBytes * static_cast<double>(elements_); }
 
  private:
   struct Free {
@@ -28,8 +35,8 @@ class TriadArrays {
   std::unique_ptr<float, Free> memory_;
 };
 
-/// Elements of each array of each thread: together at least four times the last-level cache, at most a quarter of the
-/// memory that is free.
-[[nodiscard]] std::size_t triad_elements(std::size_t threads);
+/// Elements of each array of each thread of a team on these CPUs: together at least four times their last caches, at
+/// most a quarter of the memory that is free.
+[[nodiscard]] std::size_t triad_elements(const std::vector<int>& cpus);
 
 }  // namespace nocturne::machine

@@ -25,11 +25,11 @@ int run(const std::vector<std::string>& arguments) {
     return 0;
   }
   const bool talk = isatty(STDERR_FILENO) != 0;
-  const auto measurements = survey(options.budget, [talk](const std::string& what) {
+  const auto measurements = survey(options.plan, [talk](const std::string& what) {
     if (talk) std::cerr << "measuring " << what << '\n';
   });
   if (options.json) {
-    std::cout << to_json(measurements).dump(2) << '\n';
+    std::cout << to_json(measurements, this_machine()).dump(2) << '\n';
   } else {
     print_table(std::cout, measurements);
   }

@@ -2,15 +2,16 @@
 
 /// The command line of nocturne-machine.
 
-#include <chrono>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "kernels/machine/survey.hpp"
+
 namespace nocturne::machine {
 
 struct Options {
-  std::chrono::duration<double> budget{6};  ///< of all measurements together
+  SurveyPlan plan;
   bool json = false;
   bool help = false;
 };

@@ -1,8 +1,12 @@
 #include "kernels/machine/report.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <ostream>
+#include <string>
+
+#include "kernels/machine/team.hpp"
 
 namespace nocturne::machine {
 namespace {
@@ -16,24 +20,37 @@ void print(std::ostream& out, const char* format, Values... values) {
 
 }  // namespace
 
+Surroundings this_machine() {
+  const auto cpus = allowed_cpus();
+  const auto nodes = memory_nodes(cpus).size();
+  return {.cpus = static_cast<int>(cpus.size()),
+          .caches = data_caches(cpus.front(), cpus),
+          .memory_nodes = static_cast<int>(std::max<std::size_t>(1, nodes))};
+}
+
 void print_table(std::ostream& out, const std::vector<Measurement>& measurements) {
-  print(out, "%-9s %-12s %7s %9s %9s %9s %7s  %-8s %s", "what", "kernel", "threads", "median", "min", "max", "spread",
+  print(out, "%-12s %-12s %7s %9s %9s %9s %7s  %-8s %s", "what", "kernel", "threads", "median", "min", "max", "spread",
         "unit", "sum");
   for (const Measurement& m : measurements) {
     if (!m.absent.empty()) {
-      print(out, "%-9s %-12s %7d  not measured: %s", m.name.c_str(), "-", m.threads, m.absent.c_str());
+      print(out, "%-12s %-12s %7d  not measured: %s", m.name.c_str(), "-", m.threads, m.absent.c_str());
       continue;
     }
-    print(out, "%-9s %-12s %7d %9.1f %9.1f %9.1f %6.1f%%  %-8s %.6g%s", m.name.c_str(), m.kernel.c_str(), m.threads,
+    std::string nodes;
+    if (m.node >= 0) nodes = "  node " + std::to_string(m.node) + ", memory of " + std::to_string(m.memory_node);
+    print(out, "%-12s %-12s %7d %9.1f %9.1f %9.1f %6.1f%%  %-8s %.6g%s%s", m.name.c_str(), m.kernel.c_str(), m.threads,
           m.rate.median, m.rate.minimum, m.rate.maximum, 100 * m.rate.relative_spread, m.unit.c_str(), m.sum,
-          m.right ? "" : " WRONG");
+          m.right ? "" : " WRONG", nodes.c_str());
   }
 }
 
-nlohmann::json to_json(const std::vector<Measurement>& measurements) {
+nlohmann::json to_json(const std::vector<Measurement>& measurements, const Surroundings& of) {
   nlohmann::json list = nlohmann::json::array();
   for (const Measurement& m : measurements) {
     nlohmann::json entry = {{"name", m.name}, {"unit", m.unit}, {"threads", m.threads}};
+    if (m.working_set_bytes > 0) entry["working_set_bytes"] = m.working_set_bytes;
+    if (m.node >= 0) entry["node"] = m.node;
+    if (m.memory_node >= 0) entry["memory_node"] = m.memory_node;
     if (!m.absent.empty()) {
       entry["absent"] = m.absent;
     } else {
@@ -48,7 +65,16 @@ nlohmann::json to_json(const std::vector<Measurement>& measurements) {
     }
     list.push_back(std::move(entry));
   }
-  return {{"format", 1}, {"measurements", std::move(list)}};
+  nlohmann::json caches = nlohmann::json::array();
+  for (const CacheLevel& cache : of.caches) {
+    caches.push_back({{"level", cache.level}, {"bytes", cache.bytes}, {"sharers", cache.sharers}});
+  }
+  return {{"format", 1},
+          {"cpus", of.cpus},
+          {"caches", std::move(caches)},
+          {"memory_nodes", of.memory_nodes},
+          {"measurements", std::move(list)},
+          {"gpus", nlohmann::json::array()}};
 }
 
 }  // namespace nocturne::machine

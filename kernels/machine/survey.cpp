@@ -1,34 +1,29 @@
 #include "kernels/machine/survey.hpp"
 
 #include <algorithm>
-#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
 
 #include "kernels/machine/arithmetic.hpp"
 #include "kernels/machine/bandwidth.hpp"
+#include "kernels/machine/disk.hpp"
+#include "kernels/machine/memory_survey.hpp"
+#include "kernels/machine/repeats.hpp"
 #include "kernels/machine/team.hpp"
+#include "kernels/machine/topology.hpp"
 
 namespace nocturne::machine {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Seconds = std::chrono::duration<double>;
+constexpr std::int64_t kFewestIterations = 1024;  // of an arithmetic loop
+constexpr std::size_t kVector = 64;               // bytes: arrays of whole vectors
 
-constexpr int kFewestRepeats = 5;  // for quartiles to mean something
-constexpr Seconds kRepeat{0.02};   // long against starting threads, short against a neighbour's bursts
-constexpr int kMeasurements = 6;
-constexpr float kScale = 3;
-
-/// Repeats until the time is over, but at least kFewestRepeats times.
-Spread repeat(Seconds budget, const std::function<double()>& once) {
-  std::vector<double> rates;
-  const auto end = Clock::now() + budget;
-  while (static_cast<int>(rates.size()) < kFewestRepeats || Clock::now() < end) rates.push_back(once());
-  return spread_of(std::move(rates));
-}
-
-double seconds(std::chrono::nanoseconds time) {
-  return std::max(1e-9, Seconds(time).count());
-}
+/// One measurement to be made, and what to say before.
+struct Job {
+  std::string what;
+  std::function<std::vector<Measurement>(Seconds)> run;
+};
 
 Measurement measure_arithmetic(std::string name, const std::vector<ArithmeticKernel>& kernels,
                                const std::vector<int>& cpus, Seconds budget) {
@@ -53,62 +48,112 @@ Measurement measure_arithmetic(std::string name, const std::vector<ArithmeticKer
     for (const double sum : sums) result.right = result.right && sum == kernel.expected(iterations);
     return took;
   };
-  std::int64_t iterations = 1024;
-  for (double took = seconds(once(iterations)); took < kRepeat.count() && iterations < kMostIterations;) {
-    iterations = std::min(kMostIterations, iterations * 2);
-    took = seconds(once(iterations));
-  }
+  const std::int64_t iterations = enough_iterations(kFewestIterations, kMostIterations, once);
   result.rate = repeat(budget, [&] {
     const double flops = kernel.flops * static_cast<double>(iterations) * static_cast<double>(cpus.size());
-    return flops / seconds(once(iterations)) / 1e9;
+    return flops / seconds_of(once(iterations)) / 1e9;
   });
   for (const double sum : sums) result.sum += sum;
   return result;
 }
 
-Measurement measure_triad(const std::vector<int>& cpus, Seconds budget) {
-  Measurement result{.name = "triad",
-                     .unit = "GB/s",
-                     .threads = static_cast<int>(cpus.size()),
-                     .kernel = "triad",
-                     .rate = {},
-                     .absent = {}};
-  const std::size_t elements = triad_elements(cpus.size());
-  std::vector<TriadArrays> arrays;
-  double bytes = 0;
-  for (std::size_t i = 0; i < cpus.size(); ++i) bytes += arrays.emplace_back(elements).bytes_moved();
-  bool filled = false;
-  const auto fill_once = [&](std::size_t i) {
-    if (!filled) arrays[i].fill();
-  };
-  result.rate = repeat(budget, [&] {
-    const auto took = time_together(cpus, fill_once, [&](std::size_t i) { arrays[i].run(kScale); });
-    filled = true;
-    return bytes / seconds(took) / 1e9;
-  });
-  for (const TriadArrays& array : arrays) {
-    result.right = result.right && array.is_right(kScale);
-    result.sum += array.sum();
+/// Whole vectors of the three arrays that together are `bytes`.
+std::size_t elements_in(std::size_t bytes) {
+  const std::size_t vectors = bytes / 3 / kVector;
+  return std::max<std::size_t>(1, vectors) * kVector / sizeof(float);
+}
+
+Measurement not_told_apart(std::string name, std::string unit, std::size_t threads) {
+  return {.name = std::move(name),
+          .unit = std::move(unit),
+          .threads = static_cast<int>(threads),
+          .kernel = {},
+          .rate = {},
+          .absent = "a thread's share of it is no larger than the cache before it"};
+}
+
+void add_arithmetic(std::vector<Job>& jobs, const std::vector<int>& cpus, const std::string& with) {
+  jobs.push_back({"f32 arithmetic" + with, [cpus](Seconds budget) {
+                    return std::vector{measure_arithmetic("fma_f32", f32_kernels(), cpus, budget)};
+                  }});
+  jobs.push_back({"bf16 arithmetic" + with, [cpus](Seconds budget) {
+                    return std::vector{measure_arithmetic("fma_bf16", bf16_kernels(), cpus, budget)};
+                  }});
+}
+
+void add_caches(std::vector<Job>& jobs, const std::vector<int>& cpus, const std::vector<int>& all,
+                const std::string& with) {
+  const auto caches = data_caches(cpus.front(), all);
+  for (std::size_t i = 0; i < caches.size(); ++i) {
+    const std::string level = std::to_string(caches[i].level);
+    const std::size_t bytes = working_set(caches, i, cpus.size() > 1);
+    jobs.push_back({"L" + level + " bandwidth" + with, [=](Seconds budget) {
+                      const std::string name = "triad_l" + level;
+                      if (bytes == 0) return std::vector{not_told_apart(name, "GB/s", cpus.size())};
+                      return std::vector{measure_bandwidth(name, cpus, elements_in(bytes), budget)};
+                    }});
+    jobs.push_back({"L" + level + " latency" + with, [=](Seconds budget) {
+                      const std::string name = "latency_l" + level;
+                      if (bytes == 0) return std::vector{not_told_apart(name, "ns", cpus.size())};
+                      return std::vector{measure_latency(name, cpus, bytes, budget)};
+                    }});
   }
-  return result;
+}
+
+void add_memory(std::vector<Job>& jobs, const std::vector<int>& cpus, const std::string& with) {
+  jobs.push_back({"memory bandwidth" + with, [cpus](Seconds budget) {
+                    return std::vector{measure_bandwidth("triad", cpus, triad_elements(cpus), budget)};
+                  }});
+  jobs.push_back({"memory latency" + with, [cpus](Seconds budget) {
+                    return std::vector{measure_latency("latency", cpus, memory_working_set(cpus), budget)};
+                  }});
+}
+
+void add_nodes(std::vector<Job>& jobs, const std::vector<int>& all) {
+  const auto nodes = memory_nodes(all);
+  if (nodes.size() < 2) return;
+  for (const MemoryNode& node : nodes) {
+    jobs.push_back({"memory bandwidth of node " + std::to_string(node.id), [node](Seconds budget) {
+                      auto result = measure_bandwidth("triad_node", node.cpus, triad_elements(node.cpus), budget);
+                      result.node = result.memory_node = node.id;
+                      return std::vector{result};
+                    }});
+    for (const MemoryNode& other : nodes) {
+      const std::string what = std::to_string(node.id) + " from memory of node " + std::to_string(other.id);
+      jobs.push_back({"latency of node " + what, [node, other](Seconds budget) {
+                        auto result = measure_distance("latency_node", node.cpus.front(), other.cpus.front(),
+                                                       memory_working_set({node.cpus.front()}), budget);
+                        result.node = node.id;
+                        result.memory_node = other.id;
+                        return std::vector{result};
+                      }});
+    }
+  }
 }
 
 }  // namespace
 
-std::vector<Measurement> survey(Seconds budget, const std::function<void(const std::string&)>& notice) {
+std::vector<Measurement> survey(const SurveyPlan& plan, const std::function<void(const std::string&)>& notice) {
   const std::vector<int> all = allowed_cpus();
   std::vector<std::vector<int>> teams = {{all.front()}};
   if (all.size() > 1) teams.push_back(all);
-  const Seconds share = budget / kMeasurements;
-  std::vector<Measurement> results;
+  std::vector<Job> jobs;
   for (const auto& cpus : teams) {
     const std::string with = " with " + std::to_string(cpus.size()) + (cpus.size() == 1 ? " thread" : " threads");
-    notice("f32 arithmetic" + with);
-    results.push_back(measure_arithmetic("fma_f32", f32_kernels(), cpus, share));
-    notice("bf16 arithmetic" + with);
-    results.push_back(measure_arithmetic("fma_bf16", bf16_kernels(), cpus, share));
-    notice("memory bandwidth" + with);
-    results.push_back(measure_triad(cpus, share));
+    add_arithmetic(jobs, cpus, with);
+    add_caches(jobs, cpus, all, with);
+    add_memory(jobs, cpus, with);
+  }
+  add_nodes(jobs, all);
+  if (!plan.disk.empty()) {
+    jobs.push_back({"the disk below " + plan.disk.string(),
+                    [disk = plan.disk](Seconds budget) { return measure_disk(disk, 6 * budget); }});
+  }
+  const Seconds share = plan.budget / static_cast<double>(jobs.size() + (plan.disk.empty() ? 0 : 5));
+  std::vector<Measurement> results;
+  for (const Job& job : jobs) {
+    notice(job.what);
+    for (Measurement& each : job.run(share)) results.push_back(std::move(each));
   }
   return results;
 }

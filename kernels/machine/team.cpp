@@ -7,16 +7,13 @@
 #include <thread>
 
 namespace nocturne::machine {
-namespace {
 
 void pin_to(int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(static_cast<std::size_t>(cpu), &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // a wish: without it the scheduler decides
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // without it the scheduler decides
 }
-
-}  // namespace
 
 std::vector<int> allowed_cpus() {
   std::vector<int> cpus;
