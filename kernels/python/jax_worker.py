@@ -1,7 +1,9 @@
 """nocturne-jax: JAX; the training step is one function that XLA compiles, before the first step, in phase `compile`.
 
+    device          cpu, cuda
     graph_compiler  xla: there is no other way to run (absent: the same)
-    precision       f32; bf16: activations and their differences, while master weights, loss and optimizer stay f32
+    precision       f32; bf16: activations and their differences, while master weights, loss and optimizer stay f32;
+                    tf32, on a GPU: f32 whose products are taken in TF32
     pooling         reshape: the maximum over two axes of a reshaped tensor, which XLA's CPU backend fuses;
                     window: reduce_window, as written for accelerators
     threads         XLA has one pool; with one thread its operations are not split at all
@@ -11,11 +13,19 @@ import functools
 import os
 
 from channels_last import from_channels_last, images_to_channels_last, to_channels_last
-from nocturne_worker import Unsupported, Worker, main
+from jax_networks import NETWORKS_HERE, Operations
+from nocturne_worker import Momentum, Unsupported, Worker, main
+from nocturne_worker.networks import NETWORKS
+
+# How products of f32 are taken; the CPU knows one way.
+PRODUCTS = {"f32": "highest", "tf32": "tensorfloat32", "bf16": "default"}
 
 
 def environment(settings):
     """The variables that JAX and XLA read once."""
+    if settings.device == "cuda":
+        # Two workers of a pair are on the GPU at a time, so neither may take nearly all of its memory in advance.
+        return {"JAX_PLATFORMS": "cuda", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     variables = {"JAX_PLATFORMS": "cpu"}
     if settings.threads is not None:
         variables["NPROC"] = str(settings.threads)  # the size of the CPU client's pool
@@ -25,10 +35,28 @@ def environment(settings):
     return variables
 
 
+class Training(object):
+    """What a network does in training only: drops, by a key that is a function of seed and step; tells its moments."""
+
+    def __init__(self, jax, key):
+        self._jax, self._key, self.moments = jax, key, {}
+
+    def drop(self, values, rate, index):
+        if self._key is None:
+            return values
+        kept = self._jax.random.bernoulli(self._jax.random.fold_in(self._key, index), 1.0 - rate, values.shape)
+        return self._jax.numpy.where(kept, values / (1.0 - rate), 0).astype(values.dtype)
+
+    def normalised(self, norm, mean, variance):
+        self.moments[norm] = mean, variance
+
+
 class Jax(Worker):
     name = "nocturne-jax"
-    choices = {"precision": ("f32", "bf16"), "layout": ("nhwc",), "graph_compiler": ("xla",),
-               "pooling": ("reshape", "window")}
+    networks = {name: NETWORKS[name] for name in NETWORKS_HERE}
+    choices = {"device": ("cpu", "cuda"), "precision": ("f32", "bf16", "tf32"), "layout": ("nhwc",),
+               "graph_compiler": ("xla",), "pooling": ("reshape", "window")}
+    _gpu = None
 
     def import_framework(self, settings):
         os.environ.update(environment(settings))
@@ -36,80 +64,82 @@ class Jax(Worker):
         import jax.numpy
         import numpy
         self.jax, self._jnp, self._numpy = jax, jax.numpy, numpy
+        kind = "gpu" if settings.device == "cuda" else "cpu"
         try:
-            jax.devices("cpu")
-        except RuntimeError as error:
-            raise Unsupported("JAX %s has no CPU here: %s" % (jax.__version__, str(error).splitlines()[0]))
+            found = jax.devices(kind)
+        except (RuntimeError, AssertionError) as error:  # an assertion where there is no plugin for CUDA
+            said = str(error).splitlines() or ["no driver, no GPU, or JAX's package for CUDA is missing"]
+            raise Unsupported("JAX %s has no %s here: %s" % (jax.__version__, kind.upper(), said[0]))
+        if kind == "gpu":
+            self._gpu = found[0]
+            jax.config.update("jax_default_matmul_precision", PRODUCTS[settings.precision])
 
     def versions(self):
         import jaxlib
         return {"jax": self.jax.__version__, "jaxlib": jaxlib.__version__}
 
     def facts(self):
-        return {"graph_compiler": "xla"}
+        found = {"graph_compiler": "xla"}
+        if self._gpu is not None:
+            found["device"] = self._gpu.device_kind
+        return found
 
     def build(self, plan):
         jnp = self._jnp
         self._network, self._rule, self._dropout = plan.network, plan.rule, plan.dropout
-        self._type = jnp.bfloat16 if plan.settings.precision == "bf16" else jnp.float32
-        self._pooling = plan.settings.own.get("pooling", "reshape")
+        kind = jnp.bfloat16 if plan.settings.precision == "bf16" else jnp.float32
+        self._operations = Operations(self.jax, kind, plan.settings.own.get("pooling", "reshape"))
         self._key = self.jax.random.PRNGKey(plan.seed & 0x7FFFFFFF)
         values = {tensor.name: jnp.array(to_channels_last(tensor, plan.initial[tensor.name]))
                   for tensor in plan.network.tensors}
-        zeros = [{name: jnp.zeros_like(value) for name, value in values.items()} for _ in range(2)]
-        self._state = (values, zeros[0], zeros[1])
+        averages = [{name: jnp.zeros_like(value) for name, value in values.items()}
+                    for _ in range(1 if isinstance(plan.rule, Momentum) else 2)]
+        # Running mean and variance of each normalisation.
+        moving = {name.rsplit(".", 1)[0]: (jnp.zeros_like(value), jnp.ones_like(value))
+                  for name, value in values.items() if name.endswith(".scale")}
+        self._state = (values, averages, moving)
+        self._decaying = {tensor.name for tensor in plan.network.tensors if tensor.decays}
         self._train = self.jax.jit(self._train_step, donate_argnums=0)
-        self._infer = self.jax.jit(functools.partial(self._mnist_cnn, key=None))
+        self._infer = self.jax.jit(functools.partial(self._forward, training=None))
         self._compiled = {}
         self._step_number = 0
 
-    def _mnist_cnn(self, parameters, images, key):
-        jax, jnp = self.jax, self._jnp
-
-        def weights(name):
-            return parameters[name].astype(self._type)
-
-        def drop(values, rate, index):
-            if key is None:
-                return values
-            kept = jax.random.bernoulli(jax.random.fold_in(key, index), 1.0 - rate, values.shape)
-            return jnp.where(kept, values / (1.0 - rate), 0).astype(values.dtype)
-
-        def pool(values):
-            if self._pooling == "window":
-                # The number itself: with a traced one JAX does not see a maximum that it can differentiate.
-                return jax.lax.reduce_window(values, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
-            count, height, width, channels = values.shape
-            return values.reshape(count, height // 2, 2, width // 2, 2, channels).max(axis=(2, 4))
-
-        values = images.astype(self._type)
-        for layer in ("conv1", "conv2"):
-            values = jax.lax.conv_general_dilated(values, weights(layer + ".weights"), (1, 1), "VALID",
-                                                  dimension_numbers=("NHWC", "HWIO", "NHWC"))
-            values = jax.nn.relu(values + weights(layer + ".biases"))
-        values = drop(pool(values), 0.25, 0).reshape(values.shape[0], -1)
-        values = jax.nn.relu(values @ weights("dense1.weights") + weights("dense1.biases"))
-        values = drop(values, 0.5, 1)
-        return (values @ weights("dense2.weights") + weights("dense2.biases")).astype(jnp.float32)
+    def _forward(self, parameters, images, training):
+        return NETWORKS_HERE[self._network.name](self._operations, parameters, images, training)
 
     def _train_step(self, state, images, labels, step):
-        jax, jnp, rule = self.jax, self._jnp, self._rule
-        values, mean_square_gradients, mean_square_updates = state
+        jax, jnp = self.jax, self._jnp
+        values, averages, moving = state
         key = jax.random.fold_in(self._key, step) if self._dropout else None
 
         def mean_loss(parameters):
-            likelihood = jax.nn.log_softmax(self._mnist_cnn(parameters, images, key))
-            return -jnp.take_along_axis(likelihood, labels[:, None], axis=1).mean()
+            training = Training(jax, key)
+            likelihood = jax.nn.log_softmax(self._forward(parameters, images, training))
+            return -jnp.take_along_axis(likelihood, labels[:, None], axis=1).mean(), training.moments
 
-        loss, gradients = jax.value_and_grad(mean_loss)(values)
-        after = ({}, {}, {})
-        for name, g in gradients.items():
-            a = rule.rho * mean_square_gradients[name] + (1 - rule.rho) * g * g
-            d = mean_square_updates[name]
-            update = g * jnp.sqrt((d + rule.epsilon) / (a + rule.epsilon))
-            after[0][name] = values[name] - rule.rate * update
-            after[1][name], after[2][name] = a, rule.rho * d + (1 - rule.rho) * update * update
+        (loss, moments), gradients = jax.value_and_grad(mean_loss, has_aux=True)(values)
+        after = {}, [{} for _ in averages], {}
+        for name, gradient in gradients.items():
+            update = self._momentum if isinstance(self._rule, Momentum) else self._adadelta
+            after[0][name], kept = update(name, values[name], gradient, [each[name] for each in averages])
+            for average, value in zip(after[1], kept):
+                average[name] = value
+        for norm, now in moments.items():
+            after[2][norm] = tuple(past + 0.1 * (value - past) for past, value in zip(moving[norm], now))
         return after, loss
+
+    def _adadelta(self, _, value, g, averages):
+        rule, (a, d) = self._rule, averages
+        a = rule.rho * a + (1 - rule.rho) * g * g
+        update = g * self._jnp.sqrt((d + rule.epsilon) / (a + rule.epsilon))
+        return value - rule.rate * update, [a, rule.rho * d + (1 - rule.rho) * update * update]
+
+    def _momentum(self, name, value, g, averages):
+        rule = self._rule
+        if name in self._decaying:
+            g = g + rule.decay * value
+        velocity = rule.momentum * averages[0] + g
+        return value - rule.rate * velocity, [velocity]
 
     def _arguments(self, images, labels):
         numpy = self._numpy
@@ -127,6 +157,13 @@ class Jax(Worker):
 
     def synchronise(self):
         self.jax.block_until_ready(self._state)
+
+    def device_bytes(self):
+        statistics = self._gpu.memory_stats() if self._gpu is not None else None
+        return int((statistics or {}).get("peak_bytes_in_use", 0))
+
+    def is_out_of_memory(self, error):
+        return self._gpu is not None and "RESOURCE_EXHAUSTED" in str(error)
 
     def logits(self, images):
         return self._numpy.asarray(self._infer(self._state[0], images_to_channels_last(images)))

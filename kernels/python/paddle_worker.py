@@ -7,33 +7,10 @@ FLAGS_use_mkldnn and auto_cast to bfloat16 are no choices here: 3.3's training s
 by bit.
 """
 
+from module_networks import mnist_cnn
 from nocturne_worker import Worker, main
 
 paddle = None  # imported in phase `import`
-
-
-def mnist_cnn(plan):
-    nn = paddle.nn
-
-    class MnistCnn(nn.Layer):
-        def __init__(self):
-            super().__init__()
-            self.conv1 = nn.Conv2D(1, 32, 3)
-            self.conv2 = nn.Conv2D(32, 64, 3)
-            self.dropout1 = nn.Dropout(0.25) if plan.dropout else nn.Identity()
-            self.dense1 = nn.Linear(64 * 12 * 12, 128)
-            self.dropout2 = nn.Dropout(0.5) if plan.dropout else nn.Identity()
-            self.dense2 = nn.Linear(128, 10)
-
-        def forward(self, images):
-            values = nn.functional.relu(self.conv1(images))
-            values = nn.functional.relu(self.conv2(values))
-            values = nn.functional.max_pool2d(values, 2)
-            values = paddle.flatten(self.dropout1(values), 1)
-            values = nn.functional.relu(self.dense1(values))
-            return self.dense2(self.dropout2(values))
-
-    return MnistCnn()
 
 
 def to_paddle(tensor, values):
@@ -75,7 +52,7 @@ class Paddle(Worker):
     def build(self, plan):
         self._plan = plan
         paddle.seed(plan.seed & 0x7FFFFFFF)
-        self._model = mnist_cnn(plan)
+        self._model = mnist_cnn(paddle, paddle.nn.Layer, paddle.nn.Conv2D, plan)
         self._parameters = dict(self._model.named_parameters())
         for tensor in plan.network.tensors:
             self._parameters[paddle_name(tensor.name)].set_value(to_paddle(tensor, plan.initial[tensor.name]))

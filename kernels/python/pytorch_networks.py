@@ -1,5 +1,6 @@
 """The networks in PyTorch's modules. Modules bear the names of the tables in nocturne_worker/networks.py."""
 
+import module_networks
 from nocturne_worker.networks import RESNET50_STAGES
 
 SUFFIXES = {"weights": "weight", "scale": "weight", "biases": "bias", "shift": "bias"}
@@ -12,27 +13,7 @@ def torch_name(tensor_name):
 
 
 def mnist_cnn(torch, plan):
-    nn = torch.nn
-
-    class MnistCnn(nn.Module):
-        def __init__(self):
-            super(MnistCnn, self).__init__()
-            self.conv1 = nn.Conv2d(1, 32, 3)
-            self.conv2 = nn.Conv2d(32, 64, 3)
-            self.dropout1 = nn.Dropout(0.25) if plan.dropout else nn.Identity()
-            self.dense1 = nn.Linear(64 * 12 * 12, 128)
-            self.dropout2 = nn.Dropout(0.5) if plan.dropout else nn.Identity()
-            self.dense2 = nn.Linear(128, 10)
-
-        def forward(self, images):
-            values = nn.functional.relu(self.conv1(images))
-            values = nn.functional.relu(self.conv2(values))
-            values = nn.functional.max_pool2d(values, 2)
-            values = torch.flatten(self.dropout1(values), 1)
-            values = nn.functional.relu(self.dense1(values))
-            return self.dense2(self.dropout2(values))
-
-    return MnistCnn()
+    return module_networks.mnist_cnn(torch, torch.nn.Module, torch.nn.Conv2d, plan)
 
 
 def resnet50(torch, plan):

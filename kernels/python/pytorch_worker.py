@@ -1,6 +1,8 @@
-"""nocturne-pytorch: PyTorch 1.4 to 2.15 on the CPU.
+"""nocturne-pytorch: PyTorch 1.4 to 2.15 on the CPU or a GPU.
 
-    precision        f32, bf16 (autocast: activations and products bf16; weights, gradients, optimizer f32)
+    device           cpu, cuda
+    precision        f32, bf16 (autocast: activations and products bf16; weights, gradients, optimizer f32); on a GPU also
+                     tf32 (f32 whose products are taken in TF32) and f16 (autocast, with loss scaling)
     layout           nchw, nhwc (channels-last)
     graph_compiler   none, torchscript, inductor (torch.compile), ipex (Intel's extension), xla (torch-xla)
     onednn           true, false (MKL-DNN's kernels switched off)
@@ -8,6 +10,8 @@
                      image is blank, which opens ReLUs there: the first gradients of both convolutions' biases are wrong
                      by their own size, and the gate says so. With false they agree to 1e-6
     threads, inter_threads
+    cuda_graphs      true, false: the whole step, update included, is recorded in phase `compile` and launched at once
+    algorithm        heuristic, find: whether cuDNN tries its convolutions for each shape first
 
 The compile phase trains nothing: TorchScript and inductor compile forward and backward there for a full batch; an
 epoch's smaller batch is compiled when it comes.
@@ -17,6 +21,7 @@ import os
 import re
 import shutil
 
+import pytorch_cuda
 from nocturne_worker import Momentum, Unsupported, Worker, main
 from nocturne_worker.networks import NETWORKS
 from pytorch_networks import mnist_cnn, resnet50, torch_name
@@ -32,14 +37,19 @@ def release(version):
 class PyTorch(Worker):
     name = "nocturne-pytorch"
     networks = {name: NETWORKS[name] for name in ("mnist_cnn", "resnet50")}
-    choices = {"precision": ("f32", "bf16"), "layout": ("nchw", "nhwc"),
+    choices = {"device": ("cpu", "cuda"), "precision": ("f32", "bf16", "tf32", "f16"), "layout": ("nchw", "nhwc"),
                "graph_compiler": ("none", "torchscript", "inductor", "ipex", "xla"), "onednn": (True, False),
-               "nnpack": (True, False)}
+               "nnpack": (True, False), "cuda_graphs": (True, False), "algorithm": ("heuristic", "find")}
     has_inter_threads = True
+    device = scaler = recorded = None
 
     def check(self, settings):
         if settings.graph_compiler == "xla" and (settings.layout or settings.onednn is not None):
             raise Unsupported("torch-xla chooses layouts and kernels itself: leave out layout and onednn")
+        if settings.graph_compiler == "xla" and settings.device == "cuda":
+            raise Unsupported("graph_compiler xla: torch-xla's GPU packages ended with 2.9, only its CPU is used here")
+        if settings.own.get("cuda_graphs") and settings.precision == "f16":
+            raise Unsupported("cuda_graphs with precision f16: loss scaling decides on the host whether a step counts")
         if settings.graph_compiler == "ipex" and settings.onednn is False:
             raise Unsupported("Intel's extension is made of oneDNN's kernels: onednn = false leaves nothing of it")
 
@@ -64,12 +74,18 @@ class PyTorch(Worker):
             self._switch_nnpack(settings.own["nnpack"])
         if settings.graph_compiler in ("ipex", "xla"):
             self.extension = self._import_extension(settings.graph_compiler)
-        self.device = self.extension.xla_device() if settings.graph_compiler == "xla" else torch.device("cpu")
+        self.on_gpu = settings.device == "cuda"
+        if self.on_gpu:
+            self.device = pytorch_cuda.find_device(torch, settings)
+        else:
+            self.device = self.extension.xla_device() if settings.graph_compiler == "xla" else torch.device("cpu")
 
     def _check_release(self, settings):
         def needs(least, what):
             if self.release < least:
                 raise Unsupported("%s needs PyTorch %d.%d, this is %s" % (what, least[0], least[1], torch.__version__))
+        if settings.device == "cuda":
+            needs((2, 3), "device cuda")
         if settings.precision == "bf16":
             needs((1, 10), "bf16 on the CPU")
         if settings.layout == "nhwc":
@@ -119,9 +135,13 @@ class PyTorch(Worker):
         elif self.settings.graph_compiler == "xla":
             import torch_xla
             found["torch_xla"] = torch_xla.__version__
+        if self.on_gpu:
+            found.update({"cuda": torch.version.cuda, "cudnn": str(torch.backends.cudnn.version())})
         return found
 
     def facts(self):
+        if self.on_gpu:
+            return dict(pytorch_cuda.facts(torch, self.device), cuda_graphs=self.recorded is not None)
         capability = getattr(getattr(torch.backends, "cpu", None), "get_cpu_capability", None)
         return {"isa": capability() if capability else "unknown", "inter_threads": torch.get_num_interop_threads(),
                 "onednn": bool(torch.backends.mkldnn.is_available() and self._onednn_is_on())}
@@ -146,6 +166,8 @@ class PyTorch(Worker):
         if plan.settings.layout == "nhwc":
             self.model.to(memory_format=torch.channels_last)
         self.optimizer = self._optimizer(plan)
+        if plan.settings.precision == "f16":
+            self.scaler = pytorch_cuda.loss_scaler(torch)
         self.model.train()
         if plan.settings.graph_compiler == "ipex":
             self.model, self.optimizer = self.extension.optimize(
@@ -156,7 +178,13 @@ class PyTorch(Worker):
     def _optimizer(self, plan):
         rule = plan.rule
         if not isinstance(rule, Momentum):
-            return torch.optim.Adadelta(self.model.parameters(), lr=rule.rate, rho=rule.rho, eps=rule.epsilon)
+            # Recorded, it counts its steps on the GPU.
+            more = {"capturable": True} if plan.settings.own.get("cuda_graphs") else {}
+            try:
+                return torch.optim.Adadelta(self.model.parameters(), lr=rule.rate, rho=rule.rho, eps=rule.epsilon,
+                                            **more)
+            except TypeError:
+                raise Unsupported("cuda_graphs: the Adadelta of PyTorch %s cannot be recorded" % torch.__version__)
         found = dict(self.model.named_parameters())
         groups = [{"params": [found[torch_name(tensor.name)] for tensor in plan.network.tensors
                               if tensor.decays == decays], "weight_decay": rule.decay if decays else 0.0}
@@ -171,45 +199,76 @@ class PyTorch(Worker):
         elif compiler == "inductor":
             self.run = torch.compile(self.model)
             runs = 1
-        else:
+        elif not self.settings.own.get("cuda_graphs"):
             return
+        else:
+            runs = 0
+        averages = [(each, each.clone()) for each in self.model.buffers()]
         for _ in range(runs):
-            self._forward_and_backward(images, labels)
+            self._forward_and_backward(self._tensor(images), self._labels(labels))
         self.optimizer.zero_grad()
+        with torch.no_grad():
+            for buffer, values in averages:
+                buffer.copy_(values)
+        if self.settings.own.get("cuda_graphs"):
+            self.recorded = pytorch_cuda.RecordedStep(torch, self.model, self.optimizer, self._train,
+                                                      self._tensor(images), self._labels(labels))
         torch.manual_seed(self.plan.seed)  # dropout begins where it would have begun
 
     def _tensor(self, images):
-        tensor = torch.from_numpy(images)
+        tensor = torch.from_numpy(images).to(self.device)
         if self.settings.layout == "nhwc":
             tensor = tensor.contiguous(memory_format=torch.channels_last)
-        return tensor.to(self.device)
+        return tensor
+
+    def _labels(self, labels):
+        return torch.from_numpy(labels).to(self.device)
 
     def _logits(self, model, images):
-        if self.settings.precision == "f32":
+        if self.settings.precision in ("f32", "tf32"):
             return model(images)
-        with torch.autocast("xla" if self.settings.graph_compiler == "xla" else "cpu", dtype=torch.bfloat16):
+        kind = "cuda" if self.on_gpu else "xla" if self.settings.graph_compiler == "xla" else "cpu"
+        with torch.autocast(kind, dtype=torch.float16 if self.settings.precision == "f16" else torch.bfloat16):
             return model(images).float()
 
     def _forward_and_backward(self, images, labels):
-        target = torch.from_numpy(labels).to(self.device)
-        loss = torch.nn.functional.cross_entropy(self._logits(self.run, self._tensor(images)), target)
-        loss.backward()
+        loss = torch.nn.functional.cross_entropy(self._logits(self.run, images), labels)
+        (loss if self.scaler is None else self.scaler.scale(loss)).backward()
         return loss.detach()
 
-    def step(self, images, labels):
-        self.optimizer.zero_grad()
+    def _train(self, images, labels):
         loss = self._forward_and_backward(images, labels)
-        self.optimizer.step()
+        if self.scaler is None:
+            self.optimizer.step()
+        else:
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+        return loss
+
+    def step(self, images, labels):
+        images, labels = self._tensor(images), self._labels(labels)
+        if self.recorded is not None and self.recorded.fits(images):
+            return self.recorded.step(images, labels)
+        self.optimizer.zero_grad()
+        loss = self._train(images, labels)
         if self.settings.graph_compiler == "xla":
             self.extension.mark_step()
         return loss
 
     def synchronise(self):
+        if self.on_gpu:
+            torch.cuda.synchronize()
         if self.settings.graph_compiler == "xla":
             self.extension.wait_device_ops()
 
     def loss(self, handle):
         return handle.item()
+
+    def device_bytes(self):
+        return torch.cuda.max_memory_reserved() if self.device is not None and self.device.type == "cuda" else 0
+
+    def is_out_of_memory(self, error):
+        return torch is not None and pytorch_cuda.is_out_of_memory(torch, error)
 
     def logits(self, images):
         self.model.eval()

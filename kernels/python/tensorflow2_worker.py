@@ -1,7 +1,9 @@
 """nocturne-tensorflow2: TensorFlow 2 (2.1 and later), the training step as one tf.function.
 
+    device          cpu, cuda
     graph_compiler  none; xla: jit_compile of the whole step, before TensorFlow 2.5 automatic clustering for the CPU
-    precision       f32; bf16: activations and their differences, while master weights, loss and optimizer stay f32
+    precision       f32; bf16: activations and their differences, while master weights, loss and optimizer stay f32;
+                    tf32, on a GPU: f32 whose products are taken in TF32
     onednn          true, false: TensorFlow's own switch (TensorFlow 2.5 and later)
     threads, inter_threads   of one operation; operations side by side (absent: as many as threads)
 """
@@ -53,8 +55,9 @@ class Training(object):
 class TensorFlow2(Worker):
     name = "nocturne-tensorflow2"
     networks = {name: NETWORKS[name] for name in NETWORKS_HERE}
-    choices = {"precision": ("f32", "bf16"), "layout": ("nhwc",), "graph_compiler": ("none", "xla"),
-               "onednn": (True, False)}
+    choices = {"device": ("cpu", "cuda"), "precision": ("f32", "bf16", "tf32"), "layout": ("nhwc",),
+               "graph_compiler": ("none", "xla"), "onednn": (True, False)}
+    _gpu = None
     has_inter_threads = True
 
     def import_framework(self, settings):
@@ -73,10 +76,30 @@ class TensorFlow2(Worker):
         inter = settings.inter_threads or settings.threads
         if inter is not None:
             tf.config.threading.set_inter_op_parallelism_threads(inter)
+        self._choose_device(settings, version)
         self._type = tf.float32
         if settings.precision == "bf16":
             self._type = tf.bfloat16
             self._probe_bf16()
+
+    def _choose_device(self, settings, version):
+        tf = self.tf
+        gpus = tf.config.list_physical_devices("GPU")
+        if settings.device == "cpu":
+            if gpus:
+                tf.config.set_visible_devices([], "GPU")
+            return
+        if version < (2, 10):
+            raise Unsupported("device cuda needs TensorFlow 2.10 or later, this is %s" % tf.__version__)
+        if not gpus:
+            raise Unsupported("device cuda: TensorFlow %s sees no GPU: %s" % (tf.__version__, (
+                "no driver, no GPU, or one of CUDA's libraries is missing" if tf.test.is_built_with_cuda()
+                else "it was built without CUDA")))
+        tf.config.set_visible_devices(gpus[:1], "GPU")
+        # Two workers of a pair are on the GPU at a time: none may take all of its memory.
+        tf.config.experimental.set_memory_growth(gpus[0], True)
+        tf.config.experimental.enable_tensor_float_32_execution(settings.precision == "tf32")
+        self._gpu = tf.config.experimental.get_device_details(gpus[0]).get("device_name", "GPU")
 
     def _probe_bf16(self):
         tf = self.tf
@@ -93,6 +116,19 @@ class TensorFlow2(Worker):
 
     def versions(self):
         return {"tensorflow": self.tf.__version__}
+
+    def facts(self):
+        return {} if self._gpu is None else {"device": self._gpu}
+
+    def synchronise(self):
+        if self._gpu is not None:
+            self.tf.test.experimental.sync_devices()
+
+    def device_bytes(self):
+        return 0 if self._gpu is None else int(self.tf.config.experimental.get_memory_info("GPU:0")["peak"])
+
+    def is_out_of_memory(self, error):
+        return self._gpu is not None and isinstance(error, self.tf.errors.ResourceExhaustedError)
 
     def build(self, plan):
         tf = self.tf

@@ -1,6 +1,7 @@
 """Labelled images in memory as they are stored, one byte a pixel: MNIST's IDX files, checked against SHA256SUMS, or
 synthetic ones, which are the same in every run."""
 
+import array
 import gzip
 import hashlib
 import os
@@ -16,21 +17,25 @@ class DataError(Exception):
 
 
 class ImageSet(object):
-    """`images`: bytes, `count` times the pixels of `shape` (C, H, W); `labels`: bytes or a sequence of numbers."""
+    """`images`: bytes, so many times the pixels of `shape` (C, H, W) as there are `labels`: bytes or a sequence of
+    numbers. `count`: of the data set, in which they repeat; None: as many as there are."""
 
-    def __init__(self, shape, images, labels):
+    def __init__(self, shape, images, labels, count=None):
         self.shape, self.images, self.labels = shape, images, labels
-        self.count = len(labels)
-        self.pixels = len(images) // self.count
+        self.stored = len(labels)
+        self.count = count or self.stored
+        self.pixels = len(images) // self.stored
         self._arrays = None
 
     def take(self, indices):
         """(N, C, H, W) f32 scaled to [0, 1], and N labels as int64: NumPy arrays of their own."""
         numpy = numpy_or_none()
         if self._arrays is None:
-            images = numpy.frombuffer(self.images, dtype=numpy.uint8).reshape((self.count, self.pixels))
+            images = numpy.frombuffer(self.images, dtype=numpy.uint8).reshape((self.stored, self.pixels))
             self._arrays = images, numpy.array(list(self.labels), dtype=numpy.int64)
         images, labels = self._arrays
+        if self.count > self.stored:
+            indices = [index % self.stored for index in indices]
         batch = images[indices].astype(numpy.float32)
         batch *= numpy.float32(1.0 / 255.0)
         return batch.reshape((len(indices),) + self.shape), labels[indices]
@@ -94,21 +99,23 @@ def read_mnist(folder, split, network):
     return ImageSet(network.image, images, labels)
 
 
-SYNTHETIC_COUNT = 256
+SYNTHETIC_COUNT, SYNTHETIC_STEPS = 256, 64
 
 
-def synthetic_images(network):
-    """Random pixels and labels: for the time of a step, which does not depend on what is in an image."""
+def synthetic_images(network, batch):
+    """Random pixels and labels: for the time of a step, which does not depend on what is in an image. The same as the
+    native workers' (kernels/data/stored_images.hpp); they repeat, so that an epoch is 64 steps or more and has no smaller batch."""
     pixels = network.image[0] * network.image[1] * network.image[2]
-    images = draws(key_of(0, 0x5e7), SYNTHETIC_COUNT * pixels // 8).tobytes()
+    bits = draws(key_of(0, 0x5e7), SYNTHETIC_COUNT * pixels // 8)
+    images = (bits if hasattr(bits, "tobytes") else array.array("Q", bits)).tobytes()
     labels = [int(each) % network.classes for each in draws(key_of(0, 0x5e8), SYNTHETIC_COUNT)]
-    return ImageSet(network.image, images, labels)
+    return ImageSet(network.image, images, labels, max(SYNTHETIC_STEPS, -(-SYNTHETIC_COUNT // batch)) * batch)
 
 
-def load_images(request, network, split):
+def load_images(request, network, split, batch):
     """Raises Unsupported for a data set that this network is not trained with, DataError where files do not fit."""
     if request.data != network.data:
         raise Unsupported("unknown data set '%s', known for network %s: %s" % (request.data, network.name, network.data))
     if network.data == "synthetic":
-        return synthetic_images(network)
+        return synthetic_images(network, batch)
     return read_mnist(request.data_folder, split, network)

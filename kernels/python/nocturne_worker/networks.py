@@ -83,7 +83,7 @@ def _resnet50_tensors():
 # its first block that has stride 2, and conv4 beside it. Convolutions have no biases; epsilon of the normalisation is
 # 1e-5.
 RESNET50 = Network(name="resnet50", image=(3, 224, 224), classes=1000, parameters=25557032, data="synthetic",
-                   optimizer="sgd", tensors=_resnet50_tensors())
+                   optimizer="sgd_momentum", tensors=_resnet50_tensors())
 
 NETWORKS = {network.name: network for network in (MNIST_CNN, RESNET50)}
 

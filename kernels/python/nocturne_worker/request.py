@@ -12,6 +12,8 @@ class Request(object):
         self.data = "mnist"
         self.data_folder = ""
         self.optimizer = "adadelta"
+        self.momentum = {}          # of sgd_momentum: learning_rate, momentum, weight_decay, where they are given
+        self.label_smoothing = 0.0
         self.configuration = {}
         self.seed = 1
         self.steps = 40             # after the first; passed over with epochs, turns or gate
@@ -30,7 +32,8 @@ def _take(document, key, kind, otherwise):
     if value is None:
         return otherwise
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise ValueError("request: key '%s': %s is no %s" % (key, json.dumps(value), kind.__name__))
+        name = "number" if isinstance(kind, tuple) else kind.__name__
+        raise ValueError("request: key '%s': %s is no %s" % (key, json.dumps(value), name))
     return value
 
 
@@ -55,6 +58,10 @@ def parse_request(document):
     workload = _take(document, "workload", dict, {})
     for key in ("network", "data", "data_folder", "optimizer"):
         setattr(request, key, _take(workload, key, str, getattr(request, key)))
+    for key in ("learning_rate", "momentum", "weight_decay"):
+        if workload.get(key) is not None:
+            request.momentum[key] = float(_take(workload, key, (int, float), None))
+    request.label_smoothing = float(_take(workload, "label_smoothing", (int, float), 0.0))
     request.configuration = _take(document, "configuration", dict, {})
     for key in ("seed", "steps", "epochs", "steps_per_sample"):
         setattr(request, key, _take(document, key, int, getattr(request, key)))

@@ -38,7 +38,11 @@ def _rule(request, network):
     if request.optimizer != network.optimizer:
         raise Unsupported("unknown optimizer '%s', known for network %s: %s"
                           % (request.optimizer, network.name, network.optimizer))
-    return OPTIMIZERS[network.optimizer]()
+    if request.label_smoothing != 0:
+        raise Unsupported("label_smoothing = %g: this worker trains on the labels as they are" % request.label_smoothing)
+    if request.optimizer == "sgd_momentum":
+        return OPTIMIZERS[request.optimizer](**request.momentum)
+    return OPTIMIZERS[request.optimizer]()
 
 
 def _shaped(values, network):
@@ -65,7 +69,7 @@ def _check_parameters(worker, network):
 def _ready(events, worker, settings, network):
     fields = surroundings()
     fields.update({"versions": dict({"worker": VERSION, "python": platform.python_version()}, **worker.versions()),
-                   "threads": worker.threads(settings), "device": "cpu", "precision": settings.precision,
+                   "threads": worker.threads(settings), "device": settings.device, "precision": settings.precision,
                    "layout": settings.layout or "default", "graph_compiler": settings.graph_compiler,
                    "batch": settings.batch, "gate": True, "parameters": network.parameters})
     fields.update(worker.facts())
@@ -74,7 +78,7 @@ def _ready(events, worker, settings, network):
 
 def _report_accuracy(events, worker, request, network, batch):
     with in_phase(events, "accuracy"):
-        test = load_images(request, network, "t10k")
+        test = load_images(request, network, "t10k", batch)
         correct, loss = 0, 0.0
         for first in range(0, test.count, batch):
             count = min(batch, test.count - first)
@@ -100,7 +104,7 @@ def _train(worker, request, events):
     with in_phase(events, "import"):
         worker.import_framework(settings)
     with in_phase(events, "data"):
-        images = load_images(request, network, "train")
+        images = load_images(request, network, "train", settings.batch)
     state = visits = None
     if request.gate_steps and request.initial is not None:
         state = read_initial_state(request.initial)
@@ -131,6 +135,14 @@ def _sentence(error):
     return "%s: %s" % (kind, lines[0]) if lines else kind
 
 
+def _device_bytes(worker):
+    """After a failure a framework may not be able to say any more."""
+    try:
+        return worker.device_bytes()
+    except Exception:
+        return 0
+
+
 def run(worker, request_path, events_path):
     """Returns the exit code: 0 after ok, unsupported and diverged."""
     events = EventWriter(events_path)
@@ -147,9 +159,11 @@ def run(worker, request_path, events_path):
     except BaseException as error:  # SystemExit too: some frameworks leave by it
         traceback.print_exc()
         status, reason = "failed", _sentence(error)
-    events.memory(peak_resident_bytes(), worker.device_bytes())
+        if worker.is_out_of_memory(error):
+            status, reason = "out_of_memory", "the GPU's memory is too small: " + reason
+    events.memory(peak_resident_bytes(), _device_bytes(worker))
     events.end(status, reason)
-    return 1 if status == "failed" else 0
+    return 1 if status in ("failed", "out_of_memory") else 0
 
 
 def main(worker):

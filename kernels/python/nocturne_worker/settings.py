@@ -1,7 +1,7 @@
 """From a request's configuration (parameter name → value) to what a worker acts upon.
 
 Parameters of other stages and of the launcher (affinity, allocator, huge pages …) are passed over: they are in the
-environment before the process starts. Of the keys below each value is either done or refused, never passed over.
+environment before the process starts. `prefetch` is passed over too: without threads that read ahead it says nothing. Of the keys below each value is either done or refused, never passed over.
 """
 
 import json
@@ -10,7 +10,10 @@ from .refusal import Unsupported
 
 LARGEST_BATCH = 1 << 20
 MOST_THREADS = 1024  # beyond it is a slip of the pen
-SHARED_KEYS = ("precision", "layout", "graph_compiler", "onednn")
+SHARED_KEYS = ("device", "precision", "layout", "graph_compiler", "onednn")
+# What only a GPU does, and what only a CPU has.
+OF_GPUS = {"precision": ("tf32", "f16"), "cuda_graphs": (True,), "algorithm": ("heuristic", "find")}
+OF_CPUS = {"graph_compiler": ("ipex", "ngraph"), "onednn": (True, False), "nnpack": (True, False)}
 
 
 class Settings(object):
@@ -20,6 +23,7 @@ class Settings(object):
         self.batch = 128
         self.threads = None        # of one operation
         self.inter_threads = None  # operations side by side
+        self.device = "cpu"        # cpu, cuda
         self.precision = "f32"
         self.layout = None         # nchw, nhwc
         self.graph_compiler = "none"
@@ -58,11 +62,24 @@ def read_settings(configuration, choices, has_inter_threads, worker):
     settings.inter_threads = _whole_number(configuration, "inter_threads", MOST_THREADS, None)
     if settings.inter_threads is not None and not has_inter_threads:
         _choice(configuration, "inter_threads", (), worker)
-    defaults = {"precision": ("f32",), "graph_compiler": ("none",)}
+    if configuration.get("data_threads") not in (None, 0):
+        _refuse("data_threads", configuration["data_threads"], "0: %s gathers a batch between steps" % worker)
+    defaults = {"device": ("cpu",), "precision": ("f32",), "graph_compiler": ("none",)}
     for key in SHARED_KEYS:
         if configuration.get(key) is not None:
             setattr(settings, key, _choice(configuration, key, choices.get(key, defaults.get(key)), worker))
     for key in choices:
         if key not in SHARED_KEYS and configuration.get(key) is not None:
             settings.own[key] = _choice(configuration, key, choices[key], worker)
+    _check_device(settings)
     return settings
+
+
+def _check_device(settings):
+    on_gpu = settings.device == "cuda"
+    values = dict(settings.own, precision=settings.precision, graph_compiler=settings.graph_compiler,
+                  onednn=settings.onednn)
+    for key, elsewhere in sorted((OF_CPUS if on_gpu else OF_GPUS).items()):
+        if any(type(values.get(key)) is type(each) and values.get(key) == each for each in elsewhere):
+            raise Unsupported("configuration: %s = %s is for %s, and device is %s"
+                              % (key, json.dumps(values[key]), "the CPU" if on_gpu else "a GPU", settings.device))

@@ -30,11 +30,11 @@ class Adadelta(object):
 class Momentum(object):
     """v ← μ v + g + decay · w,  w ← w - rate · v; decay acts on weights only, not on biases and normalisation."""
 
-    def __init__(self):
-        self.rate, self.momentum, self.decay = 0.01, 0.9, 1e-4
+    def __init__(self, learning_rate=0.01, momentum=0.9, weight_decay=1e-4):
+        self.rate, self.momentum, self.decay = learning_rate, momentum, weight_decay
 
 
-OPTIMIZERS = {"adadelta": Adadelta, "sgd": Momentum}
+OPTIMIZERS = {"adadelta": Adadelta, "sgd_momentum": Momentum}
 
 
 class Plan(object):
@@ -53,8 +53,9 @@ class Plan(object):
 class Worker(object):
     name = "nocturne-unnamed"
     networks = {"mnist_cnn": NETWORKS["mnist_cnn"]}
-    # Key of the configuration → what this worker can do. Shared keys: precision (f32, bf16), layout (nchw, nhwc),
-    # graph_compiler (none, …), onednn (True, False); others are its own, found in settings.own.
+    # Key of the configuration → what this worker can do. Shared keys: device (cpu, cuda), precision (f32, bf16; tf32
+    # and f16 on a GPU), layout (nchw, nhwc), graph_compiler (none, …), onednn (True, False); others are its own, found
+    # in settings.own.
     choices = {}
     has_inter_threads = False
 
@@ -102,7 +103,12 @@ class Worker(object):
         raise NotImplementedError
 
     def device_bytes(self):
+        """Most of the GPU's memory that was ever taken."""
         return 0
+
+    def is_out_of_memory(self, error):
+        """Whether this is how the framework says that the GPU's memory is full."""
+        return False
 
     def take(self, image_set, indices):
         """The images of a batch, and its labels. Replaced where there is no NumPy."""
