@@ -28,11 +28,15 @@ TEST_CASE("a configuration is read, and what concerns others is passed over", "[
                                            {"affinity", "compact"},
                                            {"precision", "bf16"},
                                            {"threads", 2},
+                                           {"data_threads", 3},
+                                           {"prefetch", 4},
                                            {"batch", 64.0},
                                            {"layout", "plain"},
                                            {"isa", "avx2"}});
   CHECK(settings.precision == Precision::Bf16);
   CHECK(settings.threads == 2);
+  CHECK(settings.data_threads == 3);
+  CHECK(settings.prefetch == 4);
   CHECK(settings.batch == 64);
   CHECK(settings.layout == Layout::Plain);
   CHECK(settings.isa == "avx2");
@@ -40,6 +44,7 @@ TEST_CASE("a configuration is read, and what concerns others is passed over", "[
   CHECK(defaults.precision == Precision::F32);
   CHECK(defaults.batch == 128);
   CHECK(defaults.threads == 0);
+  CHECK(defaults.data_threads == 0);
   CHECK(defaults.isa == "auto");
 }
 
@@ -50,6 +55,8 @@ TEST_CASE("impossible values are refused with key, value and what is allowed", "
   require_refused({{"threads", 1.5}}, "threads = 1.5");
   require_refused({{"threads", "two"}}, "threads = \"two\"");
   require_refused({{"batch", -1}}, "batch = -1");
+  require_refused({{"data_threads", -1}}, "data_threads = -1, allowed: a whole number from 0");
+  require_refused({{"prefetch", 0}}, "prefetch = 0");
   require_refused({{"batch", 1e12}}, "batch");
   require_refused({{"isa", "AVX1024"}}, "isa = \"AVX1024\", allowed: auto, none, SSE41");
   require_refused({{"isa", 512}}, "isa = 512");
@@ -91,6 +98,23 @@ TEST_CASE("the command line is checked before anything runs", "[onednn]") {
   CHECK(options.request.partial_batch == protocol::PartialBatch::Train);
   CHECK(read_settings(options.request.configuration).batch == 64);
   CHECK(parse_options({"--train", "--data", "d", "--steps", "9"}).request.epochs == 0);
+}
+
+TEST_CASE("by hand a network brings its data set and its optimizer", "[onednn]") {
+  const Options residual = parse_options({"--train", "--network", "resnet50", "--learning-rate", "0.05",
+                                          "--label-smoothing", "0.1", "--profile", "--peak", "233.5"});
+  CHECK(residual.request.data == "synthetic");
+  CHECK(residual.request.optimizer == "sgd_momentum");
+  CHECK_FALSE(residual.request.accuracy);
+  CHECK(residual.request.momentum.learning_rate == 0.05);
+  CHECK(residual.request.momentum.momentum == 0.9);
+  CHECK(residual.request.label_smoothing == 0.1);
+  CHECK(residual.peak_gflops == 233.5);
+  CHECK(parse_options({"--train", "--network", "resnet50", "--data", "d"}).request.data == "folder");
+  CHECK(parse_options({"--train", "--data", "d"}).request.data == "mnist");
+  CHECK_THROWS_AS(parse_options({"--train", "--network", "resnet51"}), UsageError);
+  CHECK_THROWS_AS(parse_options({"--train", "--network", "resnet50", "--label-smoothing", "1"}), UsageError);
+  CHECK_THROWS_AS(parse_options({"--train", "--network", "resnet50", "--peak", "fast"}), UsageError);
 }
 
 TEST_CASE("build.json lists every source of the worker", "[onednn]") {

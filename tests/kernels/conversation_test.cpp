@@ -157,6 +157,23 @@ TEST_CASE("the worker greets first, says what it is, samples, and ends last", "[
   }
 }
 
+TEST_CASE("a residual network trains on synthetic images, its buffers share memory", "[onednn]") {
+  Conversation talk;
+  talk.request["workload"] = {{"network", "resnet20"}, {"data", "synthetic"}, {"optimizer", "sgd_momentum"}};
+  talk.request["steps"] = 2;
+  CHECK(talk.run() == 0);
+  CHECK(talk.end().at("status") == "ok");
+  CHECK(talk.steps_reported() == 2);
+  const json ready = talk.events("ready").at(0);
+  CHECK(ready.at("parameters") == 272'474);
+  CHECK(ready.at("buffer_bytes") < ready.at("buffer_bytes_unshared"));
+  CHECK(ready.at("peak_rss_bytes") >= ready.at("buffer_bytes"));
+  for (const json& each : ready.at("implementations")) {
+    INFO(each.dump());
+    CHECK(each.at("reference") == false);
+  }
+}
+
 TEST_CASE("epochs end, the smaller batch is a sample of its own, and accuracy is told when asked", "[onednn]") {
   Conversation talk;
   talk.request.update({{"epochs", 2}, {"partial_batch", "train"}, {"accuracy", true}, {"steps_per_sample", 100}});
@@ -216,6 +233,7 @@ TEST_CASE("what cannot be done is unsupported, with the reason", "[onednn]") {
   refused({{"workload", {{"network", "alexnet"}}}}, "unknown network 'alexnet', known: mnist_cnn");
   refused({{"workload", {{"optimizer", "adam"}}}}, "unknown optimizer 'adam'");
   refused({{"workload", {{"data", "imagenet"}}}}, "unknown data set 'imagenet'");
+  refused({{"workload", {{"data", "synthetic"}}}, {"accuracy", true}}, "synthetic has no test images");
   refused({{"configuration", {{"precision", "int8"}}}}, "precision = \"int8\"");
   refused({{"configuration", {{"threads", -4}}}}, "threads = -4");
   refused({{"configuration", {{"batch", 101}}}}, "batch 101 is larger than the data set");

@@ -11,6 +11,7 @@
 #include <iostream>
 #include <string>
 
+#include "kernels/data/counter_random.hpp"
 #include "kernels/networks/mnist_cnn.hpp"
 #include "kernels/onednn/configuration.hpp"
 #include "kernels/onednn/gate_run.hpp"
@@ -43,16 +44,38 @@ SurveyOptions parse_survey(int argc, char** argv) {
   return options;
 }
 
-void print_gate(const SurveyOptions& survey, const Settings& settings, const ImageSet& images, std::uint64_t seed,
-                const Sabotage& sabotage) {
+data::SourceOptions mnist_of(const SurveyOptions& survey, const Settings& settings, std::uint64_t seed) {
+  data::SourceOptions options;
+  options.folder = survey.data;
+  options.image = networks::kMnistCnn.image;
+  options.classes = networks::kMnistCnn.classes;
+  options.seed = seed;
+  options.batch = settings.batch;
+  options.partial_batch = true;
+  options.for_each_part = on_our_threads();
+  return options;
+}
+
+TrainerOptions trainer_options(const Settings& settings, std::uint64_t seed, const Sabotage& sabotage) {
+  TrainerOptions options;
+  options.settings = settings;
+  options.seed = seed;
+  options.rule = sabotage.rule.value_or(Adadelta{});
+  options.tampering = sabotage.tampering;
+  return options;
+}
+
+void print_gate(const SurveyOptions& survey, const Settings& settings, std::uint64_t seed, const Sabotage& sabotage) {
   protocol::Request request;
   request.seed = seed;
   request.partial_batch = protocol::PartialBatch::Train;
   request.gate = protocol::GateRequest{.steps = survey.steps, .write = {}};
-  TrainerOptions options = gate_options(request, settings, images, nullptr);
-  options.rule = sabotage.rule;
-  options.tampering = sabotage.tampering;
-  Trainer trainer(networks::kMnistCnn, options, images);
+  data::SourceOptions from = mnist_of(survey, settings, seed);
+  from.visits = gate_visits(request, settings.batch, data::open_batches(from)->count(), nullptr);
+  const auto batches = data::open_batches(from);
+  TrainerOptions options = trainer_options(settings, seed, sabotage);
+  options.dropout = false;
+  Trainer trainer(networks::kMnistCnn, options, *batches);
   test::RecordingReporter reporter;
   run_gate(request, trainer, reporter);
   nlohmann::json line = {{"seed", seed}};
@@ -61,39 +84,37 @@ void print_gate(const SurveyOptions& survey, const Settings& settings, const Ima
   std::cout << line.dump() << std::endl;
 }
 
-void print_epoch(const SurveyOptions& survey, const Settings& settings, const ImageSet& images,
-                 const ImageSet& held_out, std::uint64_t seed, const Sabotage& sabotage) {
-  TrainerOptions options;
-  options.settings = settings;
-  options.seed = seed;
-  options.train_partial_batch = true;
-  options.rule = sabotage.rule;
+void print_epoch(const SurveyOptions& survey, const Settings& settings, std::uint64_t seed, const Sabotage& sabotage) {
+  data::SourceOptions from = mnist_of(survey, settings, seed);
+  from.visits = data::epoch_order(data::open_batches(from)->count(), seed, 0);
+  from.visits.resize(static_cast<std::size_t>(survey.images));
+  const auto batches = data::open_batches(from);
+  TrainerOptions options = trainer_options(settings, seed, sabotage);
   options.dropout = !sabotage.no_dropout;
-  options.tampering = sabotage.tampering;
-  options.visits = epoch_order(images.count(), seed, 0);
-  options.visits.resize(static_cast<std::size_t>(survey.images));
-  Trainer trainer(networks::kMnistCnn, options, images);
+  Trainer trainer(networks::kMnistCnn, options, *batches);
   nlohmann::json line = {{"seed", seed}};
   for (bool ended = false; !ended;) {
     const StepResult result = trainer.step();
     ended = result.epoch_ended;
     line["losses"].push_back(result.loss);
   }
-  line["accuracy"] = static_cast<double>(trainer.evaluate(held_out).correct) / static_cast<double>(held_out.count());
+  from.visits.clear();
+  from.split = data::Split::Test;
+  from.shuffle = false;
+  const auto held_out = data::open_batches(from);
+  line["accuracy"] = static_cast<double>(trainer.evaluate(*held_out).correct) / static_cast<double>(held_out->count());
   std::cout << line.dump() << std::endl;
 }
 
 int survey(const SurveyOptions& options) {
   const Settings settings = read_settings(options.configuration);
   apply(settings);
-  const ImageSet images = load_images("mnist", options.data, Split::Train, networks::kMnistCnn);
-  const ImageSet held_out = load_images("mnist", options.data, Split::Test, networks::kMnistCnn);
   const Sabotage sabotage = options.plant.empty() ? Sabotage{} : test::planted(options.plant);
   for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) {
     if (options.images > 0) {
-      print_epoch(options, settings, images, held_out, seed, sabotage);
+      print_epoch(options, settings, seed, sabotage);
     } else {
-      print_gate(options, settings, images, seed, sabotage);
+      print_gate(options, settings, seed, sabotage);
     }
   }
   return 0;

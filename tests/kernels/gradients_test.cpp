@@ -2,7 +2,9 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "kernels/networks/mnist_cnn.hpp"
+#include "kernels/networks/resnet20.hpp"
 #include "kernels/onednn/check_gradients.hpp"
+#include "kernels/onednn/every_kind.hpp"
 #include "kernels/onednn/instruction_set.hpp"
 
 namespace nocturne::onednn {
@@ -34,7 +36,7 @@ std::vector<std::string> failures(const std::vector<GradientCheck>& checks) {
 TEST_CASE("gradients of every layer agree with the double-precision reference, f32", "[onednn]") {
   const Layout layout = GENERATE(Layout::Blocked, Layout::Plain);
   const auto checks = check_kernels(networks::kMnistCnn, options_of(Precision::F32, layout));
-  CHECK(checks.size() == 16);  // loss, decisions, 4 × weights and biases, 6 input differences
+  CHECK(checks.size() == 22);  // 7 outputs, the loss, 4 × weights and biases, 6 input differences
   require_all_pass(checks);
 }
 
@@ -44,9 +46,31 @@ TEST_CASE("gradients of every layer agree with the double-precision reference, b
   require_all_pass(check_kernels(networks::kMnistCnn, options_of(Precision::Bf16, layout)));
 }
 
+TEST_CASE("every kind of layer, strided, padded, forking and joining, agrees with the reference", "[onednn]") {
+  const Layout layout = GENERATE(Layout::Blocked, Layout::Plain);
+  require_all_pass(check_kernels(kEveryKind, options_of(Precision::F32, layout)));
+  if (bf16_support() != "none") require_all_pass(check_kernels(kEveryKind, options_of(Precision::Bf16, layout)));
+}
+
+TEST_CASE("ResNet20's rows agree with the reference", "[onednn]") {
+  require_all_pass(check_kernels(networks::kResNet20, options_of(Precision::F32, Layout::Blocked)));
+}
+
+TEST_CASE("a wrong gradient of a scale is found in its layer", "[onednn]") {
+  CheckOptions options = options_of(Precision::F32, Layout::Blocked);
+  options.tamper = [](Parameters& parameters) {
+    static_cast<float*>(parameters.tensor("block1.norm2.scale").gradient.get_data_handle())[5] *= 1.1F;
+  };
+  CHECK(failures(check_kernels(kEveryKind, options)) == std::vector<std::string>{"block1.norm2 scale"});
+}
+
+TEST_CASE("the reference agrees with finite differences where every kind of layer is", "[onednn]") {
+  require_all_pass(check_reference(kEveryKind, 5));
+}
+
 TEST_CASE("the reference agrees with finite differences", "[onednn]") {
   const auto checks = check_reference(networks::kMnistCnn, 5);
-  CHECK(checks.size() == 15);
+  CHECK(checks.size() == 16);  // the image, 7 outputs, 4 × weights and biases
   require_all_pass(checks);
   for (const GradientCheck& check : checks) CHECK(check.error > 0);  // nothing was compared with itself
 }

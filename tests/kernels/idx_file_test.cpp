@@ -1,16 +1,15 @@
-#include "kernels/onednn/idx_file.hpp"
+#include "kernels/data/idx_file.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "kernels/networks/mnist_cnn.hpp"
-#include "kernels/onednn/image_set.hpp"
-#include "kernels/onednn/refusal.hpp"
+#include "kernels/data/batch_source.hpp"
+#include "kernels/data/sha256.hpp"
 #include "tests/kernels/tiny_images.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace nocturne::onednn {
+namespace nocturne::data {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -24,7 +23,7 @@ void require_refused(const test::TemporaryFolder& folder, const std::string& why
 
 }  // namespace
 
-TEST_CASE("SHA-256 gives the published digests", "[onednn]") {
+TEST_CASE("SHA-256 gives the published digests", "[data]") {
   const std::string abc = "abc", two_blocks = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
   const auto digest = [](const std::string& text) { return sha256(Bytes(text.begin(), text.end())); };
   CHECK(digest("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -33,7 +32,7 @@ TEST_CASE("SHA-256 gives the published digests", "[onednn]") {
   CHECK(digest(std::string(1'000'000, 'a')) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST_CASE("an IDX file is read as it was written", "[onednn]") {
+TEST_CASE("an IDX file is read as it was written", "[data]") {
   const test::TemporaryFolder folder;
   test::write_listed(folder.path(), "data.gz", test::gzip(test::idx({2, 3}, {1, 2, 3, 4, 5, 255})));
   const IdxArray array = read_idx(folder.path().string(), "data.gz");
@@ -41,7 +40,7 @@ TEST_CASE("an IDX file is read as it was written", "[onednn]") {
   CHECK(Bytes(array.values, array.values + array.count) == Bytes{1, 2, 3, 4, 5, 255});
 }
 
-TEST_CASE("a file with a wrong checksum is refused", "[onednn]") {
+TEST_CASE("a file with a wrong checksum is refused", "[data]") {
   const test::TemporaryFolder folder;
   Bytes packed = test::gzip(test::idx({4}, {1, 2, 3, 4}));
   test::write_listed(folder.path(), "data.gz", packed);
@@ -50,7 +49,7 @@ TEST_CASE("a file with a wrong checksum is refused", "[onednn]") {
   require_refused(folder, "wrong checksum");
 }
 
-TEST_CASE("a file that is not listed, or has no list, is refused", "[onednn]") {
+TEST_CASE("a file that is not listed, or has no list, is refused", "[data]") {
   const test::TemporaryFolder folder;
   test::write_bytes(folder.path() / "data.gz", test::gzip(test::idx({1}, {1})));
   require_refused(folder, "SHA256SUMS: is missing");
@@ -58,7 +57,7 @@ TEST_CASE("a file that is not listed, or has no list, is refused", "[onednn]") {
   require_refused(folder, "does not name");
 }
 
-TEST_CASE("a torn file is refused even if its checksum is listed", "[onednn]") {
+TEST_CASE("a torn file is refused even if its checksum is listed", "[data]") {
   const Bytes packed = test::gzip(test::idx({3000}, Bytes(3000, 7)));
   for (const std::size_t kept : {std::size_t{0}, std::size_t{5}, std::size_t{20}, packed.size() - 9}) {
     const test::TemporaryFolder folder;
@@ -67,7 +66,7 @@ TEST_CASE("a torn file is refused even if its checksum is listed", "[onednn]") {
   }
 }
 
-TEST_CASE("a file that is no IDX file, or lies about its size, is refused", "[onednn]") {
+TEST_CASE("a file that is no IDX file, or lies about its size, is refused", "[data]") {
   const auto refused = [](const Bytes& content, const std::string& why) {
     const test::TemporaryFolder folder;
     test::write_listed(folder.path(), "data.gz", test::gzip(content));
@@ -80,26 +79,42 @@ TEST_CASE("a file that is no IDX file, or lies about its size, is refused", "[on
   refused(test::idx({0xffffffff, 0xffffffff, 0xffffffff}, {1}), "dimensions do not fit");
 }
 
-TEST_CASE("images and labels must fit each other and the network", "[onednn]") {
+TEST_CASE("images and labels must fit each other and the network", "[data]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path().string();
   test::write_listed(folder.path(), "train-labels-idx1-ubyte.gz", test::gzip(test::idx({2}, {1, 10})));
   test::write_listed(folder.path(), "train-images-idx3-ubyte.gz",
                      test::gzip(test::idx({2, 28, 28}, Bytes(2 * 784, 0))));
-  CHECK_THROWS_MATCHES(load_images("mnist", path, Split::Train, networks::kMnistCnn), DataError,
-                       MessageMatches(ContainsSubstring("label that is no class")));
-  CHECK_THROWS_AS(load_images("cifar", path, Split::Train, networks::kMnistCnn), Unsupported);
-  CHECK_THROWS_AS(load_images("mnist", "", Split::Train, networks::kMnistCnn), DataError);
+  SourceOptions options{.folder = path, .image = {1, 28, 28}, .classes = 10, .batch = 2};
+  const auto refused = [&](const char* why) {
+    CHECK_THROWS_MATCHES(open_batches(options), DataError, MessageMatches(ContainsSubstring(why)));
+  };
+  refused("label that is no class");
+  options.classes = 11;
+  CHECK_NOTHROW(open_batches(options));
+  options.image.height = 29;
+  refused("have not the shape");
+  options.folder = "";
+  refused("is not named");
 }
 
-TEST_CASE("the shipped MNIST files are whole", "[onednn]") {
-  const std::string folder = std::string(NOCTURNE_SOURCE_DIR) + "/examples/data/mnist";
-  const ImageSet train = load_images("mnist", folder, Split::Train, networks::kMnistCnn);
-  const ImageSet test = load_images("mnist", folder, Split::Test, networks::kMnistCnn);
-  CHECK(train.count() == 60'000);
-  CHECK(test.count() == 10'000);
-  CHECK(static_cast<int>(train.labels.values[0]) == 5);  // the first training image is a five, the first test image a
-  CHECK(static_cast<int>(test.labels.values[0]) == 7);   // seven
+TEST_CASE("the shipped MNIST files are whole", "[data]") {
+  SourceOptions options{.folder = std::string(NOCTURNE_SOURCE_DIR) + "/examples/data/mnist",
+                        .image = {1, 28, 28},
+                        .classes = 10,
+                        .batch = 1,
+                        .shuffle = false};
+  std::vector<std::uint8_t> image(784);
+  std::vector<std::int32_t> label(1);
+  const auto train = open_batches(options);
+  train->next_bytes(image, label);
+  CHECK(train->count() == 60'000);
+  CHECK(label[0] == 5);  // the first training image is a five, the first test image a seven
+  options.split = Split::Test;
+  const auto test = open_batches(options);
+  test->next_bytes(image, label);
+  CHECK(test->count() == 10'000);
+  CHECK(label[0] == 7);
 }
 
-}  // namespace nocturne::onednn
+}  // namespace nocturne::data

@@ -10,9 +10,10 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/data/counter_random.hpp"
 #include "kernels/onednn/adadelta.hpp"
 #include "kernels/onednn/elementwise.hpp"
-#include "kernels/onednn/image_set.hpp"
+#include "kernels/onednn/momentum.hpp"
 #include "kernels/onednn/parallel.hpp"
 #include "kernels/onednn/random.hpp"
 #include "kernels/onednn/softmax_loss.hpp"
@@ -114,9 +115,9 @@ TEST_CASE("dropout remembers the ReLU's gate where it is asked to", "[onednn]") 
 TEST_CASE("softmax cross-entropy of hand-computed logits", "[onednn]") {
   // Row 1: probabilities 1/4, 1/2, 1/4. Row 2: equal, with logits that would overflow an exponential.
   const std::vector<float> logits = {0, std::log(2.0F), 0, 1000, 1000, 1000};
-  const std::vector<std::uint8_t> labels = {1, 2};
+  const std::vector<std::int32_t> labels = {1, 2};
   std::vector<float> difference(6);
-  const float loss = softmax_loss(logits.data(), labels.data(), 2, 3, difference.data());
+  const float loss = softmax_loss(logits.data(), labels.data(), {.count = 2, .classes = 3}, difference.data());
   CHECK(loss == Approx((std::log(2.0) + std::log(3.0)) / 2));
   const std::vector<float> expected = {0.125F, -0.25F, 0.125F, 1 / 6.0F, 1 / 6.0F, -2 / 6.0F};
   for (std::size_t i = 0; i < 6; ++i) CHECK(difference[i] == Approx(expected[i]).margin(1e-7));
@@ -125,11 +126,76 @@ TEST_CASE("softmax cross-entropy of hand-computed logits", "[onednn]") {
   CHECK(score.loss == Approx(std::log(2.0) + std::log(3.0)));
 }
 
+TEST_CASE("a smoothed label is one for every class", "[onednn]") {
+  const std::vector<float> logits = {0, std::log(2.0F), 0};  // probabilities 1/4, 1/2, 1/4
+  const std::int32_t label = 1;
+  std::vector<float> difference(3);
+  const LossOptions options{.count = 1, .classes = 3, .smoothing = 0.3F};  // 0.1, 0.8, 0.1
+  const float loss = softmax_loss(logits.data(), &label, options, difference.data());
+  CHECK(loss == Approx(0.2 * std::log(4.0) + 0.8 * std::log(2.0)));
+  CHECK(difference[0] == Approx(0.15));
+  CHECK(difference[1] == Approx(-0.3));
+  CHECK(difference[2] == Approx(0.15));
+}
+
+TEST_CASE("sums of values are rectified where asked, and keep what is not a number", "[onednn]") {
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> other = {1, -3, 0.5F, 1};
+  std::vector<float> sum = {1, 2, 0.25F, none}, plain = {1, 2, 0.25F, 0};
+  add_values(sum.data(), other.data(), true, 4);
+  CHECK(sum[0] == 2);
+  CHECK(sum[1] == 0);
+  CHECK(sum[2] == 0.75F);
+  CHECK_FALSE(is_finite(sum[3]));
+  add_values(plain.data(), other.data(), false, 4);
+  CHECK(plain == std::vector<float>{2, -1, 0.75F, 1});
+  std::vector<Bfloat16> small = {to_bf16(1), to_bf16(2)};
+  const std::vector<Bfloat16> small_other = {to_bf16(0.5F), to_bf16(-3)};
+  add_values(small.data(), small_other.data(), true, 2);
+  CHECK(small == std::vector<Bfloat16>{to_bf16(1.5F), to_bf16(0)});
+}
+
+TEST_CASE("sums of differences pass where the ReLU was open", "[onednn]") {
+  std::vector<float> sum = {1, 2, 3};
+  const std::vector<float> other = {10, 20, 30}, output = {0, 5, -0.0F};
+  add_gated(sum.data(), other.data(), output.data(), 3);
+  CHECK(sum == std::vector<float>{0, 22, 0});
+  std::vector<Bfloat16> small = {to_bf16(1), to_bf16(2)};
+  const std::vector<Bfloat16> small_other = {to_bf16(2), to_bf16(4)}, small_output = {0x8000, to_bf16(1)};
+  add_gated(small.data(), small_other.data(), small_output.data(), 2);
+  CHECK(small == std::vector<Bfloat16>{0, to_bf16(6)});
+}
+
+TEST_CASE("pixels are scaled by factor and offset", "[onednn]") {
+  const std::vector<std::uint8_t> pixels = {0, 255, 51};
+  std::vector<float> values(3);
+  scale_pixels(pixels.data(), values.data(), 1.0F / 255.0F, -0.5F, 3);
+  CHECK(values[0] == Approx(-0.5));
+  CHECK(values[1] == Approx(0.5));
+  CHECK(values[2] == Approx(-0.3));
+}
+
+TEST_CASE("momentum follows its formula, two steps by hand, and decays where it should", "[onednn]") {
+  const Momentum rule{.rate = 0.1F, .momentum = 0.5F, .decay = 0.2F};
+  float weight = 1, velocity = 0, gradient = 0.5F;
+  momentum_update(rule, rule.decay, &weight, &gradient, &velocity, 1);
+  CHECK(velocity == Approx(0.7));
+  CHECK(weight == Approx(0.93));
+  gradient = -0.1F;
+  momentum_update(rule, rule.decay, &weight, &gradient, &velocity, 1);
+  CHECK(velocity == Approx(0.436));
+  CHECK(weight == Approx(0.8864));
+  float bias = 1, still = 0;
+  gradient = 0;
+  momentum_update(rule, 0, &bias, &gradient, &still, 1);
+  CHECK(bias == 1);
+}
+
 TEST_CASE("a loss of logits that are no numbers is not finite", "[onednn]") {
   const std::vector<float> logits = {0, std::numeric_limits<float>::quiet_NaN(), 0};
   std::vector<float> difference(3);
-  const std::uint8_t label = 0;
-  CHECK_FALSE(is_finite(softmax_loss(logits.data(), &label, 1, 3, difference.data())));
+  const std::int32_t label = 0;
+  CHECK_FALSE(is_finite(softmax_loss(logits.data(), &label, {.count = 1, .classes = 3}, difference.data())));
 }
 
 TEST_CASE("Adadelta follows its formula, two steps by hand", "[onednn]") {
@@ -146,13 +212,13 @@ TEST_CASE("Adadelta follows its formula, two steps by hand", "[onednn]") {
 }
 
 TEST_CASE("an epoch's order is a permutation that seed and epoch decide", "[onednn]") {
-  const auto order = epoch_order(1000, 1, 0);
+  const auto order = data::epoch_order(1000, 1, 0);
   auto sorted = order;
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 0; i < sorted.size(); ++i) REQUIRE(sorted[i] == static_cast<std::int32_t>(i));
-  CHECK(order == epoch_order(1000, 1, 0));
-  CHECK(order != epoch_order(1000, 1, 1));
-  CHECK(order != epoch_order(1000, 2, 0));
+  CHECK(order == data::epoch_order(1000, 1, 0));
+  CHECK(order != data::epoch_order(1000, 1, 1));
+  CHECK(order != data::epoch_order(1000, 2, 0));
 }
 
 }  // namespace nocturne::onednn

@@ -5,16 +5,22 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
 #include "kernels/machine/arithmetic.hpp"
 #include "kernels/machine/bandwidth.hpp"
+#include "kernels/machine/disk.hpp"
+#include "kernels/machine/latency.hpp"
 #include "kernels/machine/options.hpp"
 #include "kernels/machine/report.hpp"
 #include "kernels/machine/spread.hpp"
 #include "kernels/machine/team.hpp"
+#include "kernels/machine/topology.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace nocturne::machine {
 namespace {
@@ -33,6 +39,32 @@ Answer ask(const std::string& arguments) {
   const int status = pclose(pipe);
   answer.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return answer;
+}
+
+void write_fact(const std::filesystem::path& file, const std::string& line) {
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file) << line << '\n';
+}
+
+/// Two CPUs with 32 KiB and 1 MiB each and 16 MiB together, on two nodes.
+void lay_out(const std::filesystem::path& sys) {
+  for (const char* number : {"0", "1"}) {
+    const std::string cpu = number;
+    const auto cache = sys / "devices/system/cpu" / ("cpu" + cpu) / "cache";
+    const std::array<std::array<std::string, 4>, 4> rows = {{{"1", "Data", "32K", cpu},
+                                                             {"1", "Instruction", "64K", cpu},
+                                                             {"2", "Unified", "1024K", cpu},
+                                                             {"3", "Unified", "16M", "0-1"}}};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto folder = cache / ("index" + std::to_string(i));
+      write_fact(folder / "level", rows[i][0]);
+      write_fact(folder / "type", rows[i][1]);
+      write_fact(folder / "size", rows[i][2]);
+      write_fact(folder / "shared_cpu_list", rows[i][3]);
+    }
+    write_fact(sys / "devices/system/node" / ("node" + cpu) / "cpulist", cpu);
+  }
+  write_fact(sys / "devices/system/node/online", "0-1");
 }
 
 }  // namespace
@@ -63,8 +95,90 @@ TEST_CASE("the triad writes what it must, and a wrong element is seen", "[machin
 }
 
 TEST_CASE("the triad's arrays are larger than a cache and smaller than memory", "[machine]") {
-  CHECK(triad_elements(1) >= 4096);
-  CHECK(triad_elements(4) <= triad_elements(1));
+  const int cpu = allowed_cpus().front();
+  CHECK(triad_elements({cpu}) >= 4096);
+  CHECK(triad_elements({cpu}) * sizeof(float) >= std::min(4 * last_cache_bytes({cpu}), free_memory_bytes() / 13));
+  CHECK(triad_elements({cpu, cpu, cpu, cpu}) <= triad_elements({cpu}));
+}
+
+TEST_CASE("many passes over arrays in a cache write the same as one", "[machine]") {
+  TriadArrays arrays(1360);
+  arrays.fill();
+  arrays.run(3, 100);
+  CHECK(arrays.is_right(3));
+}
+
+TEST_CASE("a ring visits each line once before it comes back, in an order that the seed decides", "[machine]") {
+  PointerRing ring(std::size_t{64} * 100);
+  REQUIRE(ring.lines() == 100);
+  ring.link(1);
+  const auto start = ring.position();
+  std::vector<int> visits(100, 0);
+  std::size_t neighbours = 0;
+  for (int i = 0; i < 100; ++i) {
+    const auto before = ring.position();
+    CHECK(++visits[before] == 1);
+    ring.follow(1);
+    CHECK(ring.is_right());
+    if (ring.position() == before + 1) ++neighbours;
+  }
+  CHECK(ring.position() == start);
+  CHECK(neighbours < 20);  // a prefetcher would learn a straight walk; by chance there is one
+  ring.follow(12345);
+  CHECK(ring.is_right());
+  CHECK(PointerRing(1).lines() == 2);
+}
+
+TEST_CASE("caches and nodes are read from sysfs, those of this process only", "[machine]") {
+  const test::TemporaryFolder folder;
+  lay_out(folder.path());
+  const auto caches = data_caches(0, {0, 1}, folder.path());
+  REQUIRE(caches.size() == 3);
+  CHECK(caches[0] == CacheLevel{.level = 1, .bytes = 32 << 10, .sharers = 1});
+  CHECK(caches[1] == CacheLevel{.level = 2, .bytes = 1 << 20, .sharers = 1});
+  CHECK(caches[2] == CacheLevel{.level = 3, .bytes = 16 << 20, .sharers = 2});
+  CHECK(data_caches(0, {0}, folder.path())[2].sharers == 1);
+  CHECK(last_cache_bytes({0, 1}, folder.path()) == 16 << 20);  // one, shared
+  CHECK(last_cache_bytes({0}, folder.path()) == 16 << 20);
+  CHECK(memory_nodes({0, 1}, folder.path()).size() == 2);
+  CHECK(memory_nodes({1}, folder.path()) == std::vector<MemoryNode>{{.id = 1, .cpus = {1}}});
+  CHECK(data_caches(7, {7}, folder.path()).empty());
+  CHECK(memory_nodes({0}, folder.path() / "nowhere").empty());
+  CHECK(parse_cpu_list("0-2,8") == std::vector<int>{0, 1, 2, 8});
+  for (const char* wrong : {"", "x", "1-", "-1", "1,,2", "0-99999999999"}) CHECK(parse_cpu_list(wrong).empty());
+}
+
+TEST_CASE("a working set lies in its cache, not in a nearer one, and in a thread's share of it", "[machine]") {
+  const std::vector<CacheLevel> caches = {{.level = 1, .bytes = 32 << 10, .sharers = 1},
+                                          {.level = 2, .bytes = 1 << 20, .sharers = 1},
+                                          {.level = 3, .bytes = 16 << 20, .sharers = 8}};
+  CHECK(working_set(caches, 0, false) == (16U << 10));
+  CHECK(working_set(caches, 1, false) == (512U << 10));
+  CHECK(working_set(caches, 2, false) == (8U << 20));
+  CHECK(working_set(caches, 2, true) == (3U << 19));  // three quarters of 2 MiB: half would be the L2
+  const std::vector<CacheLevel> crowded = {{.level = 2, .bytes = 1 << 20, .sharers = 1},
+                                           {.level = 3, .bytes = 8 << 20, .sharers = 8}};
+  CHECK(working_set(crowded, 1, true) == 0);
+}
+
+TEST_CASE("the disk is written and read back, and nothing is left behind", "[machine]") {
+  const test::TemporaryFolder folder;
+  const auto both = measure_disk(folder.path(), std::chrono::seconds(30), std::size_t{8} << 20);
+  REQUIRE(both.size() == 2);
+  for (const Measurement& each : both) {
+    CAPTURE(each.name, each.absent);
+    CHECK(each.absent.empty());
+    CHECK(each.right);
+    CHECK(each.rate.median > 0);
+    CHECK(each.rate.repeats == 3);
+    CHECK(each.working_set_bytes == 8 << 20);
+  }
+  CHECK(both[0].name == "disk_write");
+  CHECK(both[1].name == "disk_read");
+  CHECK(std::filesystem::is_empty(folder.path()));
+  const auto nowhere = measure_disk(folder.path() / "nowhere", std::chrono::seconds(1));
+  CHECK(nowhere[0].absent.find("nowhere") != std::string::npos);
+  CHECK_FALSE(nowhere[1].absent.empty());
 }
 
 TEST_CASE("a team prepares, meets, works, and each member is called once", "[machine]") {
@@ -94,8 +208,10 @@ TEST_CASE("the spread is that of the quartiles", "[machine]") {
 }
 
 TEST_CASE("options are read, and wrong ones refused in a sentence", "[machine]") {
-  const Options options = std::get<Options>(parse_options({"--seconds", "0.5", "--json"}));
-  CHECK(options.budget.count() == 0.5);
+  const Options options = std::get<Options>(parse_options({"--seconds", "0.5", "--json", "--disk", "d"}));
+  CHECK(options.plan.budget.count() == 0.5);
+  CHECK(options.plan.disk == "d");
+  CHECK(std::get<std::string>(parse_options({"--disk"})) == "--disk needs a folder");
   CHECK(options.json);
   CHECK(std::get<std::string>(parse_options({"--fast"})) == "unknown option '--fast'; see --help");
   CHECK(std::get<std::string>(parse_options({"--seconds"})) == "--seconds needs a number");
@@ -116,7 +232,9 @@ TEST_CASE("the program measures and prints JSON", "[machine]") {
   CHECK(answer.exit_code == 0);
   const nlohmann::json report = nlohmann::json::parse(answer.output);
   CHECK(report["format"] == 1);
-  bool one_thread = false;
+  CHECK(report["gpus"].empty());
+  CHECK(report["cpus"] >= 1);
+  bool one_thread = false, latency = false;
   for (const auto& measurement : report["measurements"]) {
     if (measurement.contains("absent")) continue;
     CHECK(measurement["right"] == true);
@@ -124,8 +242,10 @@ TEST_CASE("the program measures and prints JSON", "[machine]") {
     CHECK(measurement["minimum"] <= measurement["median"]);
     CHECK(measurement["repeats"] >= 5);
     one_thread = one_thread || measurement["threads"] == 1;
+    latency = latency || (measurement["name"] == "latency" && measurement["unit"] == "ns");
   }
   CHECK(one_thread);
+  CHECK(latency);
 }
 
 TEST_CASE("the program explains itself and refuses nonsense", "[machine]") {

@@ -1,8 +1,11 @@
 #include "kernels/networks/network.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
 #include "kernels/networks/mnist_cnn.hpp"
+#include "kernels/networks/resnet20.hpp"
+#include "kernels/networks/resnet50.hpp"
 #include "kernels/onednn/describe.hpp"
 
 namespace nocturne::networks {
@@ -44,6 +47,54 @@ TEST_CASE("padding and stride count, as residual networks need them", "[networks
   CHECK(rows[1].weights == 64);
   CHECK(rows[3].output == Shape{64, 112, 112});
   CHECK(rows[5].weights == 64 * 1000);
+}
+
+TEST_CASE("ResNet50 has 25,557,032 parameters and the stride in the 3×3 convolution", "[networks]") {
+  const Network& network = find_network("resnet50");  // refuses a table with another number
+  const auto rows = figures(network);
+  const auto row_of = [&](std::string_view name) {
+    return *std::ranges::find(rows, name, [](const LayerFigures& row) { return row.layer->name; });
+  };
+  CHECK(row_of("pool").output == Shape{64, 56, 56});
+  CHECK(row_of("stage1.block3.add").output == Shape{256, 56, 56});
+  CHECK(row_of("stage2.block1.conv1").output == Shape{128, 56, 56});
+  CHECK(row_of("stage2.block1.conv2").output == Shape{128, 28, 28});
+  CHECK(row_of("stage4.block3.add").output == Shape{2048, 7, 7});
+  CHECK(rows.back().weights + rows.back().biases == 2'049'000);
+  std::int64_t forward = 0;
+  for (const LayerFigures& row : rows) forward += row.forward_flops;
+  CHECK(forward == 8'178'368'512);  // the sum over convolutions and the dense layer by a script of its own
+}
+
+TEST_CASE("what a block reads and what goes past it are rows above", "[networks]") {
+  const auto rows = figures(kResNet50);
+  const auto index_of = [&](std::string_view name) {
+    return std::ranges::find(rows, name, [](const LayerFigures& row) { return row.layer->name; }) - rows.begin();
+  };
+  const auto at = [&](std::string_view name) { return rows[static_cast<std::size_t>(index_of(name))]; };
+  CHECK(rows[0].source == -1);
+  CHECK(at("stage1.block1.conv4").source == index_of("pool"));
+  CHECK(at("stage1.block1.add").source == index_of("stage1.block1.norm3"));
+  CHECK(at("stage1.block1.add").source2 == index_of("stage1.block1.norm4"));
+  CHECK(at("stage1.block2.conv1").source == index_of("stage1.block1.add"));
+  CHECK(at("stage1.block2.add").source2 == index_of("stage1.block1.add"));
+  CHECK_FALSE(at("stage1.block2.norm3").layer->relu);
+  CHECK(at("stage1.block2.norm2").layer->relu);
+  CHECK(at("stage1.block2.add").layer->relu);
+  CHECK(at("conv1").backward_flops == at("conv1").forward_flops);
+  CHECK(at("stage1.block1.conv4").backward_flops == 2 * at("stage1.block1.conv4").forward_flops);
+}
+
+TEST_CASE("ResNet20 is the same code with other numbers: 272,474 parameters", "[networks]") {
+  const auto rows = figures(find_network("resnet20"));
+  CHECK(rows.size() == 53);
+  CHECK(rows.back().input == Shape{64, 1, 1});
+  std::int64_t weighted = 0;
+  for (const LayerFigures& row : rows) {
+    const bool past = row.layer->kernel == 1 && row.layer->kind == Kind::Convolution;
+    if (row.layer->kind == Kind::Dense || (row.layer->kind == Kind::Convolution && !past)) ++weighted;
+  }
+  CHECK(weighted == 20);
 }
 
 TEST_CASE("a table that does not fit itself is refused", "[networks]") {

@@ -57,16 +57,16 @@ Sabotage weights_truncated() {
 
 Sabotage labels_shifted() {
   Sabotage sabotage;
-  sabotage.tampering.labels = [](std::span<std::uint8_t> labels, bool last_of_epoch) {
+  sabotage.tampering.labels = [](std::span<std::int32_t> labels, bool last_of_epoch) {
     if (!last_of_epoch) return;
-    for (std::uint8_t& label : labels) label = static_cast<std::uint8_t>((label + 1) % 10);
+    for (std::int32_t& label : labels) label = (label + 1) % 10;
   };
   return sabotage;
 }
 
 Sabotage foreign_constants() {
   Sabotage sabotage;
-  sabotage.rule = {.rate = 1.0F, .rho = 0.9F, .epsilon = 1e-6F};
+  sabotage.rule = onednn::Adadelta{.rate = 1.0F, .rho = 0.9F, .epsilon = 1e-6F};
   return sabotage;
 }
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/onednn/random.hpp"
-#include "kernels/onednn/sha256.hpp"
+#include "kernels/data/counter_random.hpp"
+#include "kernels/data/sha256.hpp"
 
 namespace nocturne::test {
 
@@ -48,7 +48,7 @@ inline void write_bytes(const std::filesystem::path& path, const Bytes& bytes) {
 /// Writes the file and adds its line to SHA256SUMS.
 inline void write_listed(const std::filesystem::path& folder, const std::string& name, const Bytes& bytes) {
   write_bytes(folder / name, bytes);
-  std::ofstream(folder / "SHA256SUMS", std::ios::app) << onednn::sha256(bytes) << "  " << name << '\n';
+  std::ofstream(folder / "SHA256SUMS", std::ios::app) << data::sha256(bytes) << "  " << name << '\n';
 }
 
 inline void write_tiny_images(const std::filesystem::path& folder, std::uint32_t train, std::uint32_t test) {
@@ -59,7 +59,7 @@ inline void write_tiny_images(const std::filesystem::path& folder, std::uint32_t
       labels.push_back(label);
       for (std::uint32_t pixel = 0; pixel < 784; ++pixel) {
         const bool bright = pixel / 28 / 2 == label;
-        images.push_back(static_cast<std::uint8_t>((bright ? 200 : 0) + onednn::key_of(n, pixel) % 50));
+        images.push_back(static_cast<std::uint8_t>((bright ? 200 : 0) + data::key_of(n, pixel) % 50));
       }
     }
     write_listed(folder, std::string(prefix) + "-images-idx3-ubyte.gz", gzip(idx({count, 28, 28}, images)));

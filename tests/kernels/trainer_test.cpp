@@ -3,8 +3,12 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "kernels/networks/mnist_cnn.hpp"
+#include "kernels/networks/resnet20.hpp"
 #include "kernels/onednn/instruction_set.hpp"
 #include "kernels/onednn/parallel.hpp"
 #include "kernels/onednn/refusal.hpp"
@@ -16,19 +20,30 @@ namespace {
 
 constexpr int kTrain = 200, kTest = 50;
 
-struct Images {
-  Images() {
+const std::string& data_folder() {
+  static const test::TemporaryFolder folder;
+  static const std::string path = [] {
     test::write_tiny_images(folder.path(), kTrain, kTest);
-    train = load_images("mnist", folder.path().string(), Split::Train, networks::kMnistCnn);
-    test = load_images("mnist", folder.path().string(), Split::Test, networks::kMnistCnn);
-  }
-  test::TemporaryFolder folder;
-  ImageSet train, test;
-};
+    return folder.path().string();
+  }();
+  return path;
+}
 
-const Images& images() {
-  static const Images all;
-  return all;
+data::SourceOptions mnist(std::int64_t batch, std::uint64_t seed = 1) {
+  data::SourceOptions options;
+  options.folder = data_folder();
+  options.image = networks::kMnistCnn.image;
+  options.classes = 10;
+  options.seed = seed;
+  options.batch = batch;
+  return options;
+}
+
+std::unique_ptr<data::BatchSource> test_images() {
+  data::SourceOptions options = mnist(1);
+  options.split = data::Split::Test;
+  options.shuffle = false;
+  return data::open_batches(options);
 }
 
 TrainerOptions options_of(std::int64_t batch, std::uint64_t seed = 1) {
@@ -38,15 +53,44 @@ TrainerOptions options_of(std::int64_t batch, std::uint64_t seed = 1) {
   return options;
 }
 
-std::vector<float> losses(const TrainerOptions& options, int steps) {
-  Trainer trainer(networks::kMnistCnn, options, images().train);
-  std::vector<float> all;
-  for (int i = 0; i < steps; ++i) {
-    const StepResult result = trainer.step();
-    all.push_back(result.loss);
-    if (result.epoch_ended) trainer.begin_epoch();
+// A trainer and the batches it is fed with.
+struct Training {
+  explicit Training(const TrainerOptions& options, bool partial = false)
+      : Training(networks::kMnistCnn, options, [&] {
+          data::SourceOptions from = mnist(options.settings.batch, options.seed);
+          from.partial_batch = partial;
+          return from;
+        }()) {}
+  Training(const networks::Network& network, const TrainerOptions& options, const data::SourceOptions& from)
+      : batches(data::open_batches(from)), trainer(network, options, *batches) {}
+
+  Score evaluate() {
+    const auto images = test_images();
+    return trainer.evaluate(*images);
   }
+
+  std::unique_ptr<data::BatchSource> batches;
+  Trainer trainer;
+};
+
+std::vector<float> losses(const TrainerOptions& options, int steps) {
+  Training training(options);
+  std::vector<float> all;
+  for (int i = 0; i < steps; ++i) all.push_back(training.trainer.step().loss);
   return all;
+}
+
+// Random images of resnet20's shape.
+Training residual_training(TrainerOptions options, std::vector<std::int32_t> visits = {}) {
+  data::SourceOptions from;
+  from.data = "synthetic";
+  from.image = networks::kResNet20.image;
+  from.classes = networks::kResNet20.classes;
+  from.batch = options.settings.batch;
+  from.seed = options.seed;
+  from.visits = std::move(visits);
+  options.rule = Momentum{};
+  return Training(networks::kResNet20, options, from);
 }
 
 }  // namespace
@@ -70,10 +114,9 @@ TEST_CASE("the number of threads changes losses by rounding only", "[onednn]") {
 TEST_CASE("layouts compute the same first loss", "[onednn]") {
   TrainerOptions plain = options_of(16);
   plain.settings.layout = Layout::Plain;
-  Trainer blocked(networks::kMnistCnn, options_of(16), images().train),
-      last(networks::kMnistCnn, plain, images().train);
+  Training blocked(options_of(16)), last(plain);
   // Without dropout, whose draws follow the layout.
-  CHECK(blocked.evaluate(images().test).loss == Catch::Approx(last.evaluate(images().test).loss).epsilon(1e-4));
+  CHECK(blocked.evaluate().loss == Catch::Approx(last.evaluate().loss).epsilon(1e-4));
 }
 
 TEST_CASE("an easy data set is learnt, f32 and bf16", "[onednn]") {
@@ -81,75 +124,106 @@ TEST_CASE("an easy data set is learnt, f32 and bf16", "[onednn]") {
     if (precision == Precision::Bf16 && bf16_support() == "none") continue;
     TrainerOptions options = options_of(20);
     options.settings.precision = precision;
-    Trainer trainer(networks::kMnistCnn, options, images().train);
-    const Score before = trainer.evaluate(images().test);
-    for (int i = 0; i < 40; ++i) {
-      if (trainer.step().epoch_ended) trainer.begin_epoch();
-    }
-    const Score after = trainer.evaluate(images().test);
+    Training training(options);
+    const Score before = training.evaluate();
+    for (int i = 0; i < 40; ++i) training.trainer.step();
+    const Score after = training.evaluate();
     CHECK(after.loss < before.loss / 2);
     CHECK(after.correct >= 45);
   }
 }
 
 TEST_CASE("an epoch's smaller batch is dropped or trained as asked", "[onednn]") {
-  TrainerOptions options = options_of(64);  // 200 = 3 · 64 + 8
-  Trainer dropping(networks::kMnistCnn, options, images().train);
-  CHECK(dropping.steps_per_epoch() == 3);
-  options.train_partial_batch = true;
-  Trainer training(networks::kMnistCnn, options, images().train);
-  CHECK(training.steps_per_epoch() == 4);
+  const TrainerOptions options = options_of(64);  // 200 = 3 · 64 + 8
+  Training dropping(options), training(options, true);
+  CHECK(dropping.trainer.steps_per_epoch() == 3);
+  CHECK(training.trainer.steps_per_epoch() == 4);
   for (int i = 0; i < 3; ++i) {
-    CHECK(training.step().images == 64);
-    CHECK(dropping.step().epoch_ended == (i == 2));
+    CHECK(training.trainer.step().images == 64);
+    CHECK(dropping.trainer.step().epoch_ended == (i == 2));
   }
-  CHECK(training.partial_is_next());
-  const StepResult last = training.step();
+  CHECK(training.trainer.partial_is_next());
+  const StepResult last = training.trainer.step();
   CHECK(last.images == 8);
   CHECK(last.partial);
   CHECK(last.epoch_ended);
-  training.begin_epoch();
-  CHECK(training.step().images == 64);
+  CHECK(training.trainer.step().images == 64);
 }
 
 TEST_CASE("the smaller batch moves the parameters that the full batch's plan reads", "[onednn]") {
-  TrainerOptions options = options_of(150);
-  options.train_partial_batch = true;
-  Trainer trainer(networks::kMnistCnn, options, images().train);
-  trainer.step();
-  const double before = trainer.evaluate(images().test).loss;
-  CHECK(trainer.step().images == 50);
-  CHECK(trainer.evaluate(images().test).loss != before);
+  Training training(options_of(150), true);
+  training.trainer.step();
+  const double before = training.evaluate().loss;
+  CHECK(training.trainer.step().images == 50);
+  CHECK(training.evaluate().loss != before);
 }
 
 TEST_CASE("judging a set does not depend on the batch", "[onednn]") {
-  Trainer small(networks::kMnistCnn, options_of(7), images().train),
-      whole(networks::kMnistCnn, options_of(50), images().train);
-  const Score left = small.evaluate(images().test), right = whole.evaluate(images().test);
+  Training small(options_of(7)), whole(options_of(50)), larger(options_of(64));
+  const Score left = small.evaluate(), right = whole.evaluate();
   CHECK(left.correct == right.correct);
   CHECK(left.loss == Catch::Approx(right.loss).epsilon(1e-4));
+  CHECK(larger.evaluate().loss == Catch::Approx(right.loss).epsilon(1e-4));
 }
 
 TEST_CASE("a training that runs away is told from one that fails", "[onednn]") {
   TrainerOptions options = options_of(16);
-  options.rule.rate = std::numeric_limits<float>::infinity();
-  Trainer trainer(networks::kMnistCnn, options, images().train);
+  options.rule = Adadelta{.rate = std::numeric_limits<float>::infinity()};
+  Training training(options);
   const auto run = [&] {
-    for (int i = 0; i < 10; ++i) trainer.step();
+    for (int i = 0; i < 10; ++i) training.trainer.step();
   };
   CHECK_THROWS_AS(run(), Diverged);
 }
 
-TEST_CASE("a batch larger than the data set is refused", "[onednn]") {
-  CHECK_THROWS_AS(Trainer(networks::kMnistCnn, options_of(kTrain + 1), images().train), Unsupported);
+TEST_CASE("a residual network overfits one batch, f32 and bf16", "[onednn]") {
+  for (const Precision precision : {Precision::F32, Precision::Bf16}) {
+    if (precision == Precision::Bf16 && bf16_support() == "none") continue;
+    TrainerOptions options = options_of(8);
+    options.settings.precision = precision;
+    Training training = residual_training(options, {0, 1, 2, 3, 4, 5, 6, 7});
+    const float first = training.trainer.step().loss;
+    float last = first;
+    for (int i = 0; i < 60; ++i) last = training.trainer.step().loss;
+    CHECK(first > 1.5F);  // ln 10 = 2.3 where nothing is known
+    CHECK(last < 0.1F);
+  }
 }
 
-TEST_CASE("a layer this worker does not know is refused by name", "[onednn]") {
-  constexpr networks::Layer layers[] = {{.name = "norm", .kind = networks::Kind::BatchNormalisation},
-                                        {.name = "dense", .kind = networks::Kind::Dense, .outputs = 10}};
-  const networks::Network network{
-      .name = "strange", .image = {1, 28, 28}, .classes = 10, .parameters = 0, .layers = layers};
-  CHECK_THROWS_AS(Trainer(network, options_of(16), images().train), Unsupported);
+TEST_CASE("buffers of a residual network share memory, and its first loss does not depend on the layout", "[onednn]") {
+  TrainerOptions plain = options_of(8);
+  plain.settings.layout = Layout::Plain;
+  Training blocked = residual_training(options_of(8)), last = residual_training(plain);
+  CHECK(blocked.trainer.plan().bytes() < blocked.trainer.plan().unshared_bytes() * 3 / 4);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(blocked.trainer.step().loss == Catch::Approx(last.trainer.step().loss).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("evaluations use the running averages, not the batch they happen to be in", "[onednn]") {
+  Training training = residual_training(options_of(8));
+  for (int i = 0; i < 3; ++i) training.trainer.step();
+  const auto loss_with = [&](std::int64_t batch) {
+    data::SourceOptions from;
+    from.data = "synthetic";
+    from.image = networks::kResNet20.image;
+    from.classes = 10;
+    from.batch = batch;
+    from.visits = {3, 1, 4, 15, 9, 2, 6, 5};
+    const auto images = data::open_batches(from);
+    return training.trainer.evaluate(*images).loss;
+  };
+  CHECK(loss_with(8) == Catch::Approx(loss_with(1)).epsilon(1e-5));
+  const double before = loss_with(8);
+  training.trainer.step();
+  CHECK(loss_with(8) != before);
+}
+
+TEST_CASE("label smoothing changes the loss that is trained", "[onednn]") {
+  TrainerOptions smooth = options_of(8);
+  smooth.label_smoothing = 0.1F;
+  Training plain = residual_training(options_of(8)), smoothed = residual_training(smooth);
+  CHECK(plain.trainer.step().loss != smoothed.trainer.step().loss);
 }
 
 }  // namespace nocturne::onednn

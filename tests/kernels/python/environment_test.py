@@ -6,11 +6,15 @@ import sys
 import unittest
 from unittest import mock
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "kernels" / "python"))
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "kernels" / "python"), str(ROOT / "measure" / "environment" / "fix_ups")]
 
 import cntk_worker  # noqa: E402
 import jax_worker  # noqa: E402
 import paddle_worker  # noqa: E402
+import pytorch_cuda  # noqa: E402
+import pytorch_worker  # noqa: E402
+import sees_gpu  # noqa: E402
 import tensorflow1_worker  # noqa: E402
 import tensorflow2_worker  # noqa: E402
 import tinygrad_worker  # noqa: E402
@@ -68,6 +72,97 @@ class Jax(unittest.TestCase):
     def test_there_is_no_way_but_xla(self):
         with self.assertRaisesRegex(Unsupported, "graph_compiler = \"none\", allowed: xla"):
             settings(jax_worker.Jax, graph_compiler="none")
+
+
+class Gpus(unittest.TestCase):
+    def test_a_gpu_is_asked_for_by_name_and_what_only_one_kind_of_device_does_is_refused_on_the_other(self):
+        worker = pytorch_worker.PyTorch
+        self.assertEqual(settings(worker).device, "cpu")
+        found = settings(worker, device="cuda", precision="f16", layout="nhwc", cuda_graphs=False, algorithm="find")
+        self.assertEqual((found.device, found.precision), ("cuda", "f16"))
+        self.assertEqual(found.own, {"cuda_graphs": False, "algorithm": "find"})
+        for refused in ({"precision": "tf32"}, {"precision": "f16"}, {"cuda_graphs": True}, {"algorithm": "heuristic"}):
+            with self.subTest(**refused), self.assertRaisesRegex(Unsupported, "is for a GPU, and device is cpu"):
+                settings(worker, **refused)
+        for refused in ({"graph_compiler": "ipex"}, {"onednn": True}, {"onednn": False}, {"nnpack": False}):
+            with self.subTest(**refused), self.assertRaisesRegex(Unsupported, "is for the CPU, and device is cuda"):
+                settings(worker, device="cuda", **refused)
+        self.assertEqual(settings(worker, cuda_graphs=False).own, {"cuda_graphs": False})
+
+    def test_a_worker_for_the_cpu_alone_refuses_a_gpu(self):
+        with self.assertRaisesRegex(Unsupported, "device = \"cuda\", allowed: cpu"):
+            settings(cntk_worker.Cntk, device="cuda")
+        with self.assertRaisesRegex(Unsupported, "precision = \"f16\", allowed: f32, bf16, tf32"):
+            settings(jax_worker.Jax, device="cuda", precision="f16")
+
+    def test_jax_leaves_memory_of_a_gpu_to_the_other_side_of_a_pair(self):
+        found = jax_worker.environment(settings(jax_worker.Jax, device="cuda", threads=1))
+        self.assertEqual(found, {"JAX_PLATFORMS": "cuda", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"})
+
+    def test_pytorch_without_a_gpu_says_whether_it_was_built_for_one(self):
+        for built, reason in ((None, "it was built without CUDA"), ("12.8", "CUDA_VISIBLE_DEVICES hides it")):
+            torch = mock.Mock(__version__="2.15.0")
+            torch.cuda.is_available.return_value, torch.version.cuda = False, built
+            with self.assertRaisesRegex(Unsupported, reason):
+                pytorch_cuda.find_device(torch, settings(pytorch_worker.PyTorch, device="cuda"))
+
+    def test_pytorch_takes_tf32_where_it_is_asked_for_and_nowhere_else(self):
+        for precision in ("f32", "tf32", "bf16", "f16"):
+            torch = mock.Mock()
+            torch.cuda.is_available.return_value = True
+            torch.cuda.get_device_capability.return_value = (9, 0)
+            pytorch_cuda.find_device(torch, settings(pytorch_worker.PyTorch, device="cuda", precision=precision))
+            self.assertEqual(torch.backends.cudnn.allow_tf32, precision == "tf32")
+            self.assertEqual(torch.backends.cuda.matmul.allow_tf32, precision == "tf32")
+            self.assertFalse(torch.backends.cudnn.benchmark)
+
+    def test_a_gpu_too_old_for_a_precision_is_named(self):
+        torch = mock.Mock()
+        torch.cuda.is_available.return_value = True
+        torch.cuda.get_device_capability.return_value = (7, 5)
+        torch.cuda.get_device_name.return_value = "Old One"
+        with self.assertRaisesRegex(Unsupported, "bf16 needs .* 8.0 or later, Old One has 7.5"):
+            pytorch_cuda.find_device(torch, settings(pytorch_worker.PyTorch, device="cuda", precision="bf16"))
+
+    def test_loss_scaling_cannot_be_recorded(self):
+        asked = settings(pytorch_worker.PyTorch, device="cuda", precision="f16", cuda_graphs=True)
+        with self.assertRaisesRegex(Unsupported, "loss scaling decides on the host"):
+            pytorch_worker.PyTorch().check(asked)
+
+    def test_a_full_gpu_is_told_from_other_failures(self):
+        class OutOfMemoryError(RuntimeError):
+            pass
+        torch = mock.Mock()
+        torch.cuda.OutOfMemoryError = OutOfMemoryError
+        self.assertTrue(pytorch_cuda.is_out_of_memory(torch, OutOfMemoryError("CUDA out of memory. Tried …")))
+        self.assertTrue(pytorch_cuda.is_out_of_memory(torch, RuntimeError("CUDA out of memory")))
+        self.assertFalse(pytorch_cuda.is_out_of_memory(torch, RuntimeError("shape mismatch")))
+
+
+class SeesGpu(unittest.TestCase):
+    def answer(self, name, **parts):
+        module = mock.Mock(__version__="1.0", **parts)
+        ask = dict(sees_gpu.ASKED)[name]
+        with mock.patch.dict(sys.modules, {name: module}):
+            return sees_gpu.answer(((name, ask),))
+
+    def test_each_framework_is_asked_in_its_own_words(self):
+        torch = mock.Mock()
+        torch.is_available.return_value, torch.get_device_name.return_value = True, "H"
+        self.assertEqual(self.answer("torch", cuda=torch), (0, "torch 1.0 sees H"))
+        torch.is_available.return_value = False
+        self.assertEqual(self.answer("torch", cuda=torch, version=mock.Mock(cuda=None)),
+                         (1, "torch 1.0 sees no GPU: it was built without CUDA"))
+        devices = mock.Mock(side_effect=RuntimeError("Unknown backend: 'gpu' requested\nmore"))
+        self.assertEqual(self.answer("jax", devices=devices),
+                         (1, "jax 1.0 sees no GPU: Unknown backend: 'gpu' requested"))
+        config = mock.Mock()
+        config.list_physical_devices.return_value = []
+        code, sentence = self.answer("tensorflow", config=config, test=mock.Mock(is_built_with_cuda=lambda: False))
+        self.assertEqual((code, sentence), (1, "tensorflow 1.0 sees no GPU: it was built without CUDA"))
+
+    def test_none_at_all_is_a_failure(self):
+        self.assertEqual(sees_gpu.answer((("no_such_framework", None),))[0], 1)
 
 
 class Tinygrad(unittest.TestCase):

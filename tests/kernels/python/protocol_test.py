@@ -103,6 +103,8 @@ class Protocol(unittest.TestCase):
             ({"configuration": {"threads": -4}}, "threads = -4, allowed: a whole number from 1 to 1024"),
             ({"configuration": {"threads": 1.5}}, "threads = 1.5"),
             ({"configuration": {"inter_threads": 2}}, "inter_threads = 2, but plain-python has no choice of it"),
+            ({"configuration": {"data_threads": 2}}, "data_threads = 2, allowed: 0: plain-python gathers a batch"),
+            ({"workload": {"label_smoothing": 0.1}}, "label_smoothing = 0.1: this worker trains on the labels as they"),
             ({"configuration": {"batch": 101}}, "batch 101 is larger than the data set of 100 images"),
             ({"configuration": {"graph_compiler": "folding", "layout": "nhwc"}}, "takes layout nchw only"),
             ({"gate": {"steps": 7}}, "gate: an epoch has 6 steps, 7 are asked for"))

@@ -1,0 +1,60 @@
+"""ResNet50's losses over 50 steps, the native worker's and PyTorch's, from the same weights and images.
+
+NOCTURNE_FRAMEWORKS names workers and the Pythons of their environments (framework_test.py); without pytorch_worker there,
+or without NOCTURNE_ONEDNN, there is nothing to do.
+"""
+
+import os
+import sys
+import unittest
+
+from conversation import WORKERS, Conversation
+
+SKIPPED = 77
+NATIVE = os.environ.get("NOCTURNE_ONEDNN", "")
+STEPS = 50
+# Largest relative differences of a loss. Rounding is all that differs, and each step multiplies it: the first loss shows
+# what the forward pass does, those up to the tenth what gradients and updates do, the rest that nothing drifts away.
+FIRST, TENTH, LATER = 1e-5, 1e-3, 5e-2
+
+
+def pytorch():
+    """Python of the first pytorch_worker without keys of its own; None where there is none."""
+    for entry in os.environ.get("NOCTURNE_FRAMEWORKS", "").split():
+        worker, _, python = entry.partition("=")
+        if worker == "pytorch_worker":
+            return python
+    return None
+
+
+class Residual(unittest.TestCase):
+    def losses(self, state, written, **program):
+        with Conversation() as talk:
+            talk.request["workload"] = {"network": "resnet50", "data": "synthetic", "optimizer": "sgd_momentum"}
+            talk.request["configuration"] = {"batch": 4, "threads": 2}
+            talk.request["gate"] = {"steps": STEPS, "write": state} if written else {"steps": STEPS}
+            if not written:
+                talk.request["initial"] = state
+            code = talk.start(**program).wait(timeout=280)
+            self.assertEqual((code, talk.end()["status"]), (0, "ok"), talk.end())
+            return [sample["loss"] for sample in talk.events("sample")]
+
+    def test_losses_of_fifty_steps_agree(self):
+        with Conversation() as shared:
+            state = shared.path("initial")
+            ours = self.losses(state, True, program=NATIVE)
+            theirs = self.losses(state, False, program=WORKERS / "pytorch_worker.py", python=pytorch())
+        self.assertEqual(len(ours), STEPS)
+        apart = [abs(a / b - 1) for a, b in zip(ours, theirs)]
+        print("largest relative difference: first loss %.1e, to the tenth %.1e, later %.1e"
+              % (apart[0], max(apart[:10]), max(apart[10:])))
+        self.assertLess(apart[0], FIRST)
+        self.assertLess(max(apart[:10]), TENTH)
+        self.assertLess(max(apart[10:]), LATER)
+
+
+if __name__ == "__main__":
+    if not pytorch() or not NATIVE:
+        print("skipped: NOCTURNE_FRAMEWORKS names no pytorch_worker and its Python, or the native worker was not built")
+        sys.exit(SKIPPED)
+    unittest.main(verbosity=2)
