@@ -1,9 +1,13 @@
 #include "measure/comparison/noise.hpp"
 
+#include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cassert>
 #include <cmath>
 #include <numeric>
+
+#include "measure/comparison/location.hpp"
+#include "measure/comparison/warm_up.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -29,6 +33,40 @@ std::string_view to_text(PairMethod method) {
       break;
   }
   return "duet";
+}
+
+std::optional<PairMethod> pair_method_from_text(std::string_view text) {
+  for (const PairMethod each : {PairMethod::Sequential, PairMethod::Slices, PairMethod::Duet}) {
+    if (to_text(each) == text) return each;
+  }
+  return std::nullopt;
+}
+
+std::string_view to_text(StepEstimator estimator) {
+  switch (estimator) {
+    case StepEstimator::Median:
+      return "median";
+    case StepEstimator::Minimum:
+      return "minimum";
+    case StepEstimator::Paired:
+      break;
+  }
+  return "paired";
+}
+
+std::optional<StepEstimator> step_estimator_from_text(std::string_view text) {
+  for (const StepEstimator each : {StepEstimator::Median, StepEstimator::Minimum, StepEstimator::Paired}) {
+    if (to_text(each) == text) return each;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> judged_step(std::span<const double> step_seconds, StepEstimator estimator) {
+  assert(estimator != StepEstimator::Paired);
+  if (step_seconds.empty()) return std::nullopt;
+  const auto steady = step_seconds.subspan(std::min(step_seconds.size(), detect_warm_up(step_seconds).samples));
+  if (steady.empty()) return std::nullopt;
+  return estimator == StepEstimator::Median ? median(steady) : std::ranges::min(steady);
 }
 
 Noise noise_of(std::span<const double> log_ratios) {

@@ -20,6 +20,20 @@ enum class PairMethod {
   Duet,        ///< both at once, half of the CPUs each (Bulej et al., Duet Benchmarking, ICPE 2020)
 };
 [[nodiscard]] std::string_view to_text(PairMethod method);  ///< sequential, slices, duet
+[[nodiscard]] std::optional<PairMethod> pair_method_from_text(std::string_view text);
+
+/// What a process of a pair is judged by.
+enum class StepEstimator {
+  Median,   ///< of its steady steps
+  Minimum,  ///< of its steady steps
+  Paired,   ///< slices only: trimmed mean of the log ratios of neighbouring slices (comparison.hpp)
+};
+[[nodiscard]] std::string_view to_text(StepEstimator estimator);  ///< median, minimum, paired
+[[nodiscard]] std::optional<StepEstimator> step_estimator_from_text(std::string_view text);
+
+/// Seconds a step that a process is judged by, from its step times in order (warm-up included, and left out here).
+/// Empty: there are none. REQUIRES: not Paired.
+[[nodiscard]] std::optional<double> judged_step(std::span<const double> step_seconds, StepEstimator estimator);
 
 /// What equal pairs showed.
 struct Noise {

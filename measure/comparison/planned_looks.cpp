@@ -7,6 +7,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <random>
 
 namespace nocturne::measure {
@@ -15,6 +16,7 @@ namespace {
 constexpr double kGrowth = 4.0 / 3;  // of the pairs from one look to the next
 constexpr int kCells = 400;          // of the interval in which the comparison goes on
 constexpr int kComparisons = 100'000;
+constexpr int kFewLooks = 10;  // so few that one after each costs little
 
 double normal_cdf(double x) {
   static const boost::math::normal_distribution<double> normal;
@@ -81,11 +83,12 @@ std::vector<int> numbers_of_pairs(int first, int most) {
 }
 
 /// Looks that spend `error` where the scatter of pairs were known.
-std::vector<Look> spend(int first, int most, double error) {
+std::vector<Look> spend(const std::vector<int>& numbers, double error) {
   std::vector<Look> looks;
   Undecided undecided;
   double spent = 0;
-  for (const int pairs : numbers_of_pairs(first, most)) {
+  const int most = numbers.back();
+  for (const int pairs : numbers) {
     const double information = static_cast<double>(pairs) / most;
     const double allowed = error * information - spent;
     spent = error * information;
@@ -132,13 +135,40 @@ double false_alarms(const std::vector<Look>& looks) {
 
 }  // namespace
 
+std::vector<Look> plan_looks_known_scatter(int first, int most, double error) {
+  assert(first >= 1 && first <= most && error > 0 && error < 1);
+  std::vector<int> numbers = numbers_of_pairs(first, most);
+  if (most - first < kFewLooks) {  // one after each
+    numbers.clear();
+    for (int number = first; number <= most; ++number) numbers.push_back(number);
+  }
+  return spend(numbers, error);
+}
+
+double normal_critical(double confidence) {
+  static const boost::math::normal_distribution<double> normal;
+  return boost::math::quantile(normal, 0.5 + confidence / 2);
+}
+
 std::vector<Look> plan_looks(int first, int most, double error) {
   assert(first >= 2 && first <= most && error > 0 && error < 1);
-  std::vector<Look> looks = spend(first, most, error);
+  const std::vector<int> numbers = numbers_of_pairs(first, most);
+  std::vector<Look> looks = spend(numbers, error);
   if (looks.size() == 1) return looks;  // exact
   const double found = false_alarms(looks);
-  if (found > error) looks = spend(first, most, error * error / found);
+  if (found > error) looks = spend(numbers, error * error / found);
   return looks;
+}
+
+double confidence_after(std::int64_t pairs, std::span<const Look> plan, double error) {
+  assert(pairs >= 2 && !plan.empty());
+  if (pairs < plan.front().pairs) {
+    return plan_looks(static_cast<int>(pairs), plan.back().pairs, error).front().confidence;
+  }
+  const auto next = std::ranges::find_if(plan, [&](const Look& look) { return look.pairs >= pairs; });
+  if (next == plan.end()) return plan.back().confidence;
+  if (next == plan.begin() || next->pairs == pairs) return next->confidence;
+  return std::max(next->confidence, std::prev(next)->confidence);
 }
 
 }  // namespace nocturne::measure

@@ -7,14 +7,16 @@
 /// over them, in proportion to the pairs measured by then (the linear spending function; Lan & DeMets, Biometrika 70,
 /// 1983, and Kim & DeMets, Biometrika 74, 1987, with exponent 1). The critical values come from the joint distribution
 /// of the looks by numerical integration (Armitage, McPherson & Rowe, J. R. Statist. Soc. A 132, 1969), and are handed
-/// to Student's t by their significance levels (Jennison & Turnbull, Group Sequential Methods, 2000, section 11.5). With
-/// few pairs that errs a little too often (5.3 % for 5 % with looks from 6 to 24 pairs), which is found by simulation and
-/// taken off.
+/// to Student's t by their significance levels (Jennison & Turnbull, Group Sequential Methods, 2000, section 11.5).
+/// With few pairs that errs a little too often (5.3 % for 5 % with looks from 6 to 24 pairs), which is found by
+/// simulation and taken off.
 ///
 /// The intervals of all looks together hold the true value with the promised probability (repeated confidence
 /// intervals, ibid. chapter 9). So FASTER, SLOWER and SAME may each be read off the interval of whichever look comes
 /// first, and stopping there costs nothing. Pure.
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 namespace nocturne::measure {
@@ -25,8 +27,20 @@ struct Look {
   friend bool operator==(const Look&, const Look&) = default;
 };
 
+/// How strictly so many pairs are judged which, ended by time or trouble, need not be the number of a planned look: as
+/// the stricter of the looks around it; before the first one, as if it had been planned there. `error` is that of the
+/// plan. REQUIRES: pairs ≥ 2, a plan of plan_looks().
+[[nodiscard]] double confidence_after(std::int64_t pairs, std::span<const Look> plan, double error = 0.05);
+
 /// Looks at `first` pairs, then at about a third more each time, the last at `most`. With first == most there is one
 /// look and its confidence is 1 − error. REQUIRES: 2 ≤ first ≤ most, 0 < error < 1.
 [[nodiscard]] std::vector<Look> plan_looks(int first, int most, double error = 0.05);
+
+/// The same where the scatter is known beforehand, so that the interval of a look is the normal distribution's and the
+/// first look may be at one; up to ten numbers have a look each. REQUIRES: 1 ≤ first ≤ most, 0 < error < 1.
+[[nodiscard]] std::vector<Look> plan_looks_known_scatter(int first, int most, double error = 0.05);
+
+/// Two-sided critical value of the normal distribution: 1.96 for 0.95.
+[[nodiscard]] double normal_critical(double confidence);
 
 }  // namespace nocturne::measure

@@ -3,15 +3,39 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "measure/comparison/planned_looks.hpp"
 
 namespace nocturne::measure {
 namespace {
 
+/// Variance of the log of an estimate.
+double log_variance_of(const space::Estimate& estimate, double luck) {
+  const double within = estimate.value > 0 ? estimate.standard_error / estimate.value : 0;
+  return luck * luck / std::max(1, estimate.runs) + within * within;
+}
+
+/// Planning costs milliseconds, and is asked for after each run. What is remembered is a function of its arguments.
+const std::vector<Look>& planned_looks(int repeats, double error) {
+  thread_local std::map<std::pair<int, double>, std::vector<Look>> known;
+  auto& looks = known[{repeats, error}];
+  if (looks.empty()) looks = plan_looks_known_scatter(1, repeats, 2 * error);
+  return looks;
+}
+
 bool is_hopeless(const space::Estimate& estimate, const space::Estimate& incumbent, const StoppingOptions& options) {
-  const double best_case = estimate.value - options.hopeless_errors * estimate.standard_error;
-  const double to_beat = incumbent.value + options.hopeless_errors * incumbent.standard_error;
-  const bool single = std::min(estimate.runs, incumbent.runs) < 2;
-  return best_case > to_beat && (!single || estimate.value > incumbent.value * (1 + options.single_run_margin));
+  if (estimate.value <= incumbent.value || incumbent.value <= 0) return false;
+  const auto& looks = planned_looks(options.repeats, options.error);
+  const auto look = std::ranges::find(looks, estimate.runs, &Look::pairs);
+  if (look == looks.end()) return false;  // none is planned here
+  const double behind = std::log(estimate.value / incumbent.value);
+  const double scatter =
+      std::sqrt(log_variance_of(estimate, options.process_luck) + log_variance_of(incumbent, options.process_luck));
+  return behind > normal_critical(look->confidence) * scatter;
 }
 
 }  // namespace

@@ -1,6 +1,14 @@
 #pragma once
 
-/// Does this trial need another run? A pure rule: no clock, no state; the tuner asks after each run.
+/// Does this trial need another run? One for the hopeless, more for contenders. A pure rule: no clock, no state; the
+/// tuner asks after each run.
+///
+/// The log of a trial's estimate after k processes scatters about the truth with variance luck² / k (plus what the
+/// samples within them leave open), the incumbent's likewise. A trial is given up at a look where it is above the
+/// incumbent by more than that look's critical value allows. Looks are planned (planned_looks.hpp, scatter known, one
+/// side): a trial that is in truth as fast as the incumbent is given up at any of them in at most `error` of all cases.
+/// The incumbent's own scatter is the same at all looks, which makes them more alike than planned, and the error
+/// smaller.
 
 #include <optional>
 #include <string>
@@ -12,13 +20,10 @@ namespace nocturne::measure {
 
 struct StoppingOptions {
   int repeats = 3;  ///< runs of a trial that may be the best, from the campaign; at least 1
-  /// A trial is hopeless once its estimate, less this many standard errors, is still above the incumbent's plus as
-  /// many.
-  double hopeless_errors = 3;
-  /// A single process knows nothing of the luck between processes (memory placement: sd of 2 to 7 % on virtual
-  /// machines, single pairs 10 % apart), so after one run a trial must also be this much slower than the incumbent to
-  /// be hopeless.
-  double single_run_margin = 0.15;
+  /// Standard deviation of the log of a process's time, by luck (memory placement: 2 to 7 % on virtual machines): from
+  /// the machine's noise where that is known.
+  double process_luck = 0.05;
+  double error = 0.05;  ///< of giving up, at some look, a trial that is as fast as the incumbent
 };
 
 struct Decision {

@@ -1,14 +1,19 @@
 #include "measure/container/image_recipe.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "measure/container/runtimes.hpp"
 #include "space/digest.hpp"
 
 namespace nocturne::measure {
@@ -163,6 +168,34 @@ std::expected<ImageRecipe, std::string> find_image_recipe(const std::string& nam
   }
   return std::unexpected(
       fmt::format("there is no recipe of an image '{}'; known are: {}", name, fmt::join(known, ", ")));
+}
+
+std::string obstacle_of(const ImageRecipe& recipe) {
+  std::error_code ignored;
+  if (recipe.kind == ImageKind::Folder && !fs::is_directory(recipe.folder, ignored)) {
+    return fmt::format("there is no folder {}", recipe.folder.string());
+  }
+  if (recipe.kind != ImageKind::Debootstrap) return {};
+  if (!find_tool("debootstrap"))
+    return "needs the program debootstrap; install it (Debian: apt-get install debootstrap)";
+  return ::geteuid() == 0 ? std::string() : "debootstrap makes it as root alone";
+}
+
+std::vector<ImageRecipe> known_images(const std::vector<fs::path>& folders) {
+  std::map<std::string, ImageRecipe> found;
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      if (entry->path().extension() != ".json") continue;
+      if (auto recipe = load_image_recipe(entry->path())) {
+        std::string name = recipe->name;
+        found.try_emplace(std::move(name), std::move(*recipe));  // the first folder's stays
+      }
+    }
+  }
+  std::vector<ImageRecipe> recipes;
+  for (auto& [name, recipe] : found) recipes.push_back(std::move(recipe));
+  return recipes;
 }
 
 }  // namespace nocturne::measure

@@ -47,6 +47,12 @@ struct ImageRecipe {
                                                                              const std::filesystem::path& beside);
 [[nodiscard]] std::expected<ImageRecipe, std::string> load_image_recipe(const std::filesystem::path& file);
 
+/// Why it cannot be made here, as far as that can be told without trying; empty: nothing is known against it.
+[[nodiscard]] std::string obstacle_of(const ImageRecipe& recipe);
+
+/// All that can be read, by name; of two of one name the first folder's. What cannot is passed over.
+[[nodiscard]] std::vector<ImageRecipe> known_images(const std::vector<std::filesystem::path>& folders);
+
 /// Letters, digits, '-', '_' and '.', the first a letter or digit, at most 64: no option, no path.
 [[nodiscard]] bool is_image_name(std::string_view name);
 

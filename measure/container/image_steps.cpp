@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "measure/artifact/process.hpp"
+#include "measure/container/image_trouble.hpp"
 #include "measure/container/runtimes.hpp"
 #include "measure/run/run_files.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kImageLogTail = 4 << 10;
+constexpr std::uintmax_t kNearlyFull = 1 << 16;
 constexpr std::uintmax_t kRoomToKeep = std::uintmax_t{1} << 30;
 
 std::unexpected<ImageFailure> impossible(std::string reason) {
@@ -48,6 +50,12 @@ std::expected<void, ImageFailure> ImageSession::step(const std::vector<std::stri
   failure.log_tail = tail_of(log, kImageLogTail);
   const std::string last = last_line_of(failure.log_tail);
   failure.reason = fmt::format("{}: {}{}{}", what, to_text(result), last.empty() ? "" : ": ", last);
+  // Who cannot write to the disk cannot write that into the log either.
+  std::error_code error;
+  const fs::space_info room = fs::space(log.parent_path(), error);
+  const bool full = !error && room.available < kNearlyFull;
+  const std::string remedy = remedy_for_image(full ? "No space left on device" : failure.log_tail);
+  if (!remedy.empty()) failure.reason += "; " + remedy;
   return std::unexpected(std::move(failure));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The runtimes themselves, and what they share. Seen by container.cpp and the tests alone.
+/// The runtimes themselves, seen by container.cpp and the tests alone; and how a program is found and asked.
 
 #include <chrono>
 #include <cstdint>

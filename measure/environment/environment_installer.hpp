@@ -1,6 +1,7 @@
 #pragma once
 
-/// Makes one environment in a folder: venv, packages, fix-ups, a first import. Knows nothing of the store.
+/// Makes one environment in a folder: venv, packages of pip or of the distribution, or a library from its source;
+/// fix-ups, a first import. Knows nothing of the store.
 
 #include <chrono>
 #include <expected>
@@ -21,8 +22,12 @@ struct InstallPlaces {
 };
 
 /// Returns the resolved versions ("numpy==1.19.5"), ascending. The failure's sentence begins with the recipe's name.
+/// `python` is not looked at where the recipe needs none.
 [[nodiscard]] std::expected<std::vector<std::string>, EnvironmentFailure> install_environment(
     const EnvironmentRecipe& recipe, const PythonInterpreter& python, const InstallOptions& options,
     const InstallPlaces& places, const std::stop_token& stop);
+
+/// Takes pip out of a lock where the Python brings a good one along, so that a bundle need not hold it.
+void drop_own_pip(std::vector<std::string>& lock, const PythonInterpreter& python);
 
 }  // namespace nocturne::measure

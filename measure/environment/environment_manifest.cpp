@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -30,11 +31,19 @@ json installed_part(const EnvironmentRecipe& recipe) {
   for (const auto& step : recipe.steps) {
     steps.push_back({{"packages", step.packages}, {"no_dependencies", step.no_dependencies}});
   }
-  return {{"recipe", recipe.name},
-          {"python", recipe.python},
-          {"source", recipe.source},
-          {"steps", std::move(steps)},
-          {"fix_ups", recipe.fix_ups}};
+  json part = {{"recipe", recipe.name},
+               {"python", recipe.python},
+               {"source", recipe.source},
+               {"steps", std::move(steps)},
+               {"fix_ups", recipe.fix_ups}};
+  // Only where they are there: what was installed before these keys existed is still what its recipe says.
+  if (!recipe.debian.empty()) part["debian"] = recipe.debian;
+  if (recipe.uses_system_packages) part["uses_system_packages"] = true;
+  if (recipe.build) {
+    part["build"] = {
+        {"package", recipe.build->package}, {"suite", recipe.build->suite}, {"cmake", recipe.build->cmake}};
+  }
+  return part;
 }
 
 std::expected<json, std::string> fix_up_digests(const EnvironmentRecipe& recipe, const fs::path& folder) {
@@ -93,7 +102,7 @@ std::optional<InstalledEnvironment> read_manifest_of(const fs::path& folder) {
     environment.recipe = result.recipe.at("recipe");
     environment.key = document.at("key");
     environment.folder = folder;
-    environment.python = folder / "bin/python";
+    if (!result.recipe.contains("build")) environment.python = folder / "bin/python";
     environment.lock = document.at("lock").get<std::vector<std::string>>();
     const json& version = document.at("python_version");
     environment.interpreter = {.program = document.at("python").get<std::string>(),
@@ -103,11 +112,23 @@ std::optional<InstalledEnvironment> read_manifest_of(const fs::path& folder) {
     environment.install_time = std::chrono::nanoseconds(document.at("install_ns").get<std::int64_t>());
     environment.installed = std::chrono::system_clock::time_point(
         std::chrono::seconds(document.at("installed_unix_s").get<std::int64_t>()));
+    std::error_code error;
+    const auto written = fs::last_write_time(folder / kEnvironmentManifest, error);
+    const auto used = std::chrono::file_clock::to_sys(written);
+    environment.last_used = std::max(
+        environment.installed,
+        error ? environment.installed : std::chrono::time_point_cast<std::chrono::system_clock::duration>(used));
   } catch (const json::exception&) {
     return std::nullopt;
   }
-  if (access(result.environment.python.c_str(), X_OK) != 0) return std::nullopt;  // follows the link to the real Python
+  const fs::path& python = result.environment.python;
+  if (!python.empty() && access(python.c_str(), X_OK) != 0) return std::nullopt;  // follows the link to the real one
   return result;
+}
+
+void note_use(const Environment& environment) {
+  std::error_code ignored;
+  fs::last_write_time(environment.folder / kEnvironmentManifest, fs::file_time_type::clock::now(), ignored);
 }
 
 }  // namespace nocturne::measure

@@ -34,7 +34,7 @@ struct InstalledEnvironment {
   nlohmann::json recipe;  ///< its installed_part() then
   nlohmann::json fix_ups;
 };
-/// Empty where the manifest is missing or torn, or the environment's Python can no longer be started.
+/// Empty where the manifest is missing or torn, or the environment has a Python that can no longer be started.
 [[nodiscard]] std::optional<InstalledEnvironment> read_manifest_of(const std::filesystem::path& folder);
 
 }  // namespace nocturne::measure

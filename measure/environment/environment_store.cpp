@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <fstream>
 #include <utility>
 
@@ -14,7 +13,8 @@
 #include "measure/environment/environment_installer.hpp"
 #include "measure/environment/environment_manifest.hpp"
 #include "measure/environment/pip_trouble.hpp"
-#include "measure/machine/machine.hpp"
+#include "measure/environment/python_choice.hpp"
+#include "measure/environment/source_build.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -39,21 +39,6 @@ bool is_folder_of(std::string_view name, std::string_view recipe) {
 
 EnvironmentFailure trouble_with(const EnvironmentRecipe& recipe, std::string_view what) {
   return {.reason = fmt::format("{}: {}", recipe.name, what), .log_tail = {}};
-}
-
-EnvironmentFailure impossible_here(const EnvironmentRecipe& recipe, std::string_view what) {
-  return {.reason = fmt::format("{}: {}", recipe.name, what), .log_tail = {}, .unavailable = true};
-}
-
-bool is_on_path(const std::string& command) {
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "" : path;
-  while (!rest.empty()) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    if (access((fs::path(folder) / command).c_str(), X_OK) == 0) return true;
-    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
-  }
-  return false;
 }
 
 /// All that was written must be on the disk before the folder gets its name: thousands of files, so the whole disk.
@@ -140,43 +125,6 @@ std::optional<Environment> EnvironmentStore::find(const EnvironmentRecipe& recip
   return std::move(found->environment);
 }
 
-std::optional<EnvironmentFailure> EnvironmentStore::obstacle(const EnvironmentRecipe& recipe,
-                                                             const PythonPlaces& places,
-                                                             const InstallOptions& options) const {
-  if (recipe.kind != RecipeKind::Python) return trouble_with(recipe, "nothing is installed for a recipe of this kind");
-  if (recipe.source != "pip") {
-    return trouble_with(recipe,
-                        fmt::format("its source is '{}': it is prepared as a container, not with pip", recipe.source));
-  }
-  if (const auto python = choose_python(find_pythons(places), recipe.python); !python) {
-    return impossible_here(recipe, python.error());
-  }
-  const MachineFacts machine = recipe.needed_isa.empty() ? MachineFacts{} : probe_machine_cheaply();
-  for (const std::string& isa : recipe.needed_isa) {
-    if (!has_isa(machine, isa)) return impossible_here(recipe, fmt::format("needs a processor with {}", isa));
-  }
-  for (const std::string& command : recipe.needed_commands) {
-    if (!is_on_path(command)) {
-      return impossible_here(recipe,
-                             fmt::format("needs the program {}; install it (Debian: apt-get install {})", command,
-                                         command == "readelf" || command == "nm" ? "binutils" : command));
-    }
-  }
-  if (const auto digests = fix_up_digests(recipe, options.fix_ups); !digests) {
-    return trouble_with(recipe, "its fix-up is not there: " + digests.error());
-  }
-  std::error_code error;
-  const auto space = fs::space(root_, error);
-  const std::int64_t wanted = recipe.disk_bytes + recipe.download_bytes + options.free_bytes_to_keep;
-  if (!error && space.available < static_cast<std::uintmax_t>(wanted)) {
-    return trouble_with(recipe, fmt::format("needs {} MB, download and {} MB to keep free included; {} has {} MB free: "
-                                            "free some space, or set NOCTURNE_DATA to another disk",
-                                            wanted / 1'000'000, options.free_bytes_to_keep / 1'000'000, root_.string(),
-                                            space.available / 1'000'000));
-  }
-  return std::nullopt;
-}
-
 std::expected<Environment, EnvironmentFailure> EnvironmentStore::obtain(const EnvironmentRecipe& recipe,
                                                                         const PythonPlaces& places,
                                                                         const InstallOptions& options,
@@ -224,7 +172,7 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
                                                                              const InstallOptions& options,
                                                                              const std::stop_token& stop) {
   const auto began = Clock::now();
-  const auto python = choose_python(find_pythons(places), recipe.python);
+  const auto python = python_for(recipe, places);
   const auto fix_ups = fix_up_digests(recipe, options.fix_ups);
   if (!python || !fix_ups) return std::unexpected(trouble_with(recipe, python ? fix_ups.error() : python.error()));
   const Making making(root_, recipe.name);
@@ -241,7 +189,7 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
     return std::unexpected(std::move(lock.error()));
   }
   Environment made{.recipe = recipe.name,
-                   .key = environment_key(recipe, *fix_ups, *lock, python->abi),
+                   .key = environment_key(recipe, *fix_ups, *lock, recipe.build ? build_abi(recipe) : python->abi),
                    .folder = {},
                    .python = {},
                    .lock = std::move(*lock),
@@ -259,7 +207,7 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
   flush_disk_of(root_);
   const auto before = current_folder(recipe.name);
   made.folder = root_ / folder_name(recipe.name, made.key);
-  made.python = made.folder / "bin/python";
+  if (!recipe.build) made.python = made.folder / "bin/python";
   if (!read_manifest_of(made.folder)) {  // else the same versions are there already, perhaps in use
     fs::remove_all(made.folder);
     fs::rename(making.environment(), made.folder);
@@ -296,6 +244,31 @@ std::vector<Environment> EnvironmentStore::list() const {
   }
   std::ranges::sort(result, {}, &Environment::recipe);
   return result;
+}
+
+std::vector<Environment> EnvironmentStore::list_all() const {
+  std::vector<Environment> result;
+  std::error_code error;
+  for (fs::directory_iterator entry(root_, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with('.') || !entry->is_directory(error)) continue;
+    auto found = read_manifest_of(entry->path());
+    if (found && is_folder_of(name, found->environment.recipe)) result.push_back(std::move(found->environment));
+  }
+  std::ranges::sort(result, {}, [](const Environment& each) { return std::pair(each.recipe, each.installed); });
+  return result;
+}
+
+bool EnvironmentStore::remove(const Environment& environment) {
+  const bool ours = environment.folder.parent_path() == root_ &&
+                    is_folder_of(environment.folder.filename().string(), environment.recipe);
+  const auto lock = ours ? FileLock::try_take(root_ / ".lock" / environment.recipe) : std::nullopt;
+  if (!lock) return false;
+  std::error_code ignored;
+  if (current_folder(environment.recipe) == environment.folder) {  // from here on it does not count, come what may
+    fs::remove(root_ / (environment.recipe + std::string(kCurrent)), ignored);
+  }
+  return fs::remove_all(environment.folder, ignored) > 0;
 }
 
 bool EnvironmentStore::remove(const std::string& recipe) {

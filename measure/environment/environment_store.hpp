@@ -35,14 +35,18 @@ struct Environment {
   std::string recipe;
   std::string key;                ///< 64 hexadecimal digits
   std::filesystem::path folder;   ///< absolute
-  std::filesystem::path python;   ///< FOLDER/bin/python
+  std::filesystem::path python;   ///< FOLDER/bin/python; empty: a library's, which has none
   std::vector<std::string> lock;  ///< "numpy==1.19.5", ascending
   PythonInterpreter interpreter;  ///< it was made with
   std::uintmax_t bytes = 0;       ///< on disk
   bool installed_now = false;
   std::chrono::nanoseconds install_time{};  ///< whenever it was
   std::chrono::system_clock::time_point installed{};
+  std::chrono::system_clock::time_point last_used{};  ///< by a campaign: note_use(); else when it was installed
 };
+
+/// Says that a campaign uses it now: the modification time of its manifest.
+void note_use(const Environment& environment);
 
 /// Why there is none. `unavailable`: this machine cannot have it (no such Python, another processor); else it went
 /// wrong (network, disk, a package that vanished) and may go right another time.
@@ -56,6 +60,8 @@ struct EnvironmentFailure {
 struct InstallOptions {
   std::filesystem::path fix_ups;  ///< folder of the programs that recipes name
   std::vector<std::string> lock;  ///< install exactly these; empty: resolve
+  std::filesystem::path
+      wheels;  ///< folder of the packages, of pip or the distribution, to install from; empty: indexes
   std::chrono::seconds deadline{3600};
   std::int64_t free_bytes_to_keep = std::int64_t{1} << 30;  ///< on the store's disk, beyond the recipe's own size
   std::function<void(std::string_view)>
@@ -87,8 +93,12 @@ class EnvironmentStore {
                                                            const InstallOptions& options) const;
   /// Those that count now and are whole, by name.
   [[nodiscard]] std::vector<Environment> list() const;
+  /// All that lie there whole, those too that an update replaced, or whose recipe is gone; by name.
+  [[nodiscard]] std::vector<Environment> list_all() const;
   /// False where there is none, or somebody makes it right now. Removes all folders and downloads of the recipe.
   [[nodiscard]] bool remove(const std::string& recipe);
+  /// One of list_all(). False where it is gone, or its recipe is being installed right now.
+  [[nodiscard]] bool remove(const Environment& environment);
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
 
  private:

@@ -17,9 +17,29 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 17> kRecipeKeys = {
-    "recipe", "title",   "kind",    "worker",  "python",      "source",  "packages",    "no_dependencies", "note",
-    "needs",  "fix_ups", "imports", "$schema", "environment", "licence", "download_mb", "disk_mb"};
+constexpr std::array<std::string_view, 23> kRecipeKeys = {"recipe",
+                                                          "title",
+                                                          "kind",
+                                                          "worker",
+                                                          "python",
+                                                          "source",
+                                                          "packages",
+                                                          "no_dependencies",
+                                                          "note",
+                                                          "needs",
+                                                          "fix_ups",
+                                                          "imports",
+                                                          "$schema",
+                                                          "licence",
+                                                          "download_mb",
+                                                          "disk_mb",
+                                                          "debian",
+                                                          "build",
+                                                          "image",
+                                                          "command",
+                                                          "interpreter",
+                                                          "environment",
+                                                          "uses_system_packages"};
 constexpr std::array<std::string_view, 4> kSources = {"pip", "distribution", "opt-build", "image"};
 constexpr std::int64_t kMegabyte = 1'000'000;
 constexpr std::int64_t kMostMegabytes = 1'000'000;  // a terabyte: more is a typing error
@@ -62,6 +82,13 @@ class RecipeMembers {
     if (found->is_string()) return found->get<std::string>();
     fail(std::string("/") + key, fmt::format("is {}, not a string", found->dump()));
     return otherwise;
+  }
+
+  bool flag(const char* key) {
+    const auto found = document_.find(key);
+    if (found == document_.end()) return false;
+    if (!found->is_boolean()) fail(std::string("/") + key, fmt::format("is {}, not true or false", found->dump()));
+    return found->is_boolean() && found->get<bool>();
   }
 
   std::int64_t bytes(const char* key) {
@@ -118,8 +145,10 @@ void read_kind(RecipeMembers& members, EnvironmentRecipe& recipe) {
     recipe.kind = RecipeKind::Native;
   } else if (kind == "command") {
     recipe.kind = RecipeKind::Command;
+  } else if (kind == "image") {
+    recipe.kind = RecipeKind::Image;
   } else {
-    members.fail("/kind", fmt::format("is '{}'; allowed: python, native, command", kind));
+    members.fail("/kind", fmt::format("is '{}'; allowed: python, native, command, image", kind));
   }
 }
 
@@ -148,14 +177,16 @@ void read_steps(RecipeMembers& members, EnvironmentRecipe& recipe) {
 void read_needs(RecipeMembers& members, const json& document, EnvironmentRecipe& recipe) {
   const auto needs = document.find("needs");
   if (needs == document.end()) return;
-  if (!needs->is_object()) return members.fail("/needs", "is not an object with 'commands' and 'isa'");
+  if (!needs->is_object()) return members.fail("/needs", "is not an object with 'commands', 'isa' and 'gpu'");
   for (const auto& [key, value] : needs->items()) {
     if (key == "commands") {
       recipe.needed_commands = members.texts(value, "/needs/commands", is_plain_name, "the name of a program");
     } else if (key == "isa") {
       recipe.needed_isa = members.texts(value, "/needs/isa", is_plain_name, "the name of a processor's feature");
+    } else if (key == "gpu" && value.is_boolean()) {
+      recipe.needs_gpu = value.get<bool>();
     } else {
-      members.fail("/needs/" + key, "is not known; allowed: commands, isa");
+      members.fail("/needs/" + key, "is not known; allowed: commands, isa, gpu (true or false)");
     }
   }
 }
@@ -175,6 +206,37 @@ void read_environment(RecipeMembers& members, const json& document, EnvironmentR
   }
 }
 
+/// Debian's policy, 5.6.1; a release is one word of letters.
+bool is_package_name(std::string_view text) {
+  return text.size() > 1 && is_plain_name(text) && !text.contains('_');
+}
+
+/// -DNAME=VALUE without what would end the argument's meaning for CMake.
+bool is_cmake_definition(std::string_view text) {
+  return text.starts_with("-D") && text.contains('=') && text.size() > 3 && is_letter_or_digit(text[2]) &&
+         std::ranges::all_of(text, [](char c) { return c >= ' ' && c != '\\' && c != '"' && c != '$'; });
+}
+
+void read_build(RecipeMembers& members, const json& document, EnvironmentRecipe& recipe) {
+  const auto build = document.find("build");
+  if (build == document.end()) return;
+  if (!build->is_object()) return members.fail("/build", "is not an object with 'package', 'suite' and 'cmake'");
+  SourcePackage source;
+  for (const auto& [key, value] : build->items()) {
+    if (key == "cmake") {
+      source.cmake = members.texts(value, "/build/cmake", is_cmake_definition, "a definition such as -DNAME=VALUE");
+    } else if (key != "package" && key != "suite") {
+      members.fail("/build/" + key, "is not known; allowed: package, suite, cmake");
+    } else if (!value.is_string() || !is_package_name(value.get_ref<const std::string&>())) {
+      members.fail("/build/" + key, fmt::format("is {}, not a name of Debian's", value.dump()));
+    } else {
+      (key == "suite" ? source.suite : source.package) = value.get<std::string>();
+    }
+  }
+  if (source.package.empty() || source.suite.empty()) members.fail("/build", "needs 'package' and 'suite'");
+  recipe.build = std::move(source);
+}
+
 void check_keys(RecipeMembers& members, const json& document) {
   const std::vector<std::string> known(kRecipeKeys.begin(), kRecipeKeys.end());
   for (const auto& [key, value] : document.items()) {
@@ -185,13 +247,36 @@ void check_keys(RecipeMembers& members, const json& document) {
 
 /// What must be there for the kind it is.
 void check_kind(RecipeMembers& members, const EnvironmentRecipe& recipe) {
-  if (recipe.kind != RecipeKind::Python) return;
+  const bool built = recipe.source == "opt-build";
+  if (built != recipe.build.has_value() || (built && recipe.kind != RecipeKind::Native)) {
+    members.fail("/source", "opt-build, the key 'build' and kind native belong together");
+  }
+  if ((recipe.source == "distribution") == recipe.debian.empty()) {
+    members.fail("/debian", "lists the packages of source distribution, and of no other");
+  }
+  if (recipe.kind != RecipeKind::Command && !recipe.command.is_null()) {
+    members.fail("/command", "belongs to kind command");
+  }
+  if (recipe.kind == RecipeKind::Command && !recipe.command.is_object()) {
+    members.fail("/command", "is missing: an object with 'template' and 'time', as a campaign's worker has them");
+  }
+  if (recipe.kind == RecipeKind::Image) {
+    if (!is_plain_name(recipe.image)) members.fail("/image", "is not the name of an image's recipe");
+    if (!recipe.interpreter.is_absolute() || recipe.interpreter != recipe.interpreter.lexically_normal()) {
+      members.fail("/interpreter", "is not an absolute path, in the image, without '..'");
+    }
+  }
+  if (recipe.kind == RecipeKind::Native && built && recipe.worker.empty()) {
+    members.fail("/worker", "is missing: which of our own workers is built against it?");
+  }
+  if (recipe.kind != RecipeKind::Python && recipe.kind != RecipeKind::Image) return;
   if (!is_plain_name(recipe.worker) || !recipe.worker.ends_with(".py")) {
     members.fail("/worker", fmt::format("is '{}', not the name of a file below kernels/python, such as "
                                         "'pytorch_worker.py'",
                                         recipe.worker));
   }
-  if (recipe.source == "pip" && recipe.steps.empty()) members.fail("/packages", "is missing: what is to be installed?");
+  if (recipe.kind == RecipeKind::Python && recipe.source == "pip" && recipe.steps.empty())
+    members.fail("/packages", "is missing: what is to be installed?");
 }
 
 }  // namespace
@@ -212,7 +297,7 @@ std::expected<EnvironmentRecipe, std::string> parse_recipe(const json& document,
     members.fail("/recipe", fmt::format("is '{}', but the file is called '{}.json'", stated, name));
   }
   read_kind(members, recipe);
-  if (recipe.kind != RecipeKind::Command) check_keys(members, document);  // a command's are read by who runs it
+  check_keys(members, document);
   recipe.title = members.text("title", name);
   recipe.worker = members.text("worker", "");
   recipe.python = members.text("python", "");
@@ -230,6 +315,13 @@ std::expected<EnvironmentRecipe, std::string> parse_recipe(const json& document,
   recipe.imports = members.texts(
       members.member("imports"), "/imports", [](const std::string& text) { return is_identifier(text, true); },
       "a module's name");
+  recipe.debian =
+      members.texts(members.member("debian"), "/debian", is_package_name, "the name of a package of the distribution");
+  read_build(members, document, recipe);
+  recipe.image = members.text("image", "");
+  recipe.interpreter = members.text("interpreter", "/usr/bin/python3");
+  recipe.command = document.value("command", json());
+  recipe.uses_system_packages = members.flag("uses_system_packages");
   read_needs(members, document, recipe);
   read_environment(members, document, recipe);
   recipe.licence = members.text("licence", "");
@@ -239,6 +331,18 @@ std::expected<EnvironmentRecipe, std::string> parse_recipe(const json& document,
   check_kind(members, recipe);
   if (!members.problem().empty()) return std::unexpected(members.problem());
   return recipe;
+}
+
+std::map<std::string, std::string> variables_of(const EnvironmentRecipe& recipe, const std::filesystem::path& folder) {
+  constexpr std::string_view kPlace = "{environment}";
+  std::map<std::string, std::string> variables = recipe.environment;
+  for (auto& [name, value] : variables) {
+    for (std::size_t at = value.find(kPlace); at != std::string::npos; at = value.find(kPlace, at)) {
+      value.replace(at, kPlace.size(), folder.string());
+      at += folder.string().size();
+    }
+  }
+  return variables;
 }
 
 }  // namespace nocturne::measure

@@ -6,7 +6,7 @@
 ///   {"recipe": "pytorch-1.4",                       the file's name without .json; a value of the parameter
 ///   `framework`
 ///    "title": "PyTorch 1.4",
-///    "kind": "python",                              or "native" (built by Nocturne itself) or "command"
+///    "kind": "python",                              or native, command, image: below
 ///    "worker": "pytorch_worker.py",                 below kernels/python/
 ///    "python": ">=3.5,<3.8",                        versions it runs on; major.minor compared
 ///    "source": "pip",                               how the software got here: pip, distribution, opt-build, image
@@ -14,14 +14,27 @@
 ///    "no_dependencies": [true],                     steps that take no dependencies along; absent: they do
 ///    "fix_ups": ["cuda_stand_ins"],                 programs of measure/environment/fix_ups/, run in this order
 ///    "imports": ["torch"],                          what `check` imports
-///    "needs": {"commands": ["g++"], "isa": ["avx2"]},
-///    "environment": {"PJRT_DEVICE": "CPU"},         variables the worker runs with
+///    "needs": {"commands": ["g++"], "isa": ["avx2"], "gpu": true},
+///    "uses_system_packages": true,                  where a Python of this machine imports them already, those are
+///    taken "environment": {"PJRT_DEVICE": "CPU"},         variables the worker runs with; {environment} is its folder
 ///    "licence": "BSD-3-Clause", "download_mb": 740, "disk_mb": 1430, "note": "…"}
+///
+/// Of the other kinds and sources, beside the keys that say what they are:
+///
+///   {"source": "distribution", "debian": ["python3-torch", "libopenblas0-pthread"],    unpacked, not installed
+///    "environment": {"LD_LIBRARY_PATH": "{environment}/debian/usr/lib/…"}, …}          (debian_packages.hpp)
+///   {"kind": "native", "source": "opt-build", "worker": "onednn",        our worker, against a library built here from
+///    "build": {"package": "onednn", "suite": "trixie", "cmake": ["-D…"]}}              its source (source_build.hpp)
+///   {"kind": "image", "image": "hub-tf", "interpreter": "/usr/bin/python3", "worker": "tensorflow2_worker.py"}
+///                                                   a Python of that image (measure/container), in a container alone
+///   {"kind": "command", "command": {"template": [["/opt/glow/train", "--batch={batch}"]], "time": {"pattern": "…"}}}
+///                                                   a program of the user's own (measure/run/command_template.hpp)
 
 #include <cstdint>
 #include <expected>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,13 +42,20 @@
 
 namespace nocturne::measure {
 
-enum class RecipeKind { Python, Native, Command };
+enum class RecipeKind { Python, Native, Command, Image };
+
+/// A library that is built from the distribution's source package.
+struct SourcePackage {
+  std::string package;             ///< "onednn"
+  std::string suite;               ///< whose version: "trixie"
+  std::vector<std::string> cmake;  ///< arguments, each a -D
+};
 
 struct EnvironmentRecipe {
   std::string name;
   std::string title;
   RecipeKind kind = RecipeKind::Python;
-  std::string worker;  ///< file name below kernels/python/
+  std::string worker;  ///< file name below kernels/python/; of kind native: which of our own
   std::string python;  ///< version specifier; empty: any that the worker's protocol runs on (3.6 or later)
   std::string source = "pip";
   struct Step {
@@ -43,17 +63,31 @@ struct EnvironmentRecipe {
     bool no_dependencies = false;
   };
   std::vector<Step> steps;
+  std::vector<std::string> debian;     ///< names of the distribution's packages
+  std::optional<SourcePackage> build;  ///< of source opt-build
+  std::string image;                   ///< name of an image's recipe, of kind image
+  std::filesystem::path interpreter;   ///< in that image, absolute
+  nlohmann::json command;              ///< of kind command; null otherwise
+  bool uses_system_packages = false;
   std::vector<std::string> fix_ups;
   std::vector<std::string> imports;
   std::vector<std::string> needed_commands;
   std::vector<std::string> needed_isa;
+  bool needs_gpu = false;
   std::map<std::string, std::string> environment;
   std::string licence, note;
   std::int64_t download_bytes = 0;  ///< about; 0: not known
   std::int64_t disk_bytes = 0;
   std::filesystem::path file;  ///< where it was read from
   nlohmann::json document;     ///< as it stands there
+
+  /// An environment is made for it. Of an image the runtime keeps what there is, of a command its user.
+  [[nodiscard]] bool is_installed() const { return kind == RecipeKind::Python || build.has_value(); }
 };
+
+/// `environment` with the folder in its places.
+[[nodiscard]] std::map<std::string, std::string> variables_of(const EnvironmentRecipe& recipe,
+                                                              const std::filesystem::path& folder);
 
 /// The error says what is wrong, where (JSON pointer) and what is allowed. Hostile input: names that look like options,
 /// hold a slash or lead upwards are refused, and so are packages that are not plain requirement specifiers.

@@ -30,6 +30,12 @@ std::expected<EnvironmentRecipe, std::string> read_recipe(const fs::path& file) 
   }
   auto recipe = parse_recipe(document, file.stem().string());
   if (recipe) recipe->file = file;
+  if (recipe && recipe->kind == RecipeKind::Command && recipe->command.value("folder", json("")).is_string()) {
+    std::error_code unresolved;
+    // A link to a recipe means the folder that the recipe lies in.
+    const fs::path folder = fs::weakly_canonical(file, unresolved).parent_path() / recipe->command.value("folder", "");
+    recipe->command["folder"] = folder.lexically_normal().string();
+  }
   return recipe;
 }
 

@@ -66,13 +66,17 @@ double share_moved(const space::Norm& norm) {
   return std::min(1.0, *norm.moved / *norm.norm);
 }
 
+/// Of how far a tensor has moved.
+double moved_difference(const space::Norm& expected, const space::Norm& found) {
+  return relative_size(expected.moved, found.moved, kLeastMove * expected.norm.value_or(0));
+}
+
 /// The larger, in multiples of its tolerance, of the two differences of one tensor.
 GateDifference tensor_difference(const space::Norm& expected, const space::Norm& found,
                                  const GateTolerance& tolerance) {
-  const double least = kLeastMove * expected.norm.value_or(0);
   GateDifference moved{.what = found.layer,
                        .step = found.steps,
-                       .size = relative_size(expected.moved, found.moved, least),
+                       .size = moved_difference(expected, found),
                        .tolerance = tolerance.moved,
                        .sentence = {}};
   moved.sentence =
@@ -86,6 +90,19 @@ GateDifference tensor_difference(const space::Norm& expected, const space::Norm&
   norm.sentence = fmt::format("after step {}, {} has norm {}, in the reference {}: {}", norm.step, norm.what,
                               value_text(found.norm), value_text(expected.norm), apart_text(norm.size, norm.tolerance));
   return share_of_tolerance(norm) > share_of_tolerance(moved) ? norm : moved;
+}
+
+/// Of the differences in `moved`: half of the tensors differ by no more.
+GateDifference middle_difference(std::int64_t step, std::vector<double> sizes, double tolerance) {
+  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+  std::ranges::nth_element(sizes, middle);
+  GateDifference difference{
+      .what = "half of the tensors", .step = step, .size = *middle, .tolerance = tolerance, .sentence = {}};
+  difference.sentence = fmt::format(
+      "after step {}, half of the tensors have moved by other distances than in the reference: {:.3g} % apart or more, "
+      "{:.3g} % is allowed",
+      step, 100 * difference.size, 100 * tolerance);
+  return difference;
 }
 
 std::optional<std::string> why_not_comparable(const space::Run& reference, const space::Run& candidate) {
@@ -112,8 +129,22 @@ std::optional<std::string> why_not_comparable(const space::Run& reference, const
 
 }  // namespace
 
+bool is_normalised(const space::Run& run) {
+  return std::ranges::any_of(run.norms, [](const space::Norm& norm) { return norm.layer.ends_with(".scale"); });
+}
+
 // The figures they were derived from stand in README.md, "The gate".
-GateTolerances gate_tolerances(std::string_view precision) {
+GateTolerances gate_tolerances(std::string_view precision, bool normalised) {
+  if (normalised && precision == "f32") {
+    return {.first = {.loss = 1e-4, .moved = 1e-1, .norm = 1e-5, .middle = 5e-3},
+            .later = {.loss = 1e-2, .moved = 5e-1, .norm = 1e-5, .middle = 5e-2},
+            .steps = kMostNormalisedGateSteps};
+  }
+  if (normalised) {
+    return {.first = {.loss = 3e-2, .moved = 7e-1, .norm = 1e-4, .middle = 1e-1},
+            .later = {.loss = 5e-2, .moved = 8e-1, .norm = 1e-4, .middle = 1e-1},
+            .steps = kMostNormalisedGateSteps};
+  }
   if (precision == "f32") {
     return {.first = {.loss = 1e-5, .moved = 5e-3, .norm = 1e-5}, .later = {.loss = 1e-3, .moved = 3e-2, .norm = 1e-5}};
   }
@@ -125,14 +156,21 @@ std::expected<GateComparison, std::string> compare_gate(const space::Run& refere
   if (auto why = why_not_comparable(reference, candidate)) return std::unexpected(std::move(*why));
   // By step, tensors before the loss: where both deviate, the tensor says more.
   std::map<std::int64_t, std::vector<GateDifference>> differences;
+  std::map<std::int64_t, std::vector<double>> moved;
   const auto expected = norms_by_step(reference);
   for (const space::Norm& norm : candidate.norms) {
     const auto same = expected.find(NormKey(norm.steps, norm.layer));
-    if (norm.steps == 0 || same == expected.end()) continue;
+    if (norm.steps == 0 || norm.steps > tolerances.steps || same == expected.end()) continue;
     differences[norm.steps].push_back(tensor_difference(same->second, norm, tolerances.of_step(norm.steps)));
+    moved[norm.steps].push_back(moved_difference(same->second, norm));
+  }
+  for (auto& [step, sizes] : moved) {
+    const double tolerance = tolerances.of_step(step).middle;
+    if (tolerance > 0) differences[step].push_back(middle_difference(step, std::move(sizes), tolerance));
   }
   const auto losses = losses_by_step(candidate);
   for (const auto& [step, loss] : losses_by_step(reference)) {
+    if (step > tolerances.steps) continue;
     differences[step].push_back(loss_difference(step, loss, losses.at(step), tolerances.of_step(step).loss));
   }
 

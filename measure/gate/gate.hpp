@@ -18,22 +18,34 @@ namespace nocturne::measure {
 /// Relative differences up to these are rounding.
 struct GateTolerance {
   double loss = 0;
-  double moved = 0;  ///< of a tensor's distance from its initial values
-  double norm = 0;   ///< of a tensor's norm, beside what its movement explains: moved · distance / norm
+  double moved = 0;   ///< of a tensor's distance from its initial values
+  double norm = 0;    ///< of a tensor's norm, beside what its movement explains: moved · distance / norm
+  double middle = 0;  ///< of the median over the tensors of the difference in `moved`; 0: is not judged
 };
 
-/// Training amplifies rounding from step to step, so the first is judged by itself: its norms are those of one gradient.
+/// Training amplifies rounding from step to step, so the first is judged by itself: its norms are those of one
+/// gradient.
 struct GateTolerances {
   GateTolerance first, later;
+  std::int64_t steps = 1 << 20;  ///< that are compared, the first ones; what follows is chaos
   [[nodiscard]] const GateTolerance& of_step(std::int64_t step) const { return step == 1 ? first : later; }
 };
 
 /// Steps for which the tolerances hold. Beyond, rounding hides what is looked for.
 inline constexpr std::int64_t kMostGateSteps = 4;
+/// The same for networks with batch normalisation.
+inline constexpr std::int64_t kMostNormalisedGateSteps = 2;
 
 /// Of "f32" against the reference in f32; of any other precision those of bf16, which has the shortest mantissa of all
 /// that train.
-[[nodiscard]] GateTolerances gate_tolerances(std::string_view precision);
+///
+/// `normalised`: of a network with batch normalisation. Divided by the deviation of few images, rounding grows a
+/// hundredfold a step there: two steps are compared, single tensors loosely, and half of the tensors must agree closely
+/// beside.
+[[nodiscard]] GateTolerances gate_tolerances(std::string_view precision, bool normalised = false);
+
+/// Whether the run's network normalises: it has tensors NAME.scale.
+[[nodiscard]] bool is_normalised(const space::Run& run);
 
 /// One difference.
 struct GateDifference {

@@ -100,19 +100,25 @@ std::expected<BandJudgement, std::string> judge_losses(std::span<const space::Ru
   return judgement;
 }
 
-std::optional<std::string> inferior_accuracy(const space::Accuracy& baseline, const space::Accuracy& candidate,
-                                             const AccuracyOptions& options) {
+AccuracyDifference compare_accuracy(const space::Accuracy& baseline, const space::Accuracy& candidate,
+                                    const AccuracyOptions& options) {
   const auto variance = [](const space::Accuracy& each) {
     return each.accuracy * (1 - each.accuracy) / static_cast<double>(std::max<std::int64_t>(1, each.examples));
   };
-  const double lower = baseline.accuracy - candidate.accuracy;
-  const double error = boost::math::quantile(boost::math::normal_distribution<double>(), 1 - options.false_alarm) *
+  const double error = 100 *
+                       boost::math::quantile(boost::math::normal_distribution<double>(), 1 - options.false_alarm) *
                        std::sqrt(variance(baseline) + variance(candidate));
-  if (!(lower > options.margin_points / 100 + error)) return std::nullopt;
-  return fmt::format(
-      "its test accuracy is {:.2f} %, the default's {:.2f} %: lower by {:.2f} points, {:g} are allowed "
-      "beside the {:.2f} that chance explains",
-      100 * candidate.accuracy, 100 * baseline.accuracy, 100 * lower, options.margin_points, 100 * error);
+  const double lower = 100 * (baseline.accuracy - candidate.accuracy);
+  AccuracyDifference difference{
+      .lower = lower, .at_least = lower - error, .at_most = lower + error, .inferior = false, .sentence = {}};
+  difference.inferior = difference.at_least > options.margin_points;
+  difference.sentence = fmt::format(
+      "its test accuracy is {:.2f} %, the default's {:.2f} %: lower by {:.2f} points ({:g} % interval {:.2f} to "
+      "{:.2f}), "
+      "{:g} are allowed",
+      100 * candidate.accuracy, 100 * baseline.accuracy, lower, 100 * (1 - 2 * options.false_alarm),
+      difference.at_least, difference.at_most, options.margin_points);
+  return difference;
 }
 
 }  // namespace nocturne::measure

@@ -53,10 +53,16 @@ struct AccuracyOptions {
   double false_alarm = 0.005;  ///< probability of calling one inferior that is lower by just the margin
 };
 
-/// A sentence where the candidate is inferior by more than the margin, beyond the binomial error of both (their images
-/// are the same ones, which makes the true error smaller); empty where that cannot be said.
-[[nodiscard]] std::optional<std::string> inferior_accuracy(const space::Accuracy& baseline,
-                                                           const space::Accuracy& candidate,
-                                                           const AccuracyOptions& options = {});
+/// How much less the candidate has learnt, in points (percent of the images).
+struct AccuracyDifference {
+  double lower = 0;                  ///< baseline − candidate: above 0 the candidate is the worse
+  double at_least = 0, at_most = 0;  ///< its interval, with an error probability of `false_alarm` on each side
+  bool inferior = false;             ///< by more than the margin: the whole interval lies beyond it
+  std::string sentence;              ///< with both accuracies and the interval
+};
+
+/// With the binomial error of both; their images are the same ones, which makes the true error smaller.
+[[nodiscard]] AccuracyDifference compare_accuracy(const space::Accuracy& baseline, const space::Accuracy& candidate,
+                                                  const AccuracyOptions& options = {});
 
 }  // namespace nocturne::measure

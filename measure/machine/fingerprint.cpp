@@ -131,7 +131,6 @@ space::Facts facts_of(const MachineFacts& facts) {
   result.set("machine.isa", facts.isa);
   result.set("machine.compilers", std::move(compilers));
   result.set("machine.allocators", facts.allocators);
-  result.set("machine.containers", facts.containers);
   result.set("machine.cpu_model", facts.cpu_model);
   result.set("machine.l2_bytes", largest_cache(facts, 2));
   result.set("machine.l3_bytes", largest_cache(facts, 3));

@@ -19,8 +19,9 @@ namespace nocturne::measure {
 [[nodiscard]] space::Fingerprint with_cheap_fields(const space::Fingerprint& known, const MachineFacts& now);
 
 /// machine.cores (physical ones this process may use), machine.threads (logical, likewise), machine.sockets,
-/// machine.numa_nodes, machine.memory_bytes (usable), machine.isa, machine.compilers (names), machine.allocators, machine.containers,
+/// machine.numa_nodes, machine.memory_bytes (usable), machine.isa, machine.compilers (names), machine.allocators,
 /// machine.cpu_model, machine.l2_bytes, machine.l3_bytes, machine.virtual, machine.gpus (count), machine.huge_pages.
+/// machine.frameworks and machine.containers, which take asking, are added where a campaign names them.
 [[nodiscard]] space::Facts facts_of(const MachineFacts& facts);
 
 }  // namespace nocturne::measure

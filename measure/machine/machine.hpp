@@ -49,7 +49,6 @@ struct MachineFacts {
   std::string kernel, libc, hypervisor, container, onednn, libgomp;  ///< hypervisor, container: empty where none
   std::vector<Compiler> compilers;
   std::vector<std::string> allocators;  ///< usable values of the parameter `allocator`
-  std::vector<std::string> containers;  ///< usable values of the parameter `container`, "host" among them
   // Accelerators
   std::vector<std::string> gpus;
   std::string gpu_driver;

@@ -8,7 +8,6 @@
 
 #include "measure/artifact/compiler.hpp"
 #include "measure/artifact/process.hpp"
-#include "measure/container/container.hpp"
 #include "measure/run/launch.hpp"
 #include "measure/machine/parts.hpp"
 
@@ -66,7 +65,6 @@ void read_software(const MachineRoots& roots, MachineFacts& facts) {
   facts.onednn = onednn_version(roots.onednn_prefix);
   facts.libgomp = libgomp(machine);
   facts.allocators = available_allocators(machine);
-  facts.containers = available_containers();
 }
 
 }  // namespace nocturne::measure

@@ -115,6 +115,12 @@ void EventWriter::norms(std::int64_t steps, const std::vector<LayerNorm>& layers
   write({{"event", "norms"}, {"steps", steps}, {"layers", std::move(list)}});
 }
 
+void EventWriter::device(const nlohmann::json& fields) {
+  nlohmann::json event = fields;
+  event["event"] = "device";
+  write(event);
+}
+
 void EventWriter::memory(std::int64_t peak_rss_bytes, std::int64_t device_bytes) {
   write({{"event", "memory"}, {"peak_rss_bytes", peak_rss_bytes}, {"device_bytes", device_bytes}});
 }

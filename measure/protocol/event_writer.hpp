@@ -48,6 +48,7 @@ class EventWriter {
   void epoch(std::int64_t index, std::chrono::nanoseconds wall, double loss);
   void accuracy(double accuracy, double loss, std::int64_t examples);
   void norms(std::int64_t steps, const std::vector<LayerNorm>& layers);  ///< after so many steps; 0: as it begins
+  void device(const nlohmann::json& fields);  ///< what an accelerator said of itself (README)
   void memory(std::int64_t peak_rss_bytes, std::int64_t device_bytes);
   void end(const std::string& status, const std::string& reason);
 

@@ -31,6 +31,42 @@ std::optional<GateRequest> read_gate(const nlohmann::json& document) {
   return gate;
 }
 
+// The part "workload" of a request.
+void read_workload(const nlohmann::json& workload, Request& request) {
+  read(workload, "network", request.network);
+  read(workload, "data", request.data);
+  read(workload, "data_folder", request.data_folder);
+  read(workload, "skip_broken", request.skip_broken);
+  read(workload, "optimizer", request.optimizer);
+  read(workload, "learning_rate", request.momentum.learning_rate);
+  read(workload, "momentum", request.momentum.momentum);
+  read(workload, "weight_decay", request.momentum.weight_decay);
+  read(workload, "label_smoothing", request.label_smoothing);
+  if (!(request.momentum.learning_rate > 0) || !(request.momentum.momentum >= 0) || !(request.momentum.momentum < 1) ||
+      !(request.momentum.weight_decay >= 0)) {
+    throw std::runtime_error(
+        "request: learning_rate must be above 0, momentum from 0 to below 1, weight_decay not negative");
+  }
+  if (!(request.label_smoothing >= 0) || !(request.label_smoothing < 1)) {
+    throw std::runtime_error("request: key 'label_smoothing': it must be from 0 to below 1");
+  }
+}
+
+nlohmann::json workload_of(const Request& request) {
+  nlohmann::json workload = {{"network", request.network},
+                             {"data", request.data},
+                             {"data_folder", request.data_folder},
+                             {"optimizer", request.optimizer}};
+  if (request.skip_broken) workload["skip_broken"] = true;
+  if (request.label_smoothing > 0) workload["label_smoothing"] = request.label_smoothing;
+  if (request.optimizer == "sgd_momentum") {
+    workload["learning_rate"] = request.momentum.learning_rate;
+    workload["momentum"] = request.momentum.momentum;
+    workload["weight_decay"] = request.momentum.weight_decay;
+  }
+  return workload;
+}
+
 }  // namespace
 
 Request parse_request(const nlohmann::json& document) {
@@ -43,12 +79,7 @@ Request parse_request(const nlohmann::json& document) {
   }
   Request request;
   read(document, "run_id", request.run_id);
-  if (const auto workload = document.find("workload"); workload != document.end()) {
-    read(*workload, "network", request.network);
-    read(*workload, "data", request.data);
-    read(*workload, "data_folder", request.data_folder);
-    read(*workload, "optimizer", request.optimizer);
-  }
+  if (const auto workload = document.find("workload"); workload != document.end()) read_workload(*workload, request);
   read(document, "configuration", request.configuration);
   if (!request.configuration.is_object()) throw std::runtime_error("request: key 'configuration': not an object");
   read(document, "seed", request.seed);
@@ -74,11 +105,7 @@ Request parse_request(const nlohmann::json& document) {
 nlohmann::json to_json(const Request& request) {
   nlohmann::json document = {{"protocol", kVersion},
                              {"run_id", request.run_id},
-                             {"workload",
-                              {{"network", request.network},
-                               {"data", request.data},
-                               {"data_folder", request.data_folder},
-                               {"optimizer", request.optimizer}}},
+                             {"workload", workload_of(request)},
                              {"configuration", request.configuration},
                              {"seed", request.seed},
                              {"steps", request.steps},

@@ -24,12 +24,24 @@ struct GateRequest {
 /// What happens to the images that are left when the data set is not a multiple of the batch.
 enum class PartialBatch { Drop, Train };
 
+/// Stochastic gradient descent with momentum, v ← μ v + g + λ w, w ← w - rate · v; λ acts on weights only, not on
+/// biases and normalisation. Read with optimizer "sgd_momentum" only.
+struct MomentumRule {
+  double learning_rate = 0.01;
+  double momentum = 0.9;
+  double weight_decay = 1e-4;
+  friend bool operator==(const MomentumRule&, const MomentumRule&) = default;
+};
+
 struct Request {
-  std::string run_id;                 ///< also in the environment as NOCTURNE_RUN_ID
-  std::string network = "mnist_cnn";  ///< a table of kernels/networks
-  std::string data = "mnist";         ///< name of the data set
-  std::string data_folder;            ///< absolute path of its files
-  std::string optimizer = "adadelta";
+  std::string run_id;                  ///< also in the environment as NOCTURNE_RUN_ID
+  std::string network = "mnist_cnn";   ///< a table of kernels/networks
+  std::string data = "mnist";          ///< mnist, synthetic, folder (of images)
+  std::string data_folder;             ///< absolute path of its files; empty for synthetic
+  bool skip_broken = false;            ///< folder: an image that cannot be decoded is replaced and counted, no error
+  std::string optimizer = "adadelta";  ///< adadelta, sgd_momentum
+  MomentumRule momentum;               ///< of sgd_momentum
+  double label_smoothing = 0;          ///< share of a label given to all classes alike, 0 to below 1
   nlohmann::json configuration = nlohmann::json::object();  ///< parameter name → value, all stages
   std::uint64_t seed = 1;                                   ///< initial weights, order of data, dropout
   std::int64_t steps = 40;                                  ///< training steps after the first; ignored if epochs > 0

@@ -56,6 +56,11 @@ Judgement judge_words(const Events& events, const ExitFacts& facts, const Asked&
   }
   const EndEvent& end = *events.end;
   if (end.status == "unsupported") return {Outcome::Unsupported, end.reason.empty() ? "no reason given" : end.reason};
+  // A device's memory is seen by nobody but the worker: its allocator's refusal is the evidence.
+  if (end.status == "out_of_memory") {
+    return {Outcome::OutOfMemory,
+            fmt::format("{}, {}", end.reason.empty() ? "on the device" : end.reason, place(events))};
+  }
   if (end.status == "failed") return {Outcome::Failed, end.reason.empty() ? "no reason given" : end.reason};
   if (const auto lie = impossible_time(events, facts.wall)) return {Outcome::ProtocolError, *lie};
   if (end.status == "diverged") return {Outcome::Diverged, end.reason.empty() ? "loss not finite" : end.reason};

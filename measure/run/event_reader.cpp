@@ -192,7 +192,8 @@ void EventReader::accept(const json& event) {
     events_.memory = space::Memory{integer(event, "peak_rss_bytes", 0), integer(event, "device_bytes", 0)};
   } else if (name == "end") {
     EndEvent end{text(event, "status"), event.contains("reason") ? text(event, "reason") : std::string()};
-    if (end.status != "ok" && end.status != "unsupported" && end.status != "diverged" && end.status != "failed") {
+    if (end.status != "ok" && end.status != "unsupported" && end.status != "diverged" &&
+        end.status != "out_of_memory" && end.status != "failed") {
       throw Rejected(fmt::format("status '{}' is unknown", end.status));
     }
     events_.end = std::move(end);

@@ -21,7 +21,7 @@ namespace nocturne::measure {
 
 /// The worker's last word.
 struct EndEvent {
-  std::string status;  ///< ok, unsupported, diverged, failed
+  std::string status;  ///< ok, unsupported, diverged, out_of_memory (of a device), failed
   std::string reason;
 };
 

@@ -35,8 +35,6 @@ struct LaunchSettings {
   void apply_to(std::map<std::string, std::string>& environment) const;
   /// "0,2-3" as taskset -c and cpusets write it; empty where cpus is.
   [[nodiscard]] std::string cpu_list() const;
-  /// Shell words that start a command under these settings: `taskset -c 0,1 env -u A B=c`; empty where nothing is set.
-  [[nodiscard]] std::string shell_prefix() const;
 };
 
 /// A logical CPU this process may use.

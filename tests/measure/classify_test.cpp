@@ -109,6 +109,13 @@ const std::vector<Case> kCases = {
        e.end = EndEvent{"unsupported", "no bf16"};
      },
      Outcome::Unsupported, "no bf16"},
+    {"out of a device's memory by its own words",
+     [](Events& e, ExitFacts&, Asked&) {
+       e.samples.clear();
+       e.phases.push_back({"compile", {}, {}, false});
+       e.end = EndEvent{"out_of_memory", "the GPU refused 2 GiB"};
+     },
+     Outcome::OutOfMemory, "the GPU refused 2 GiB, in phase 'compile'"},
     {"diverged by its own words",
      [](Events& e, ExitFacts&, Asked&) {
        e.end = EndEvent{"diverged", "nan at 2"};

@@ -136,6 +136,46 @@ TEST_CASE("bf16 is given more room than f32", "[gate]") {
   CHECK(bf16.of_step(1).moved < bf16.of_step(2).moved);
 }
 
+TEST_CASE("a network that normalises is known by its scales, and judged by its first steps", "[gate]") {
+  space::Run reference = gate_run();
+  CHECK_FALSE(is_normalised(reference));
+  for (space::Norm& norm : reference.norms) {
+    if (norm.layer == "conv1.biases") norm.layer = "norm1.scale";
+  }
+  CHECK(is_normalised(reference));
+  const GateTolerances rules = gate_tolerances("f32", true);
+  space::Run candidate = reference;
+  norm_of(candidate, 3, "norm1.scale").moved = 9;
+  candidate.samples[2].loss = 99;
+  CHECK(compare_gate(reference, candidate, rules)->agrees);
+  norm_of(candidate, 1, "norm1.scale").moved = 0.009;
+  CHECK_FALSE(compare_gate(reference, candidate, rules)->agrees);
+  for (const bool normalised : {false, true}) {
+    CHECK(gate_tolerances("f32", normalised).later.moved < gate_tolerances("bf16", normalised).later.moved);
+  }
+}
+
+TEST_CASE("single tensors may differ by more than half of them may", "[gate]") {
+  constexpr GateTolerance kLoose{.loss = 1, .moved = 0.5, .norm = 1, .middle = 0.1};
+  space::Run reference = gate_run(), candidate = gate_run();
+  for (std::int64_t steps = 0; steps <= 3; ++steps) {
+    const space::Norm third{
+        .steps = steps, .layer = "dense1.weights", .norm = 4.0, .moved = 0.01 * static_cast<double>(steps)};
+    reference.norms.push_back(third);
+    candidate.norms.push_back(third);
+  }
+  norm_of(candidate, 2, "conv1.biases").moved = 0.03;
+  CHECK(compare_gate(reference, candidate, {.first = kLoose, .later = kLoose})->agrees);
+  norm_of(candidate, 2, "dense1.weights").moved = 0.03;
+  const auto result = compare_gate(reference, candidate, {.first = kLoose, .later = kLoose});
+  REQUIRE(result);
+  CHECK_FALSE(result->agrees);
+  CHECK(result->difference.what == "half of the tensors");
+  CHECK(result->difference.sentence ==
+        "after step 2, half of the tensors have moved by other distances than in the reference: 33.3 % apart or more, "
+        "10 % is allowed");
+}
+
 TEST_CASE("biases begin at zero, so that their norm is given what their movement is given", "[gate]") {
   space::Run reference = gate_run(), candidate = gate_run();
   norm_of(reference, 2, "conv1.biases") = {.steps = 2, .layer = "conv1.biases", .norm = 0.02, .moved = 0.02};

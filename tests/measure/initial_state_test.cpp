@@ -136,6 +136,22 @@ TEST_CASE("values that are no numbers and images that cannot be are refused", "[
   CHECK_THROWS_AS(write_initial_state("/nowhere/initial", kState), std::runtime_error);
 }
 
+TEST_CASE("what a request says of optimizer and data is read as it was written", "[protocol]") {
+  Request request;
+  request.optimizer = "sgd_momentum";
+  request.momentum = {.learning_rate = 0.1, .momentum = 0, .weight_decay = 0.5};
+  request.label_smoothing = 0.25;
+  request.skip_broken = true;
+  CHECK(parse_request(to_json(request)).momentum == request.momentum);
+  CHECK(parse_request(to_json(request)).label_smoothing == 0.25);
+  CHECK(parse_request(to_json(request)).skip_broken);
+  for (const auto& [key, value] : {std::pair{"learning_rate", 0.0}, {"momentum", 1.0}, {"label_smoothing", 1.0}}) {
+    nlohmann::json wrong = to_json(request);
+    wrong["workload"][key] = value;
+    CHECK_THROWS_AS(parse_request(wrong), std::runtime_error);
+  }
+}
+
 TEST_CASE("a request for the gate is read as it was written", "[gate]") {
   Request request;
   CHECK_FALSE(parse_request(to_json(request)).gate);

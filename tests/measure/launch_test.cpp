@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
-#include <cstdlib>
 
 namespace nocturne::measure {
 namespace {
@@ -144,24 +143,6 @@ TEST_CASE("each row of the table is known by its name", "[launch]") {
   for (const LaunchParameter& parameter : launch_parameters()) CHECK(is_launch_parameter(parameter.name));
   CHECK(is_launch_parameter("env.ANY"));
   CHECK_FALSE(is_launch_parameter("batch"));
-}
-
-TEST_CASE("the shell prefix starts a command under the settings, quoted", "[launch]") {
-  LaunchSettings settings;
-  CHECK(settings.shell_prefix().empty());
-  settings.set = {{"A", "plain"}, {"B", "two words' worth $HOME"}};
-  settings.unset = {"C"};
-  settings.cpus = {0};
-  CHECK(settings.shell_prefix() == "taskset -c 0 env -u C A=plain 'B=two words'\\'' worth $HOME'");
-  const std::string command =
-      "C=1 " + settings.shell_prefix() +
-      " sh -c 'test \"$A\" = plain && test \"${C-none}\" = none && test \"$B\" = \"two words'\\'' "
-      "worth \\$HOME\"'";
-  settings.cpus = {};  // CPU 0 may be forbidden where the test runs
-  CHECK(std::system(command.substr(0, 4)
-                        .append(settings.shell_prefix())
-                        .append(command.substr(command.find(" sh -c")))
-                        .c_str()) == 0);
 }
 
 TEST_CASE("this machine has CPUs and the two allocators that need no library", "[launch]") {

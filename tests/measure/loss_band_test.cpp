@@ -119,15 +119,17 @@ TEST_CASE("too few seeds, or another epoch, give no band", "[gate]") {
   CHECK_THAT(judge_losses(references, shorter).error(), ContainsSubstring("another number of samples"));
 }
 
-TEST_CASE("an accuracy is inferior only beyond margin and binomial error", "[gate]") {
+TEST_CASE("an accuracy is inferior only where the whole interval of the difference lies beyond the margin", "[gate]") {
   const auto of = [](double accuracy) { return space::Accuracy{.accuracy = accuracy, .loss = 0, .examples = 10'000}; };
   // sd of the difference near 0.98: 0.198 points; times 2.576: 0.51.
-  CHECK_FALSE(inferior_accuracy(of(0.98), of(0.98)));
-  CHECK_FALSE(inferior_accuracy(of(0.98), of(0.99)));
-  CHECK_FALSE(inferior_accuracy(of(0.98), of(0.971)));
-  CHECK_THAT(inferior_accuracy(of(0.98), of(0.968)).value_or(""),
-             ContainsSubstring("is 96.80 %, the default's 98.00 %: lower by 1.20 points"));
-  CHECK_FALSE(inferior_accuracy(of(0.98), of(0.968), {.margin_points = 1.0}));
+  CHECK_FALSE(compare_accuracy(of(0.98), of(0.98)).inferior);
+  CHECK_FALSE(compare_accuracy(of(0.98), of(0.99)).inferior);
+  CHECK_FALSE(compare_accuracy(of(0.98), of(0.971)).inferior);
+  const AccuracyDifference worse = compare_accuracy(of(0.98), of(0.968));
+  CHECK(worse.inferior);
+  CHECK_THAT(worse.sentence, ContainsSubstring("is 96.80 %, the default's 98.00 %: lower by 1.20 points (99 % interval "
+                                               "0.62 to 1.78), 0.5 are allowed"));
+  CHECK_FALSE(compare_accuracy(of(0.98), of(0.968), {.margin_points = 1.0}).inferior);
 }
 
 }  // namespace nocturne::measure

@@ -114,4 +114,21 @@ TEST_CASE("the interval at which one stopped holds the truth", "[planned_looks]"
   for (const double truth : {0.01, 0.03, 0.08}) CHECK(simulate(plan_looks(6, 24), truth, 20'000).missed < 0.052);
 }
 
+TEST_CASE("pairs that time ended are judged as strictly as the planned looks around them", "[planned_looks]") {
+  const std::vector<Look> plan = {
+      {.pairs = 4, .confidence = 0.97}, {.pairs = 8, .confidence = 0.96}, {.pairs = 12, .confidence = 0.98}};
+  CHECK(confidence_after(4, plan) == 0.97);
+  CHECK(confidence_after(5, plan) == 0.97);
+  CHECK(confidence_after(8, plan) == 0.96);
+  CHECK(confidence_after(9, plan) == 0.98);  // between looks: as strict as the stricter one
+  CHECK(confidence_after(30, plan) == 0.98);
+}
+
+TEST_CASE("pairs that ended before the first look are judged by their share of the error", "[planned_looks]") {
+  const auto plan = plan_looks(6, 24, 0.05);
+  CHECK(confidence_after(3, plan, 0.05) == plan_looks(3, 24, 0.05).front().confidence);
+  CHECK(confidence_after(3, plan, 0.05) > confidence_after(6, plan, 0.05));
+  CHECK(1 - confidence_after(2, plan, 0.1) > 1 - confidence_after(2, plan, 0.05));
+}
+
 }  // namespace nocturne::measure

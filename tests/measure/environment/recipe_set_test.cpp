@@ -57,10 +57,29 @@ TEST_CASE("each shipped recipe can be read, and its worker and fix-ups are there
   const fs::path root = NOCTURNE_SOURCE_DIR;
   const RecipeSet set = RecipeSet::load({root / "measure/environment/recipes"});
   for (const std::string& problem : set.problems()) FAIL_CHECK(problem);
-  for (const char* expected :
-       {"cntk-2.7", "jax-0.10", "mxnet-1.6", "mxnet-1.9.1", "mxnet-mkl-1.6", "onednn", "paddle-3.3", "pytorch-1.4",
-        "pytorch-2.15", "pytorch-2.8-ipex", "tensorflow-1.14", "tensorflow-1.14-ngraph", "tensorflow-2.1",
-        "tensorflow-2.21", "tinygrad", "torch-xla-2.9"}) {
+  for (const char* expected : {"cntk-2.7",
+                               "jax-0.10",
+                               "mxnet-1.6",
+                               "mxnet-1.9.1",
+                               "mxnet-mkl-1.6",
+                               "onednn",
+                               "paddle-3.3",
+                               "pytorch-1.4",
+                               "pytorch-2.15",
+                               "pytorch-2.8-ipex",
+                               "tensorflow-1.14",
+                               "tensorflow-1.14-ngraph",
+                               "tensorflow-2.1",
+                               "tensorflow-2.21",
+                               "tinygrad",
+                               "torch-xla-2.9",
+                               "debian-pytorch-reference",
+                               "debian-pytorch-openblas",
+                               "debian-pytorch-blis",
+                               "onednn-opt-build",
+                               "pytorch-2.15-cuda",
+                               "jax-0.10-cuda",
+                               "tensorflow-2.21-cuda"}) {
     INFO(expected);
     CHECK(set.find(expected));
   }
@@ -76,6 +95,7 @@ TEST_CASE("each shipped recipe can be read, and its worker and fix-ups are there
     CHECK_FALSE(recipe.imports.empty());
     CHECK(recipe.download_bytes > 0);
     CHECK(recipe.disk_bytes > recipe.download_bytes);
+    if (recipe.source != "pip") continue;  // the versions are the distribution's
     const auto is_pinned = [](const std::string& package) { return package.contains("=="); };
     CHECK(std::ranges::any_of(recipe.steps.front().packages, is_pinned));
   }

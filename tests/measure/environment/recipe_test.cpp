@@ -58,7 +58,7 @@ TEST_CASE("what is wrong with a recipe is said with its place", "[environment][r
   }
   SECTION("a kind that is not there") {
     document["kind"] = "conda";
-    CHECK(problem_of(document) == "/kind is 'conda'; allowed: python, native, command");
+    CHECK(problem_of(document) == "/kind is 'conda'; allowed: python, native, command, image");
   }
   SECTION("a version specifier that is none") {
     document["python"] = ">=3.6,3.8";
@@ -153,7 +153,8 @@ TEST_CASE("only plain requirements are packages", "[environment][recipe]") {
 }
 
 TEST_CASE("a command's recipe may say more, a native one needs no worker", "[environment][recipe]") {
-  CHECK(parse_recipe(json::parse(R"({"kind": "command", "command": ["./train"], "time": {"pattern": "x"}})"), "mine"));
+  CHECK(parse_recipe(json::parse(R"({"kind": "command", "command": {"template": ["./train"], "time": "steps"}})"),
+                     "mine"));
   CHECK(parse_recipe(json::parse(R"({"kind": "native"})"), "onednn"));
   CHECK_FALSE(parse_recipe(json::parse(R"({"kind": "native", "command": []})"), "onednn"));
   CHECK_FALSE(parse_recipe(json::parse("[1]"), "x"));

@@ -1,0 +1,100 @@
+#include "measure/environment/package_collection.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "measure/environment/debian_packages.hpp"
+#include "measure/environment/environment_installer.hpp"
+#include "measure/environment/install_session.hpp"
+#include "measure/environment/pip_trouble.hpp"
+
+namespace nocturne::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where Pythons keep the wheels of pip and setuptools that each virtual environment begins with; Debian's last.
+std::vector<fs::path> bundled_with(const PythonInterpreter& python) {
+  const fs::path prefix = python.program.parent_path().parent_path();
+  std::vector<fs::path> folders = {
+      prefix / fmt::format("lib/python{}.{}/ensurepip/_bundled", python.version.major, python.version.minor),
+      "/usr/share/python-wheels"};
+  std::erase_if(folders, [](const fs::path& folder) {
+    std::error_code error;
+    return !fs::is_directory(folder, error);
+  });
+  return folders;
+}
+
+std::optional<EnvironmentFailure> collect_wheels(const InstallSession& session, const Environment& environment,
+                                                 const fs::path& folder) {
+  std::vector<std::string> lock = environment.lock;
+  drop_own_pip(lock, environment.interpreter);
+  if (lock.empty()) return std::nullopt;
+  std::vector<std::string> arguments = {environment.python.string(),
+                                        "-m",
+                                        "pip",
+                                        "wheel",
+                                        "--no-deps",
+                                        "--no-input",
+                                        "--disable-pip-version-check",
+                                        "--progress-bar=off",
+                                        "--prefer-binary",
+                                        "--wheel-dir=" + folder.string(),
+                                        "--cache-dir=" + session.places().downloads.string()};
+  for (const fs::path& folder_of_python : bundled_with(environment.interpreter)) {
+    arguments.push_back("--find-links=" + folder_of_python.string());
+  }
+  arguments.insert(arguments.end(), lock.begin(), lock.end());
+  const auto ended = session.start(std::move(arguments));
+  if (ended.result.ok()) return std::nullopt;
+  return session.failure(ended, "pip wheel", explain_pip(ended.output, session.store()));
+}
+
+std::optional<EnvironmentFailure> collect_debian(const InstallSession& session, const Environment& environment,
+                                                 const fs::path& folder) {
+  std::vector<DebianPackage> packages;
+  for (const std::string& line : environment.lock) {
+    auto package = package_of_lock(line);
+    if (!package) return session.trouble(package.error());
+    packages.push_back(std::move(*package));
+  }
+  return download_debian_packages(session, packages, folder);
+}
+
+}  // namespace
+
+std::string bound_to_machine(const Environment& environment, const EnvironmentRecipe& recipe) {
+  if (recipe.build || recipe.source == "distribution") return {};
+  std::ifstream in(environment.folder / "pyvenv.cfg");
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  if (!text.contains("include-system-site-packages = true")) return {};
+  return recipe.name + " takes its packages from this machine's own Python: they cannot be handed on";
+}
+
+std::optional<EnvironmentFailure> collect_packages(const Environment& environment, const EnvironmentRecipe& recipe,
+                                                   const InstallOptions& options, const fs::path& folder,
+                                                   const fs::path& temporary, const std::stop_token& stop) {
+  fs::create_directories(folder);
+  fs::create_directories(temporary / "downloads");
+  const InstallPlaces places{.folder = environment.folder,
+                             .temporary = temporary,
+                             .downloads = temporary / "downloads",
+                             .log = temporary / "log.txt"};
+  InstallSession session(recipe, options, places, stop);
+  session.expect_steps(1);
+  session.say(fmt::format("collect {} packages", environment.lock.size()));
+  if (recipe.build) {
+    for (const char* part : {"include", "lib", "share"}) {
+      if (!fs::exists(environment.folder / part)) continue;
+      fs::copy(environment.folder / part, folder / part, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    }
+    return std::nullopt;
+  }
+  if (recipe.source == "distribution") return collect_debian(session, environment, folder);
+  return collect_wheels(session, environment, folder);
+}
+
+}  // namespace nocturne::measure

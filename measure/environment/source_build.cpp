@@ -1,0 +1,157 @@
+#include "measure/environment/source_build.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <thread>
+
+#include "measure/container/runtimes.hpp"
+#include "measure/environment/debian_packages.hpp"
+#include "measure/environment/pip_trouble.hpp"
+#include "measure/machine/machine.hpp"
+#include "space/digest.hpp"
+
+namespace nocturne::measure {
+namespace {
+
+namespace fs = std::filesystem;
+using SourceResult = std::expected<std::vector<std::string>, EnvironmentFailure>;
+
+constexpr std::chrono::seconds kCompilerPatience{10};
+
+std::string_view first_line(std::string_view text) {
+  return text.substr(0, text.find('\n'));
+}
+
+std::string text_of_file(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// apt with sources, lists and archives of our own below `folder`.
+std::vector<std::string> private_apt(const fs::path& folder, std::initializer_list<std::string> words) {
+  std::vector<std::string> result = {"apt-get", "--quiet=2"};
+  for (const std::string& setting :
+       {"Dir::Etc::SourceList=" + (folder / "sources.list").string(), std::string("Dir::Etc::SourceParts=/dev/null"),
+        "Dir::State::Lists=" + (folder / "lists").string(), "Dir::Cache=" + (folder / "cache").string(),
+        std::string("APT::Sandbox::User=root"), std::string("Acquire::Retries=3"),
+        std::string("Acquire::Languages=none")}) {
+    result.insert(result.end(), {"-o", setting});
+  }
+  result.insert(result.end(), words.begin(), words.end());
+  return result;
+}
+
+fs::path file_ending_in(const fs::path& folder, std::string_view extension) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == extension) return entry->path();
+  }
+  return {};
+}
+
+/// The .dsc file of the source package, beside the archives it names.
+std::expected<fs::path, EnvironmentFailure> get_source(InstallSession& session) {
+  const SourcePackage& source = *session.recipe().build;
+  session.say(fmt::format("source package {} of {}", source.package, source.suite));
+  const auto targets = session.start({"apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)"});
+  const std::string mirror = debian_mirror(targets.output);
+  if (!targets.result.ok() || mirror.empty()) {
+    return std::unexpected(session.trouble("apt knows no archive of Debian here, so there is no source to be had"));
+  }
+  const fs::path folder = session.places().temporary / "apt";
+  for (const char* each : {"lists/partial", "cache/archives/partial", "source"}) fs::create_directories(folder / each);
+  std::ofstream(folder / "sources.list") << fmt::format("deb-src {} {} main\n", mirror, source.suite);
+  const auto updated = session.start(private_apt(folder, {"update"}));
+  if (!updated.result.ok()) {
+    return std::unexpected(session.failure(updated, "apt-get update", explain_apt(updated.output)));
+  }
+  const auto got = session.start(private_apt(folder, {"source", "--download-only", "--", source.package}),
+                                 InstallSession::Clock::time_point::max(), {}, folder / "source");
+  const fs::path description = file_ending_in(folder / "source", ".dsc");
+  if (!got.result.ok() || description.empty()) {
+    return std::unexpected(session.failure(got, "apt-get source", explain_apt(got.output)));
+  }
+  return description;
+}
+
+std::optional<EnvironmentFailure> compile_source(InstallSession& session, const fs::path& source) {
+  const fs::path build = session.places().temporary / "build";
+  std::vector<std::string> configure = {"cmake",
+                                        "-S",
+                                        source.string(),
+                                        "-B",
+                                        build.string(),
+                                        "-DCMAKE_BUILD_TYPE=Release",
+                                        "-DCMAKE_INSTALL_LIBDIR=lib",
+                                        "-DCMAKE_INSTALL_PREFIX=" + session.places().folder.string()};
+  const std::vector<std::string>& own = session.recipe().build->cmake;
+  configure.insert(configure.end(), own.begin(), own.end());
+  const unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+  const std::vector<std::pair<std::string, std::vector<std::string>>> steps = {
+      {"configure", configure},
+      {"build", {"cmake", "--build", build.string(), "--parallel", std::to_string(jobs)}},
+      {"install", {"cmake", "--install", build.string(), "--strip"}}};
+  for (const auto& [what, command] : steps) {
+    session.say(what);
+    const auto ended = session.start(command);
+    if (!ended.result.ok()) {
+      return session.failure(ended, what, fmt::format("{} fails: {}", what, last_line(ended.output)));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string debian_mirror(std::string_view lines) {
+  while (!lines.empty()) {
+    const std::string_view line = first_line(lines);
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    constexpr std::string_view kDebian = "Debian ";
+    if (!line.starts_with(kDebian) || line.contains("security")) continue;
+    const std::string_view address = line.substr(kDebian.size());
+    if (address.starts_with("http") && address.find_first_of(" []") == std::string_view::npos) {
+      return std::string(address);
+    }
+  }
+  return {};
+}
+
+std::string version_of_dsc(std::string_view text) {
+  constexpr std::string_view kKey = "\nVersion: ";
+  const std::size_t at = text.find(kKey);
+  return at == std::string_view::npos ? std::string() : std::string(first_line(text.substr(at + kKey.size())));
+}
+
+std::string build_abi(const EnvironmentRecipe& recipe) {
+  const auto compiler = ask_tool({"c++", "--version"}, kCompilerPatience);
+  std::string abi = compiler ? std::string(first_line(*compiler)) : "unknown";
+  const bool native = recipe.build && std::ranges::any_of(recipe.build->cmake, [](const std::string& word) {
+                        return word.contains("native");
+                      });
+  if (native)
+    abi += " for " + space::sha256(fmt::format("{}", fmt::join(probe_machine_cheaply().isa, " "))).substr(0, 12);
+  return abi;
+}
+
+SourceResult build_from_source(InstallSession& session) {
+  const auto description = get_source(session);
+  if (!description) return std::unexpected(description.error());
+  const fs::path source = session.places().temporary / "source";
+  const auto unpacked =
+      session.start({"dpkg-source", "--no-check", "--extract", description->string(), source.string()});
+  if (!unpacked.result.ok()) {
+    return std::unexpected(
+        session.failure(unpacked, "dpkg-source", "the source cannot be unpacked: " + last_line(unpacked.output)));
+  }
+  if (auto failed = compile_source(session, source)) return std::unexpected(std::move(*failed));
+  const DebianPackage package{session.recipe().build->package, version_of_dsc(text_of_file(*description))};
+  return std::vector<std::string>{lock_line(package)};
+}
+
+}  // namespace nocturne::measure
