@@ -45,8 +45,19 @@ void switch_to_wal(SQLite::Database& database, std::chrono::milliseconds timeout
   }
 }
 
-SQLite::Database open_for_writing(const std::filesystem::path& path, StoreOptions options) {
-  return {path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, static_cast<int>(options.busy_timeout.count())};
+/// Where the locks are not to be relied upon: one connection, which keeps whatever lock there is, so that even a file
+/// in WAL mode (it was moved here) is opened without memory that is shared.
+void switch_to_rollback_journal(SQLite::Database& database) {
+  SQLite::Statement pragma(database, "PRAGMA journal_mode = DELETE");
+  pragma.executeStep();
+  if (pragma.getColumn(0).getString() != "delete") throw SQLite::Exception("journal_mode", SQLITE_BUSY);
+}
+
+SQLite::Database open_for_writing(const std::filesystem::path& path, const StoreOptions& options, bool on_network) {
+  SQLite::Database database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
+                            static_cast<int>(options.busy_timeout.count()));
+  if (on_network) database.exec("PRAGMA locking_mode = EXCLUSIVE");
+  return database;
 }
 
 std::string as_uri(const std::filesystem::path& path, std::string_view query) {
@@ -58,12 +69,17 @@ std::string as_uri(const std::filesystem::path& path, std::string_view query) {
   return fmt::format("{}?{}", uri, query);
 }
 
+/// REQUIRES: nobody changes the file.
+SQLite::Database open_unchanging(const std::filesystem::path& path, const StoreOptions& options) {
+  return {as_uri(path, "immutable=1"), SQLite::OPEN_READONLY | SQLite::OPEN_URI,
+          static_cast<int>(options.busy_timeout.count())};
+}
+
 /// A file in WAL mode needs its -shm even to be read. In a folder that cannot be written, with nothing left in the
 /// -wal, nobody else can be writing: then SQLite may read it as a file that never changes.
-SQLite::Database open_for_reading(const std::filesystem::path& path, StoreOptions options) {
-  const int timeout = static_cast<int>(options.busy_timeout.count());
+SQLite::Database open_for_reading(const std::filesystem::path& path, const StoreOptions& options) {
   try {
-    SQLite::Database database(path.string(), SQLite::OPEN_READONLY, timeout);
+    SQLite::Database database(path.string(), SQLite::OPEN_READONLY, static_cast<int>(options.busy_timeout.count()));
     SQLite::Statement(database, "SELECT count(*) FROM sqlite_master").executeStep();
     return database;
   } catch (const SQLite::Exception& exception) {
@@ -74,12 +90,12 @@ SQLite::Database open_for_reading(const std::filesystem::path& path, StoreOption
     if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || has_wal) {
       throw;
     }
-    return {as_uri(path, "immutable=1"), SQLite::OPEN_READONLY | SQLite::OPEN_URI, timeout};
+    return open_unchanging(path, options);
   }
 }
 
 Expected<void> prepare_for_writing(SQLite::Database& database, const std::filesystem::path& path,
-                                   StoreOptions options) {
+                                   const StoreOptions& options, bool on_network) {
   if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {  // SQLite falls back to this in silence
     return std::unexpected(read_only_error(path));
   }
@@ -94,7 +110,11 @@ Expected<void> prepare_for_writing(SQLite::Database& database, const std::filesy
       return std::unexpected(made.error());
     }
   }
-  switch_to_wal(database, options.busy_timeout);
+  if (on_network) {
+    switch_to_rollback_journal(database);
+  } else {
+    switch_to_wal(database, options.busy_timeout);
+  }
   if (stored_version(database) < newest_version()) {
     if (const auto migrated = migrate(database, migrations()); !migrated) {
       return std::unexpected(
@@ -127,7 +147,7 @@ Error no_such_file(const std::filesystem::path& path) {
 }  // namespace
 
 Connection::Connection(SQLite::Database database, std::filesystem::path path, StoreOptions options)
-    : database_(std::move(database)), path_(std::move(path)), options_(options), token_(random_token()) {}
+    : database_(std::move(database)), path_(std::move(path)), options_(std::move(options)), token_(random_token()) {}
 
 Expected<std::unique_ptr<Connection>> Connection::open(const std::filesystem::path& path, Mode mode,
                                                        StoreOptions options) {
@@ -144,37 +164,76 @@ Expected<std::unique_ptr<Connection>> Connection::open(const std::filesystem::pa
     }
   }
   try {
-    SQLite::Database database =
-        mode == Mode::ReadWrite ? open_for_writing(path, options) : open_for_reading(path, options);
-    set_rules(database);
-    const auto ready =
-        mode == Mode::ReadWrite ? prepare_for_writing(database, path, options) : check_for_reading(database, path);
-    if (!ready) {
-      return std::unexpected(ready.error());
+    auto opened = open_any_version(path, mode, options);
+    if (!opened) return opened;
+    const int version = stored_version((*opened)->database());
+    if (version >= newest_version()) return opened;
+    opened->reset();  // it was opened to be read: writing has migrated
+    if (!options.migrate) return std::unexpected(older_error(path, version));
+    if (const auto migrated = open(path, Mode::ReadWrite, options); !migrated) {
+      return std::unexpected(Error{ErrorCode::Older, fmt::format("'{}' is of an older version and must be migrated "
+                                                                 "before it can be read: {}",
+                                                                 path.string(), migrated.error().message)});
     }
-    if (stored_version(database) < newest_version()) {  // only when reading: writing has migrated
-      if (!options.migrate) return std::unexpected(older_error(path, stored_version(database)));
-      auto migrated = open(path, Mode::ReadWrite, options);
-      if (!migrated) {
-        return std::unexpected(Error{ErrorCode::Older, fmt::format("'{}' is of an older version and must be migrated "
-                                                                   "before it can be read: {}",
-                                                                   path.string(), migrated.error().message)});
-      }
-      return open(path, mode, options);
-    }
-    return std::unique_ptr<Connection>(new Connection(std::move(database), path, options));
+    options.migrate = false;  // a copy that could not be made anew is as old as before
+    return open(path, mode, std::move(options));
   } catch (const std::exception& exception) {
     return std::unexpected(describe_exception(exception, path, options.busy_timeout));
   }
+}
+
+Expected<std::unique_ptr<Connection>> Connection::open_any_version(const std::filesystem::path& path, Mode mode,
+                                                                   const StoreOptions& options) {
+  const FileSystem place = options.network.file_system(path.parent_path());
+  const bool to_write = mode == Mode::ReadWrite;
+  std::unique_ptr<NetworkWriter> network;
+  Readable readable{.file = path, .copied_unix_ns = {}};
+  if (place.remote && to_write) {
+    auto taken = NetworkWriter::take(path, options.network);
+    if (!taken) return std::unexpected(std::move(taken.error()));
+    network = std::move(*taken);
+  } else if (place.remote) {
+    auto found = readable_on_network(path);
+    if (!found) return std::unexpected(std::move(found.error()));
+    readable = std::move(*found);
+  }
+  SQLite::Database database = to_write       ? open_for_writing(path, options, place.remote)
+                              : place.remote ? open_unchanging(readable.file, options)
+                                             : open_for_reading(path, options);
+  set_rules(database);
+  const auto ready =
+      to_write ? prepare_for_writing(database, path, options, place.remote) : check_for_reading(database, path);
+  if (!ready) {
+    return std::unexpected(ready.error());
+  }
+  std::unique_ptr<Connection> connection(new Connection(std::move(database), path, options));
+  if (place.remote) connection->network_type_ = place.type;
+  connection->copied_unix_ns_ = readable.copied_unix_ns;
+  connection->network_ = std::move(network);
+  if (connection->network_) connection->network_->publish(connection->database_);
+  return connection;
+}
+
+Connection::~Connection() {
+  if (network_) network_->publish(database_);
 }
 
 Error Connection::describe(const std::exception& exception) const {
   return describe_exception(exception, path_, options_.busy_timeout);
 }
 
-std::optional<Error> Connection::still_our_version() const {
+std::optional<Error> Connection::may_not_write() const {
+  if (auto lost = lost_on_network()) return lost;
   const int version = stored_version(database_);
   return version == newest_version() ? std::nullopt : std::optional(newer_error(path_, version));
+}
+
+std::optional<Error> Connection::lost_on_network() const {
+  return network_ ? network_->lost() : std::nullopt;
+}
+
+void Connection::committed() {
+  if (network_) network_->committed(database_);
 }
 
 }  // namespace nocturne::db

@@ -17,6 +17,7 @@
 #include <SQLiteCpp/Transaction.h>
 
 #include "db/error.hpp"
+#include "db/network_writer.hpp"
 #include "db/store.hpp"
 
 namespace nocturne::db {
@@ -27,6 +28,9 @@ class Connection {
   /// Opens, creates or migrates; refuses what is not ours or newer (open_checks.hpp).
   [[nodiscard]] static Expected<std::unique_ptr<Connection>> open(const std::filesystem::path& path, Mode mode,
                                                                   StoreOptions options);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();  ///< on a network file system: makes the last copy, and gives the lease back
 
   /// Runs `body(SQLite::Database&)`, which gives an Expected<T>, in one transaction: committed where it has a value,
   /// rolled back where it has an error or throws. IMMEDIATE: it waits for its turn once, at the beginning, and cannot
@@ -35,12 +39,16 @@ class Connection {
   [[nodiscard]] auto write(const Body& body) -> std::invoke_result_t<const Body&, SQLite::Database&> {
     try {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
-      if (auto error = still_our_version()) {
+      if (auto error = may_not_write()) {
         return std::unexpected(*std::move(error));
       }
       auto result = body(database_);
       if (result) {
+        if (auto error = lost_on_network()) {  // meanwhile
+          return std::unexpected(*std::move(error));
+        }
         transaction.commit();
+        committed();
       }
       return result;
     } catch (const std::exception& exception) {
@@ -65,6 +73,11 @@ class Connection {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] SQLite::Database& database() const { return database_; }
 
+  /// The type of the network file system; empty: it lies on a local one.
+  [[nodiscard]] const std::string& network_type() const { return network_type_; }
+  [[nodiscard]] bool writes_on_network() const { return network_ != nullptr; }
+  [[nodiscard]] std::optional<std::int64_t> copied_unix_ns() const { return copied_unix_ns_; }
+
   /// Names this connection among the owners of leases and claims.
   [[nodiscard]] const std::string& token() const { return token_; }
   /// The process that took a lease through this connection; empty: it took none.
@@ -73,14 +86,22 @@ class Connection {
 
  private:
   Connection(SQLite::Database database, std::filesystem::path path, StoreOptions options);
-  /// An error if a newer program migrated the file while this one had it open.
-  [[nodiscard]] std::optional<Error> still_our_version() const;
+  /// Without a look at the version.
+  [[nodiscard]] static Expected<std::unique_ptr<Connection>> open_any_version(const std::filesystem::path& path,
+                                                                              Mode mode, const StoreOptions& options);
+  /// An error if a newer program migrated the file while this one had it open, or another program writes it now.
+  [[nodiscard]] std::optional<Error> may_not_write() const;
+  [[nodiscard]] std::optional<Error> lost_on_network() const;
+  void committed();
 
+  std::unique_ptr<NetworkWriter> network_;  // before the database, so that the lease is given back after it is closed
   mutable SQLite::Database database_;  // SQLite has no read-only connection to a file that others write: locks change
   std::filesystem::path path_;
   StoreOptions options_;
   std::string token_;
   std::optional<std::int64_t> owner_pid_;
+  std::string network_type_;
+  std::optional<std::int64_t> copied_unix_ns_;
 };
 
 }  // namespace nocturne::db

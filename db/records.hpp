@@ -138,6 +138,13 @@ struct StoredRun {
   bool in_flight = false;  ///< begun and not yet stored as finished: if nothing tunes the campaign, it was interrupted
 };
 
+/// A run with the campaign it was made in.
+struct CampaignRun {
+  CampaignId campaign = 0;
+  nlohmann::json spec{};  ///< of that campaign
+  StoredRun stored{};
+};
+
 /// Everything of a trial: its own runs and those of the trial it reuses, oldest first, raw samples included.
 struct TrialDetail {
   StoredTrial stored{};
@@ -195,6 +202,14 @@ struct RehearsalRecord {
   std::int64_t rehearsed_unix_ns = 0;  ///< 0 when stored: now
 };
 
+/// What one machine can do at best.
+struct MachineFiguresRecord {
+  std::string key{};         ///< of the machine; tuner/roofline says what goes into it
+  nlohmann::json fields{};   ///< of its fingerprint, that the key is made of
+  nlohmann::json figures{};  ///< as measured
+  std::int64_t measured_unix_ns = 0;  ///< 0 when stored: now
+};
+
 enum class Side { Candidate, Baseline };
 
 /// Consecutive steps of one worker in a pair, measured while the other waited.
@@ -229,6 +244,8 @@ struct ComparisonRecord {
   space::Configuration candidate{}, baseline{};
   std::string role = "verify";  ///< select: to choose the winner; verify: fresh pairs, from which the gain is reported;
                                 ///< compare: a person asked
+  std::string method = "slices";     ///< of measuring its pairs: sequential, slices, duet
+  std::string estimator = "paired";  ///< median or minimum of a process's steady steps; paired: neighbouring slices
 };
 
 /// What the pairs of a comparison say at one horizon.
@@ -250,6 +267,25 @@ struct StoredComparison {
   std::int64_t started_unix_ns = 0;
   std::vector<StoredPair> pairs{};
   std::vector<VerdictRecord> verdicts{};  ///< by horizon; the latest of each
+};
+
+/// How far apart equal programs seemed, by one way of measuring pairs.
+struct NoiseFigure {
+  std::string method{};     ///< sequential, slices, duet
+  std::string estimator{};  ///< median, minimum, paired
+  std::int64_t pairs = 0;
+  double sd = 0, bias = 0;  ///< of the log ratio of a pair
+  std::chrono::nanoseconds pair_time{};
+  friend bool operator==(const NoiseFigure&, const NoiseFigure&) = default;
+};
+
+/// The noise floor of a machine, measured with one workload.
+struct NoiseFloorRecord {
+  std::string fingerprint{};  ///< hash, of a stored one
+  std::string workload{};     ///< network/data/optimizer
+  std::int64_t steps = 0;     ///< of each process
+  std::vector<NoiseFigure> figures{};
+  std::int64_t measured_unix_ns = 0;  ///< 0 when stored: now
 };
 
 /// A content-addressed artifact that exists, or existed, on this machine.

@@ -1,4 +1,4 @@
--- The database of Nocturne, version 4: what was asked, measured and concluded. This file is its manual.
+-- The database of Nocturne, version 7: what was asked, measured and concluded. This file is its manual.
 --
 -- Units are in the names: _unix_ns is nanoseconds since 1970 UTC, _ns a duration in nanoseconds, _s one in seconds.
 -- *_json holds JSON text. Hashes are hexadecimal text. A column without NOT NULL is empty where nothing is known;
@@ -288,7 +288,10 @@ CREATE TABLE comparisons (
   candidate_configuration_id INTEGER NOT NULL REFERENCES configurations (id),
   baseline_configuration_id INTEGER NOT NULL REFERENCES configurations (id),
   role TEXT NOT NULL,              -- select: to choose the winner; verify: fresh pairs, whose gain is reported
-  started_unix_ns INTEGER NOT NULL
+  started_unix_ns INTEGER NOT NULL,
+  method TEXT NOT NULL DEFAULT 'slices' CHECK (method IN ('sequential', 'slices', 'duet')),  -- how its pairs are measured
+  estimator TEXT NOT NULL DEFAULT 'paired'
+    CHECK (estimator IN ('median', 'minimum', 'paired'))  -- of a process's steady steps; paired: neighbouring slices
 ) STRICT;
 CREATE INDEX comparisons_by_campaign ON comparisons (campaign_id);
 
@@ -331,6 +334,42 @@ CREATE TABLE verdicts (
   decided_unix_ns INTEGER NOT NULL,
   PRIMARY KEY (comparison_id, horizon_epochs)
 ) STRICT, WITHOUT ROWID;
+
+-- How far apart equal programs seemed on a machine: what its comparisons can tell.
+CREATE TABLE noise_floors (
+  fingerprint_hash TEXT NOT NULL REFERENCES fingerprints (hash),  -- of the machine as it was then
+  workload TEXT NOT NULL,          -- network/data/optimizer
+  method TEXT NOT NULL CHECK (method IN ('sequential', 'slices', 'duet')),
+  estimator TEXT NOT NULL CHECK (estimator IN ('median', 'minimum', 'paired')),  -- what a process is judged by
+  steps INTEGER NOT NULL,          -- of each process
+  pairs INTEGER NOT NULL,          -- of equal programs
+  sd REAL NOT NULL,                -- of the log ratio of a pair
+  bias REAL NOT NULL,              -- mean log ratio: zero but for chance and a side that is favoured
+  pair_ns INTEGER NOT NULL,        -- how long a pair took
+  measured_unix_ns INTEGER NOT NULL,
+  PRIMARY KEY (fingerprint_hash, workload, method, estimator)
+) STRICT, WITHOUT ROWID;
+
+-- What machines can do at best, as nocturne-machine measured it: one row a machine, its newest figures.
+CREATE TABLE machine_figures (
+  machine_key TEXT PRIMARY KEY,    -- digest of the fields of the fingerprint that decide what a machine can do
+  fields_json TEXT NOT NULL,       -- these fields, name to value
+  figures_json TEXT NOT NULL,      -- kernels/machine/README.md, "JSON"; the GPUs' with it
+  measured_unix_ns INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What training a network takes, as our worker describes it: layers, shapes, operations. A fact of the network's name.
+CREATE TABLE networks (
+  name TEXT PRIMARY KEY,
+  description_json TEXT NOT NULL,  -- of nocturne-onednn --describe
+  described_unix_ns INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What a campaign's model knew of both when it began: resumed, it must know the same, or it would ask otherwise.
+CREATE TABLE roofs (
+  campaign_id INTEGER PRIMARY KEY REFERENCES campaigns (id) ON DELETE CASCADE,
+  roof_json TEXT NOT NULL          -- {"figures", "network", "optimizer"}
+) STRICT;
 
 -- Artifacts in the cache of builds. Removing a folder removes the row; runs keep the key they ran with.
 CREATE TABLE builds (

@@ -2,13 +2,19 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "db/connection.hpp"
 #include "db/leases.hpp"
+#include "db/rows.hpp"
 
 namespace nocturne::db {
 
 Expected<Store> Store::open(const std::filesystem::path& path, Mode mode, StoreOptions options) {
-  auto connection = Connection::open(path, mode, options);
+  auto connection = Connection::open(path, mode, std::move(options));
   if (!connection) {
     return std::unexpected(std::move(connection.error()));
   }
@@ -36,6 +42,24 @@ Store::~Store() {
 
 const std::filesystem::path& Store::path() const {
   return connection_->path();
+}
+
+std::optional<std::int64_t> Store::copied_unix_ns() const {
+  return connection_->copied_unix_ns();
+}
+
+std::string Store::notice() const {
+  const std::string& type = connection_->network_type();
+  if (type.empty()) return {};
+  const std::string place = fmt::format("'{}' lies on a network file system ({})", path().string(), type);
+  if (connection_->writes_on_network()) {
+    return fmt::format("{}: this program alone writes it meanwhile, others read a copy beside it", place);
+  }
+  const auto copied = copied_unix_ns();
+  if (!copied) return place;
+  const std::int64_t seconds = std::max<std::int64_t>(0, now_unix_ns() - *copied) / 1'000'000'000;
+  const std::string age = seconds < 120 ? fmt::format("{} s", seconds) : fmt::format("{} min", seconds / 60);
+  return fmt::format("{}: this is read from a copy that is {} old", place, age);
 }
 
 }  // namespace nocturne::db

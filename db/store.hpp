@@ -11,6 +11,9 @@
 /// time and boot id, so that a lease whose owner was killed, or whose machine was started again, is recognised as dead.
 /// Calls marked OWNER fail with NotOwner on a store that does not hold the campaign.
 ///
+/// On a network file system there is no WAL: one Store writes, whatever the campaign, and others read a copy that may
+/// be some time old (network_writer.hpp). notice() says so.
+///
 /// The way of a trial, each step one transaction:
 ///
 ///   record_ask() ─► claim_trial() ─► begin_run() … add_run() ─► finish_trial() ─► update_trial() …
@@ -30,6 +33,7 @@
 #include <vector>
 
 #include "db/error.hpp"
+#include "db/network_options.hpp"
 #include "db/records.hpp"
 
 namespace nocturne::db {
@@ -47,6 +51,7 @@ struct StoreOptions {
   std::chrono::milliseconds busy_timeout{30'000};
   /// False: a reader leaves an older file as it is (Older), for an older program may be in the middle of writing it.
   bool migrate = true;
+  NetworkOptions network{};
 };
 
 class Store {
@@ -57,6 +62,11 @@ class Store {
   ~Store();  ///< releases the campaigns it holds
 
   [[nodiscard]] const std::filesystem::path& path() const;
+  /// A line for the user where the file lies on a network file system: what that means, or how old is what is read.
+  /// Empty: nothing to say.
+  [[nodiscard]] std::string notice() const;
+  /// When what is read was copied; empty: it is the database itself.
+  [[nodiscard]] std::optional<std::int64_t> copied_unix_ns() const;
 
   // ---- campaigns (store_campaigns.cpp) ----
 
@@ -127,6 +137,9 @@ class Store {
   /// the best. OWNER
   Expected<void> add_run(TrialId trial, const RunRecord& run);
   [[nodiscard]] Expected<StoredRun> load_run(std::string_view id) const;
+  /// Runs with purpose gate and one of `count` seeds from `first_seed` on that ended ok, of any campaign: what a
+  /// reference trained for one campaign serves the next. By seed, oldest first.
+  [[nodiscard]] Expected<std::vector<CampaignRun>> gate_runs(std::int64_t first_seed, std::int64_t count) const;
 
   // ---- paired verification (store_comparisons.cpp) ----
 
@@ -137,6 +150,13 @@ class Store {
   Expected<void> save_verdict(const VerdictRecord& verdict);
   /// Oldest first.
   [[nodiscard]] Expected<std::vector<StoredComparison>> comparisons(CampaignId campaign) const;
+
+  // ---- what the machine can tell apart (store_noise.cpp) ----
+
+  /// Replaces what was stored for the same fingerprint and workload.
+  Expected<void> save_noise_floor(const NoiseFloorRecord& floor);
+  /// Of a workload, the latest first; figures by method and estimator.
+  [[nodiscard]] Expected<std::vector<NoiseFloorRecord>> noise_floors(std::string_view workload) const;
 
   // ---- what campaigns share (store_shared.cpp) ----
 
@@ -149,6 +169,17 @@ class Store {
   /// The last `limit` lines of a campaign's log, oldest first; without a campaign: of all.
   [[nodiscard]] Expected<std::vector<EventRecord>> events(std::optional<CampaignId> campaign,
                                                           std::int64_t limit = 100) const;
+
+  // ---- what could be done at best (store_machine_figures.cpp) ----
+
+  Expected<void> save_machine_figures(const MachineFiguresRecord& record);  ///< by key: replaces earlier ones
+  /// Empty: that machine was not measured.
+  [[nodiscard]] Expected<std::optional<MachineFiguresRecord>> machine_figures(std::string_view key) const;
+  Expected<void> save_network(std::string_view name, const nlohmann::json& description);  ///< replaces an earlier one
+  [[nodiscard]] Expected<std::optional<nlohmann::json>> network(std::string_view name) const;  ///< empty: not known
+  /// What the campaign's model knows of both, for all its sittings. OWNER
+  Expected<void> save_roof(CampaignId campaign, const nlohmann::json& roof);
+  [[nodiscard]] Expected<std::optional<nlohmann::json>> roof(CampaignId campaign) const;  ///< empty: nothing
 
   // ---- upkeep (store_upkeep.cpp) ----
 

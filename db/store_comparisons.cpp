@@ -79,8 +79,8 @@ Expected<ComparisonId> Store::begin_comparison(const ComparisonRecord& record) {
     const std::int64_t baseline = save_configuration(database, record.baseline);
     execute(database,
             "INSERT INTO comparisons (campaign_id, candidate_configuration_id, baseline_configuration_id, role,"
-            " started_unix_ns) VALUES (?1, ?2, ?3, ?4, ?5)",
-            record.campaign, candidate, baseline, record.role, now_unix_ns());
+            " started_unix_ns, method, estimator) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            record.campaign, candidate, baseline, record.role, now_unix_ns(), record.method, record.estimator);
     return database.getLastInsertRowid();
   });
 }
@@ -133,7 +133,7 @@ Expected<std::vector<StoredComparison>> Store::comparisons(CampaignId campaign) 
   return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<StoredComparison>> {
     SQLite::Statement rows = query(database,
                                    "SELECT comparisons.id, campaign_id, c.canonical_json, b.canonical_json, role,"
-                                   " started_unix_ns FROM comparisons"
+                                   " started_unix_ns, method, estimator FROM comparisons"
                                    " JOIN configurations c ON c.id = candidate_configuration_id"
                                    " JOIN configurations b ON b.id = baseline_configuration_id"
                                    " WHERE campaign_id = ?1 ORDER BY comparisons.id",
@@ -144,7 +144,7 @@ Expected<std::vector<StoredComparison>> Store::comparisons(CampaignId campaign) 
       std::string candidate;
       std::string baseline;
       Reader(rows).into(comparison.id, comparison.record.campaign, candidate, baseline, comparison.record.role,
-                        comparison.started_unix_ns);
+                        comparison.started_unix_ns, comparison.record.method, comparison.record.estimator);
       comparison.record.candidate = parse_configuration(candidate);
       comparison.record.baseline = parse_configuration(baseline);
       read_pairs(database, comparison);

@@ -45,4 +45,24 @@ Expected<StoredRun> Store::load_run(std::string_view id) const {
   });
 }
 
+Expected<std::vector<CampaignRun>> Store::gate_runs(std::int64_t first_seed, std::int64_t count) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<CampaignRun>> {
+    SQLite::Statement rows =
+        query(database,
+              "SELECT runs.id, campaigns.id, spec_json FROM runs JOIN trials ON trials.id = trial_id"
+              " JOIN campaigns ON campaigns.id = campaign_id WHERE runs.purpose = 'gate'"
+              " AND runs.outcome = 'ok' AND in_flight = 0 AND runs.seed >= ?1"
+              " AND runs.seed < ?1 + ?2 ORDER BY runs.seed, started_unix_ns, runs.id",
+              first_seed, count);
+    std::vector<CampaignRun> runs;
+    while (rows.executeStep()) {
+      CampaignRun& run = runs.emplace_back();
+      std::int64_t row = 0;
+      Reader(rows).into(row, run.campaign, run.spec);
+      run.stored = load_run_row(database, row);
+    }
+    return runs;
+  });
+}
+
 }  // namespace nocturne::db

@@ -1,12 +1,16 @@
 /// COMMAND DATABASE ARGUMENTS…: a second process for the tests of the store.
 ///
 ///   tune NAME COUNT              finishes trials 0 … COUNT - 1, a line "finished N" after each
+///   tune-and-die NAME COUNT      likewise, and then kills itself
 ///   watch                        reads all there is again and again until it is killed; a line now and then
 ///   die-after-claim NAME         claims trial 0, begins a run, and kills itself
 ///   die-inside NAME N            kills itself as the N-th statement of finish_trial() begins; 0: at its commit
 ///   hold NAME                    begins the campaign, says "held", and waits for ever
 ///   open-as-nobody read|write    gives up root's rights, opens, and prints "CODE MESSAGE"
 ///   fill NAME                    on a file system of its own of 1 MiB, writes until it is full; makes room; goes on
+///   read-only NAME               on a file system of its own, which is mounted read-only then: writes and reads
+///
+/// nfs:COMMAND: the same, where the file system says that it is a network's.
 
 #include <sqlite3.h>
 #include <sys/mount.h>
@@ -47,6 +51,22 @@ T must(db::Expected<T> result) {
   if constexpr (!std::is_void_v<T>) {
     return *std::move(result);
   }
+}
+
+bool on_nfs = false;
+
+db::StoreOptions store_options() {
+  db::StoreOptions options;
+  if (on_nfs) {
+    options.network.file_system = [](const std::filesystem::path&) {
+      return db::FileSystem{.type = "nfs", .remote = true};
+    };
+  }
+  return options;
+}
+
+db::Store open_to(db::Mode mode, const std::string& path) {
+  return must(db::Store::open(path, mode, store_options()));
 }
 
 db::CampaignRecord campaign(const std::string& name) {
@@ -98,19 +118,20 @@ db::Expected<void> one_trial(db::Store& store, db::CampaignId id, const std::str
   return store.finish_trial(*trial, result(number), std::span(&record, 1));
 }
 
-void tune(const std::string& path, const std::string& name, std::int64_t count) {
-  db::Store store = must(db::Store::open(path, db::Mode::ReadWrite));
+void tune(const std::string& path, const std::string& name, std::int64_t count, bool dies) {
+  db::Store store = open_to(db::Mode::ReadWrite, path);
   const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
   must(store.recover_interrupted(handle.id));
   for (std::int64_t number = handle.finished; number < count; ++number) {
     must(one_trial(store, handle.id, name, number, 20));
     std::cout << "finished " << number << std::endl;
   }
+  if (dies) die();
 }
 
 [[noreturn]] void watch(const std::string& path) {
   for (std::size_t seen = 0, first = 1;; first = 0) {
-    const db::Store store = must(db::Store::open(path, db::Mode::ReadOnly));
+    const db::Store store = open_to(db::Mode::ReadOnly, path);
     const auto campaigns = must(store.list_campaigns());
     for (const auto& each : campaigns) must(store.best(each.id));
     const std::size_t now = must(store.list_trials({})).size();
@@ -120,7 +141,7 @@ void tune(const std::string& path, const std::string& name, std::int64_t count) 
 }
 
 void die_after_claim(const std::string& path, const std::string& name) {
-  db::Store store = must(db::Store::open(path, db::Mode::ReadWrite));
+  db::Store store = open_to(db::Mode::ReadWrite, path);
   const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
   const auto trial = must(store.claim_trial(handle.id, claim(0)));
   must(store.begin_run(trial, run(name, 0, 0)));
@@ -153,7 +174,7 @@ int hook(sqlite3* connection, char**, const sqlite3_api_routines*) {
 
 void die_inside(const std::string& path, const std::string& name, int statement) {
   sqlite3_auto_extension(reinterpret_cast<void (*)()>(hook));
-  db::Store store = must(db::Store::open(path, db::Mode::ReadWrite));
+  db::Store store = open_to(db::Mode::ReadWrite, path);
   const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
   const auto trial = must(store.claim_trial(handle.id, claim(0)));
   statements_until_death = statement == 0 ? -1 : statement;
@@ -165,7 +186,7 @@ void die_inside(const std::string& path, const std::string& name, int statement)
 }
 
 void hold(const std::string& path, const std::string& name) {
-  db::Store store = must(db::Store::open(path, db::Mode::ReadWrite));
+  db::Store store = open_to(db::Mode::ReadWrite, path);
   must(store.begin_or_resume_campaign(campaign(name)));
   std::cout << "held" << std::endl;
   for (;;) {
@@ -209,6 +230,44 @@ void fill(const std::string& path, const std::string& name) {
   std::cout << "went on" << std::endl;
 }
 
+/// What happens to one who opens, as a line.
+void try_open(const std::string& what, const std::string& path, db::Mode mode) {
+  const auto store = db::Store::open(path, mode);
+  if (!store) {
+    std::cout << what << " error " << static_cast<int>(store.error().code) << ' ' << store.error().message << std::endl;
+    return;
+  }
+  std::cout << what << " opened " << must(store->list_trials({.state = db::TrialState::Finished})).size() << std::endl;
+}
+
+void read_only(const std::string& path, const std::string& name) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path() / "disk";
+  std::filesystem::create_directories(folder);
+  if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=16m") != 0) {
+    std::cout << "skip cannot mount a file system: " << std::strerror(errno) << std::endl;
+    return;
+  }
+  const std::string closed = folder / "closed.db", killed = folder / "killed.db";
+  {
+    db::Store store = must(db::Store::open(closed, db::Mode::ReadWrite));
+    const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
+    must(one_trial(store, handle.id, name, 0, 20));
+    for (const char* each : {"", "-wal", "-shm"}) {  // as a killed one leaves them
+      std::filesystem::copy_file(closed + each, killed + each);
+    }
+  }
+  if (::mount(nullptr, folder.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0) {
+    std::cout << "skip cannot mount it read-only: " << std::strerror(errno) << std::endl;
+    return;
+  }
+  for (const std::string& each : {closed, killed}) {
+    try_open("write", each, db::Mode::ReadWrite);
+    try_open("read", each, db::Mode::ReadOnly);
+  }
+  try_open("new", folder / "new" / "n.db", db::Mode::ReadWrite);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -216,18 +275,22 @@ int main(int argc, char** argv) {
     std::cerr << "COMMAND DATABASE ARGUMENTS…\n";
     return 2;
   }
-  const std::string command = argv[1];
+  std::string command = argv[1];
+  on_nfs = command.starts_with("nfs:");
+  if (on_nfs) command.erase(0, 4);
   const std::string path = argv[2];
   const std::string first = argv[3];
   const int number = argc > 4 ? static_cast<int>(std::strtol(argv[4], nullptr, 10)) : 0;
   const std::map<std::string, std::function<void()>> commands = {
-      {"tune", [&] { tune(path, first, number); }},
+      {"tune", [&] { tune(path, first, number, false); }},
+      {"tune-and-die", [&] { tune(path, first, number, true); }},
       {"watch", [&] { watch(path); }},
       {"die-after-claim", [&] { die_after_claim(path, first); }},
       {"die-inside", [&] { die_inside(path, first, number); }},
       {"hold", [&] { hold(path, first); }},
       {"open-as-nobody", [&] { open_as_nobody(path, first); }},
       {"fill", [&] { fill(path, first); }},
+      {"read-only", [&] { read_only(path, first); }},
   };
   commands.at(command)();
   return 0;

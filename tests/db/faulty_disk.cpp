@@ -10,6 +10,7 @@ struct State {
   Fault fault = Fault::Once;
   int left = 0;  // changes until it breaks; 0: it will not
   bool broken = false, broke = false;
+  bool locks_lie = false;
 };
 State disk;
 
@@ -58,12 +59,18 @@ int size_of_file(sqlite3_file* file, sqlite3_int64* size) {
   return real_of(file)->pMethods->xFileSize(real_of(file), size);
 }
 int lock_file(sqlite3_file* file, int level) {
+  if (disk.locks_lie) return SQLITE_OK;
   return real_of(file)->pMethods->xLock(real_of(file), level);
 }
 int unlock_file(sqlite3_file* file, int level) {
+  if (disk.locks_lie) return SQLITE_OK;
   return real_of(file)->pMethods->xUnlock(real_of(file), level);
 }
 int check_lock(sqlite3_file* file, int* reserved) {
+  if (disk.locks_lie) {
+    *reserved = 0;
+    return SQLITE_OK;
+  }
   return real_of(file)->pMethods->xCheckReservedLock(real_of(file), reserved);
 }
 int control_file(sqlite3_file* file, int operation, void* argument) {
@@ -79,6 +86,7 @@ int map_shared(sqlite3_file* file, int page, int size, int extend, void volatile
   return real_of(file)->pMethods->xShmMap(real_of(file), page, size, extend, mapped);
 }
 int lock_shared(sqlite3_file* file, int offset, int count, int flags) {
+  if (disk.locks_lie) return SQLITE_OK;
   return real_of(file)->pMethods->xShmLock(real_of(file), offset, count, flags);
 }
 void fence_shared(sqlite3_file* file) {
@@ -139,6 +147,10 @@ void FaultyDisk::break_at(int count, Fault fault) {
   disk.fault = fault;
   disk.left = count;
   disk.broken = disk.broke = false;
+}
+
+void FaultyDisk::grant_every_lock() {
+  disk.locks_lie = true;
 }
 
 bool FaultyDisk::mend() {

@@ -25,6 +25,9 @@ class FaultyDisk {
   void break_at(int count, Fault fault);
   /// Well again from now on. Returns whether it broke.
   bool mend();
+
+  /// From now on every lock is granted to everybody, as some network file systems do. For files opened after it.
+  void grant_every_lock();
 };
 
 }  // namespace nocturne::db::test

@@ -122,3 +122,27 @@ TEST_CASE("a run of 50,000 samples comes back sample by sample", "[db]") {
   must(begun.store.finish_trial(begun.trial, ok_result(1), std::span(&record, 1)));
   CHECK((must(begun.store.load_run("long")).record.run.samples == record.run.samples));
 }
+
+TEST_CASE("runs of the gate are found by their seed, whatever the campaign", "[db]") {
+  Begun begun;
+  const auto add = [&](const std::string& id, nocturne::space::Purpose purpose, Outcome outcome, std::int64_t seed) {
+    RunRecord record = run(id);
+    record.run.purpose = purpose;
+    record.run.outcome = outcome;
+    record.run.seed = seed;
+    must(begun.store.add_run(begun.trial, record));
+  };
+  using nocturne::space::Purpose;
+  add("second", Purpose::Gate, Outcome::Ok, 1001);
+  add("first", Purpose::Gate, Outcome::Ok, 1000);
+  add("failed", Purpose::Gate, Outcome::Crashed, 1000);
+  add("beyond", Purpose::Gate, Outcome::Ok, 1002);
+  add("searched", Purpose::Search, Outcome::Ok, 1001);
+  const auto found = must(begun.store.gate_runs(1000, 2));
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].stored.record.run.id == "first");
+  CHECK(found[1].stored.record.run.id == "second");
+  CHECK(found[1].stored.record.run.samples.size() == 3);
+  CHECK(found[0].campaign == begun.campaign_id);
+  CHECK(found[0].spec == campaign("c").spec);
+}

@@ -2,6 +2,9 @@
 #include <SQLiteCpp/Transaction.h>
 #include <sqlite3.h>
 
+#include <sstream>
+#include <string>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -85,6 +88,29 @@ TEST_CASE("a full disk loses nothing that was stored, and the store goes on when
   CHECK(number_after("stored") == number_after("finished"));
   CHECK(number_after("problems") == 0);
   CHECK_THAT(said, ContainsSubstring("went on"));
+}
+
+TEST_CASE("on a disk that is read-only everything can be read, and writing is refused with a sentence", "[db]") {
+  const TemporaryFolder folder;
+  Child child("read-only", folder / "n.db", {"c"});
+  const std::string said = child.rest();
+  if (said.starts_with("skip")) {
+    SKIP(said);
+  }
+  INFO(said);
+  std::istringstream lines(said);
+  const std::string refused = "error " + std::to_string(static_cast<int>(ErrorCode::ReadOnly)) + " ";
+  int seen = 0;
+  for (std::string line; std::getline(lines, line); ++seen) {
+    CAPTURE(line);
+    if (line.starts_with("read ")) {
+      CHECK(line == "read opened 1");  // also where the last results are still in the -wal
+    } else {
+      CHECK_THAT(line, ContainsSubstring(" " + refused) && ContainsSubstring((folder / "disk").string()));
+    }
+  }
+  CHECK(seen == 5);
+  CHECK(child.wait().exit_code == 0);
 }
 
 TEST_CASE("a stored JSON that was tampered with is reported as damage", "[db]") {

@@ -1,0 +1,25 @@
+#pragma once
+
+/// What may be set of a database on a network file system. The defaults serve; tests are quicker.
+
+#include <chrono>
+#include <cstdint>
+
+#include "db/file_system.hpp"
+
+namespace nocturne::db {
+
+struct LeaseTimes {
+  std::chrono::milliseconds renewal{4'000};    ///< the writer says so often that it lives
+  std::chrono::milliseconds patience{20'000};  ///< silence after which a writer on another machine counts as dead
+};
+
+struct NetworkOptions {
+  FileSystemProbe file_system = file_system_of;
+  LeaseTimes lease{};
+  std::int64_t copy_after_commits = 20;               ///< or, whatever comes first,
+  std::chrono::milliseconds copy_after_time{30'000};  ///< at the next commit after so long
+  int copying_share = 20;                             ///< but copying takes at most one part in so many of the time
+};
+
+}  // namespace nocturne::db

@@ -1,0 +1,71 @@
+#include "db/connection.hpp"
+#include "db/leases.hpp"
+#include "db/rows.hpp"
+#include "db/store.hpp"
+
+namespace nocturne::db {
+namespace {
+
+Expected<std::optional<nlohmann::json>> one_document(const Connection& connection, const std::string& sql,
+                                                     const auto& key) {
+  return connection.read([&](const SQLite::Database& database) -> Expected<std::optional<nlohmann::json>> {
+    SQLite::Statement row = query(database, sql, key);
+    if (!row.executeStep()) return std::optional<nlohmann::json>();
+    return std::optional<nlohmann::json>(Reader(row).next<nlohmann::json>());
+  });
+}
+
+}  // namespace
+
+Expected<void> Store::save_machine_figures(const MachineFiguresRecord& record) {
+  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
+    execute(database,
+            "INSERT OR REPLACE INTO machine_figures (machine_key, fields_json, figures_json, measured_unix_ns)"
+            " VALUES (?1, ?2, ?3, ?4)",
+            record.key, json_text(record.fields), json_text(record.figures),
+            record.measured_unix_ns == 0 ? now_unix_ns() : record.measured_unix_ns);
+    return {};
+  });
+}
+
+Expected<std::optional<MachineFiguresRecord>> Store::machine_figures(std::string_view key) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::optional<MachineFiguresRecord>> {
+    SQLite::Statement row = query(database,
+                                  "SELECT machine_key, fields_json, figures_json, measured_unix_ns"
+                                  " FROM machine_figures WHERE machine_key = ?1",
+                                  key);
+    if (!row.executeStep()) return std::optional<MachineFiguresRecord>();
+    MachineFiguresRecord record;
+    Reader(row).into(record.key, record.fields, record.figures, record.measured_unix_ns);
+    return std::optional<MachineFiguresRecord>(std::move(record));
+  });
+}
+
+Expected<void> Store::save_network(std::string_view name, const nlohmann::json& description) {
+  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
+    execute(database, "INSERT OR REPLACE INTO networks (name, description_json, described_unix_ns) VALUES (?1, ?2, ?3)",
+            name, json_text(description), now_unix_ns());
+    return {};
+  });
+}
+
+Expected<std::optional<nlohmann::json>> Store::network(std::string_view name) const {
+  return one_document(*connection_, "SELECT description_json FROM networks WHERE name = ?1", name);
+}
+
+Expected<void> Store::save_roof(CampaignId campaign, const nlohmann::json& roof) {
+  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
+    if (auto owner = require_owner(*connection_, campaign); !owner) {
+      return owner;
+    }
+    execute(database, "INSERT OR REPLACE INTO roofs (campaign_id, roof_json) VALUES (?1, ?2)", campaign,
+            json_text(roof));
+    return {};
+  });
+}
+
+Expected<std::optional<nlohmann::json>> Store::roof(CampaignId campaign) const {
+  return one_document(*connection_, "SELECT roof_json FROM roofs WHERE campaign_id = ?1", campaign);
+}
+
+}  // namespace nocturne::db

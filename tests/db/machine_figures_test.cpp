@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "db/migrations.hpp"
+#include "tests/db/fixture.hpp"
+
+using namespace nocturne::db;
+using namespace nocturne::db::test;
+
+TEST_CASE("a machine's figures are stored by its key, the newest count", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  CHECK_FALSE(must(store.machine_figures("k")));
+  MachineFiguresRecord record{
+      .key = "k", .fields = {{"cpu.model", "A"}}, .figures = {{"format", 1}}, .measured_unix_ns = 7};
+  must(store.save_machine_figures(record));
+  const auto stored = must(store.machine_figures("k"));
+  REQUIRE(stored);
+  CHECK(stored->key == "k");
+  CHECK(stored->fields == record.fields);
+  CHECK(stored->figures == record.figures);
+  CHECK(stored->measured_unix_ns == 7);
+  CHECK_FALSE(must(store.machine_figures("another")));
+
+  record.figures = {{"format", 2}};
+  record.measured_unix_ns = 0;
+  must(store.save_machine_figures(record));
+  CHECK(must(store.machine_figures("k"))->figures == record.figures);
+  CHECK(must(store.machine_figures("k"))->measured_unix_ns > 7);
+}
+
+TEST_CASE("what a network takes is stored by its name", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  CHECK_FALSE(must(store.network("mnist_cnn")));
+  must(store.save_network("mnist_cnn", {{"parameters", 1}}));
+  must(store.save_network("mnist_cnn", {{"parameters", 2}}));
+  const auto stored = must(store.network("mnist_cnn"));
+  REQUIRE(stored);
+  CHECK(stored->at("parameters") == 2);
+}
+
+TEST_CASE("a roof belongs to its campaign, whose tuner alone writes it", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  CHECK_FALSE(must(store.roof(id)));
+  const nlohmann::json roof = {{"figures", {{"format", 1}}}};
+  must(store.save_roof(id, roof));
+  const auto stored = must(store.roof(id));
+  REQUIRE(stored);
+  CHECK(*stored == roof);
+  must(store.release_campaign(id));
+  CHECK(store.save_roof(id, roof).error().code == ErrorCode::NotOwner);
+  must(store.remove_campaign(id));
+  CHECK_FALSE(must(store.roof(id)));
+  CHECK(must(store.integrity_check()).empty());
+}
+
+TEST_CASE("a database of the version before gets the tables and keeps what it has", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "old.db";
+  execute_sql(path, read_bytes(std::filesystem::path(NOCTURNE_DB_VERSIONS) / "5.sql"));
+  execute_sql(path, fmt::format("PRAGMA application_id = {}; PRAGMA user_version = 5", kApplicationId));
+  execute_sql(path,
+              "INSERT INTO campaigns (name, generation, identity, spec_json, strategy, seed, created_unix_ns,"
+              " opened_unix_ns) VALUES ('old', 1, 'i', '{}', 'random', 1, 5, 5)");
+  Store store = open(path);
+  CHECK(must(store.find_campaign("old")).created_unix_ns == 5);
+  CHECK_FALSE(must(store.machine_figures("k")));
+  must(store.save_machine_figures({.key = "k", .fields = {{"a", "b"}}, .figures = {{"format", 1}}}));
+  CHECK(must(store.machine_figures("k")));
+}
