@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "search/model/bound_feature.hpp"
 #include "search/model/physics.hpp"
 #include "search/model_search_state.hpp"
 
@@ -22,7 +23,7 @@ bool refit_is_due(std::size_t trials, std::size_t fitted) {
 std::vector<model::Feature> features_of(const space::Lattice& lattice, const Options& options,
                                         const history::Prior& prior) {
   auto features = prior.features();
-  std::ranges::move(model::step_features(lattice, options.roles), std::back_inserter(features));
+  std::ranges::move(model::step_features(lattice, options.roles, options.bound), std::back_inserter(features));
   return features;
 }
 
@@ -41,7 +42,8 @@ ModelSearch::State::State(const space::Space& space_used, const Options& options
       options(options_used),
       lattice(space_used),
       kernels(lattice),
-      prior(lattice, options, kKnee, model::step_features(lattice, options.roles)),
+      prior(lattice, options, kKnee, model::step_features(lattice, options.roles, options.bound)),
+      bound(model::bound_feature(lattice, options.bound)),
       times(lattice, {.knee = kKnee}, features_of(lattice, options, prior)),
       feasibility(lattice),
       memory(lattice, options_used.roles.batch, options_used.memory_limit_bytes),

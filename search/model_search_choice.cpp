@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <unordered_map>
 
@@ -33,6 +34,7 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose(space::Rand
   auto suggestion = prior.suggest(suggested++, pool.points(), taken);
   if (suggestion && memory.fits(suggestion->point) > 0 && !feasibility.forbids(suggestion->point))
     return Choice{.point = std::move(suggestion->point), .reason = std::move(suggestion->reason)};
+  if (auto least = choose_least_bound()) return least;
   return choose_spread(random);
 }
 
@@ -58,12 +60,37 @@ std::optional<space::Configuration> ModelSearch::State::sample_other(space::Rand
   });
 }
 
-std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_spread(space::Random&) {
+Candidates ModelSearch::State::start_candidates() {
   Candidates candidates(lattice, taken);
   // A start that is spread over builds too would spend a short campaign on preparing what is measured once. What else
   // matters is learnt first; from then on a build is weighed against its price.
   if (options.preparation_seconds && !told.empty()) candidates.add(prepared_like_the_first(pool.points()));
   if (candidates.points().empty()) candidates.add(pool.points());
+  return candidates;
+}
+
+std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_least_bound() {
+  if (bound.empty() || bound_asked || prior.speaks()) return std::nullopt;
+  bound_asked = true;
+  const Candidates candidates = start_candidates();
+  space::PointList least(lattice.width()), chosen = told;
+  double lowest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < candidates.points().size(); ++i) {
+    const auto point = candidates.points()[i];
+    if (memory.fits(point) == 0 || feasibility.forbids(point)) continue;
+    const double value = bound.front().value(point);
+    if (value < lowest) least.clear();
+    lowest = std::min(lowest, value);
+    if (value == lowest) least.push_back(point);
+  }
+  if (least.empty()) return std::nullopt;
+  for (std::size_t i = 0; i < pending.size(); ++i) chosen.push_back(pending[i]);
+  const auto point = least[next_spread(kernels, chosen, least)];
+  return Choice{.point = {point.begin(), point.end()}, .reason = "the least that the machine's peaks allow"};
+}
+
+std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_spread(space::Random&) {
+  const Candidates candidates = start_candidates();
   if (candidates.points().empty()) return std::nullopt;
   space::PointList some(lattice.width()), chosen = told;
   for (const bool all : {false, true}) {

@@ -27,6 +27,10 @@ struct ModelSearch::State {
   };
   std::optional<Choice> choose(space::Random& random);
   std::optional<Choice> choose_spread(space::Random& random);
+  /// Once, where no history speaks: what could be fastest by the machine's bound alone.
+  std::optional<Choice> choose_least_bound();
+  /// What a start may choose from: prepared like the first trial, where preparation costs.
+  [[nodiscard]] Candidates start_candidates();
   std::optional<Choice> choose_by_model(space::Random& random);
   [[nodiscard]] space::PointList prepared_like_the_first(const space::PointList& points);
   /// Uniform over what was not asked; of that which fits into memory.
@@ -45,6 +49,7 @@ struct ModelSearch::State {
   space::Lattice lattice;
   model::LevelKernels kernels;
   history::Prior prior;
+  std::vector<model::Feature> bound;  // one, or none
   model::LinearModel times;
   model::Feasibility feasibility;
   MemoryGuard memory;
@@ -58,6 +63,7 @@ struct ModelSearch::State {
   std::vector<double> trial_seconds;
   std::uint64_t asks = 0;
   std::size_t suggested = 0;  // times that history was asked where to begin
+  bool bound_asked = false;   // the bound was, likewise
   std::size_t fitted = 0;     // trials in the model when its scales were last chosen
 
   std::function<bool(space::Point)> deferred_whole, deferred;

@@ -79,7 +79,9 @@ void PrunedSearch::learn(const space::Trial& trial) {
     worked_.clear();
   }
   if (parts_) {
-    if (!parts_forecast_) parts_forecast_.emplace(inner_.lattice(), options_.objective.epochs, options_.roles);
+    if (!parts_forecast_) {
+      parts_forecast_.emplace(inner_.lattice(), options_.objective.epochs, options_.roles, options_.bound);
+    }
     parts_forecast_->tell(*point, *trial.parts);
     take_over_history();
   }

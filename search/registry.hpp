@@ -13,6 +13,7 @@
 
 #include "search/roles.hpp"
 #include "search/strategy.hpp"
+#include "search/work_bound.hpp"
 #include "space/objective.hpp"
 #include "space/space.hpp"
 #include "space/trial.hpp"
@@ -40,6 +41,7 @@ struct Options {
   std::function<double(const space::Configuration&)> preparation_seconds{};
   Roles roles{};
   std::int64_t memory_limit_bytes = 0;  ///< of a run; 0: not known, whatever it takes fits
+  WorkBound bound{};                    ///< what the machine could do at best; empty: not known
 };
 
 struct StrategyEntry {

@@ -5,14 +5,29 @@
 #include <cstdint>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 namespace nocturne::space {
 
 struct Workload {
   std::string network = "mnist_cnn";
-  std::string data = "mnist";
+  std::string data = "mnist";  ///< mnist, synthetic, folder (of images), or what a user's own worker knows
   std::string optimizer = "adadelta";
   std::int64_t training_examples = 60000;  ///< examples of one epoch
+  std::string data_folder = {};            ///< of data `folder`: absolute; else empty
+  bool skip_broken = false;                ///< of data `folder`: an image that cannot be decoded is replaced
+  double learning_rate = 0.01, momentum = 0.9, weight_decay = 1e-4;  ///< of optimizer sgd_momentum
+  double label_smoothing = 0;
+  /// Random images teach nothing and are no test set: neither accuracy nor an epoch's losses mean anything.
+  [[nodiscard]] bool is_synthetic() const { return data.starts_with("synthetic"); }
   friend bool operator==(const Workload&, const Workload&) = default;
 };
+
+/// The keys of a campaign file's `workload`. Network, data, optimizer and training_examples always; the others where
+/// they say something: so the text of a workload that has none of them, which is hashed, stays what it was.
+[[nodiscard]] nlohmann::json to_json(const Workload& workload);
+
+/// Keys that are absent keep their defaults. REQUIRES: an object whose values have the types of to_json().
+[[nodiscard]] Workload workload_from_json(const nlohmann::json& document);
 
 }  // namespace nocturne::space

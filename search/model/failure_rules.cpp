@@ -1,13 +1,16 @@
 #include "search/model/failure_rules.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <utility>
 
 namespace nocturne::search::model {
 namespace {
 
 constexpr std::size_t kMostRules = 4096;    // not refuted: in a space where most fails, the first ones do
-constexpr std::size_t kLooked = 64;         // rules that a prediction looks at: the rest adds nothing
 constexpr std::size_t kFailuresKept = 256;  // that a new candidate is held against, the latest
 constexpr double kKnown = 0.9;              // what is forbidden for so sure suggests no further rules
 constexpr double kMostOdds = 1e9;
@@ -88,6 +91,8 @@ void FailureRules::clear() {
   failed_.clear();
   rules_.clear();
   considered_.clear();
+  causes_.clear();
+  allowed_.clear();
   candidates_ = 1;
   stale_ = false;
 }
@@ -110,16 +115,75 @@ void FailureRules::update() {
     for (const auto failure : rules_[i].failures) most = std::max(most, suspected[failure]);
     rules_[i].blame = odds[i] / (1 + most);
   }
-  std::ranges::stable_sort(rules_, std::greater{}, &Rule::blame);
+  std::vector<std::size_t> order(rules_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return rules_[i].blame; });
+  std::vector<Rule> sorted;
+  std::vector<double> sorted_odds;
+  for (const auto i : order) {
+    sorted.push_back(std::move(rules_[i]));
+    sorted_odds.push_back(odds[i]);
+  }
+  rules_ = std::move(sorted);
+  find_causes(sorted_odds, suspected);
+}
+
+/// Failures that the same rules explain are one cause: the likeliest of them stands for all.
+void FailureRules::find_causes(const std::vector<double>& odds, const std::vector<double>& suspected) {
+  causes_.clear();
+  allowed_.clear();
+  std::vector<std::uint64_t> explained(suspected.size());
+  for (std::size_t i = 0; i < std::min(kLooked, rules_.size()); ++i) {
+    for (const auto failure : rules_[i].failures) explained[failure] |= std::uint64_t{1} << i;
+  }
+  std::unordered_map<std::uint64_t, double> weights;
+  for (std::size_t f = 0; f < suspected.size(); ++f) {
+    if (explained[f] == 0) continue;
+    const auto [known, is_new] = weights.try_emplace(explained[f], suspected[f]);
+    known->second = std::min(known->second, suspected[f]);
+  }
+  for (const auto& [rules, weight] : weights) {
+    Cause cause{.rules = rules};
+    for (std::size_t i = 0; i < kLooked; ++i) {
+      if ((rules >> i & 1) != 0) cause.shares[i] = odds[i] / (1 + weight);
+    }
+    causes_.push_back(cause);
+  }
+  std::ranges::sort(causes_, {}, &Cause::rules);  // the order of a hash table is nobody's promise
+}
+
+/// One of the rules that explain a failure is its reason, so their shares add up; failures that no rule met explains in
+/// common have reasons of their own, so what they allow is multiplied.
+double FailureRules::allowed_under(std::uint64_t met) const {
+  std::vector<std::pair<double, std::uint64_t>> forbidding;
+  for (const auto& cause : causes_) {
+    double share = 0;
+    for (auto rest = cause.rules & met; rest != 0; rest &= rest - 1) {
+      share += cause.shares[static_cast<std::size_t>(std::countr_zero(rest))];
+    }
+    if (share > 0) forbidding.emplace_back(std::min(share, 1.0), cause.rules & met);
+  }
+  std::ranges::stable_sort(forbidding, std::greater{}, &std::pair<double, std::uint64_t>::first);
+  double allowed = 1;
+  std::uint64_t counted = 0;
+  for (const auto& [share, rules] : forbidding) {
+    if ((rules & counted) != 0) continue;
+    counted |= rules;
+    allowed *= 1 - share;
+  }
+  return allowed;
 }
 
 double FailureRules::allows(space::Point point) {
   update();
-  double allowed = 1;
+  std::uint64_t met = 0;
   for (std::size_t i = 0; i < std::min(kLooked, rules_.size()); ++i) {
-    if (rules_[i].meets(point)) allowed *= 1 - rules_[i].blame;
+    if (rules_[i].meets(point)) met |= std::uint64_t{1} << i;
   }
-  return allowed;
+  if (met == 0) return 1;
+  const auto [known, is_new] = allowed_.try_emplace(met, 1.0);
+  if (is_new) known->second = allowed_under(met);
+  return known->second;
 }
 
 const std::vector<FailureRules::Rule>& FailureRules::rules() {

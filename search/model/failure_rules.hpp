@@ -10,14 +10,16 @@
 ///
 /// f: the failures that meet it; r: the rate of failures among all others, which is how often they would have failed by
 /// chance. The prior is one expected rule, shared by all candidates a trial has. Candidates that explain the same
-/// failure compete: each gets its share of the odds. So two or three failures that have nothing else in common make a
-/// rule, and where trials fail at random no number of them does.
+/// failure compete: each gets its share of the odds, and what meets several of them gets the sum of their shares. So
+/// two or three failures that have nothing else in common make a rule, also where they can be described in more than
+/// one way, and where trials fail at random no number of them does.
 ///
 /// Not thread-safe. The lattice must outlive it.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -60,11 +62,23 @@ class FailureRules {
   [[nodiscard]] std::vector<Condition> conditions_of(space::Point point) const;
   void update();
 
+  static constexpr std::size_t kLooked = 64;  // rules that a prediction looks at, a bit each: the rest adds nothing
+
+  /// Why a failure may have failed.
+  struct Cause {
+    std::uint64_t rules = 0;               // that explain it
+    std::array<double, kLooked> shares{};  // of the odds
+  };
+  void find_causes(const std::vector<double>& odds, const std::vector<double>& suspected);
+  [[nodiscard]] double allowed_under(std::uint64_t met) const;
+
   const space::Lattice* lattice_;
   space::PointList worked_, failed_;
   std::vector<Rule> rules_;
-  std::unordered_set<std::uint64_t> considered_;  // refuted ones too
-  std::size_t candidates_ = 1;                    // of one trial
+  std::vector<Cause> causes_;
+  std::unordered_map<std::uint64_t, double> allowed_;  // by the rules that a point meets
+  std::unordered_set<std::uint64_t> considered_;       // refuted ones too
+  std::size_t candidates_ = 1;                         // of one trial
   bool stale_ = false;
 };
 

@@ -36,11 +36,12 @@ Composed compose(std::span<const PartPrediction> parts) {
   return {.log_mean = std::log(total), .log_sd = std::sqrt(variance)};
 }
 
-PartsForecast::PartsForecast(space::Lattice& lattice, std::vector<double> horizons, const Roles& roles)
+PartsForecast::PartsForecast(space::Lattice& lattice, std::vector<double> horizons, const Roles& roles,
+                             const WorkBound& bound)
     : epochs_(std::move(horizons)),
       startup_(lattice, {}, startup_features(lattice, roles)),
       overhead_(lattice, {}),
-      steps_(lattice, {}, step_features(lattice, roles)) {}
+      steps_(lattice, {}, step_features(lattice, roles, bound)) {}
 
 void PartsForecast::tell(space::Point point, const space::Parts& parts) {
   const auto logarithm = [](double seconds) { return std::log(std::max(seconds, kLeast)); };

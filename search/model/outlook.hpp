@@ -19,6 +19,7 @@
 #include "search/model/linear_model.hpp"
 #include "search/model/prediction.hpp"
 #include "search/roles.hpp"
+#include "search/work_bound.hpp"
 #include "space/lattice.hpp"
 #include "space/objective.hpp"
 
@@ -74,8 +75,9 @@ class PartsForecast : public Forecast {
   /// Parts below this are not told apart: they would be noise on a logarithmic scale, and weigh nothing in T.
   static constexpr double kLeast = 1e-4;  // seconds
 
-  /// `roles`: physical covariates for the parts (physics.hpp).
-  PartsForecast(space::Lattice& lattice, std::vector<double> horizons, const Roles& roles = {});
+  /// `roles`, `bound`: physical covariates for the parts (physics.hpp).
+  PartsForecast(space::Lattice& lattice, std::vector<double> horizons, const Roles& roles = {},
+                const WorkBound& bound = {});
   void tell(space::Point point, const space::Parts& parts);
   void forget(space::Point point);
   void fit();

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include <fmt/format.h>
+
+#include "search/model/bound_feature.hpp"
 
 namespace nocturne::search::model {
 namespace {
@@ -25,9 +28,7 @@ double value(const space::Lattice& lattice, const std::optional<std::size_t>& pa
   return parameter ? lattice.axis(*parameter).numbers[point[*parameter]] : 1;
 }
 
-}  // namespace
-
-std::vector<Feature> step_features(const space::Lattice& lattice, const Roles& roles) {
+std::vector<Feature> features_of_roles(const space::Lattice& lattice, const Roles& roles) {
   const auto batch = number(lattice, roles.batch);
   const auto threads = number(lattice, roles.threads);
   std::vector<Feature> features;
@@ -44,6 +45,14 @@ std::vector<Feature> step_features(const space::Lattice& lattice, const Roles& r
            return std::log(1 / value(lattice, threads, point) + fixed / value(lattice, batch, point));
          }});
   }
+  return features;
+}
+
+}  // namespace
+
+std::vector<Feature> step_features(const space::Lattice& lattice, const Roles& roles, const WorkBound& bound) {
+  auto features = features_of_roles(lattice, roles);
+  std::ranges::move(bound_feature(lattice, bound), std::back_inserter(features));
   return features;
 }
 

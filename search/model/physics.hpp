@@ -17,6 +17,7 @@
 
 #include "search/model/design.hpp"
 #include "search/roles.hpp"
+#include "search/work_bound.hpp"
 #include "space/lattice.hpp"
 
 namespace nocturne::search::model {
@@ -25,8 +26,10 @@ namespace nocturne::search::model {
 inline constexpr double kFixedCosts[] = {2, 8, 32};
 
 /// Of an epoch's steps, and of the whole time that is mostly these. Empty: neither parameter is there, is always
-/// active, and has positive numbers as values. The lattice must outlive the features.
-[[nodiscard]] std::vector<Feature> step_features(const space::Lattice& lattice, const Roles& roles);
+/// active, and has positive numbers as values. With a bound, its feature comes last (bound_feature.hpp). The lattice
+/// must outlive the features.
+[[nodiscard]] std::vector<Feature> step_features(const space::Lattice& lattice, const Roles& roles,
+                                                 const WorkBound& bound = {});
 
 /// Of what precedes the first timed step: buffers and the first step grow with the batch.
 [[nodiscard]] std::vector<Feature> startup_features(const space::Lattice& lattice, const Roles& roles);

@@ -9,6 +9,7 @@
 
 #include "search/history/prior.hpp"
 #include "search/pruned_search.hpp"
+#include "tests/search/told.hpp"
 #include "tests/space/build.hpp"
 
 namespace nocturne::search {
@@ -19,18 +20,11 @@ using Catch::Matchers::ContainsSubstring;
 using space::Configuration;
 using space::Space;
 using space::Trial;
+using test::told;
 
 namespace {
 
 using Objective = std::function<double(const Configuration&)>;
-
-Trial told(const Configuration& configuration, double value) {
-  Trial trial;
-  trial.configuration = configuration;
-  trial.outcome = space::Outcome::Ok;
-  trial.estimate = space::Estimate{.value = value, .standard_error = 0, .runs = 1};
-  return trial;
-}
 
 double number(const Configuration& configuration, const std::string& name) {
   return static_cast<double>(std::get<std::int64_t>(*configuration.find(name)));

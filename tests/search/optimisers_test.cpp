@@ -8,6 +8,7 @@
 #include "search/genetic.hpp"
 #include "search/nlopt_search.hpp"
 #include "search/registry.hpp"
+#include "tests/search/told.hpp"
 #include "tests/space/build.hpp"
 
 namespace nocturne::search {
@@ -16,19 +17,12 @@ using namespace space::test;
 using space::Configuration;
 using space::Space;
 using space::Trial;
+using test::told;
 
 namespace {
 
 constexpr std::array kMethods = {NloptMethod::Cobyla, NloptMethod::NelderMead, NloptMethod::Sbplx,
                                  NloptMethod::Crs,    NloptMethod::Direct,     NloptMethod::Esch};
-
-Trial told(const Configuration& configuration, std::optional<double> value) {
-  Trial trial;
-  trial.configuration = configuration;
-  trial.outcome = value ? space::Outcome::Ok : space::Outcome::Crashed;
-  if (value) trial.estimate = space::Estimate{.value = *value, .standard_error = 0, .runs = 1};
-  return trial;
-}
 
 /// n parameters of twenty values, with one of three names or without; a valley that is not where the default is.
 Space valley(int parameters, bool names = true) {

@@ -11,6 +11,7 @@
 #include "search/pruned_search.hpp"
 #include "search/random_search.hpp"
 #include "search/registry.hpp"
+#include "tests/search/told.hpp"
 #include "tests/space/build.hpp"
 #include "tests/space/random_space.hpp"
 
@@ -20,16 +21,9 @@ using namespace space::test;
 using space::Configuration;
 using space::Space;
 using space::Trial;
+using test::told;
 
 namespace {
-
-Trial told(const Configuration& configuration, std::optional<double> value) {
-  Trial trial;
-  trial.configuration = configuration;
-  trial.outcome = value ? space::Outcome::Ok : space::Outcome::Crashed;
-  if (value) trial.estimate = space::Estimate{.value = *value, .standard_error = 0, .runs = 1};
-  return trial;
-}
 
 std::unique_ptr<Strategy> strategy(std::string_view name, const Space& space, std::uint64_t seed) {
   return make_strategy(name, space, {.seed = seed}).value();

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "search/random_search.hpp"
+#include "tests/search/told.hpp"
 #include "tests/space/build.hpp"
 #include "tests/space/random_space.hpp"
 
@@ -18,16 +19,9 @@ using namespace space::test;
 using space::Configuration;
 using space::Space;
 using space::Trial;
+using test::told;
 
 namespace {
-
-Trial told(const Configuration& configuration, std::optional<double> value) {
-  Trial trial;
-  trial.configuration = configuration;
-  trial.outcome = value ? space::Outcome::Ok : space::Outcome::Crashed;
-  if (value) trial.estimate = space::Estimate{.value = *value, .standard_error = 0, .runs = 1};
-  return trial;
-}
 
 double number(const Configuration& configuration, const std::string& name) {
   const auto* value = configuration.find(name);
@@ -102,6 +96,29 @@ TEST_CASE("model search resumed by repeating asks and tells goes on as if it had
     resumed.tell(std::vector{told(asked[i], depth(asked[i]))});
   }
   CHECK(run(other, shallow, 40) != asked);
+}
+
+TEST_CASE("a search that knows what its machine could do first asks for the least that is possible", "[model]") {
+  const auto space = bowl();
+  const auto first_asked = [&](const Options& options) {
+    ModelSearch search(space, options);
+    Configuration middle;
+    for (int i = 0; i < 6; ++i) middle.set(fmt::format("p{}", i), std::int64_t{4});
+    search.tell(std::vector{told(middle, depth(middle))});
+    const auto proposals = search.ask(2);
+    REQUIRE(proposals.size() == 2);
+    CHECK(proposals[0].configuration != proposals[1].configuration);
+    return proposals;
+  };
+  Options options{.seed = 3};
+  options.bound = {.parameters = {"p2"}, .seconds_an_example = [](const Configuration& configuration) {
+                     return 1 + std::abs(number(configuration, "p2") - 9);
+                   }};
+  const auto bounded = first_asked(options);
+  CHECK(number(bounded[0].configuration, "p2") == 9);
+  CHECK(bounded[0].reason == "the least that the machine's peaks allow");
+  CHECK(bounded[1].reason != bounded[0].reason);  // once: it is a bound, and no measurement
+  CHECK(first_asked({.seed = 3})[0].reason == bounded[1].reason);
 }
 
 TEST_CASE("model search asks every configuration of a random space once, whatever fails", "[model]") {

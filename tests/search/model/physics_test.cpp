@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
+#include "search/model/bound_feature.hpp"
 #include "search/model/linear_model.hpp"
 #include "tests/space/build.hpp"
 
@@ -78,6 +79,77 @@ TEST_CASE("features of a step are its work over threads and its fixed cost over 
 
 TEST_CASE("twenty trials predict steps of a known form twice as well with physical features", "[model]") {
   CHECK(2 * error_after(20, {.batch = "batch", .threads = "threads"}) < error_after(20, {}));
+}
+
+TEST_CASE("a known bound is a feature of the parameters it depends on, asked once for each of their values",
+          "[model]") {
+  const auto space =
+      make_space({choices("precision", {std::string("f32"), std::string("bf16")}),
+                  ordered("batch", {std::int64_t{16}, std::int64_t{32}}, "precision == 'f32'"), boolean("pages")});
+  const space::Lattice lattice(space);
+  int asked = 0;
+  const WorkBound bound{.parameters = {"batch", "precision", "elsewhere"},
+                        .seconds_an_example = [&](const space::Configuration& configuration) {
+                          ++asked;
+                          CHECK(configuration.find("pages") == nullptr);
+                          const bool half = *configuration.find("precision") == space::Value("bf16");
+                          return (half ? 1.0 : 2.0) * (configuration.find("batch") == nullptr ? 1 : 10);
+                        }};
+  const auto features = bound_feature(lattice, bound);
+  REQUIRE(features.size() == 1);
+  const std::vector<space::Level> slow = {0, 1, 0}, other_pages = {0, 1, 1}, inactive = {1, space::kNoLevel, 0};
+  CHECK(features[0].value(slow) == Approx(std::log(20)));
+  CHECK(features[0].value(other_pages) == Approx(std::log(20)));
+  CHECK(features[0].value(inactive) == Approx(std::log(1)));
+  CHECK(asked == 2);
+  CHECK(bound_feature(lattice, {}).empty());
+  CHECK(bound_feature(lattice, {.parameters = {"elsewhere"}, .seconds_an_example = bound.seconds_an_example}).empty());
+}
+
+TEST_CASE("without a bound the features of a step are those without it", "[model]") {
+  const auto space = steps();
+  const space::Lattice lattice(space);
+  const Roles roles{.batch = "batch", .threads = "threads"};
+  CHECK(step_features(lattice, roles, {}).size() == step_features(lattice, roles).size());
+  const WorkBound bound{.parameters = {"batch"}, .seconds_an_example = [](const space::Configuration&) { return 1.0; }};
+  CHECK(step_features(lattice, roles, bound).size() == step_features(lattice, roles).size() + 1);
+}
+
+TEST_CASE("a machine whose bound is known is predicted better from ten trials", "[model]") {
+  // Three precisions of very different peaks, half of which is reached: without the bound, three values to be learnt.
+  const auto space = make_space(
+      {choices("precision", {std::string("f32"), std::string("tf32"), std::string("bf16")}), integers("threads", 1, 16),
+       ordered("batch", {std::int64_t{16}, std::int64_t{64}, std::int64_t{256}, std::int64_t{1024}}),
+       choices("allocator", {std::string("a"), std::string("b"), std::string("c")})});
+  const auto seconds = [](const space::Configuration& configuration) {
+    const std::string precision = space::to_text(*configuration.find("precision"));
+    const auto threads = static_cast<double>(std::get<std::int64_t>(*configuration.find("threads")));
+    return 0.01 / (precision == "f32" ? 1 : precision == "tf32" ? 3 : 8) / std::min(threads, 6.0);
+  };
+  const WorkBound bound{.parameters = {"precision", "threads"}, .seconds_an_example = seconds};
+  const auto error = [&](const WorkBound& known) {
+    double squares = 0;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      space::Lattice lattice(space);
+      LinearModel model(lattice, {.knee = 1}, step_features(lattice, {.batch = "batch", .threads = "threads"}, known));
+      space::Random random(seed);
+      std::vector<space::Level> point(lattice.width());
+      const auto truth = [&] {
+        return std::log(60000 * 2 * seconds(lattice.configuration(point)) * (1 + 0.1 * point[3]));
+      };
+      for (int t = 0; t < 10; ++t) {
+        REQUIRE(lattice.sample(random, point));
+        model.tell(point, truth());
+      }
+      model.fit();
+      for (int i = 0; i < 200; ++i) {
+        REQUIRE(lattice.sample(random, point));
+        squares += std::pow(model.predict(point).log_mean() - truth(), 2);
+      }
+    }
+    return std::sqrt(squares / 1000);
+  };
+  CHECK(1.5 * error(bound) < error({}));
 }
 
 }  // namespace nocturne::search::model
