@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "measure/container/container.hpp"
 #include "tuner/campaign_file/checks.hpp"
 #include "tuner/campaign_file/command_section.hpp"
 #include "tuner/campaign_file/extends.hpp"
@@ -10,6 +11,7 @@
 #include "tuner/campaign_file/schema_check.hpp"
 #include "tuner/campaign_file/sections.hpp"
 #include "tuner/campaign_file/space_section.hpp"
+#include "tuner/campaign_file/workload_section.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -22,6 +24,15 @@ const nlohmann::json& parsed_schema() {
   return schema;
 }
 
+}  // namespace
+
+void add_containers(space::Facts& facts, const nlohmann::json& document) {
+  if (facts.find(kContainersFact) != nullptr || !document.dump().contains(kContainersFact)) return;
+  facts.set(kContainersFact, measure::available_containers());
+}
+
+namespace {
+
 CampaignResult complete(const Document& document, const std::string& name, const fs::path& folder, space::Facts facts,
                         const Frameworks* known) {
   const Frameworks own_workers;
@@ -29,6 +40,7 @@ CampaignResult complete(const Document& document, const std::string& name, const
   // Asks every Python of the machine: only where somebody wants to know.
   const bool names_frameworks = document.value.dump().find(kFrameworksFact) != std::string::npos;
   if (names_frameworks && facts.find(kFrameworksFact) == nullptr) add_frameworks(facts, frameworks);
+  add_containers(facts, document.value);
   Checks checks(document);
   for (SchemaFinding& finding : check_against_schema(parsed_schema(), document.value)) {
     checks.add(finding.pointer, std::move(finding.found), std::move(finding.allowed), std::move(finding.nearest),
@@ -38,7 +50,9 @@ CampaignResult complete(const Document& document, const std::string& name, const
 
   const WorkerChoice worker = read_worker(checks, folder, name, frameworks);
   const bool own = !worker.own.empty();
-  const space::Workload workload = own ? command_workload(checks, worker.own) : read_workload(checks);
+  const fs::path home = home_of(document.place("/workload/data_folder"), folder, name);
+  const space::Workload workload =
+      own ? command_workload(checks, worker.own) : read_workload(checks, home, worker.command.empty());
   space::Objective objective = read_objective(checks);
   const StrategyChoice strategy = read_strategy(checks);
   const Budget budget = read_budget(checks);
@@ -48,6 +62,8 @@ CampaignResult complete(const Document& document, const std::string& name, const
   if (own) {
     fit_to_command(checks, worker.own, objective, verify);
     check_places(checks, worker.own);
+  } else {
+    fit_to_workload(checks, workload, verify);
   }
   std::vector<UnavailableFramework> unavailable = read_framework_values(checks, worker, frameworks);
   std::optional<space::Space> space = read_space(checks, facts, worker, unavailable);
@@ -62,11 +78,12 @@ CampaignResult complete(const Document& document, const std::string& name, const
     const space::ConstraintSpec constraint = constraint_against(framework);
     stored["space"]["constraints"].push_back({{"require", constraint.require}, {"because", constraint.because}});
   }
+  if (!workload.data_folder.empty()) stored["workload"]["data_folder"] = workload.data_folder;
+  if (workload.is_synthetic() || workload.data == "folder") {  // their default is another
+    stored["verify"]["accuracy_epochs"] = verify.accuracy_epochs;
+  }
   if (own) {  // what the file leaves to us, and where it stands: others read the stored document
-    stored["workload"] = {{"network", workload.network},
-                          {"data", workload.data},
-                          {"optimizer", workload.optimizer},
-                          {"training_examples", workload.training_examples}};
+    stored["workload"] = space::to_json(workload);
     stored["worker"]["folder"] = worker.own.folder.string();
     stored["objective"]["epochs"] = objective.epochs;
   }

@@ -26,6 +26,7 @@
 #include <nlohmann/json.hpp>
 
 #include "measure/run/command_template.hpp"
+#include "measure/comparison/noise.hpp"
 #include "space/budget.hpp"
 #include "space/facts.hpp"
 #include "space/objective.hpp"
@@ -42,6 +43,8 @@ class Frameworks;
 /// was, so that whoever opens the space again need not ask for it.
 inline constexpr const char* kFrameworksFact = "machine.frameworks";
 inline constexpr const char* kStoredFrameworks = "machine_frameworks";
+/// The fact: usable values of `container`. Asking the runtimes takes half a second, so only who names it gets it.
+inline constexpr const char* kContainersFact = "machine.containers";
 
 struct StrategyChoice {
   std::string name = "auto";  ///< a name of search's registry, or auto
@@ -64,6 +67,9 @@ struct RunSettings {
   std::int64_t memory_bytes = 0;  ///< limit of a run; 0: three quarters of the machine's
   std::uint64_t seed = 1;         ///< initial weights, order of data
   CompileCache compile_cache = CompileCache::Cold;
+  /// Standard deviation of the log of a process's time, by luck: not from the file, but from the machine's noise where
+  /// that was measured (campaign/noise_plan.hpp).
+  double process_luck = 0.05;
 };
 
 /// What may be installed for the values of `framework`.
@@ -95,8 +101,19 @@ struct GateSettings {
                                       ///< 6 where they take at most a tenth of the budget's time, else none
 };
 
+/// What a way of measuring pairs costs on this machine: sd² · seconds a pair, which is as the time to tell a
+/// difference.
+struct MethodCost {
+  measure::PairMethod method = measure::PairMethod::Slices;
+  measure::StepEstimator estimator = measure::StepEstimator::Paired;
+  double cost = 0;
+};
+
 /// How the best and the default are compared at the end.
 struct VerifySettings {
+  /// How a pair is measured; where two cannot be measured that way, by the next best (campaign/pair_method.hpp).
+  measure::PairMethod method = measure::PairMethod::Slices;
+  measure::StepEstimator estimator = measure::StepEstimator::Paired;  ///< what its processes are judged by
   int pairs = 6;                     ///< of fresh processes, at least; the first look at them
   int most_pairs = 20;               ///< while the verdict is open and time is left; no fewer than `pairs`
   double margin_percent = 1;         ///< closer than this is SAME
@@ -107,6 +124,7 @@ struct VerifySettings {
   std::int64_t slice_steps = 4;      ///< steps a turn
   std::int64_t accuracy_epochs = 1;  ///< epochs trained by best and default before their test accuracy is read; 0: not
   GateSettings gate;
+  std::vector<MethodCost> known_costs;  ///< not from the file: where the machine's noise was measured
 };
 
 struct CampaignSpec {
@@ -150,6 +168,9 @@ struct CampaignSpec {
                                                                                const std::filesystem::path& folder,
                                                                                const space::Facts& facts,
                                                                                const Frameworks* frameworks = nullptr);
+
+/// Adds machine.containers where the document names it and nobody has said it yet.
+void add_containers(space::Facts& facts, const nlohmann::json& document);
 
 /// Text of the JSON Schema (draft-07) that describes and checks campaign files; ends with a newline.
 [[nodiscard]] std::string_view campaign_schema();

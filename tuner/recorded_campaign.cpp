@@ -114,6 +114,20 @@ replay::Rows rows_of(const std::vector<Measured>& trials, const std::vector<spac
 
 }  // namespace
 
+std::expected<FileCampaign, std::string> find_file_campaign(const std::filesystem::path& path,
+                                                            const std::string& name) {
+  auto store = db::Store::open(path, db::Mode::ReadOnly);
+  if (!store) return std::unexpected(store.error().message);
+  auto all = store->list_campaigns();
+  if (!all) return std::unexpected(all.error().message);
+  const auto found = std::ranges::find_if(*all, [&](const auto& each) { return name.empty() || each.name == name; });
+  if (found == all->end()) {
+    return std::unexpected(name.empty() ? fmt::format("{}: there is no campaign in it", path.string())
+                                        : fmt::format("{}: there is no campaign '{}' in it", path.string(), name));
+  }
+  return FileCampaign{.store = *std::move(store), .campaign = std::move(*found)};
+}
+
 std::expected<replay::RecordedSpace, std::string> recorded_campaign(const db::Store& store,
                                                                     const db::CampaignSummary& campaign,
                                                                     const space::Facts& facts) {

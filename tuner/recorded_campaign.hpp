@@ -3,6 +3,7 @@
 /// A stored campaign as a recorded space: its finished trials are the rows, so that strategies can be replayed on it.
 
 #include <expected>
+#include <filesystem>
 #include <string>
 
 #include "db/store.hpp"
@@ -10,6 +11,16 @@
 #include "space/facts.hpp"
 
 namespace nocturne::tuner {
+
+/// A database file, open for reading, and one of its campaigns.
+struct FileCampaign {
+  db::Store store;
+  db::CampaignSummary campaign;
+};
+
+/// The campaign of that name in a database file; an empty name: the one opened last. The error is a sentence.
+[[nodiscard]] std::expected<FileCampaign, std::string> find_file_campaign(const std::filesystem::path& path,
+                                                                          const std::string& name);
 
 /// Exactly the configurations that were measured are valid. Values of a parameter are those of its list, or those that
 /// occur where it has a range. The objective is the estimate at the campaign's primary horizon, the cost the time from

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/recorded_campaign.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -37,16 +38,11 @@ std::expected<void, std::string> ReplayHistory::add_database(const std::filesyst
 
 std::expected<void, std::string> ReplayHistory::is_campaign(const std::filesystem::path& path,
                                                             const std::string& campaign) {
-  const auto store = db::Store::open(path, db::Mode::ReadOnly);
-  if (!store) return std::unexpected(store.error().message);
-  const auto campaigns = store->list_campaigns();
-  if (!campaigns) return std::unexpected(campaigns.error().message);
-  const auto found =
-      std::ranges::find_if(*campaigns, [&](const auto& each) { return campaign.empty() || each.name == campaign; });
-  if (found == campaigns->end()) return {};  // said where the space is read
-  auto circumstances = circumstances_of(*store, *found);
+  const auto found = find_file_campaign(path, campaign);
+  if (!found) return std::unexpected(found.error());
+  auto circumstances = circumstances_of(found->store, found->campaign);
   if (!circumstances) return std::unexpected(circumstances.error().message);
-  own_.push_back({found->name, real_path(path), found->identity, *std::move(circumstances)});
+  own_.push_back({found->campaign.name, real_path(path), found->campaign.identity, *std::move(circumstances)});
   return {};
 }
 

@@ -89,6 +89,7 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
       answer.best = trial;
     }
   }
+  answer.ranking = rank(campaign.spec, "", finished, answer.objective.primary);
   // What was faster and trains wrongly must not be missed among what merely failed.
   std::ranges::stable_partition(
       answer.failures, [](const db::StoredTrial& failure) { return failure.trial.outcome == space::Outcome::Wrong; });

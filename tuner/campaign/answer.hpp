@@ -15,6 +15,7 @@
 #include "space/objective.hpp"
 #include "space/outcome.hpp"
 #include "tuner/campaign/changes.hpp"
+#include "tuner/campaign/ranking.hpp"
 #include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
@@ -32,6 +33,7 @@ struct Answer {
   std::int64_t accuracy_epochs = 0;
   std::map<space::Outcome, std::int64_t> outcomes;  ///< of finished trials
   std::vector<db::StoredTrial> failures;            ///< finished and not ok: wrong ones, then by number
+  std::optional<Ranking> ranking;                   ///< of the environments (frameworks), where there is a choice
 
   /// Whether best is faster than the default beyond doubt, measured again.
   [[nodiscard]] bool verified_faster() const;

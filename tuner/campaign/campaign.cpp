@@ -244,6 +244,9 @@ db::Expected<SittingResult> Campaign::run(const measure::SweepReport& swept) {
   began_ = sitting_.clock.steady();
   watch_.emplace(sitting_.clock);
   if (const auto& until = sitting_.spec.budget.until) until_ = next_occurrence(*until, sitting_.clock.wall());
+  auto verified = verify_changes();
+  if (!verified) return std::unexpected(verified.error());
+  if (*verified) return std::move(**verified);
   if (auto opened = open(swept); !opened) return std::unexpected(opened.error());
   auto rehearsed = rehearse();
   if (!rehearsed) return std::unexpected(rehearsed.error());

@@ -51,6 +51,11 @@ class Campaign {
  private:
   [[nodiscard]] db::Expected<std::optional<db::CampaignId>> completed_before() const;
   [[nodiscard]] db::Expected<void> open(const measure::SweepReport& swept);
+  /// Whether results from before hold after what changed on this machine. Set: interrupted, the sitting ends with it.
+  [[nodiscard]] db::Expected<std::optional<SittingResult>> verify_changes();
+  /// What is known of the machine's peaks is stored with a new generation: its strategy knows that, and no more, in
+  /// every sitting.
+  [[nodiscard]] db::Expected<void> keep_roof(db::CampaignId campaign);
   [[nodiscard]] db::Expected<void> make_strategy(db::CampaignId campaign);
   /// Rows that were prepared before cost nothing more; what did not go is to be told.
   [[nodiscard]] db::Expected<void> know_rehearsals(db::CampaignId campaign);
@@ -88,6 +93,7 @@ class Campaign {
   std::optional<RehearsalReport> rehearsal_;
   std::vector<db::RehearsalRecord> no_go_;
   bool open_ = false;
+  bool set_aside_ = false;  ///< what the campaign measured before does not hold any more
   std::vector<std::pair<db::Level, std::string>> unsaid_;
   std::vector<db::Asked> pending_;
   std::int64_t next_number_ = 0;

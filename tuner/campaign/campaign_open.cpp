@@ -12,6 +12,7 @@
 #include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign/stored_space.hpp"
+#include "tuner/roofline/roof.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -40,8 +41,23 @@ db::Expected<std::optional<db::CampaignId>> Campaign::completed_before() const {
   const auto stored = sitting_.store.load_fingerprint(known->fingerprint);
   if (!stored) return std::unexpected(stored.error());
   const auto fingerprint = space::Fingerprint::from_json(stored->fields);
-  if (!fingerprint || fingerprint->key() != sitting_.fingerprint.key()) return std::nullopt;
+  if (!fingerprint || !fingerprint->differences(sitting_.fingerprint).empty()) return std::nullopt;
   return known->id;
+}
+
+db::Expected<std::optional<SittingResult>> Campaign::verify_changes() {
+  if (fresh_) return std::nullopt;
+  const auto recheck = recheck_after_changes(sitting_);
+  if (!recheck) return std::unexpected(recheck.error());
+  set_aside_ = recheck->end == Recheck::End::SetAside;
+  if (recheck->end == Recheck::End::Nothing) return std::nullopt;
+  if (recheck->end != Recheck::End::Interrupted) {
+    say(set_aside_ ? db::Level::Warning : db::Level::Info, recheck->sentence);
+    return std::nullopt;
+  }
+  const auto known = sitting_.store.find_campaign(sitting_.spec.name);
+  if (!known) return std::unexpected(known.error());
+  return SittingResult{.ending = Ending::Interrupted, .because = recheck->sentence, .campaign = known->id};
 }
 
 db::Expected<void> Campaign::make_strategy(db::CampaignId campaign) {
@@ -52,6 +68,9 @@ db::Expected<void> Campaign::make_strategy(db::CampaignId campaign) {
   auto history = history_of(sitting_.store, campaign, spec.strategy.name, spec.objective);
   if (!history) return std::unexpected(history.error());
   options.history = std::move(*history);
+  auto roof = roof_of_campaign(sitting_.store, campaign);
+  if (!roof) return std::unexpected(roof.error());
+  options.bound = work_bound(*std::move(roof));
   options.note = [this](const std::string& sentence) { say(db::Level::Warning, sentence); };
   if (auto sentence = to_text(options.history, spec.space); !sentence.empty()) say(db::Level::Info, sentence);
   // Where trials are counted, time is no matter: only a budget of time is spent on preparation.
@@ -99,6 +118,15 @@ db::Expected<std::optional<std::vector<db::HistorySource>>> Campaign::history_to
                         sitting_.spec.space);
 }
 
+db::Expected<void> Campaign::keep_roof(db::CampaignId campaign) {
+  const CampaignSpec& spec = sitting_.spec;
+  if (trains_own_command(spec.document)) return {};
+  const auto roof = stored_roof(sitting_.store, sitting_.fingerprint, spec.workload);
+  if (!roof) return std::unexpected(roof.error());
+  if (!*roof) return {};
+  return sitting_.store.save_roof(campaign, (*roof)->document);
+}
+
 db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
   const CampaignSpec& spec = sitting_.spec;
   db::CampaignRecord record{
@@ -109,7 +137,7 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
       .seed = static_cast<std::int64_t>(spec.strategy.seed),
       .fingerprint = {.hash = sitting_.fingerprint.identity(), .fields = sitting_.fingerprint.to_json()},
       .parameters = parameter_records(spec.space),
-      .fresh = fresh_};
+      .fresh = fresh_ || set_aside_};
   if (auto saved = sitting_.store.save_fingerprint(record.fingerprint); !saved) return saved;
   const auto changed = machine_changes(sitting_.store, spec.name, sitting_.fingerprint);
   if (!changed) return std::unexpected(changed.error());
@@ -139,6 +167,9 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
                   .seed = spec.strategy.seed};
   for (const db::StoredTrial& trial : interrupted->trials) opening.recovery.trials.push_back(trial.trial.number);
 
+  if (!handle->resumed) {
+    if (auto kept = keep_roof(handle->id); !kept) return kept;
+  }
   if (auto made = make_strategy(handle->id); !made) return made;
   const auto exchanges = sitting_.store.exchanges(handle->id);
   if (!exchanges) return std::unexpected(exchanges.error());

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/measured_pair.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/stored_pairs.hpp"
 
@@ -71,18 +72,46 @@ db::Expected<std::optional<Comparing>> Comparing::open(const Sitting& sitting, c
       continue;
     }
     opened.id_ = stored.id;
+    // Goes on as it began: pairs of two ways do not belong into one interval.
+    opened.method_ = measure::pair_method_from_text(stored.record.method).value_or(measure::PairMethod::Slices);
+    opened.estimator_ =
+        measure::step_estimator_from_text(stored.record.estimator).value_or(measure::StepEstimator::Paired);
     opened.pairs_ = std::ssize(stored.pairs);
     for (const db::StoredPair& pair : stored.pairs) opened.next_index_ = std::max(opened.next_index_, pair.index + 1);
   }
   if (opened.id_ == 0) {
+    const PairMethodChoice choice = opened.choose_method();
+    opened.method_ = choice.method;
+    opened.estimator_ = choice.estimator;
     const auto begun = sitting.store.begin_comparison({.campaign = sitting.campaign,
                                                        .candidate = candidate.trial.configuration,
                                                        .baseline = baseline.trial.configuration,
-                                                       .role = std::move(role)});
+                                                       .role = std::move(role),
+                                                       .method = std::string(measure::to_text(choice.method)),
+                                                       .estimator = std::string(measure::to_text(choice.estimator))});
     if (!begun) return std::unexpected(begun.error());
     opened.id_ = *begun;
   }
   return opened;
+}
+
+PairMethodChoice Comparing::choose_method() const {
+  if (!sitting_->spec.worker.own.empty()) return {};  // how its pairs are timed, its own template says
+  const PairedSide baseline{.configuration = baseline_->trial.configuration,
+                            .launch = prepared_baseline_.launch,
+                            .peak_bytes = baseline_->trial.peak_bytes,
+                            .contained = prepared_baseline_.contained != nullptr};
+  const PairedSide candidate{.configuration = candidate_->trial.configuration,
+                             .launch = prepared_candidate_.launch,
+                             .peak_bytes = candidate_->trial.peak_bytes,
+                             .contained = prepared_candidate_.contained != nullptr};
+  auto choice = choose_pair_method(sitting_->spec.verify, baseline, candidate, sitting_->executor.cpus().size(),
+                                   sitting_->executor.shared_memory_bytes());
+  if (!choice.instead.empty()) {
+    sitting_->observer.note(fmt::format("trials {} and {}: pairs are measured {}", baseline_->trial.number,
+                                        candidate_->trial.number, choice.instead));
+  }
+  return choice;
 }
 
 std::chrono::nanoseconds Comparing::pair_time() const {
@@ -135,7 +164,9 @@ db::Expected<Comparing::PairEnd> Comparing::measure_pair() {
   plan.sides[candidate_side].slice_steps = steps.candidate;
   measure::PairControl control;
   control.stop = sitting_->interruption.token();
-  measure::PairResult result = sitting_->executor.run_pair(plan, control);
+  const bool swapped = index / 2 % 2 == 1;  // each order with each half
+  measure::PairResult result =
+      tuner::measure_pair(sitting_->executor, plan, method_, sitting_->executor.cpus(), swapped, control);
   if (!result.complete()) {
     const auto killed = [&](const space::Run& run) {
       return run.outcome == space::Outcome::Killed || killed_by_others(run, control.stop);

@@ -11,6 +11,7 @@
 
 #include "db/store.hpp"
 #include "measure/comparison/comparison.hpp"
+#include "tuner/campaign/pair_method.hpp"
 #include "tuner/campaign/sitting.hpp"
 #include "tuner/campaign/stored_pairs.hpp"
 
@@ -21,7 +22,6 @@ inline constexpr const char* kSelectRole = "select";      ///< its pairs choose 
 inline constexpr const char* kSimplifyRole = "simplify";  ///< the winner against one with fewer changes
 inline constexpr const char* kVerifyRole = "verify";      ///< its pairs are reported, and chose nothing
 inline constexpr const char* kCompareRole = "compare";    ///< a person asked (side_by_side.hpp)
-
 
 class Comparing {
  public:
@@ -53,6 +53,8 @@ class Comparing {
  private:
   Comparing(const Sitting& sitting, const db::StoredTrial& baseline, const db::StoredTrial& candidate,
             Prepared prepared_baseline, Prepared prepared_candidate);
+  /// How the pairs of a comparison that begins now are measured; said to the observer where not as the campaign wants.
+  [[nodiscard]] PairMethodChoice choose_method() const;
   enum class PairEnd {
     Stored,
     Failed,
@@ -64,6 +66,8 @@ class Comparing {
   const db::StoredTrial* baseline_;
   const db::StoredTrial* candidate_;
   Prepared prepared_baseline_, prepared_candidate_;
+  measure::PairMethod method_ = measure::PairMethod::Slices;
+  measure::StepEstimator estimator_ = measure::StepEstimator::Paired;
   db::ComparisonId id_ = 0;
   std::int64_t pairs_ = 0, next_index_ = 0;
   std::int64_t measured_ = 0;

@@ -9,10 +9,10 @@ namespace nocturne::tuner {
 namespace {
 
 /// Variance of the log of a trial's estimate, luck of its processes included.
-double log_variance(const space::Estimate& estimate) {
+double log_variance(const space::Estimate& estimate, double luck) {
   const double runs = std::max(1, estimate.runs);
   const double of_samples = estimate.value > 0 ? estimate.standard_error / estimate.value : 0;
-  return of_samples * of_samples + kProcessLuck * kProcessLuck / runs;
+  return of_samples * of_samples + luck * luck / runs;
 }
 
 double mean_of(const std::vector<double>& values) {
@@ -37,7 +37,8 @@ double pooled_error(std::span<const Contender> contenders) {
 
 }  // namespace
 
-std::vector<std::size_t> choose_finalists(std::span<const db::StoredTrial> trials, std::size_t most) {
+std::vector<std::size_t> choose_finalists(std::span<const db::StoredTrial> trials, std::size_t most,
+                                          double process_luck) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const space::Trial& trial = trials[i].trial;
@@ -51,7 +52,9 @@ std::vector<std::size_t> choose_finalists(std::span<const db::StoredTrial> trial
     if (!finalists.empty()) {
       const space::Estimate& best = *trials[finalists.front()].trial.estimate;
       const double behind = std::log(value(i) / best.value);
-      if (behind > 2 * std::sqrt(log_variance(best) + log_variance(*trials[i].trial.estimate))) break;
+      const double scatter =
+          std::sqrt(log_variance(best, process_luck) + log_variance(*trials[i].trial.estimate, process_luck));
+      if (behind > 2 * scatter) break;
       const bool twin = std::ranges::any_of(
           finalists, [&](std::size_t j) { return trials[j].trial.configuration == trials[i].trial.configuration; });
       if (twin) continue;

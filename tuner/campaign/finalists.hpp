@@ -21,7 +21,9 @@ inline constexpr double kProcessLuck = 0.05;
 /// Indices into `trials` of those that may be the best, the one with the smallest estimate (the *champion*) first,
 /// `most` at most. A trial may be the best where its estimate is within two standard errors of the smallest, the luck
 /// of the processes included. Only trials that ended Ok with an estimate count; empty where there is none.
-[[nodiscard]] std::vector<std::size_t> choose_finalists(std::span<const db::StoredTrial> trials, std::size_t most);
+/// `process_luck`: of this machine, where its noise is known.
+[[nodiscard]] std::vector<std::size_t> choose_finalists(std::span<const db::StoredTrial> trials, std::size_t most,
+                                                        double process_luck = kProcessLuck);
 
 struct Contender {
   std::vector<double> ratios;  ///< ln(T_champion / T_this) of each pair; of the champion itself: empty

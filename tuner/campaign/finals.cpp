@@ -125,7 +125,8 @@ db::Expected<std::optional<db::StoredTrial>> Finals::choose(const db::StoredTria
   }
   const VerifySettings& verify = sitting_.spec.verify;
   std::vector<const db::StoredTrial*> finalists;
-  for (const std::size_t i : choose_finalists(*trials, static_cast<std::size_t>(verify.finalists))) {
+  for (const std::size_t i :
+       choose_finalists(*trials, static_cast<std::size_t>(verify.finalists), sitting_.spec.run.process_luck)) {
     finalists.push_back(&(*trials)[i]);
   }
   if (finalists.empty()) return std::nullopt;

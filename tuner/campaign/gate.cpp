@@ -22,6 +22,8 @@ namespace {
 constexpr std::int64_t kBandSeeds = 6;
 /// Without being asked for they take at most this share of the budget's time.
 constexpr double kBandShare = 0.1;
+/// As the campaign file allows; batch sizes are as far apart from each other.
+constexpr std::int64_t kMostSeeds = 100;
 /// Far from the seeds of trials; one number says batch size and place, by which a stored run is found again.
 constexpr std::uint64_t kFirstReferenceSeed = 1'000'000'000;
 
@@ -33,6 +35,16 @@ space::Configuration reference_configuration(std::int64_t batch) {
   space::Configuration configuration;
   configuration.set("batch", space::Value(batch));
   return configuration;
+}
+
+/// The reference's settings are no matter of the campaign, what it is taught is.
+nlohmann::json what_losses_depend_on(const nlohmann::json& document) {
+  nlohmann::json matters = nlohmann::json::object();
+  if (const auto workload = document.find("workload"); workload != document.end()) matters["workload"] = *workload;
+  if (const auto run = document.find("run"); run != document.end() && run->contains("steps_per_sample")) {
+    matters["steps_per_sample"] = run->at("steps_per_sample");
+  }
+  return matters;
 }
 
 bool is_interruption(const PreparationFailure& failure, const Sitting& sitting) {
@@ -171,7 +183,8 @@ db::Expected<Admission> Gate::admits(const db::StoredTrial& trial) {
     return let_through(trial, fmt::format("its run ended as {}: {}", space::to_text((*run)->outcome), (*run)->reason));
   }
   const std::string precision = precision_of(trial);
-  const auto compared = measure::compare_gate((*reference)->run, **run, measure::gate_tolerances(precision));
+  const auto compared = measure::compare_gate(
+      (*reference)->run, **run, measure::gate_tolerances(precision, measure::is_normalised((*reference)->run)));
   if (!compared) return let_through(trial, compared.error());
   if (!compared->agrees) return refuse(trial, compared->difference.sentence);
   log(db::Level::Info, fmt::format("trial {} agrees with the reference in {} steps ({}); nearest to its tolerance: {}",
@@ -189,45 +202,62 @@ std::int64_t Gate::seeds_wanted(const db::StoredTrial& baseline) const {
   return seconds <= kBandShare * std::chrono::duration<double>(*budget.wall).count() ? kBandSeeds : 0;
 }
 
+db::Expected<std::map<std::uint64_t, space::Run>> Gate::known_epochs(std::int64_t batch, std::int64_t seeds,
+                                                                     const std::string& artifact) const {
+  const auto stored =
+      sitting_.store.gate_runs(static_cast<std::int64_t>(reference_seed(batch, 0)), std::min(seeds, kMostSeeds));
+  if (!stored) return std::unexpected(stored.error());
+  const nlohmann::json wanted = what_losses_depend_on(sitting_.spec.document);
+  std::map<std::uint64_t, space::Run> known;
+  for (const db::CampaignRun& each : *stored) {
+    const space::Run& run = each.stored.record.run;
+    if (run.epochs.size() != 1 || run.artifact != artifact || what_losses_depend_on(each.spec) != wanted) continue;
+    known.insert_or_assign(static_cast<std::uint64_t>(run.seed), run);  // the latest
+  }
+  return known;
+}
+
 db::Expected<std::optional<std::vector<space::Run>>> Gate::reference_epochs(const db::StoredTrial& trial,
                                                                             const db::StoredTrial& baseline) {
   std::vector<space::Run> runs;
+  const auto no_band = [&](const std::string& why) {
+    log(db::Level::Info,
+        fmt::format("the loss curve of trial {} is not compared with the reference's: {}", trial.trial.number, why));
+    return std::optional<std::vector<space::Run>>(std::in_place);
+  };
+  const auto unprepared = [&](const PreparationFailure& failure) {
+    return is_interruption(failure, sitting_) ? std::nullopt : no_band(failure.reason);
+  };
   const std::int64_t wanted = seeds_wanted(baseline);
-  if (wanted == 0) {
-    log(db::Level::Info, fmt::format("the loss curve of trial {} is not compared with the reference's: no time is kept "
-                                     "for its epochs (verify.gate.seeds)",
-                                     trial.trial.number));
-    return runs;
-  }
-  const auto detail = sitting_.store.load_trial(baseline.id);
-  if (!detail) return std::unexpected(detail.error());
+  if (sitting_.spec.verify.gate.seeds == 0) return no_band("that is not wanted (verify.gate.seeds)");
   const auto scheduled = sitting_.prepare(trial.trial.configuration);
-  if (!scheduled) return is_interruption(scheduled.error(), sitting_) ? std::nullopt : std::optional(runs);
+  if (!scheduled) return unprepared(scheduled.error());
   const std::int64_t batch = scheduled->schedule.batch;
   const space::Configuration configuration = reference_configuration(batch);
-  std::optional<Prepared> prepared;
+  const auto prepared = sitting_.prepare_reference(configuration);
+  if (!prepared) return unprepared(prepared.error());
+  // What an earlier campaign of this workload trained costs nothing.
+  const auto known = known_epochs(batch, std::max(wanted, kBandSeeds), prepared->artifact);
+  if (!known) return std::unexpected(known.error());
+  if (wanted == 0 && known->size() < measure::kFewestReferences) {
+    return no_band("no time is kept for its epochs (verify.gate.seeds)");
+  }
   // The reference may be many times slower than what was found; the deadline is for hangs.
   const double slower = std::max(space::total_time(*baseline.trial.parts, 1), space::total_time(*trial.trial.parts, 1));
   const auto deadline = std::max<std::chrono::nanoseconds>(
       sitting_.spec.run.deadline, std::chrono::nanoseconds(static_cast<std::int64_t>(10e9 * slower + 60e9)));
-  for (std::int64_t i = 0; i < wanted; ++i) {
+  bool told = false;
+  for (std::int64_t i = 0; i < std::max(wanted, kBandSeeds); ++i) {
     const std::uint64_t seed = reference_seed(batch, i);
-    const space::Run* known = find_run(*detail, [&](const space::Run& run) {
-      return run.purpose == space::Purpose::Gate && run.outcome == space::Outcome::Ok &&
-             static_cast<std::uint64_t>(run.seed) == seed && run.epochs.size() == 1;
-    });
-    if (known != nullptr) {
-      runs.push_back(*known);
+    if (const auto found = known->find(seed); found != known->end()) {
+      runs.push_back(found->second);
       continue;
     }
-    if (!prepared) {
-      auto made = sitting_.prepare_reference(configuration);
-      if (!made) return is_interruption(made.error(), sitting_) ? std::nullopt : std::optional(runs);
-      prepared = std::move(*made);
+    if (i >= wanted) continue;
+    if (!std::exchange(told, true)) {
       sitting_.observer.note(
-          fmt::format("the reference trains an epoch of {} seeds at batch {}: the band for the losses "
-                      "of trial {}",
-                      wanted - i, batch, trial.trial.number));
+          fmt::format("the reference trains an epoch of {} seeds at batch {}: the band for the losses of trial {}",
+                      wanted - std::ssize(runs), batch, trial.trial.number));
     }
     const auto run = train(configuration, *prepared, {.epochs = 1, .seed = seed, .deadline = deadline}, baseline.id);
     if (!run) return std::unexpected(run.error());
@@ -257,9 +287,10 @@ db::Expected<Admission> Gate::admits_epoch(const db::StoredTrial& trial, const d
   const auto default_detail = sitting_.store.load_trial(baseline.id);
   if (!default_detail) return std::unexpected(default_detail.error());
   if (const space::Run* of_default = find_run(*default_detail, is_epoch)) {
-    const auto inferior = measure::inferior_accuracy(*of_default->accuracy, *epoch->accuracy,
-                                                     {.margin_points = verify.gate.accuracy_margin});
-    if (inferior) return refuse(trial, *inferior);
+    const auto difference = measure::compare_accuracy(*of_default->accuracy, *epoch->accuracy,
+                                                      {.margin_points = verify.gate.accuracy_margin});
+    if (difference.inferior) return refuse(trial, difference.sentence);
+    log(db::Level::Info, fmt::format("trial {} has learnt enough: {}", trial.trial.number, difference.sentence));
   }
   const auto references = reference_epochs(trial, baseline);
   if (!references) return std::unexpected(references.error());

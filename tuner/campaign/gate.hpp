@@ -4,8 +4,9 @@
 ///
 /// The reference is our own worker in f32 with all settings left alone, at the finalist's batch size; its gradients are
 /// checked against double precision (nocturne-onednn --check-gradients). Its runs are stored with the default's trial,
-/// the finalist's with its own, all with purpose gate. What is refused becomes a trial with outcome `wrong` and the
-/// deviation as its reason; what cannot be judged is let through, and that is said.
+/// the finalist's with its own, all with purpose gate; epochs of the reference serve every campaign of the workload in
+/// the same database. What is refused becomes a trial with outcome `wrong` and the deviation as its reason; what cannot
+/// be judged is let through, and that is said.
 
 #include <cstdint>
 #include <map>
@@ -52,6 +53,9 @@ class Gate {
                                                               db::TrialId owner);
   /// Null: interrupted.
   [[nodiscard]] db::Expected<const Reference*> exact_reference(const measure::Schedule& schedule, std::int64_t steps);
+  /// Epochs that the reference trained for this or another campaign of the same workload, by seed.
+  [[nodiscard]] db::Expected<std::map<std::uint64_t, space::Run>> known_epochs(std::int64_t batch, std::int64_t seeds,
+                                                                               const std::string& artifact) const;
   /// So many as are wanted and there is time for, made where missing. Empty optional: interrupted.
   [[nodiscard]] db::Expected<std::optional<std::vector<space::Run>>> reference_epochs(const db::StoredTrial& trial,
                                                                                       const db::StoredTrial& baseline);

@@ -11,6 +11,7 @@
 #include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign/stored_space.hpp"
+#include "tuner/roofline/roof.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -80,12 +81,15 @@ std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store&
   auto history = history_of(store, campaign.id, campaign.strategy, learned->objective);
   if (!history) return std::unexpected(history.error().message);
   learned->history = to_text(*history, learned->space);
+  auto roof = roof_of_campaign(store, campaign.id);
+  if (!roof) return std::unexpected(roof.error().message);
   learned->search = std::make_unique<search::PrunedSearch>(
       learned->space, search::Options{.seed = static_cast<std::uint64_t>(campaign.seed),
                                       .objective = learned->objective,
                                       .history = std::move(*history),
                                       .roles = roles_of(learned->space),
-                                      .memory_limit_bytes = memory_limit_of(campaign.spec, facts)});
+                                      .memory_limit_bytes = memory_limit_of(campaign.spec, facts),
+                                      .bound = work_bound(*std::move(roof))});
   hear(*learned, *exchanges);
   fit_report(*learned);
   if (learned->times().size() < kFewestForModel) {

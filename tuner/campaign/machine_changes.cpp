@@ -1,27 +1,153 @@
 #include "tuner/campaign/machine_changes.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
 #include <fmt/format.h>
 
-namespace nocturne::tuner {
+#include "measure/comparison/statistics.hpp"
 
-db::Expected<std::string> machine_changes(const db::Store& store, const std::string& campaign,
-                                          const space::Fingerprint& now) {
+namespace nocturne::tuner {
+namespace {
+
+constexpr int kRecheckRuns = 3;
+constexpr double kRecheckSurely = 2.576;  // 99 %, two-sided: what holds is not thrown away for bad luck
+
+using ChangedFields = std::vector<space::FingerprintDifference>;
+
+/// Empty optional: no earlier sitting.
+db::Expected<std::optional<ChangedFields>> differences_since(const db::Store& store, const std::string& campaign,
+                                                             const space::Fingerprint& now) {
   const auto known = store.find_campaign(campaign);
   if (!known) {
-    if (known.error().code == db::ErrorCode::NotFound) return std::string();
+    if (known.error().code == db::ErrorCode::NotFound) return std::nullopt;
     return std::unexpected(known.error());
   }
   const auto stored = store.load_fingerprint(known->fingerprint);
   if (!stored) return std::unexpected(stored.error());
   const auto before = space::Fingerprint::from_json(stored->fields);
-  if (!before || before->key() == now.key()) return std::string();
-  std::string fields;
-  for (const space::FingerprintDifference& difference : before->differences(now)) {
-    if (difference.match != space::Match::Must) continue;
-    fields += fmt::format("{}{} was '{}' and is '{}'", fields.empty() ? "" : ", ", difference.name, difference.before,
-                          difference.now);
+  if (!before) return std::nullopt;
+  return before->differences(now);
+}
+
+/// The default, once more. Empty: it trains no more. Killed is kept.
+db::Expected<std::vector<space::Run>> default_again(const Sitting& sitting, const Prepared& prepared) {
+  std::vector<space::Run> runs;
+  const auto slot = sitting.take_slot();
+  if (!slot) return runs;
+  while (std::ssize(runs) < kRecheckRuns) {
+    const RunOrder order{.purpose = space::Purpose::Verify,
+                         .steps = sitting.spec.run.steps,
+                         .seed = sitting.spec.run.seed + runs.size(),
+                         .deadline = {}};
+    const auto plan = [&]() -> db::Expected<measure::RunPlan> {
+      return sitting.executor.plan(sitting.spec.space.default_configuration(), prepared, order);
+    };
+    auto run = sitting.run(plan, [](const space::Run&) { return db::Expected<void>(); });
+    if (!run) return std::unexpected(run.error());
+    const bool ok = run->outcome == space::Outcome::Ok;
+    runs.push_back(std::move(*run));
+    if (!ok) break;
   }
-  return fields;
+  return runs;
+}
+
+}  // namespace
+
+std::string change_words(std::span<const space::FingerprintDifference> changes, std::optional<space::Match> match) {
+  std::string words;
+  for (const space::FingerprintDifference& each : changes) {
+    if (match && each.match != *match) continue;
+    words += fmt::format("{}{} was '{}' and is '{}'", words.empty() ? "" : ", ", each.name, each.before, each.now);
+  }
+  return words;
+}
+
+db::Expected<std::string> machine_changes(const db::Store& store, const std::string& campaign,
+                                          const space::Fingerprint& now) {
+  const auto differences = differences_since(store, campaign, now);
+  if (!differences) return std::unexpected(differences.error());
+  return *differences ? change_words(**differences, space::Match::Must) : std::string();
+}
+
+db::Expected<std::string> changes_to_verify(const db::Store& store, const std::string& campaign,
+                                            const space::Fingerprint& now) {
+  const auto differences = differences_since(store, campaign, now);
+  if (!differences) return std::unexpected(differences.error());
+  if (!*differences || !change_words(**differences, space::Match::Must).empty()) return std::string();
+  return change_words(**differences, space::Match::Verify);
+}
+
+db::Expected<std::string> changes_since(const db::Store& store, db::TrialId trial, const space::Fingerprint& now) {
+  const auto detail = store.load_trial(trial);
+  if (!detail) return std::unexpected(detail.error());
+  std::set<std::string> hashes;
+  for (const db::StoredRun& run : detail->runs) {
+    if (!run.record.fingerprint.empty()) hashes.insert(run.record.fingerprint);
+  }
+  hashes.erase(now.identity());
+  for (const std::string& hash : hashes) {
+    const auto stored = store.load_fingerprint(hash);
+    if (!stored) return std::unexpected(stored.error());
+    const auto before = space::Fingerprint::from_json(stored->fields);
+    if (!before) continue;
+    if (std::string words = change_words(before->differences(now)); !words.empty()) return words;
+  }
+  return std::string();
+}
+
+db::Expected<Recheck> recheck_after_changes(const Sitting& sitting) {
+  const auto changed = changes_to_verify(sitting.store, sitting.spec.name, sitting.fingerprint);
+  if (!changed) return std::unexpected(changed.error());
+  if (changed->empty()) return Recheck{};
+  const auto known = sitting.store.find_campaign(sitting.spec.name);
+  if (!known) return std::unexpected(known.error());
+  if (known->identity != sitting.spec.identity()) return Recheck{};  // a new generation begins anyway
+  if (known->owner_pid) return Recheck{};                            // who opens it now is refused
+  const auto before = sitting.store.find_trial(known->id, 0);
+  if (!before && before.error().code != db::ErrorCode::NotFound) return std::unexpected(before.error());
+  if (!before || !before->trial.estimate) return Recheck{};
+
+  const auto set_aside = [&](const std::string& why) {
+    return Recheck{
+        .end = Recheck::End::SetAside,
+        .sentence = fmt::format("{}: {}: results from before are set aside, a new generation begins", *changed, why)};
+  };
+  const Recheck interrupted{.end = Recheck::End::Interrupted,
+                            .sentence = fmt::format("{}: interrupted before that was verified", *changed)};
+  sitting.observer.note(
+      fmt::format("{}: the default is measured again, to see whether results from before hold", *changed));
+  const auto prepared = sitting.prepare(sitting.spec.space.default_configuration());
+  if (!prepared && prepared.error().outcome == space::Outcome::Killed) return interrupted;
+  if (!prepared) return set_aside("the default cannot be prepared any more: " + prepared.error().reason);
+  auto suspensions = sitting.interruption.suspensions();
+  auto runs = default_again(sitting, *prepared);
+  while (runs && (runs->empty() || runs->back().outcome == space::Outcome::Killed) &&
+         sitting.interruption.again_after_suspension(suspensions)) {
+    suspensions = sitting.interruption.suspensions();
+    runs = default_again(sitting, *prepared);
+  }
+  if (!runs) return std::unexpected(runs.error());
+  if (runs->empty() || runs->back().outcome == space::Outcome::Killed) return interrupted;
+  if (runs->back().outcome != space::Outcome::Ok) {
+    return set_aside(fmt::format("the default does not train any more: {}: {}", space::to_text(runs->back().outcome),
+                                 runs->back().reason));
+  }
+  const auto now = measure::summarise(*runs, prepared->schedule, sitting.spec.objective);
+  if (!now) return set_aside("the default cannot be judged: " + now.error());
+
+  const space::Estimate& then = *before->trial.estimate;
+  const double slower = std::log(now->estimate.value / then.value);
+  const double luck =
+      sitting.spec.run.process_luck * std::sqrt(1.0 / std::max(1, then.runs) + 1.0 / std::max(1, now->estimate.runs));
+  const double explained = kRecheckSurely * luck + std::log1p(sitting.spec.verify.margin_percent / 100);
+  const std::string figures = fmt::format("the default takes {:+.1f} % (luck and margin explain {:.1f} %)",
+                                          100 * std::expm1(slower), 100 * std::expm1(explained));
+  if (std::abs(slower) > explained) return set_aside(figures);
+  return Recheck{.end = Recheck::End::Holds,
+                 .sentence = fmt::format("{}: {}: results from before are kept", *changed, figures)};
 }
 
 }  // namespace nocturne::tuner

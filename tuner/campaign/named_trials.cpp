@@ -19,7 +19,7 @@ constexpr const char* kNamedDefaultAsk = "default";
 
 }  // namespace
 
-db::Expected<db::CampaignRecord> NamedTrials::record() {
+db::Expected<db::CampaignRecord> NamedTrials::record(bool fresh) {
   const CampaignSpec& spec = sitting_.spec;
   db::CampaignRecord record{
       .name = spec.name,
@@ -29,12 +29,21 @@ db::Expected<db::CampaignRecord> NamedTrials::record() {
       .seed = static_cast<std::int64_t>(spec.strategy.seed),
       .fingerprint = {.hash = sitting_.fingerprint.identity(), .fields = sitting_.fingerprint.to_json()},
       .parameters = parameter_records(spec.space),
+      .fresh = fresh,
       .history = std::vector<db::HistorySource>()};
   const auto changed = machine_changes(sitting_.store, spec.name, sitting_.fingerprint);
   if (!changed) return std::unexpected(changed.error());
-  if (!changed->empty()) {
+  if (!changed->empty() && !fresh) {
     record.fresh = true;
     sitting_.observer.note(fmt::format("{}: results from before do not hold, a new generation begins", *changed));
+  }
+  bool unverified = false;
+  if (!record.fresh) {
+    const auto recheck = recheck_after_changes(sitting_);
+    if (!recheck) return std::unexpected(recheck.error());
+    if (recheck->end != Recheck::End::Nothing) sitting_.observer.note(recheck->sentence);
+    record.fresh = recheck->end == Recheck::End::SetAside;
+    unverified = recheck->end == Recheck::End::Interrupted;
   }
   const auto all = sitting_.store.list_campaigns();
   if (!all) return std::unexpected(all.error());
@@ -48,7 +57,12 @@ db::Expected<db::CampaignRecord> NamedTrials::record() {
     record.strategy = before->strategy;
     record.seed = before->seed;
     was_finished_ = before->finished_unix_ns.has_value();
-  } else if (spec.strategy.history) {
+    if (unverified) {  // the next one who comes verifies
+      const auto stored = sitting_.store.load_fingerprint(before->fingerprint);
+      if (!stored) return std::unexpected(stored.error());
+      record.fingerprint = *stored;
+    }
+  } else if (spec.strategy.history && !fresh) {
     auto history = choose_history(
         sitting_.store, {.document = spec.document, .fingerprint_key = sitting_.fingerprint.key()}, spec.space);
     if (!history) return std::unexpected(history.error());
@@ -57,8 +71,8 @@ db::Expected<db::CampaignRecord> NamedTrials::record() {
   return record;
 }
 
-db::Expected<void> NamedTrials::open() {
-  const auto begun = record();
+db::Expected<void> NamedTrials::open(bool fresh) {
+  const auto begun = record(fresh);
   if (!begun) return std::unexpected(begun.error());
   if (auto saved = sitting_.store.save_fingerprint(begun->fingerprint); !saved) return saved;
   const auto handle = sitting_.store.begin_or_resume_campaign(*begun);

@@ -19,7 +19,8 @@ class NamedTrials {
 
   /// Begins or resumes the campaign and sets the sitting's id: a new generation where the machine is another (told to
   /// the observer). Its trial 0 is the default, whoever begins it: that is measured first where nothing was.
-  [[nodiscard]] db::Expected<void> open();
+  /// `fresh`: a new generation in any case, that knows nothing of others.
+  [[nodiscard]] db::Expected<void> open(bool fresh = false);
 
   /// The finished trial of a configuration: one that trained, else the latest, else it is measured now. A failure is
   /// tried again where it may be gone by now. Empty: interrupted.
@@ -31,7 +32,7 @@ class NamedTrials {
   [[nodiscard]] db::Expected<void> close();
 
  private:
-  [[nodiscard]] db::Expected<db::CampaignRecord> record();
+  [[nodiscard]] db::Expected<db::CampaignRecord> record(bool fresh);
   [[nodiscard]] bool fails_as_before(const db::StoredTrial& before) const;
   [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> measure(const space::Configuration& configuration);
 

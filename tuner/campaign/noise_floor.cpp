@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <future>
 #include <map>
 #include <optional>
 #include <utility>
@@ -11,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "measure/comparison/comparison.hpp"
-#include "measure/comparison/location.hpp"
-#include "measure/comparison/warm_up.hpp"
+#include "measure/comparison/statistics.hpp"
+#include "tuner/campaign/measured_pair.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -24,17 +23,6 @@ struct Configured {
   Prepared prepared;
 };
 
-/// Seconds a step of the steady samples of one process.
-std::vector<double> steady_steps(const space::Run& run) {
-  std::vector<double> seconds;
-  for (const space::Sample& sample : run.samples) {
-    seconds.push_back(std::chrono::duration<double>(sample.wall).count() / static_cast<double>(sample.steps));
-  }
-  const auto skipped = static_cast<std::ptrdiff_t>(measure::detect_warm_up(seconds).samples);
-  seconds.erase(seconds.begin(), seconds.begin() + skipped);
-  return seconds;
-}
-
 /// One method's pairs so far: log ratios by estimator.
 struct Series {
   std::map<StepEstimator, std::vector<double>> ratios;
@@ -42,10 +30,12 @@ struct Series {
   int pairs = 0;
 
   void add(const space::Run& a, const space::Run& b, std::chrono::nanoseconds took) {
-    const auto first = steady_steps(a), second = steady_steps(b);
-    if (first.empty() || second.empty()) return;
-    ratios[StepEstimator::Median].push_back(std::log(measure::median(first) / measure::median(second)));
-    ratios[StepEstimator::Minimum].push_back(std::log(std::ranges::min(first) / std::ranges::min(second)));
+    const auto first = measure::step_seconds(a), second = measure::step_seconds(b);
+    for (const StepEstimator estimator : {StepEstimator::Median, StepEstimator::Minimum}) {
+      const auto of_first = measure::judged_step(first, estimator), of_second = measure::judged_step(second, estimator);
+      if (!of_first || !of_second || *of_first <= 0 || *of_second <= 0) return;
+      ratios[estimator].push_back(std::log(*of_first / *of_second));
+    }
     spent += took;
     ++pairs;
   }
@@ -60,7 +50,7 @@ class Floor {
     if (!whole) return std::unexpected("the default cannot be prepared: " + whole.error());
     const auto half = halved();
     const auto began = work_.clock.steady();
-    for (int round = 0; round < kFewestRounds || work_.clock.steady() - began < work_.time;) {
+    for (int round = 0; round < kFewestRounds || (round < work_.most_rounds && within(began));) {
       if (work_.interruption.requested()) break;
       const auto suspensions = work_.interruption.suspensions();
       auto measured = measure_round(*whole, half ? &*half : nullptr, round);
@@ -76,17 +66,25 @@ class Floor {
  private:
   using Done = std::expected<void, std::string>;
 
+  [[nodiscard]] bool within(std::chrono::steady_clock::time_point began) const {
+    return work_.clock.steady() - began < work_.time;
+  }
+
   Done measure_round(const Configured& whole, const Configured* half, int round) {
+    const auto suspensions = work_.interruption.suspensions();
     const auto flight = work_.interruption.begin();
     const auto slot = measure::SlotLock::take(measure::Slot{}, work_.spec.name, work_.waiting,
                                               work_.interruption.waiting_token(), work_.slot_folder);
     if (!slot && slot.error().holder) return {};  // the wait was ended
     if (!slot) return std::unexpected(slot.error().error);
     if (work_.progress) work_.progress(round);
-    if (auto done = sequential(whole, round); !done) return done;
-    if (auto done = slices(whole, round); !done) return done;
-    if (half == nullptr) return {};
-    return duet(*half, round);
+    using enum measure::PairMethod;
+    for (const measure::PairMethod method : {Sequential, Slices, Duet}) {
+      if (method == Duet && half == nullptr) continue;
+      if (auto done = pair(method, method == Duet ? *half : whole, round); !done) return done;
+      if (work_.interruption.suspensions() != suspensions) return {};  // the round is made again
+    }
+    return {};
   }
 
   std::expected<Configured, std::string> prepare(const space::Configuration& configuration) {
@@ -132,28 +130,7 @@ class Floor {
                                 .deadline = {}});
   }
 
-  [[nodiscard]] measure::RunControl control() {
-    measure::RunControl control;
-    control.stop = work_.interruption.token();
-    return control;
-  }
-
-  Done trained(const space::Run& run) const {
-    if (run.outcome == space::Outcome::Ok || work_.interruption.requested()) return {};
-    return std::unexpected(fmt::format("the default does not train: {}: {}", space::to_text(run.outcome), run.reason));
-  }
-
-  Done sequential(const Configured& what, int round) {
-    const auto began = work_.clock.steady();
-    const space::Run a = work_.executor.run(plan(what, round), control());
-    if (auto ok = trained(a); !ok) return ok;
-    const space::Run b = work_.executor.run(plan(what, round), control());
-    if (auto ok = trained(b); !ok) return ok;
-    keep(measure::PairMethod::Sequential, a, b, began);
-    return {};
-  }
-
-  Done slices(const Configured& what, int round) {
+  Done pair(measure::PairMethod method, const Configured& what, int round) {
     const auto began = work_.clock.steady();
     measure::PairPlan pair;
     pair.slices = static_cast<std::size_t>(work_.spec.verify.slices);
@@ -161,41 +138,24 @@ class Floor {
       side.plan = plan(what, round);
       side.slice_steps = work_.spec.verify.slice_steps;
     }
-    measure::PairControl pair_control;
-    pair_control.stop = work_.interruption.token();
-    const measure::PairResult result = work_.executor.run_pair(pair, pair_control);
+    measure::PairControl control;
+    control.stop = work_.interruption.token();
+    // Halves are swapped: no side keeps the better one.
+    const measure::PairResult result =
+        measure_pair(work_.executor, std::move(pair), method, work_.cpus, round % 2 == 1, control);
     for (const space::Run& run : result.runs) {
-      if (auto ok = trained(run); !ok && run.outcome != space::Outcome::Killed) return ok;
+      if (run.outcome == space::Outcome::Ok || run.outcome == space::Outcome::Killed) continue;
+      if (work_.interruption.requested()) return {};
+      return std::unexpected(
+          fmt::format("the default does not train: {}: {}", space::to_text(run.outcome), run.reason));
     }
     if (!result.complete()) return {};
-    keep(measure::PairMethod::Slices, result.runs[0], result.runs[1], began);
+    Series& series = series_[method];
+    series.add(result.runs[0], result.runs[1], work_.clock.steady() - began);
+    if (method != measure::PairMethod::Slices) return {};
     const auto ratio = measure::log_ratios(result, what.prepared.schedule, what.prepared.schedule, kManyEpochs);
-    if (ratio) series_[measure::PairMethod::Slices].ratios[StepEstimator::Paired].push_back(ratio->front());
+    if (ratio) series.ratios[StepEstimator::Paired].push_back(ratio->front());
     return {};
-  }
-
-  Done duet(const Configured& what, int round) {
-    const auto began = work_.clock.steady();
-    std::array<measure::RunPlan, 2> plans = {plan(what, round), plan(what, round)};
-    const std::vector<int>& cpus = work_.cpus;
-    const auto middle = cpus.begin() + static_cast<std::ptrdiff_t>(cpus.size() / 2);
-    plans[0].cpus.assign(cpus.begin(), middle);
-    plans[1].cpus.assign(middle, cpus.end());
-    if (round % 2 == 1) std::swap(plans[0].cpus, plans[1].cpus);  // no side keeps the better half
-    auto other = std::async(std::launch::async, [&] { return work_.executor.run(plans[1], control()); });
-    const space::Run a = work_.executor.run(plans[0], control());
-    const space::Run b = other.get();
-    for (const space::Run* run : {&a, &b}) {
-      if (auto ok = trained(*run); !ok) return ok;
-    }
-    keep(measure::PairMethod::Duet, a, b, began);
-    return {};
-  }
-
-  void keep(measure::PairMethod method, const space::Run& a, const space::Run& b,
-            std::chrono::steady_clock::time_point began) {
-    if (a.outcome != space::Outcome::Ok || b.outcome != space::Outcome::Ok) return;
-    series_[method].add(a, b, work_.clock.steady() - began);
   }
 
   [[nodiscard]] std::vector<NoiseRow> rows() const {
@@ -203,10 +163,11 @@ class Floor {
     for (const auto& [method, series] : series_) {
       for (const auto& [estimator, ratios] : series.ratios) {
         if (ratios.size() < 2) continue;
-        rows.push_back({.method = method,
-                        .estimator = estimator,
-                        .noise = measure::noise_of(ratios),
-                        .seconds_a_pair = std::chrono::duration<double>(series.spent).count() / series.pairs});
+        rows.push_back(
+            {.method = method,
+             .estimator = estimator,
+             .noise = measure::noise_of(ratios),
+             .seconds_a_pair = std::chrono::duration<double>(series.spent).count() / std::max(1, series.pairs)});
       }
     }
     return rows;
@@ -221,18 +182,6 @@ class Floor {
 };
 
 }  // namespace
-
-std::string_view to_text(StepEstimator estimator) {
-  switch (estimator) {
-    case StepEstimator::Median:
-      return "median";
-    case StepEstimator::Minimum:
-      return "minimum";
-    case StepEstimator::Paired:
-      break;
-  }
-  return "paired";
-}
 
 std::expected<NoiseFloor, std::string> measure_noise(const NoiseWork& work) {
   return Floor(work).run();

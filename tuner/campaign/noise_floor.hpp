@@ -19,13 +19,7 @@
 
 namespace nocturne::tuner {
 
-/// What a process is judged by.
-enum class StepEstimator {
-  Median,   ///< of its steps
-  Minimum,  ///< of its steps
-  Paired,   ///< slices only: trimmed mean of the log ratios of neighbouring slices, as comparisons use it
-};
-[[nodiscard]] std::string_view to_text(StepEstimator estimator);  ///< median, minimum, paired
+using StepEstimator = measure::StepEstimator;
 
 struct NoiseRow {
   measure::PairMethod method = measure::PairMethod::Sequential;
@@ -46,6 +40,7 @@ struct NoiseWork {
   Interruption& interruption;
   std::chrono::nanoseconds time;  ///< for all of it; three rounds are made all the same
   std::vector<int> cpus;          ///< that workers may use; a duet gives each side half of them
+  int most_rounds = 1000;         ///< of fast workers; no fewer than three
   std::function<void(int round)> progress = {};
   std::function<void(const measure::SlotHolder&)> waiting = {};  ///< for the machine's CPUs, that this one has
   std::filesystem::path slot_folder = {};                        ///< of the lock files; empty: the machine's

@@ -9,17 +9,6 @@
 
 namespace nocturne::tuner {
 
-double confidence_after(std::int64_t pairs, std::span<const measure::Look> plan) {
-  // Fewer than planned for the first look: then this is the first one.
-  if (pairs < plan.front().pairs) {
-    return measure::plan_looks(static_cast<int>(pairs), plan.back().pairs, 1 - kStatedConfidence).front().confidence;
-  }
-  const auto next = std::ranges::find_if(plan, [&](const measure::Look& look) { return look.pairs >= pairs; });
-  if (next == plan.end()) return plan.back().confidence;
-  if (next == plan.begin() || next->pairs == pairs) return next->confidence;
-  return std::max(next->confidence, std::prev(next)->confidence);
-}
-
 bool SideBySide::time_for(std::chrono::nanoseconds work) {
   if (!settings_.end || sitting_.clock.steady() + work <= *settings_.end) return true;
   result_.out_of_time = true;
@@ -51,7 +40,8 @@ db::Expected<bool> SideBySide::add_pair(Candidate& candidate, const db::StoredTr
 db::Expected<bool> SideBySide::is_decided(Candidate& candidate, std::span<const measure::Look> plan) {
   const std::int64_t pairs = candidate.comparing.pairs();
   if (pairs < 2) return false;  // no interval yet
-  const auto verdict = candidate.comparing.judge(confidence_after(pairs, plan), kStatedConfidence);
+  const auto verdict =
+      candidate.comparing.judge(measure::confidence_after(pairs, plan, 1 - kStatedConfidence), kStatedConfidence);
   if (!verdict) return std::unexpected(verdict.error());
   return *verdict && (*verdict)->verdict != measure::Verdict::Undecided;
 }

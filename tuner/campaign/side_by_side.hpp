@@ -37,10 +37,6 @@ struct SideBySideResult {
   bool out_of_time = false;  ///< something was left undone for want of time
 };
 
-/// How strictly so many pairs are judged, which, ended by time or trouble, need not be the number of a planned look: as
-/// the stricter of the looks around it; before the first one, as if it had been planned there. REQUIRES: pairs ≥ 2.
-[[nodiscard]] double confidence_after(std::int64_t pairs, std::span<const measure::Look> plan);
-
 class SideBySide {
  public:
   /// The sitting outlives it; its campaign id is set by run().

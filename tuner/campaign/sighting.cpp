@@ -18,6 +18,19 @@ bool process_is_stopped(std::int64_t pid) {
   return name_end != std::string::npos && name_end + 2 < text.size() && text[name_end + 2] == 'T';
 }
 
+/// Of a writer on another machine (the file lies on a network file system) neither pid nor steady clock mean anything
+/// here: what is left is the promise of its next word, by the wall clocks of both.
+void look_across_machines(Sighting& sighting) {
+  const db::ProcessIdentity self = db::this_process();
+  const Heartbeat& heartbeat = *sighting.heartbeat;
+  if (heartbeat.process.boot_id == self.boot_id || heartbeat.process.host == self.host) return;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() - heartbeat.written_unix_ns;
+  sighting.writer = db::Life::Unknown;
+  sighting.stopped = false;
+  sighting.steady_ns = heartbeat.written_steady_ns + since;
+}
+
 }  // namespace
 
 std::string_view to_text(Condition condition) {
@@ -66,6 +79,7 @@ Sighting look_at(const std::filesystem::path& database, const db::CampaignSummar
     sighting.stopped = sighting.writer == db::Life::Alive && process_is_stopped(sighting.heartbeat->process.pid);
   }
   sighting.steady_ns = std::chrono::steady_clock::now().time_since_epoch().count();
+  if (sighting.heartbeat) look_across_machines(sighting);
   return sighting;
 }
 

@@ -25,13 +25,7 @@ space::Objective objective_of(const nlohmann::json& document) {
 }
 
 space::Workload workload_of(const nlohmann::json& document) {
-  space::Workload workload;
-  const nlohmann::json described = section_of(document, "workload");
-  workload.network = described.value("network", workload.network);
-  workload.data = described.value("data", workload.data);
-  workload.optimizer = described.value("optimizer", workload.optimizer);
-  workload.training_examples = described.value("training_examples", workload.training_examples);
-  return workload;
+  return space::workload_from_json(section_of(document, "workload"));
 }
 
 JudgingRules judging_rules_of(const nlohmann::json& document) {

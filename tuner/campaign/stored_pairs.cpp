@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "measure/comparison/noise.hpp"
 #include "measure/comparison/planned_looks.hpp"
 
 namespace nocturne::tuner {
@@ -17,6 +18,14 @@ std::vector<double> slice_seconds(const db::StoredPair& pair, db::Side side) {
     seconds.push_back(static_cast<double>(slice.wall_ns) * 1e-9 / static_cast<double>(slice.steps));
   }
   return seconds;
+}
+
+/// What a side is judged by: its slices, or the one number that stands for the process.
+std::vector<double> judged(const db::StoredPair& pair, db::Side side, const space::Run& run,
+                           measure::StepEstimator estimator) {
+  if (estimator == measure::StepEstimator::Paired) return slice_seconds(pair, side);
+  const auto step = measure::judged_step(measure::step_seconds(run), estimator);
+  return step ? std::vector{*step} : std::vector<double>();
 }
 
 std::string_view verdict_word(measure::Verdict verdict) {
@@ -38,13 +47,16 @@ std::string_view verdict_word(measure::Verdict verdict) {
 db::Expected<StoredPairs> stored_pairs(const db::Store& store, const db::StoredComparison& comparison,
                                        const measure::Schedule& baseline, const measure::Schedule& candidate) {
   StoredPairs result;
+  const auto estimator =
+      measure::step_estimator_from_text(comparison.record.estimator).value_or(measure::StepEstimator::Paired);
   for (const db::StoredPair& pair : comparison.pairs) {
     const auto baseline_run = store.load_run(pair.baseline_run);
     if (!baseline_run) return std::unexpected(baseline_run.error());
     const auto candidate_run = store.load_run(pair.candidate_run);
     if (!candidate_run) return std::unexpected(candidate_run.error());
-    const std::vector<double> baseline_slices = slice_seconds(pair, db::Side::Baseline);
-    const std::vector<double> candidate_slices = slice_seconds(pair, db::Side::Candidate);
+    const std::vector<double> baseline_slices = judged(pair, db::Side::Baseline, baseline_run->record.run, estimator);
+    const std::vector<double> candidate_slices =
+        judged(pair, db::Side::Candidate, candidate_run->record.run, estimator);
     const auto parts =
         measure::pair_parts({.run = baseline_run->record.run, .schedule = baseline, .slices = baseline_slices},
                             {.run = candidate_run->record.run, .schedule = candidate, .slices = candidate_slices});
@@ -64,11 +76,8 @@ std::vector<double> log_ratios_at(const StoredPairs& stored, double epochs) {
 }
 
 double look_confidence(std::int64_t pairs, const JudgingRules& rules) {
-  double confidence = 0;
-  for (const measure::Look& look : measure::plan_looks(rules.first_pairs, rules.most_pairs, 1 - kStatedConfidence)) {
-    if (confidence == 0 || look.pairs <= pairs) confidence = look.confidence;
-  }
-  return confidence;
+  constexpr double kError = 1 - kStatedConfidence;
+  return measure::confidence_after(pairs, measure::plan_looks(rules.first_pairs, rules.most_pairs, kError), kError);
 }
 
 db::VerdictRecord verdict_record(const measure::Comparison& comparison, db::ComparisonId id, double epochs,

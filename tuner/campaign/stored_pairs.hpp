@@ -27,9 +27,8 @@ struct StoredPairs {
 /// ln(T(baseline) / T(candidate)) of each pair.
 [[nodiscard]] std::vector<double> log_ratios_at(const StoredPairs& stored, double epochs);
 
-/// The confidence that the interval of a comparison must be asked for where this many pairs were measured with planned
-/// looks (measure/comparison/planned_looks.hpp), so that all looks together keep kStatedConfidence: that of the last look with no
-/// more pairs.
+/// The confidence that the interval of a comparison must be asked for where this many pairs (2 or more) were measured
+/// with the looks that the rules plan, so that all of them together keep kStatedConfidence (measure/comparison/planned_looks.hpp).
 [[nodiscard]] double look_confidence(std::int64_t pairs, const JudgingRules& rules);
 
 /// The candidate's verdict at a horizon; empty with fewer than two pairs.

@@ -80,6 +80,7 @@ std::expected<StoredSpace, std::string> stored_space(const db::Store& store, con
   if (const auto known = campaign.spec.find(kStoredFrameworks); known != campaign.spec.end()) {
     facts.set(kFrameworksFact, known->get<std::vector<std::string>>());
   }
+  add_containers(facts, campaign.spec);
   const auto records = store.parameters(campaign.id);
   if (!records) return std::unexpected(records.error().message);
   if (records->empty()) return std::unexpected(fmt::format("'{}' has no parameters stored", campaign.name));

@@ -5,8 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "measure/comparison/stopping.hpp"
 #include "space/digest.hpp"
+#include "tuner/campaign/machine_changes.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -42,11 +45,7 @@ bool stands(const db::StoredTrial& known) {
 std::string trial_key(const CampaignSpec& spec, const space::Configuration& configuration,
                       const space::Fidelity& fidelity, const std::string& worker, const std::string& fingerprint_key) {
   const nlohmann::json parts = {
-      {"workload",
-       {{"network", spec.workload.network},
-        {"data", spec.workload.data},
-        {"optimizer", spec.workload.optimizer},
-        {"training_examples", spec.workload.training_examples}}},
+      {"workload", space::to_json(spec.workload)},
       {"configuration", configuration.to_json()},
       {"fidelity", {{"steps", fidelity.steps}, {"steps_per_sample", spec.run.steps_per_sample}}},
       {"objective", {{"minimise", spec.objective.minimise}, {"primary", spec.objective.primary}}},
@@ -55,6 +54,15 @@ std::string trial_key(const CampaignSpec& spec, const space::Configuration& conf
       {"fingerprint", fingerprint_key},
   };
   return space::short_digest(parts.dump());
+}
+
+db::Expected<bool> TrialRunner::unchanged(const db::StoredTrial& known) const {
+  const auto changed = changes_since(sitting_.store, known.id, sitting_.fingerprint);
+  if (!changed) return std::unexpected(changed.error());
+  if (changed->empty()) return true;
+  sitting_.observer.note(fmt::format("trial {} of '{}' is set aside and measured again: {}", known.trial.number,
+                                     known.campaign_name, *changed));
+  return false;
 }
 
 db::Expected<std::optional<FinishedTrial>> TrialRunner::run(std::int64_t number,
@@ -91,7 +99,9 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::run(std::int64_t number,
   if (prepared) {
     const auto known = sitting_.store.find_equal_trial(sitting_.campaign, claim.key);
     if (!known) return std::unexpected(known.error());
-    if (*known && stands(**known)) {
+    const auto reusable = *known && stands(**known) ? unchanged(**known) : db::Expected<bool>(false);
+    if (!reusable) return std::unexpected(reusable.error());
+    if (*reusable) {
       if (auto reused = sitting_.store.reuse_trial(sitting_.campaign, claim, (*known)->id); !reused) {
         return std::unexpected(reused.error());
       }
@@ -190,7 +200,8 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::measure(db::TrialId tria
         record.reason = summary.error();
       }
     }
-    another = measure::needs_another_run(record.outcome, record.estimate, incumbent, {.repeats = settings.repeats})
+    another = measure::needs_another_run(record.outcome, record.estimate, incumbent,
+                                         {.repeats = settings.repeats, .process_luck = settings.process_luck})
                   .another_run;
   }
   record.peak_bytes = peak_of(runs);

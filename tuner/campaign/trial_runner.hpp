@@ -30,6 +30,8 @@ class TrialRunner {
   [[nodiscard]] db::Expected<space::Trial> conclude(std::int64_t number, const db::RehearsalRecord& seen);
 
  private:
+  /// Whether an equal trial was measured under the present state of this machine; that it was not is told.
+  [[nodiscard]] db::Expected<bool> unchanged(const db::StoredTrial& known) const;
   [[nodiscard]] db::Expected<std::optional<FinishedTrial>> measure(db::TrialId trial, space::Trial record,
                                                                    const Prepared& prepared,
                                                                    const std::optional<space::Estimate>& incumbent,

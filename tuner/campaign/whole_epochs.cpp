@@ -62,7 +62,9 @@ db::Expected<WholeEpochsResult> train_whole_epochs(Sitting& sitting, const space
   const auto trial = trials.trial_of(configuration);
   if (!trial) return std::unexpected(trial.error());
   WholeEpochsResult result;
-  if (*trial && (*trial)->trial.outcome == space::Outcome::Ok && (*trial)->trial.parts) {
+  if (sitting.spec.workload.is_synthetic()) {
+    sitting.observer.note("synthetic images have no epoch of their own: none is trained whole");
+  } else if (*trial && (*trial)->trial.outcome == space::Outcome::Ok && (*trial)->trial.parts) {
     if (auto trained = train_epochs(sitting, **trial, settings, result); !trained) {
       return std::unexpected(trained.error());
     }

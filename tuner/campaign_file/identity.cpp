@@ -48,11 +48,7 @@ Json worker_json(const WorkerChoice& worker) {
 std::string identity_json(const space::Workload& workload, const space::Objective& objective, const space::Space& space,
                           const WorkerChoice& worker, const space::Facts& facts) {
   const Json document = {
-      {"workload",
-       {{"network", workload.network},
-        {"data", workload.data},
-        {"optimizer", workload.optimizer},
-        {"training_examples", workload.training_examples}}},
+      {"workload", space::to_json(workload)},
       {"objective", {{"minimise", objective.minimise}, {"epochs", objective.epochs}, {"primary", objective.primary}}},
       {"space", space_without_prose(space)},
       {"facts", facts_in_use(space, facts)},

@@ -10,8 +10,9 @@ namespace nocturne::tuner {
 namespace {
 
 /// `framework` picks the worker, `container` and `image` where it runs; the others the worker reads from its request.
-constexpr std::array<std::string_view, 11> kOfWorkers = {"framework", "precision", "batch", "layout", "graph_compiler", "onednn",
-                                                         "inter_threads", "execution", "pooling", "container", "image"};
+constexpr std::array<std::string_view, 18> kOfWorkers = {
+    "framework", "precision", "batch",     "layout", "graph_compiler", "onednn",   "inter_threads", "execution",   "pooling",
+    "container", "image",     "device",    "data_threads", "prefetch", "algorithm", "cuda_graphs",  "streams",     "workspace_mib"};
 
 }  // namespace
 

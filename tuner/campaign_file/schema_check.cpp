@@ -47,6 +47,7 @@ std::string number_words(const Json& schema) {
   if (schema.contains("minimum")) words += fmt::format(" from {}", schema["minimum"].dump());
   if (schema.contains("exclusiveMinimum")) words += fmt::format(" above {}", schema["exclusiveMinimum"].dump());
   if (schema.contains("maximum")) words += fmt::format(" to {}", schema["maximum"].dump());
+  if (schema.contains("exclusiveMaximum")) words += fmt::format(" to below {}", schema["exclusiveMaximum"].dump());
   return words;
 }
 

@@ -55,29 +55,13 @@ void require_one_of(Checks& checks, std::string_view pointer, const std::string&
              space::nearest(name, known));
 }
 
-/// The folder of the file that `place` names, as the campaign file's own folder and name have it.
-fs::path folder_of(const Place& place, const fs::path& folder, const std::string& name) {
+}  // namespace
+
+fs::path home_of(const Place& place, const fs::path& folder, const std::string& name) {
   const fs::path file = place.file;
   if (file.is_absolute()) return file.parent_path();
   const fs::path from = fs::path(name).parent_path();
   return (folder / (from.empty() ? file : file.lexically_relative(from))).parent_path();
-}
-
-}  // namespace
-
-space::Workload read_workload(Checks& checks) {
-  space::Workload workload;
-  read(checks, "/workload", "network", workload.network);
-  read(checks, "/workload", "data", workload.data);
-  read(checks, "/workload", "optimizer", workload.optimizer);
-  const Json* examples = checks.get("/workload", "training_examples");
-  if (examples != nullptr) {
-    workload.training_examples = examples->get<std::int64_t>();
-  } else if (workload.data != space::Workload{}.data && checks.sound("/workload")) {
-    checks.add("/workload", "key 'training_examples' is missing",
-               fmt::format("the number of examples in one epoch of '{}'", workload.data));
-  }
-  return workload;
 }
 
 space::Objective read_objective(Checks& checks) {
@@ -150,6 +134,16 @@ RunSettings read_run(Checks& checks) {
 
 VerifySettings read_verify(Checks& checks) {
   VerifySettings verify;
+  std::string word(measure::to_text(verify.method));
+  read(checks, "/verify", "method", word);
+  verify.method = measure::pair_method_from_text(word).value_or(verify.method);
+  word = measure::to_text(verify.method == measure::PairMethod::Slices ? verify.estimator
+                                                                       : measure::StepEstimator::Median);
+  read(checks, "/verify", "estimator", word);
+  verify.estimator = measure::step_estimator_from_text(word).value_or(verify.estimator);
+  if (verify.method != measure::PairMethod::Slices && verify.estimator == measure::StepEstimator::Paired) {
+    checks.add("/verify/estimator", "found paired", "median or minimum: only slices have neighbours");
+  }
   read(checks, "/verify", "pairs", verify.pairs);
   // Who asks for more pairs than usual asks for all of them.
   verify.most_pairs = std::max(verify.most_pairs, verify.pairs);
@@ -196,14 +190,14 @@ WorkerChoice read_worker(Checks& checks, const fs::path& folder, const std::stri
   read(checks, "/worker", "recipe", worker.recipe);
   require_one_of(checks, "/worker/recipe", worker.recipe, recipe_names(frameworks));
   read(checks, "/worker", "command", worker.command);
-  worker.own = read_command(checks, folder_of(checks.document().place("/worker/template"), folder, name));
+  worker.own = read_command(checks, home_of(checks.document().place("/worker/template"), folder, name));
   if (worker.command.empty()) return worker;
   if (checks.get("/worker", "recipe") != nullptr) {
     checks.add("/worker", "both 'recipe' and 'command'", "one of them");
   }
   std::string& program = worker.command.front();
   if (program.find('/') != std::string::npos && !fs::path(program).is_absolute()) {
-    const fs::path from = folder_of(checks.document().place("/worker/command"), folder, name);
+    const fs::path from = home_of(checks.document().place("/worker/command"), folder, name);
     program = fs::absolute(from / program).lexically_normal().string();
   }
   return worker;

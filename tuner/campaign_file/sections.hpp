@@ -10,7 +10,10 @@
 
 namespace nocturne::tuner {
 
-[[nodiscard]] space::Workload read_workload(Checks& checks);
+/// The folder of the file that `place` names, as the campaign file's own folder and name have it.
+[[nodiscard]] std::filesystem::path home_of(const Place& place, const std::filesystem::path& folder,
+                                            const std::string& name);
+
 [[nodiscard]] space::Objective read_objective(Checks& checks);
 [[nodiscard]] StrategyChoice read_strategy(Checks& checks);
 [[nodiscard]] Budget read_budget(Checks& checks);

@@ -22,6 +22,10 @@ ExitCode complain(const Context& context, const db::Error& error) {
                   error.message);
 }
 
+void tell_notice(const Context& context, const db::Store& store) {
+  if (const std::string notice = store.notice(); !notice.empty()) *context.err << "nocturne: " << notice << '\n';
+}
+
 std::expected<db::Store, ExitCode> open_database(const Context& context, db::Mode mode) {
   std::error_code ignored;
   if (mode == db::Mode::ReadOnly && !std::filesystem::exists(context.database(), ignored)) {
@@ -33,6 +37,7 @@ std::expected<db::Store, ExitCode> open_database(const Context& context, db::Mod
   if (!store) {
     return std::unexpected(complain(context, store.error()));
   }
+  tell_notice(context, *store);
   return *std::move(store);
 }
 

@@ -29,6 +29,9 @@ void add_campaign_choice(CLI::App& verb, CampaignChoice& choice);
 /// The same for an error of the database.
 [[nodiscard]] ExitCode complain(const Context& context, const db::Error& error);
 
+/// Says in a line where the database lies on a network file system, and how old is what is read from there.
+void tell_notice(const Context& context, const db::Store& store);
+
 /// Opens the database; says what is wrong and gives the exit code where it cannot. Reading never creates one.
 [[nodiscard]] std::expected<db::Store, ExitCode> open_database(const Context& context,
                                                                db::Mode mode = db::Mode::ReadOnly);

@@ -9,6 +9,7 @@
 #include "space/nearest.hpp"
 #include "tuner/cli/verbs/apply.hpp"
 #include "tuner/cli/verbs/best.hpp"
+#include "tuner/cli/verbs/blame.hpp"
 #include "tuner/cli/verbs/clean.hpp"
 #include "tuner/cli/verbs/compare.hpp"
 #include "tuner/cli/verbs/completion.hpp"
@@ -17,11 +18,13 @@
 #include "tuner/cli/verbs/explain.hpp"
 #include "tuner/cli/verbs/export.hpp"
 #include "tuner/cli/verbs/list.hpp"
+#include "tuner/cli/verbs/machine.hpp"
 #include "tuner/cli/verbs/model.hpp"
 #include "tuner/cli/verbs/noise.hpp"
 #include "tuner/cli/verbs/pareto.hpp"
 #include "tuner/cli/verbs/replay.hpp"
 #include "tuner/cli/verbs/report.hpp"
+#include "tuner/cli/verbs/roofline.hpp"
 #include "tuner/cli/verbs/schema.hpp"
 #include "tuner/cli/verbs/show.hpp"
 #include "tuner/cli/verbs/space.hpp"
@@ -37,6 +40,7 @@ const std::vector<Verb>& verbs() {
   static const std::vector<Verb> list = {
       make_verb<DoctorOptions>("doctor", "What this machine can run, what not, and why"),
       make_verb<EnvOptions>("env", "Environments of frameworks: which there are; install, check, remove them"),
+      make_verb<MachineOptions>("machine", "What this machine can do at best: operations, bandwidth, latency, disk"),
       make_verb<SpaceOptions>("space", "What a campaign file describes, and how long it will take"),
       make_verb<NoiseOptions>("noise", "What this machine can tell apart, and how long that takes"),
       make_verb<TuneOptions>("tune", "Start a campaign, or go on with it"),
@@ -46,6 +50,7 @@ const std::vector<Verb>& verbs() {
       make_verb<ListOptions>("list", "Campaigns, trials, parameters, strategies, workers, …"),
       make_verb<ShowOptions>("show", "Everything known of one trial"),
       make_verb<CompareOptions>("compare", "Configurations beside each other; on demand measured in turns"),
+      make_verb<RooflineOptions>("roofline", "How far from possible each measured configuration is"),
       make_verb<ModelOptions>("model", "What the linear model has learnt, and how far it can be trusted"),
       make_verb<ExplainOptions>("explain",
                                 "Which parameters made the difference; what is expected of one configuration"),
@@ -53,6 +58,7 @@ const std::vector<Verb>& verbs() {
       make_verb<ExportOptions>("export", "Write the best configuration down for a deployment"),
       make_verb<ApplyOptions>("apply", "Run a command the way a profile was measured"),
       make_verb<VerifyOptions>("verify", "Does an exported profile still hold, here and now?"),
+      make_verb<BlameOptions>("blame", "What changed since then, and what of it made it slower"),
       make_verb<ReplayOptions>("replay", "Judge strategies on spaces that were measured before"),
       make_verb<CleanOptions>("clean", "Drop old run folders and builds"),
       make_verb<SchemaOptions>("schema", "The JSON Schema of campaign files"),

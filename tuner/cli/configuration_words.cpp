@@ -1,5 +1,6 @@
 #include "tuner/cli/configuration_words.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,8 @@
 
 namespace nocturne::cli {
 namespace {
+
+constexpr std::uint64_t kMostTried = 64;  // values of a parameter that nobody named
 
 /// The value of a parameter that is written so. JSON, or a text without quotes.
 std::optional<space::Value> value_of(const space::Parameter& parameter, const std::string& text) {
@@ -23,11 +26,28 @@ std::optional<space::Value> value_of(const space::Parameter& parameter, const st
   return std::nullopt;
 }
 
+/// With one parameter that was not named at another value, the first that is allowed. Empty: there is none.
+std::optional<space::Configuration> fitted(const space::Space& space, const space::Configuration& configuration,
+                                           const std::vector<std::string>& named) {
+  for (const auto& parameter : space.parameters()) {
+    if (parameter.is_real() || std::ranges::find(named, parameter.name) != named.end()) continue;
+    for (std::uint64_t i = 0; i < std::min(parameter.size(), kMostTried); ++i) {
+      auto other = configuration;
+      other.set(parameter.name, parameter.value(i));
+      other = space.normalise(other);
+      if (space.check(other).empty()) return other;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::expected<space::Configuration, std::string> read_configuration(const space::Space& space,
                                                                     space::Configuration base, std::string_view words) {
   auto configuration = std::move(base);
+  const std::string all(words);
+  std::vector<std::string> named;
   while (!words.empty()) {
     const auto comma = words.find(',');
     const auto pair = words.substr(0, comma);
@@ -44,10 +64,12 @@ std::expected<space::Configuration, std::string> read_configuration(const space:
     const auto value = value_of(*parameter, text);
     if (!value) return std::unexpected(fmt::format("{} is {}, not '{}'", name, parameter->domain_text(), text));
     configuration.set(name, *value);
+    named.push_back(name);
   }
   configuration = space.normalise(configuration);
   if (const auto wrong = space.check(configuration); !wrong.empty()) {
-    return std::unexpected("that configuration is not allowed: " + wrong.front());
+    if (auto other = fitted(space, configuration, named)) return *std::move(other);
+    return std::unexpected(fmt::format("'{}' is not allowed: {}", all, wrong.front()));
   }
   return configuration;
 }

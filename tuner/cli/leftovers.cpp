@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <fstream>
 #include <set>
 
 #include "measure/artifact/artifact.hpp"
+#include "measure/environment/environment_store.hpp"
 #include "tuner/deploy/profile.hpp"
 
 namespace nocturne::cli {
@@ -87,6 +90,31 @@ std::string why_build_stays(const std::string& key, const Profiles& profiles, co
   return "";
 }
 
+std::int64_t unix_ns_of(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
+
+/// A process was started by a path in it: what Python it is does not show, for the program is a link.
+bool is_run_in(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::string program;
+    std::ifstream words(entry->path() / "cmdline");
+    if (std::getline(words, program, '\0') && program.starts_with(folder.string() + "/")) return true;
+  }
+  return false;
+}
+
+std::string why_environment_stays(const measure::Environment& environment, const Profiles& profiles,
+                                  const Tuned& tuned) {
+  if (profiles.artifacts.contains(environment.key)) return "an exported profile runs in it";
+  if (!tuned.campaign.empty()) return fmt::format("campaign '{}' is being tuned", tuned.campaign);
+  if (!profiles.unreadable.empty()) return fmt::format("{} cannot be read and may name it", profiles.unreadable);
+  return is_run_in(environment.folder) ? "a process runs in it" : "";
+}
+
 }  // namespace
 
 std::int64_t folder_bytes(const fs::path& folder) {
@@ -104,7 +132,7 @@ std::int64_t folder_bytes(const fs::path& folder) {
 }
 
 db::Expected<std::vector<Leftover>> find_leftovers(const db::Store& store, const Context& context,
-                                                   std::int64_t now_unix_ns) {
+                                                   std::int64_t now_unix_ns, LeftoverScope scope) {
   const auto tuned = tuned_now(store);
   if (!tuned) {
     return std::unexpected(tuned.error());
@@ -127,23 +155,39 @@ db::Expected<std::vector<Leftover>> find_leftovers(const db::Store& store, const
                          .kept_because = stays ? "its campaign is being tuned" : ""});
   }
   std::error_code error;
+  const Profiles profiles = read_profiles(context.profiles_folder());
+  if (scope.environments && fs::is_directory(context.environments_folder(), error)) {
+    for (const measure::Environment& environment :
+         measure::EnvironmentStore(context.environments_folder()).list_all()) {
+      leftovers.push_back({.kind = Leftover::Kind::Environment,
+                           .name = environment.recipe,
+                           .folder = environment.folder,
+                           .bytes = static_cast<std::int64_t>(environment.bytes),
+                           .used_unix_ns = unix_ns_of(environment.last_used),
+                           .kept_because = why_environment_stays(environment, profiles, *tuned)});
+    }
+  }
   if (fs::is_directory(context.builds_folder(), error)) {
-    const Profiles profiles = read_profiles(context.profiles_folder());
     for (const measure::StoredArtifact& build : measure::ArtifactStore(context.builds_folder()).list()) {
-      leftovers.push_back(
-          {.kind = Leftover::Kind::Build,
-           .name = build.key,
-           .folder = build.folder,
-           .bytes = static_cast<std::int64_t>(build.bytes),
-           .used_unix_ns =
-               std::chrono::duration_cast<std::chrono::nanoseconds>(build.last_used.time_since_epoch()).count(),
-           .kept_because = why_build_stays(build.key, profiles, *tuned)});
+      leftovers.push_back({.kind = Leftover::Kind::Build,
+                           .name = build.key,
+                           .folder = build.folder,
+                           .bytes = static_cast<std::int64_t>(build.bytes),
+                           .used_unix_ns = unix_ns_of(build.last_used),
+                           .kept_because = why_build_stays(build.key, profiles, *tuned)});
     }
   }
   return leftovers;
 }
 
 std::expected<void, std::string> remove_leftover(const Leftover& leftover, db::Store& store, const Context& context) {
+  if (leftover.kind == Leftover::Kind::Environment) {
+    measure::Environment environment;
+    environment.recipe = leftover.name;
+    environment.folder = leftover.folder;
+    if (measure::EnvironmentStore(context.environments_folder()).remove(environment)) return {};
+    return std::unexpected(fmt::format("the environment {} is being installed, or gone", leftover.name));
+  }
   if (leftover.kind == Leftover::Kind::Build) {
     if (!measure::ArtifactStore(context.builds_folder()).remove(leftover.name)) {
       return std::unexpected(fmt::format("the build {} is in use or gone", leftover.name.substr(0, 12)));

@@ -14,12 +14,12 @@ namespace nocturne::cli {
 
 /// Something on disk that can be made again or is no longer needed.
 struct Leftover {
-  enum class Kind { Run, Build };
+  enum class Kind { Run, Build, Environment };
   Kind kind = Kind::Run;
-  std::string name;  ///< id of the run, key of the build
+  std::string name;  ///< id of the run, key of the build, recipe of the environment
   std::filesystem::path folder;
   std::int64_t bytes = 0;
-  std::int64_t used_unix_ns = 0;  ///< a run: when it started; a build: when it was used last
+  std::int64_t used_unix_ns = 0;  ///< a run: when it started; else when it was used last
   std::string kept_because;       ///< must stay: a sentence; empty: may go
   friend bool operator==(const Leftover&, const Leftover&) = default;
 };

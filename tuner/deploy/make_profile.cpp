@@ -17,6 +17,7 @@
 #include "tuner/executor/installation.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
+#include "tuner/executor/worker_catalogue.hpp"
 #include "tuner/version.hpp"
 
 namespace nocturne::deploy {
@@ -86,6 +87,7 @@ struct UsedEnvironment {
 UsedEnvironment find_environment(const std::string& key, const tuner::Frameworks* frameworks) {
   for (std::size_t i = 0; frameworks != nullptr && i < frameworks->recipes().size(); ++i) {
     const measure::EnvironmentRecipe& recipe = frameworks->recipes()[i];
+    if (recipe.kind != measure::RecipeKind::Python) continue;
     auto installed = frameworks->installed(recipe.name);
     if (installed && installed->key == key) return {.environment = *std::move(installed), .recipe = &recipe};
   }
@@ -169,9 +171,9 @@ Gain gain_of(const db::VerdictRecord& verdict, const space::Configuration& basel
 
 }  // namespace
 
-ProfileCircumstances present_circumstances(const std::string& data, const std::filesystem::path& builds_folder,
+ProfileCircumstances present_circumstances(const space::Workload& workload, const std::filesystem::path& builds_folder,
                                            std::shared_ptr<const tuner::Frameworks> frameworks) {
-  return {.data_folder = tuner::find_installation().data_set(data),
+  return {.data_folder = tuner::find_installation().data_of(workload),
           .builds_folder = builds_folder,
           .frameworks = std::move(frameworks),
           .machine = measure::probe_launch_machine(),
@@ -235,18 +237,26 @@ std::expected<Profile, std::string> make_profile(const db::Store& store, const t
     auto words =
         tuner::python_arguments(used.environment, circumstances.frameworks->worker_folder(), used.recipe->worker);
     profile.training.artifact = used.environment.key;
+    profile.training.recipe = used.recipe->name;
+    profile.training.packages = used.environment.lock;
     profile.training.program = words.front();
     profile.training.arguments.assign(words.begin() + 1, words.end());
   } else if (!own) {
     if (auto found = find_program(run, answer.campaign.spec, circumstances.builds_folder, profile.training); !found) {
       return std::unexpected(found.error());
     }
+    if (!profile.training.artifact.empty()) {
+      profile.training.recipe = tuner::framework_of(
+          {.recipe = worker.value("recipe", "auto"), .command = {}, .own = {}}, profile.configuration);
+    }
   }
   auto launch = measure::launch_settings(profile.configuration, circumstances.machine);
   if (!launch) {
     return std::unexpected(launch.error());
   }
-  profile.launch = used.recipe != nullptr ? tuner::python_launch(*used.recipe, *std::move(launch)) : *std::move(launch);
+  profile.launch = used.recipe != nullptr
+                       ? tuner::python_launch(*used.recipe, *std::move(launch), used.environment.folder)
+                       : *std::move(launch);
   if (own) {
     if (auto own_used = use_own_command(worker, profile); !own_used) return std::unexpected(own_used.error());
   }

@@ -28,7 +28,7 @@ struct ProfileCircumstances {
 };
 
 /// The circumstances of this program, here and now. `data` is the workload's data set.
-[[nodiscard]] ProfileCircumstances present_circumstances(const std::string& data,
+[[nodiscard]] ProfileCircumstances present_circumstances(const space::Workload& workload,
                                                          const std::filesystem::path& builds_folder,
                                                          std::shared_ptr<const tuner::Frameworks> frameworks = {});
 

@@ -23,11 +23,7 @@ nlohmann::json to_json(const Profile& profile) {
         {"identity", profile.identity},
         {"generation", profile.generation},
         {"trial", profile.trial}}},
-      {"workload",
-       {{"network", profile.workload.network},
-        {"data", profile.workload.data},
-        {"optimizer", profile.workload.optimizer},
-        {"training_examples", profile.workload.training_examples}}},
+      {"workload", space::to_json(profile.workload)},
       {"objective", {{"minimise", profile.minimise}, {"epochs", profile.epochs}}},
       {"configuration", profile.configuration.to_json()},
       {"measured_on", {{"fingerprint", profile.measured_on.fingerprint}, {"must_match", must}, {"verify", verify}}},
@@ -64,6 +60,8 @@ nlohmann::json to_json(const Profile& profile) {
                            {"pairs", profile.gain->pairs},
                            {"baseline", profile.gain->baseline.to_json()}};
   }
+  if (!profile.training.recipe.empty()) document["training"]["recipe"] = profile.training.recipe;
+  if (!profile.training.packages.empty()) document["training"]["packages"] = profile.training.packages;
   if (!profile.forced.empty()) document["forced"] = profile.forced;
   if (profile.training.own_command.is_object()) document["training"]["own_command"] = profile.training.own_command;
   return document;

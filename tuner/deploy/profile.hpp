@@ -38,10 +38,12 @@ struct Gain {
 
 /// What trains.
 struct Training {
-  std::filesystem::path program;       ///< absolute
-  std::vector<std::string> arguments;  ///< before --request … --events …
-  std::string artifact;                ///< key of the build, or empty: not built by us
-  std::filesystem::path data_folder;   ///< absolute
+  std::filesystem::path program;        ///< absolute
+  std::vector<std::string> arguments;   ///< before --request … --events …
+  std::string artifact;                 ///< key of the build or the environment, or empty: neither
+  std::string recipe{};                 ///< what `framework` calls it, so that it can be made again; empty: not known
+  std::vector<std::string> packages{};  ///< of an environment: its lock
+  std::filesystem::path data_folder;    ///< absolute
   std::uint64_t seed = 1;
   std::int64_t steps = 40;  ///< timed steps of the runs that were measured
   std::int64_t steps_per_sample = 1;

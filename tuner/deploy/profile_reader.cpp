@@ -72,6 +72,14 @@ class Reader {
     }
     return value->get<std::int64_t>();
   }
+  [[nodiscard]] bool boolean(const std::string& key) const {
+    const json* value = find(key, "true or false");
+    if (value == nullptr || !value->is_boolean()) {
+      fail(key, "true or false");
+      return false;
+    }
+    return value->get<bool>();
+  }
   [[nodiscard]] std::vector<std::string> texts(const std::string& key) const {
     std::vector<std::string> result;
     const json* value = find(key, "a list of texts");
@@ -193,6 +201,25 @@ void read_own_command(const Reader& training, const json& document, Profile& pro
 
 }  // namespace
 
+namespace {
+
+void read_workload_of(const Reader& section, space::Workload& workload) {
+  workload.network = section.text("network");
+  workload.data = section.text("data");
+  workload.optimizer = section.text("optimizer");
+  workload.training_examples = section.integer("training_examples");
+  if (section.has("data_folder")) workload.data_folder = section.path("data_folder").string();
+  if (section.has("skip_broken")) workload.skip_broken = section.boolean("skip_broken");
+  for (const auto& [key, target] : {std::pair{"learning_rate", &workload.learning_rate},
+                                    {"momentum", &workload.momentum},
+                                    {"weight_decay", &workload.weight_decay},
+                                    {"label_smoothing", &workload.label_smoothing}}) {
+    if (section.has(key)) *target = section.number(key);
+  }
+}
+
+}  // namespace
+
 std::expected<Profile, std::string> profile_from_json(const json& document) {
   std::string error;
   const Reader root(document, "", error);
@@ -206,11 +233,7 @@ std::expected<Profile, std::string> profile_from_json(const json& document) {
   profile.identity = campaign.text("identity");
   profile.generation = campaign.integer("generation");
   profile.trial = campaign.integer("trial");
-  const Reader workload = root.inside("workload");
-  profile.workload = {.network = workload.text("network"),
-                      .data = workload.text("data"),
-                      .optimizer = workload.text("optimizer"),
-                      .training_examples = workload.integer("training_examples")};
+  read_workload_of(root.inside("workload"), profile.workload);
   const Reader objective = root.inside("objective");
   profile.minimise = objective.text("minimise");
   profile.epochs = objective.number("epochs");
@@ -244,11 +267,15 @@ std::expected<Profile, std::string> profile_from_json(const json& document) {
   profile.training = {.program = training.path("program"),
                       .arguments = training.texts("arguments"),
                       .artifact = training.text("artifact"),
+                      .recipe = {},
+                      .packages = {},
                       .data_folder = training.path("data_folder"),
                       .seed = static_cast<std::uint64_t>(training.integer("seed")),
                       .steps = training.integer("steps"),
                       .steps_per_sample = training.integer("steps_per_sample"),
                       .partial_batch = training.text("partial_batch")};
+  if (training.has("recipe")) profile.training.recipe = training.text("recipe");
+  if (training.has("packages")) profile.training.packages = training.texts("packages");
   if (profile.training.partial_batch != "drop" && profile.training.partial_batch != "train") {
     training.fail("partial_batch", "drop or train");
   }

@@ -12,35 +12,8 @@ bool is_letter(char c) {
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-bool is_harmless(char c) {
-  return is_letter(c) || is_digit(c) || std::string_view("_-./:,+@%").find(c) != std::string_view::npos;
-}
 
 }  // namespace
-
-std::string shell_quote(std::string_view text) {
-  text = text.substr(0, text.find('\0'));
-  if (!text.empty() && std::ranges::all_of(text, is_harmless)) {
-    return std::string(text);
-  }
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
-}
-
-std::string shell_command(std::span<const std::string> words) {
-  std::string command;
-  for (const std::string& word : words) {
-    command += (command.empty() ? "" : " ") + shell_quote(word);
-  }
-  return command;
-}
 
 std::string comment_text(std::string_view text) {
   std::string line(text);

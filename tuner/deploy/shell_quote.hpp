@@ -1,20 +1,16 @@
 #pragma once
 
-/// Any text as one word of a POSIX shell, so that no value can become a command.
+/// Any text in a shell script, as a word (measure/run/shell_words.hpp), in a comment, in a variable's name.
 
-#include <span>
 #include <string>
 #include <string_view>
 
+#include "measure/run/shell_words.hpp"
+
 namespace nocturne::deploy {
 
-/// One word: as it is where every character is harmless (letters, digits, `_ - . / : , + @ %`), else in single quotes,
-/// in which POSIX (XCU 2.2.2) gives nothing a meaning; a single quote itself leaves them: '\''. No argument can hold a
-/// NUL: it and what follows is dropped.
-[[nodiscard]] std::string shell_quote(std::string_view text);
-
-/// Words joined by spaces.
-[[nodiscard]] std::string shell_command(std::span<const std::string> words);
+using measure::shell_command;
+using measure::shell_quote;
 
 /// Text for a comment: one line, control characters replaced by '?', so that no newline ends the comment.
 [[nodiscard]] std::string comment_text(std::string_view text);

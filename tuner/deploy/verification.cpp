@@ -103,11 +103,7 @@ std::expected<json, std::string> verification_campaign(const Profile& profile, c
   json campaign = {
       {"campaign", "verify-" + file_stem(profile.campaign).substr(0, 50)},
       {"description", "Made by 'nocturne verify': does a profile hold on this machine?"},
-      {"workload",
-       {{"network", profile.workload.network},
-        {"data", profile.workload.data},
-        {"optimizer", profile.workload.optimizer},
-        {"training_examples", profile.workload.training_examples}}},
+      {"workload", space::to_json(profile.workload)},
       {"objective", {{"minimise", profile.minimise}, {"epochs", json::array({profile.epochs})}}},
       {"space", {{"parameters", std::move(parameters)}}},
       {"strategy", {{"name", "random"}, {"history", false}}},

@@ -84,6 +84,7 @@ Finding check_sources(const fs::path& source_root) {
   std::vector<std::string> missing, there;
   std::error_code ignored;
   for (const WorkerRecipe& recipe : worker_recipes()) {
+    if (recipe.build_file.empty()) continue;
     const fs::path file = source_root / recipe.build_file;
     (fs::exists(file, ignored) ? there : missing).emplace_back(recipe.name);
   }
@@ -121,6 +122,10 @@ Finding check_database(const fs::path& file) {
   if (!can_write(file) || !can_write(file.parent_path()))
     return bad(fmt::format("not writable: {}", std::strerror(EACCES)));
   if (const auto campaigns = store->list_campaigns()) finding.found += fmt::format(", {} campaigns", campaigns->size());
+  if (std::string notice = store->notice(); !notice.empty()) {
+    finding.health = Health::Note;
+    finding.meaning = std::move(notice);
+  }
   return finding;
 }
 

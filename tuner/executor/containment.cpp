@@ -69,14 +69,18 @@ std::expected<std::vector<measure::ContainerMount>, std::string> Containment::mo
   ContainedPaths paths(image);
   paths.add(options_.runs_folder, /*writable=*/true);
   paths.add(options_.installation.onednn_prefix);
+  paths.add(prepared.library);
   paths.add(options_.installation.source_root / "kernels");
   paths.add(options_.installation.source_root / "examples" / "data");
+  paths.add(options_.data_folder);
   if (prepared.compile_cache.is_absolute()) {
     std::error_code error;
     fs::create_directories(prepared.compile_cache, error);
     paths.add(prepared.compile_cache, /*writable=*/true);
   }
-  if (auto added = paths.add_command(prepared.argv); !added) return std::unexpected(std::move(added.error()));
+  std::vector<std::string> words = prepared.argv;
+  if (!prepared.image.empty()) words.front().clear();  // that program is the image's own
+  if (auto added = paths.add_command(words); !added) return std::unexpected(std::move(added.error()));
   for (const fs::path& library : prepared.launch.preload) {
     if (auto added = paths.add_library(library, runtime); !added) return std::unexpected(std::move(added.error()));
   }
@@ -97,7 +101,8 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
   if (!state.obstacle.empty()) {
     return refuse_container(space::Outcome::Unsupported, fmt::format("container {}: {}", container, state.obstacle));
   }
-  auto image = obtain(word_of(configuration, "image", "debian-12"), *runtime, stop);
+  const std::string image_name = prepared.image.empty() ? word_of(configuration, "image", "debian-12") : prepared.image;
+  auto image = obtain(image_name, *runtime, stop);
   if (!image) return std::unexpected(std::move(image.error()));
   auto mounts = mounts_of(prepared, *image, *runtime);
   if (!mounts) return refuse_container(space::Outcome::Unsupported, std::move(mounts.error()));

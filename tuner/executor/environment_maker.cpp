@@ -51,6 +51,7 @@ std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::obtain
   if (const auto known = failed_.find(recipe.name); known != failed_.end()) return std::unexpected(known->second);
   auto made = install(recipe, stop);
   if (made) {
+    measure::note_use(*made);
     measure::Environment& kept = made_[recipe.name] = *made;
     kept.installed_now = false;
   } else if (made.error().outcome != space::Outcome::Killed) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "db/records.hpp"
+#include "measure/run/command_template.hpp"
 #include "measure/run/launch.hpp"
 #include "measure/comparison/pair.hpp"
 #include "measure/run/runner.hpp"
@@ -41,6 +42,9 @@ struct Prepared {
   /// Empty: the worker has none.
   std::filesystem::path compile_cache{};
   std::shared_ptr<const Contained> contained{};  ///< its place in a container; null: on the host
+  std::string image{};  ///< whose Python argv names: the recipe of an image; empty: the program is on the host
+  std::filesystem::path library{};  ///< folder of what the program is linked with, beside the installation's own
+  std::shared_ptr<const measure::CommandTemplate> own{};  ///< a command of the user's; null: it speaks the protocol
 };
 
 struct PreparationFailure {
@@ -86,8 +90,12 @@ class Executor {
   [[nodiscard]] virtual std::map<std::string, double> install_seconds(std::int64_t /*began_unix_ns*/) const {
     return {};
   }
+  /// CPUs that workers may use; empty: not known, and nothing is measured side by side.
+  [[nodiscard]] virtual std::vector<int> cpus() const { return {}; }
   /// Bytes that a run may take; 0: as much as there is.
   [[nodiscard]] virtual std::int64_t memory_limit_bytes() const { return 0; }
+  /// Bytes that two runs may take together; 0: not known.
+  [[nodiscard]] virtual std::int64_t shared_memory_bytes() const { return 0; }
 };
 
 }  // namespace nocturne::tuner

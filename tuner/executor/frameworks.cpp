@@ -1,12 +1,17 @@
 #include "tuner/executor/frameworks.hpp"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "tuner/executor/shipped_worker.hpp"
+#include "measure/run/command_template.hpp"
+#include "measure/container/container.hpp"
+#include "measure/container/runtimes.hpp"
 #include "tuner/executor/worker_catalogue.hpp"
 
 namespace nocturne::tuner {
@@ -36,6 +41,22 @@ class Frameworks::LookingStore {
   std::unique_ptr<measure::EnvironmentStore> store_;
 };
 
+namespace {
+
+/// Whether its program is there.
+std::string obstacle_of_command(const measure::EnvironmentRecipe& recipe) {
+  const auto command = measure::command_from_json(recipe.command);
+  if (!command) return "its command cannot be read: " + command.error();
+  if (command->groups.front().empty()) return "its command names no program";
+  const std::string program = command->groups.front().front();
+  const fs::path path = program.contains('/') ? command->folder / program : fs::path(program);
+  const bool there =
+      program.contains('/') ? ::access(path.c_str(), X_OK) == 0 : measure::find_tool(program).has_value();
+  return there ? std::string() : fmt::format("its program {} is not here: build or install it", path.string());
+}
+
+}  // namespace
+
 Frameworks::Frameworks(Places places) : places_(std::move(places)) {
   std::vector<fs::path> folders;
   if (!places_.user_recipes.empty()) folders.push_back(places_.user_recipes);
@@ -43,8 +64,9 @@ Frameworks::Frameworks(Places places) : places_(std::move(places)) {
   const measure::RecipeSet set = measure::RecipeSet::load(folders);
   problems_ = set.problems();
   for (const measure::EnvironmentRecipe& recipe : set.recipes()) {
-    // One of kind native describes a worker of ours; a command is a campaign's own.
-    if (recipe.kind == measure::RecipeKind::Python && find_worker(recipe.name) == nullptr) recipes_.push_back(recipe);
+    // One of kind native alone describes a worker of ours.
+    const bool describes = recipe.kind == measure::RecipeKind::Native && !recipe.build;
+    if (!describes && find_worker(recipe.name) == nullptr) recipes_.push_back(recipe);
   }
 }
 
@@ -95,6 +117,7 @@ std::optional<measure::Environment> Frameworks::installed(std::string_view name)
 }
 
 std::string Frameworks::obstacle(std::string_view name) const {
+  if (const WorkerRecipe* own = find_worker(name)) return shipped_obstacle(*own);
   const measure::EnvironmentRecipe* wanted = recipe(name);
   if (wanted == nullptr) return {};
   if (const auto known = obstacles_.find(name); known != obstacles_.end()) return known->second;
@@ -105,6 +128,12 @@ std::string Frameworks::obstacle(std::string_view name) const {
 }
 
 std::string Frameworks::find_obstacle(const measure::EnvironmentRecipe& recipe) const {
+  if (recipe.kind == measure::RecipeKind::Image) {
+    return measure::available_containers().size() > 1
+               ? std::string()
+               : "runs in a container, and no container runtime can run here: 'nocturne doctor' says why";
+  }
+  if (recipe.kind == measure::RecipeKind::Command) return obstacle_of_command(recipe);
   std::error_code ignored;
   std::string error;
   const measure::EnvironmentStore* kept = nullptr;

@@ -8,6 +8,11 @@ std::filesystem::path Installation::data_set(const std::string& name) const {
   return source_root / "examples" / "data" / name;
 }
 
+std::filesystem::path Installation::data_of(const space::Workload& workload) const {
+  if (!workload.data_folder.empty()) return workload.data_folder;
+  return workload.is_synthetic() ? source_root / "examples" / "data" : data_set(workload.data);
+}
+
 Installation find_installation() {
   Installation installation;
   const char* moved = std::getenv("NOCTURNE_SOURCE");

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "space/workload.hpp"
+
 namespace nocturne::tuner {
 
 /// Absolute paths. Nothing is checked here: who uses a path says what is missing.
@@ -15,6 +17,9 @@ struct Installation {
 
   /// examples/data/NAME below the source root.
   [[nodiscard]] std::filesystem::path data_set(const std::string& name) const;
+  /// Where the workload's data lie: its own folder of images, or examples/data/NAME. Synthetic images need none: the
+  /// folder that is always there, so that whoever looks for it finds one.
+  [[nodiscard]] std::filesystem::path data_of(const space::Workload& workload) const;
 };
 
 /// The checkout this program was built from, or $NOCTURNE_SOURCE where it was moved.

@@ -7,8 +7,10 @@
 #include <fmt/ranges.h>
 
 #include "space/digest.hpp"
+#include "tuner/executor/own_build.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
+#include "tuner/executor/shipped_worker.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -44,6 +46,7 @@ LocalExecutor::LocalExecutor(const CampaignSpec& spec, Options options)
                                            .progress = options_.installing}),
       containment_(
           {.installation = options_.installation,
+           .data_folder = spec.workload.data_folder,
            .runs_folder = options_.runs_folder,
            .images_folder = options_.images_folder,
            .recipes = {options_.user_images, options_.installation.source_root / "measure" / "container" / "images"},
@@ -51,8 +54,9 @@ LocalExecutor::LocalExecutor(const CampaignSpec& spec, Options options)
 
 std::expected<measure::Artifact, PreparationFailure> LocalExecutor::obtain(const WorkerRecipe& worker,
                                                                            const measure::BuildFlags& flags,
+                                                                           const std::filesystem::path& onednn,
                                                                            const std::stop_token& stop) {
-  const std::string name = fmt::format("{} {}", worker.build_file, measure::to_text(flags));
+  const std::string name = fmt::format("{} {} {}", worker.build_file, measure::to_text(flags), onednn.string());
   std::error_code ignored;
   if (const auto known = found_.find(name);
       known != found_.end() && std::filesystem::exists(known->second.program, ignored)) {
@@ -60,19 +64,10 @@ std::expected<measure::Artifact, PreparationFailure> LocalExecutor::obtain(const
     artifact.built_now = false;
     return artifact;
   }
-  const auto recipe = measure::load_build_recipe(options_.installation.source_root / worker.build_file,
-                                                 options_.installation.source_root);
-  if (!recipe) return failure(space::Outcome::BuildFailed, recipe.error());
-  measure::BuildOptions build;
-  if (!options_.installation.onednn_prefix.empty()) build.prefixes["onednn"] = options_.installation.onednn_prefix;
-  build.jobs = std::max(1, static_cast<int>(machine_.allowed.size()));
-  auto artifact = artifacts_.obtain(*recipe, flags, build, stop);
-  if (!artifact) {
-    return failure(artifact.error().interrupted ? space::Outcome::Killed : space::Outcome::BuildFailed,
-                   artifact.error().reason, artifact.error().log_tail);
-  }
-  found_[name] = *artifact;
-  return *artifact;
+  auto artifact = obtain_build(worker, flags, onednn, options_.installation, artifacts_,
+                               static_cast<int>(machine_.allowed.size()), stop);
+  if (artifact) found_[name] = *artifact;
+  return artifact;
 }
 
 std::expected<Prepared, PreparationFailure> LocalExecutor::prepare(const space::Configuration& configuration,
@@ -91,6 +86,12 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_own(const spa
   if (!launch) return failure(space::Outcome::Unsupported, launch.error());
   Prepared prepared;
   prepared.launch = *std::move(launch);
+  prepared.own = std::make_shared<const measure::CommandTemplate>(spec_.worker.own);
+  auto schedule =
+      measure::schedule_of(spec_.workload, spec_.worker.own.whole() ? space::Configuration{} : configuration, 1,
+                           protocol::PartialBatch::Train);
+  if (!schedule) return failure(space::Outcome::Unsupported, schedule.error());
+  prepared.schedule = *schedule;
   return prepare_command(spec_, configuration, options_.installation, std::move(prepared));
 }
 
@@ -118,23 +119,27 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_worker(const 
     return prepared;
   }
   const std::string framework = framework_of(choice, configuration);
+  if (const WorkerRecipe* shipped = find_worker(framework); shipped != nullptr && !shipped->program.empty()) {
+    return prepare_shipped(*shipped, std::move(prepared));
+  }
   if (const WorkerRecipe* worker = find_worker(framework)) {
-    return prepare_build(*worker, configuration, std::move(prepared), stop);
+    return prepare_build(*worker, options_.installation.onednn_prefix, configuration, std::move(prepared), stop);
   }
   if (const measure::EnvironmentRecipe* recipe = options_.frameworks->recipe(framework)) {
-    return prepare_environment(*recipe, std::move(prepared), stop);
+    return prepare_recipe(*recipe, configuration, std::move(prepared), stop);
   }
   return failure(space::Outcome::Unsupported, fmt::format("no worker is called '{}'; known: {}", framework,
                                                           fmt::join(options_.frameworks->names(), ", ")));
 }
 
 std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_build(const WorkerRecipe& worker,
+                                                                         const std::filesystem::path& onednn,
                                                                          const space::Configuration& configuration,
                                                                          Prepared prepared,
                                                                          const std::stop_token& stop) {
   const auto flags = measure::build_flags(configuration);
   if (!flags) return failure(space::Outcome::BuildFailed, flags.error());
-  const auto artifact = obtain(worker, *flags, stop);
+  const auto artifact = obtain(worker, *flags, onednn, stop);
   if (!artifact) return std::unexpected(artifact.error());
   prepared.argv = {artifact->program.string()};
   prepared.worker = artifact->key;
@@ -153,37 +158,6 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_build(const W
                                    .folder = artifact->program.parent_path().string(),
                                    .build_ns = artifact->build_time.count(),
                                    .size_bytes = static_cast<std::int64_t>(artifact->bytes)};
-  return prepared;
-}
-
-std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_environment(const measure::EnvironmentRecipe& recipe,
-                                                                               Prepared prepared,
-                                                                               const std::stop_token& stop) {
-  const auto environment = environments_.obtain(recipe, stop);
-  if (!environment) return std::unexpected(environment.error());
-  const std::filesystem::path folder = options_.frameworks->worker_folder();
-  const auto digest = python_worker_digest(*environment, folder, recipe.worker);
-  if (!digest) return failure(space::Outcome::BuildFailed, digest.error());
-  const bool warm = spec_.run.compile_cache == CompileCache::Warm;
-  prepared.argv = python_arguments(*environment, folder, recipe.worker);
-  prepared.launch = python_launch(recipe, std::move(prepared.launch));
-  // What a warm cache spares is not what a cold one costs: another measurement.
-  prepared.worker = warm ? space::sha256(*digest + " warm") : *digest;
-  prepared.compile_cache =
-      warm ? options_.caches_folder / digest->substr(0, 16) : std::filesystem::path("compile-cache");
-  prepared.artifact = environment->key;
-  prepared.built_now = environment->installed_now;
-  prepared.build_time = environment->install_time;
-  prepared.build = db::BuildRecord{.key = environment->key,
-                                   .program = recipe.name,
-                                   .compiler = "Python " + measure::to_text(environment->interpreter.version),
-                                   .flags = {{"environment", recipe.name},
-                                             {"packages", environment->lock},
-                                             {"download_bytes", recipe.download_bytes}},
-                                   .folder = environment->folder.string(),
-                                   .build_ns = environment->install_time.count(),
-                                   .size_bytes = static_cast<std::int64_t>(environment->bytes),
-                                   .created_unix_ns = unix_ns(environment->installed)};
   return prepared;
 }
 
@@ -206,8 +180,13 @@ measure::RunPlan LocalExecutor::plan(const space::Configuration& configuration, 
   if (const auto memory = memory_limit_bytes(); memory > 0) plan.memory_limit_bytes = memory;
   plan.request.network = spec_.workload.network;
   plan.request.data = spec_.workload.data;
-  plan.request.data_folder = options_.installation.data_set(spec_.workload.data).string();
+  plan.request.data_folder = options_.installation.data_of(spec_.workload).string();
+  plan.request.skip_broken = spec_.workload.skip_broken;
   plan.request.optimizer = spec_.workload.optimizer;
+  plan.request.momentum = {.learning_rate = spec_.workload.learning_rate,
+                           .momentum = spec_.workload.momentum,
+                           .weight_decay = spec_.workload.weight_decay};
+  plan.request.label_smoothing = spec_.workload.label_smoothing;
   plan.request.configuration = configuration.to_json();
   plan.request.seed = order.seed;
   plan.request.steps = order.steps;
@@ -217,7 +196,10 @@ measure::RunPlan LocalExecutor::plan(const space::Configuration& configuration, 
   plan.request.accuracy = order.accuracy;
   plan.request.gate = order.gate;
   if (!order.initial.empty()) plan.request.initial = order.initial;
-  if (!spec_.worker.own.empty()) plan_command(spec_, configuration, prepared, order, options_.installation, plan);
+  if (prepared.own) {
+    plan_command(spec_, configuration, prepared, order, options_.installation, plan);
+    commands_[plan.id] = prepared.own;
+  }
   if (prepared.contained) {
     if (auto inside = contained_plan(plan, *prepared.contained)) return std::move(*inside);
     plan.argv.clear();  // prepare() tried it; should it fail all the same, the host must not be measured in its place
@@ -229,7 +211,7 @@ std::map<std::string, double> LocalExecutor::install_seconds(std::int64_t began_
   std::map<std::string, double> seconds;
   for (const std::string& name : frameworks_of(spec_)) {
     const measure::EnvironmentRecipe* recipe = options_.frameworks->recipe(name);
-    if (recipe == nullptr) continue;
+    if (recipe == nullptr || !recipe->is_installed()) continue;
     const auto environment = options_.frameworks->installed(name);
     const bool was_there = environment && unix_ns(environment->installed) < began_unix_ns;
     seconds[name] = was_there ? 0 : usual_install_seconds(*recipe);
@@ -237,8 +219,18 @@ std::map<std::string, double> LocalExecutor::install_seconds(std::int64_t began_
   return seconds;
 }
 
+std::vector<int> LocalExecutor::cpus() const {
+  std::vector<int> cpus;
+  for (const measure::LaunchCpu& each : machine_.allowed) cpus.push_back(each.cpu);
+  return cpus;
+}
+
 std::int64_t LocalExecutor::memory_limit_bytes() const {
   return spec_.run.memory_bytes > 0 ? spec_.run.memory_bytes : options_.memory_bytes;
+}
+
+std::int64_t LocalExecutor::shared_memory_bytes() const {
+  return options_.memory_bytes / 3 * 4;  // three quarters of the machine's is what one may take
 }
 
 space::Run LocalExecutor::run(const measure::RunPlan& plan, const measure::RunControl& control) {
@@ -246,8 +238,12 @@ space::Run LocalExecutor::run(const measure::RunPlan& plan, const measure::RunCo
 }
 
 measure::PairResult LocalExecutor::run_pair(const measure::PairPlan& plan, const measure::PairControl& control) {
-  if (!spec_.worker.own.empty()) return measure::run_pair(pair_of_commands(spec_.worker.own, plan), control);
-  return measure::run_pair(plan, control);
+  measure::PairPlan whole = plan;
+  for (measure::PairSide& side : whole.sides) {
+    if (const auto own = commands_.find(side.plan.id); own != commands_.end())
+      wait_for_turns(*own->second, side, whole);
+  }
+  return measure::run_pair(whole, control);
 }
 
 }  // namespace nocturne::tuner

@@ -50,22 +50,38 @@ class LocalExecutor final : public Executor {
   [[nodiscard]] measure::PairResult run_pair(const measure::PairPlan& plan,
                                              const measure::PairControl& control) override;
   [[nodiscard]] std::map<std::string, double> install_seconds(std::int64_t began_unix_ns) const override;
+  [[nodiscard]] std::vector<int> cpus() const override;
   [[nodiscard]] std::int64_t memory_limit_bytes() const override;
+  [[nodiscard]] std::int64_t shared_memory_bytes() const override;
 
  private:
   [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_own(const space::Configuration& configuration);
   [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_worker(const WorkerChoice& choice,
                                                                            const space::Configuration& configuration,
                                                                            const std::stop_token& stop);
-  /// Both complete what every worker has.
+  /// Each completes what every worker has.
   [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_build(const WorkerRecipe& worker,
+                                                                          const std::filesystem::path& onednn,
                                                                           const space::Configuration& configuration,
                                                                           Prepared prepared,
                                                                           const std::stop_token& stop);
   [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_environment(
       const measure::EnvironmentRecipe& recipe, Prepared prepared, const std::stop_token& stop);
+  /// By its kind, one of the following (local_recipes.cpp).
+  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_recipe(const measure::EnvironmentRecipe& recipe,
+                                                                           const space::Configuration& configuration,
+                                                                           Prepared prepared,
+                                                                           const std::stop_token& stop);
+  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_library(const measure::EnvironmentRecipe& recipe,
+                                                                            const space::Configuration& configuration,
+                                                                            Prepared prepared,
+                                                                            const std::stop_token& stop);
+  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_image(const measure::EnvironmentRecipe& recipe,
+                                                                          const space::Configuration& configuration,
+                                                                          Prepared prepared);
   [[nodiscard]] std::expected<measure::Artifact, PreparationFailure> obtain(const WorkerRecipe& worker,
                                                                             const measure::BuildFlags& flags,
+                                                                            const std::filesystem::path& onednn,
                                                                             const std::stop_token& stop);
   const CampaignSpec& spec_;
   Options options_;
@@ -75,6 +91,8 @@ class LocalExecutor final : public Executor {
   Containment containment_;
   /// Flags → artifact found in this sitting: the key costs a preprocessor run per source file.
   std::map<std::string, measure::Artifact> found_;
+  /// Run → the user's command it starts.
+  std::map<std::string, std::shared_ptr<const measure::CommandTemplate>> commands_;
 };
 
 }  // namespace nocturne::tuner

@@ -49,11 +49,13 @@ std::string_view timing_word(Timing timing) {
   return "detect";
 }
 
-std::int64_t run_steps_of(const CampaignSpec& spec, const RunOrder& order) {
+std::int64_t run_steps_of(const CommandTemplate& command, const CampaignSpec& spec, const RunOrder& order) {
   // In turns it trains until it is ended: it must not be done before.
   constexpr std::int64_t kPlenty = 20;
-  const bool in_turns = order.purpose == space::Purpose::Verify && !spec.worker.own.whole();
-  return in_turns ? std::max(spec.run.steps, kPlenty * order.steps) : spec.run.steps;
+  const bool in_turns = order.purpose == space::Purpose::Verify && !command.whole();
+  // Where lines mark its steps, the first one only starts the clock.
+  const std::int64_t steps = spec.run.steps + (command.timing == Timing::Pattern ? 1 : 0);
+  return in_turns ? std::max(steps, kPlenty * order.steps) : steps;
 }
 
 }  // namespace
@@ -98,7 +100,7 @@ std::string command_identity(const CommandTemplate& command) {
 std::expected<Prepared, PreparationFailure> prepare_command(const CampaignSpec& spec,
                                                             const space::Configuration& configuration,
                                                             const Installation& installation, Prepared prepared) {
-  const CommandTemplate& command = spec.worker.own;
+  const CommandTemplate& command = *prepared.own;
   const auto unsupported = [](std::string reason) {
     return std::unexpected(PreparationFailure{space::Outcome::Unsupported, std::move(reason), ""});
   };
@@ -107,10 +109,6 @@ std::expected<Prepared, PreparationFailure> prepare_command(const CampaignSpec& 
         "the program nocturne-command-worker is not beside nocturne: build it, or name it in "
         "NOCTURNE_COMMAND_WORKER_PROGRAM");
   }
-  auto schedule = measure::schedule_of(spec.workload, command.whole() ? space::Configuration{} : configuration, 1,
-                                       protocol::PartialBatch::Train);
-  if (!schedule) return unsupported(schedule.error());
-  prepared.schedule = *schedule;
   const measure::CommandRun run{.steps = spec.run.steps, .seed = spec.run.seed};
   const auto words = measure::fill_words(command, configuration, run);
   if (!words) return unsupported(words.error());
@@ -127,8 +125,8 @@ std::expected<Prepared, PreparationFailure> prepare_command(const CampaignSpec& 
 
 void plan_command(const CampaignSpec& spec, const space::Configuration& configuration, const Prepared& prepared,
                   const RunOrder& order, const Installation& installation, measure::RunPlan& plan) {
-  const CommandTemplate& command = spec.worker.own;
-  const measure::CommandRun run{.steps = run_steps_of(spec, order), .seed = order.seed};
+  const CommandTemplate& command = *prepared.own;
+  const measure::CommandRun run{.steps = run_steps_of(command, spec, order), .seed = order.seed};
   // Both could be filled when the configuration was prepared.
   if (const auto words = measure::fill_words(command, configuration, run)) {
     plan.argv = command_worker_argv(command, *words, prepared.schedule.batch, installation);
@@ -144,16 +142,14 @@ void plan_command(const CampaignSpec& spec, const space::Configuration& configur
   }
 }
 
-measure::PairPlan pair_of_commands(const CommandTemplate& command, measure::PairPlan plan) {
-  if (command.timing == Timing::Steps) return plan;  // nocturne_steps reads the turns
+void wait_for_turns(const CommandTemplate& command, measure::PairSide& side, measure::PairPlan& plan) {
+  if (command.timing == Timing::Steps) return;  // nocturne_steps reads the turns
+  side.mode = command.whole() ? measure::TurnMode::Whole : measure::TurnMode::Signal;
   if (command.whole()) {
     plan.total_limit = plan.sides[0].plan.deadline + plan.sides[1].plan.deadline + std::chrono::minutes(1);
+  } else {
+    side.plan.request.steps = std::numeric_limits<std::int32_t>::max();
   }
-  for (measure::PairSide& side : plan.sides) {
-    side.mode = command.whole() ? measure::TurnMode::Whole : measure::TurnMode::Signal;
-    if (!command.whole()) side.plan.request.steps = std::numeric_limits<std::int32_t>::max();
-  }
-  return plan;
 }
 
 }  // namespace nocturne::tuner

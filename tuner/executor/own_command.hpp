@@ -29,7 +29,8 @@ namespace nocturne::tuner {
 /// that was edited is another program.
 [[nodiscard]] std::string command_identity(const measure::CommandTemplate& command);
 
-/// Checks that the words can be filled and fills in argv, worker, schedule and variables. `prepared.launch` is there.
+/// Checks that the words of `prepared.own` can be filled and fills in argv, worker and variables. Launch and schedule
+/// are there.
 [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_command(const CampaignSpec& spec,
                                                                           const space::Configuration& configuration,
                                                                           const Installation& installation,
@@ -39,7 +40,7 @@ namespace nocturne::tuner {
 void plan_command(const CampaignSpec& spec, const space::Configuration& configuration, const Prepared& prepared,
                   const RunOrder& order, const Installation& installation, measure::RunPlan& plan);
 
-/// How both sides of a pair wait for their turn.
-[[nodiscard]] measure::PairPlan pair_of_commands(const measure::CommandTemplate& command, measure::PairPlan plan);
+/// How this side of a pair waits for its turn.
+void wait_for_turns(const measure::CommandTemplate& command, measure::PairSide& side, measure::PairPlan& plan);
 
 }  // namespace nocturne::tuner

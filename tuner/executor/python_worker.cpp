@@ -17,7 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What Python reads from its surroundings, and what frameworks do: a trial says what it runs with.
-constexpr std::array<std::string_view, 30> kForeignVariables = {"PYTHONPATH",
+constexpr std::array<std::string_view, 32> kForeignVariables = {"PYTHONPATH",
+                                                                "CUDA_VISIBLE_DEVICES",
+                                                                "NVIDIA_TF32_OVERRIDE",
                                                                 "PYTHONHOME",
                                                                 "PYTHONSTARTUP",
                                                                 "PYTHONUSERBASE",
@@ -123,8 +125,9 @@ std::expected<std::string, std::string> python_worker_digest(const measure::Envi
   return space::sha256(parts);
 }
 
-measure::LaunchSettings python_launch(const measure::EnvironmentRecipe& recipe, measure::LaunchSettings settings) {
-  for (const auto& [name, value] : recipe.environment) settings.set.emplace(name, value);
+measure::LaunchSettings python_launch(const measure::EnvironmentRecipe& recipe, measure::LaunchSettings settings,
+                                      const fs::path& environment) {
+  for (const auto& [name, value] : measure::variables_of(recipe, environment)) settings.set.emplace(name, value);
   settings.set.emplace("PYTHONDONTWRITEBYTECODE", "1");  // an environment stays as it was installed
   settings.set.emplace("PYTHONHASHSEED", "0");           // the order of sets is no luck
   settings.set.emplace("PYTHONNOUSERSITE", "1");

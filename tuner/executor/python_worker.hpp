@@ -22,10 +22,11 @@ namespace nocturne::tuner {
                                                                            const std::filesystem::path& folder,
                                                                            const std::string& worker);
 
-/// The settings with the recipe's variables, over which they win, and without what a caller's shell may say to Python
-/// or to a framework: that would be measured and stored nowhere.
+/// The settings with the recipe's variables, over which they win, for the environment in this folder, and without what
+/// a caller's shell may say to Python or to a framework: that would be measured and stored nowhere.
 [[nodiscard]] measure::LaunchSettings python_launch(const measure::EnvironmentRecipe& recipe,
-                                                    measure::LaunchSettings settings);
+                                                    measure::LaunchSettings settings,
+                                                    const std::filesystem::path& environment = {});
 
 /// The interpreter and the worker's file.
 [[nodiscard]] std::vector<std::string> python_arguments(const measure::Environment& environment,

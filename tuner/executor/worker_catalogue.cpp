@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::array kRecipes = {
     WorkerRecipe{"onednn", "kernels/onednn/build.json", "our own trainer in C++ on oneDNN, for CPUs"},
+    WorkerRecipe{"cudnn", "", "our own trainer in CUDA C++ on cuDNN, for NVIDIA GPUs", "nocturne-cudnn"},
 };
 
 }  // namespace

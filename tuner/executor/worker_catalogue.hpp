@@ -13,11 +13,12 @@
 
 namespace nocturne::tuner {
 
-/// A worker that is built from sources of ours.
+/// A worker that is built from sources of ours, by Nocturne under the flags of a configuration, or with it.
 struct WorkerRecipe {
   std::string_view name;        ///< the value of the parameter `framework` it belongs to
   std::string_view build_file;  ///< below the source root (measure/artifact/recipe.hpp)
   std::string_view explanation;
+  std::string_view program = {};  ///< built with Nocturne, not by it (shipped_worker.hpp): there is no build file then
 };
 
 [[nodiscard]] std::span<const WorkerRecipe> worker_recipes();

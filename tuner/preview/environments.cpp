@@ -10,7 +10,7 @@ EnvironmentsAhead environments_ahead(const CampaignSpec& spec, const Frameworks&
   EnvironmentsAhead ahead;
   for (const std::string& name : wanted_frameworks(spec)) {
     const measure::EnvironmentRecipe* recipe = frameworks.recipe(name);
-    if (recipe == nullptr) continue;
+    if (recipe == nullptr || !recipe->is_installed()) continue;
     if (const auto environment = frameworks.installed(name)) {
       ahead.installed.push_back(name);
       ahead.disk_bytes += static_cast<std::int64_t>(environment->bytes);

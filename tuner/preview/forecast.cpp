@@ -2,23 +2,38 @@
 
 #include <algorithm>
 #include <cmath>
+#include <variant>
 #include <vector>
 
 #include "measure/comparison/location.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/roofline/roofline.hpp"
 
 namespace nocturne::tuner {
 namespace {
 
-// Assumptions for a machine that has measured nothing: the MNIST network on two cores of a server.
-constexpr double kStartSeconds = 1.5;   // process, data, primitives, first step
-constexpr double kStepSeconds = 0.1;    // between 0.01 (bf16, small batch) and 0.6
-constexpr double kBuildSeconds = 30;    // two dozen source files on two cores
-constexpr double kEpochSeconds = 25;    // 469 steps at batch 128
-constexpr std::int64_t kRecent = 1000;  // trials that are looked at
+// Assumptions for a machine that has measured nothing: two cores of a server.
+struct Assumed {
+  double start_seconds = 1.5;  // process, data, primitives, first step
+  double step_seconds = 0.1;   // the MNIST network: between 0.01 (bf16, small batch) and 0.6
+};
+constexpr Assumed kResNet50 = {.start_seconds = 12, .step_seconds = 3};  // batch 16: between 1 (bf16) and 6
+constexpr double kBuildSeconds = 30;                                     // two dozen source files on two cores
+constexpr double kEpochSeconds = 25;                                     // 469 steps at batch 128
+constexpr std::int64_t kRecent = 1000;                                   // trials that are looked at
+constexpr std::int64_t kUsualBatchSize = 128;                            // of a campaign that does not say
 
 double seconds_of(std::int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) * 1e-9;
+}
+
+/// Of the default configuration.
+double steps_of_epoch(const CampaignSpec& spec) {
+  const space::Configuration configuration = spec.space.default_configuration();
+  const space::Value* value = configuration.find("batch");
+  const auto* batch = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  const std::int64_t size = batch != nullptr && *batch > 0 ? *batch : kUsualBatchSize;
+  return static_cast<double>(spec.workload.training_examples) / static_cast<double>(size);
 }
 
 /// Ids of the campaigns that train the same network.
@@ -35,15 +50,28 @@ db::Expected<std::vector<db::CampaignId>> campaigns_like(const CampaignSpec& spe
 
 }  // namespace
 
-db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store) {
+std::optional<double> first_estimate(const CampaignSpec& spec, const db::Store& store,
+                                     const space::Fingerprint& fingerprint) {
+  if (!spec.worker.own.empty()) return std::nullopt;
+  const auto roof = roof_for(store, fingerprint, spec.workload);
+  if (!roof) return std::nullopt;
+  const auto bound = roof->bound(spec.space.default_configuration(), kUsualBatchSize);
+  return bound ? std::optional<double>(bound->seconds / kTypicalShare) : std::nullopt;
+}
+
+db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store, std::optional<double> step_seconds) {
   Costs costs;
   const double processes = spec.run.repeats;
-  costs.trial_seconds = processes * (kStartSeconds + kStepSeconds * static_cast<double>(spec.run.steps));
+  const Assumed assumed = spec.workload.network == "resnet50" ? kResNet50 : Assumed{};
+  const double step = step_seconds.value_or(assumed.step_seconds);
+  const double epoch = step_seconds ? step * steps_of_epoch(spec) : kEpochSeconds;
+  costs.trial_seconds = processes * (assumed.start_seconds + step * static_cast<double>(spec.run.steps));
   costs.build_seconds = kBuildSeconds;
   costs.finals_seconds = 2 * spec.verify.pairs *
-                             (kStartSeconds + kStepSeconds * static_cast<double>(spec.verify.slices) *
-                                                  static_cast<double>(spec.verify.slice_steps)) +
-                         2 * kEpochSeconds * static_cast<double>(spec.verify.accuracy_epochs);
+                             (assumed.start_seconds + step * static_cast<double>(spec.verify.slices) *
+                                                          static_cast<double>(spec.verify.slice_steps)) +
+                         2 * epoch * static_cast<double>(spec.verify.accuracy_epochs);
+  costs.step_seconds = step_seconds;
   if (store == nullptr) return costs;
 
   const auto campaigns = campaigns_like(spec, *store);
@@ -62,6 +90,7 @@ db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store) {
   if (!durations.empty()) {
     costs.trials = static_cast<std::int64_t>(durations.size());
     costs.trial_seconds = measure::median(durations);
+    costs.step_seconds.reset();
   }
   if (parts) {
     costs.finals_seconds = std::chrono::duration<double>(forecast_finals(spec.verify, *parts, *parts)).count();

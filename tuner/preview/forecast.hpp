@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "db/store.hpp"
+#include "space/fingerprint.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/preview/survey.hpp"
 
@@ -14,7 +15,8 @@ namespace nocturne::tuner {
 /// What is known, or assumed, of the costs.
 struct Costs {
   double trial_seconds = 0;
-  std::int64_t trials = 0;  ///< measured ones it rests on; 0: assumed
+  std::int64_t trials = 0;               ///< measured ones it rests on; 0: assumed
+  std::optional<double> step_seconds{};  ///< what was assumed of a step, where the machine's peaks say it
   double build_seconds = 0;
   std::int64_t builds = 0;        ///< likewise
   double finals_seconds = 0;      ///< best and default measured again, and trained for their accuracy
@@ -23,8 +25,14 @@ struct Costs {
 };
 
 /// Without a store: all assumed. Trials of the same network and number of steps count, whatever campaign they belong
-/// to.
-[[nodiscard]] db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store);
+/// to. `step_seconds`: a first estimate of the default's step, used while nothing was measured.
+[[nodiscard]] db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store,
+                                           std::optional<double> step_seconds = {});
+
+/// That estimate: half of the speed that the machine's peaks allow. Empty: they are not known, nor what the campaign's
+/// command computes.
+[[nodiscard]] std::optional<double> first_estimate(const CampaignSpec& spec, const db::Store& store,
+                                                   const space::Fingerprint& fingerprint);
 
 struct Forecast {
   std::optional<double> everything_seconds;  ///< to try every valid configuration; empty: infinitely many

@@ -161,23 +161,5 @@ TEST_CASE("an hour that the machine slept through ends the campaign, with its an
   CHECK(night.answer.verdict);
 }
 
-TEST_CASE("a night with every fault once keeps its hour and has its answer", "[clock]") {
-  Night night;
-  const std::vector<Outcome> faults = {Outcome::Unsupported, Outcome::Failed,   Outcome::Crashed,      Outcome::Timeout,
-                                       Outcome::OutOfMemory, Outcome::Diverged, Outcome::ProtocolError};
-  night.happens = [&](std::size_t count) {
-    if (count == 12) night.clock.set_wall_by(2h);
-    if (count == 14) night.clock.set_wall_by(-2h);
-    if (count == 16) night.clock.sleep(1h);
-    return count >= 3 && count < 3 + faults.size() ? faults[count - 3] : Outcome::Ok;
-  };
-  CHECK(night.pass().ending == tuner::Ending::Complete);
-  CHECK(night.took <= 7h);  // and an hour asleep
-  CHECK(night.took > 5h);
-  CHECK(night.listener.notes.size() == 3);
-  for (const Outcome fault : faults) CHECK(night.answer.outcomes.at(fault) == 1);
-  CHECK(night.answer.verified_faster());
-}
-
 }  // namespace
 }  // namespace nocturne::tests

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ class FakeExecutor final : public tuner::Executor {
   std::function<double(const space::Configuration&)> step_seconds = [](const space::Configuration&) { return 0.05; };
   /// Luck of a process that is measured alone, as a factor on its step. Pairs have none.
   std::function<double(const space::Configuration&)> luck = [](const space::Configuration&) { return 1.0; };
+  /// Of a plan, as a factor on its step, in pairs and alone.
+  std::function<double(const measure::RunPlan&)> plan_factor = [](const measure::RunPlan&) { return 1.0; };
   /// ln of what the second side's step takes more in this pair, by the pair's count from 0.
   std::function<double(std::size_t)> pair_noise = [](std::size_t) { return 0.0; };
   /// Called before each run with its count from 0; what it returns is the outcome.
@@ -44,10 +47,13 @@ class FakeExecutor final : public tuner::Executor {
   std::function<double(const measure::RunPlan&)> loss_factor = [](const measure::RunPlan&) { return 1.0; };
   std::function<double(const space::Configuration&)> accuracy = [](const space::Configuration&) { return 0.98; };
 
+  std::string worker = "worker of the test";  ///< what identifies the program, its container included
+  std::vector<int> usable_cpus;               ///< empty: nothing runs side by side
   std::string artifact;  ///< key of the build that every configuration uses; empty: nothing is built
 
   std::vector<space::Configuration> prepared, run_configurations;  ///< the gate's exact runs apart
   std::vector<measure::RunPlan> gate_plans;                        ///< these
+  std::vector<measure::RunPlan> run_plans;                         ///< of runs outside of pairs in turns
   std::size_t pairs = 0;
 
   std::expected<tuner::Prepared, tuner::PreparationFailure> prepare(const space::Configuration& configuration,
@@ -72,7 +78,8 @@ class FakeExecutor final : public tuner::Executor {
   [[nodiscard]] tuner::Prepared ready_to_start() const {
     tuner::Prepared result;
     result.argv = {"/nowhere/worker"};
-    result.worker = "worker of the test";
+    result.worker = worker;
+    result.artifact = artifact;
     if (!artifact.empty()) result.build = db::BuildRecord{.key = artifact, .program = "worker"};
     result.schedule = {.training_examples = 1000, .batch = 100, .partial_batch = protocol::PartialBatch::Train};
     return result;
@@ -85,6 +92,7 @@ class FakeExecutor final : public tuner::Executor {
     plan.purpose = order.purpose;
     plan.folder = "/nowhere/" + plan.id;
     plan.argv = with.argv;
+    plan.artifact = with.artifact;
     plan.request.configuration = configuration.to_json();
     plan.request.steps = order.steps;
     plan.request.epochs = order.epochs;
@@ -96,6 +104,8 @@ class FakeExecutor final : public tuner::Executor {
   }
 
   space::Run run(const measure::RunPlan& plan, const measure::RunControl&) override {
+    const std::scoped_lock lock(mutex_);  // two at once, in a duet
+    run_plans.push_back(plan);
     const auto configuration = space::Configuration::from_json(plan.request.configuration).value();
     if (plan.request.gate) return gate_run(plan, configuration);
     const std::size_t count = run_configurations.size();
@@ -145,6 +155,7 @@ class FakeExecutor final : public tuner::Executor {
   }
 
   [[nodiscard]] std::int64_t memory_limit_bytes() const override { return memory_limit; }
+  [[nodiscard]] std::vector<int> cpus() const override { return usable_cpus; }
 
   std::string id_suffix = "a";  ///< ids are unique in a database: another executor, another suffix
 
@@ -172,10 +183,12 @@ class FakeExecutor final : public tuner::Executor {
     run.id = plan.id;
     run.purpose = plan.purpose;
     run.folder = plan.folder.string();
+    run.artifact = plan.artifact;
     run.outcome = space::Outcome::Ok;
     run.seed = static_cast<std::int64_t>(plan.request.seed);
     run.started_unix_ns = 1'000'000'000;
-    const std::chrono::nanoseconds step(static_cast<std::int64_t>(step_seconds(configuration) * factor * 1e9));
+    const std::chrono::nanoseconds step(
+        static_cast<std::int64_t>(step_seconds(configuration) * factor * plan_factor(plan) * 1e9));
     run.phases = {{.name = "compile", .wall = step, .cpu = step, .finished = true},
                   {.name = "first_step", .wall = 2 * step, .cpu = step, .finished = true}};
     if (plan.request.epochs > 0) {
@@ -199,6 +212,7 @@ class FakeExecutor final : public tuner::Executor {
   }
 
   std::size_t next_id_ = 0;
+  std::mutex mutex_;
 };
 
 }  // namespace nocturne::tests

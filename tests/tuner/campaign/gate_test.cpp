@@ -19,10 +19,12 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 
 /// Sixteen configurations; bf16 is twice as fast, and the more threads the faster.
-tuner::CampaignSpec gated_spec(const std::string& gate, const std::string& data = "mnist") {
+tuner::CampaignSpec gated_spec(const std::string& gate, const std::string& data = "mnist",
+                               const std::string& name = "gated") {
   const std::string text = R"({
-    "campaign": "gated", "workload": {"network": "mnist_cnn", "data": ")" +
-                           data + R"(", "optimizer": "adadelta",
+    "campaign": ")" + name +
+                           R"(", "workload": {"network": "mnist_cnn", "data": ")" + data +
+                           R"(", "optimizer": "adadelta",
                                       "training_examples": 60000},
     "objective": {"minimise": "time", "epochs": [1, 12]},
     "space": {"parameters": [
@@ -56,7 +58,7 @@ struct GatedCampaign {
     };
   }
 
-  tuner::Ending sit(const tuner::CampaignSpec& spec) {
+  tuner::Ending sit(const tuner::CampaignSpec& spec, bool fresh = false) {
     interruption = std::make_unique<tuner::Interruption>();
     auto store = db::Store::open(folder.path() / "gated.db", db::Mode::ReadWrite);
     REQUIRE(store);
@@ -68,7 +70,7 @@ struct GatedCampaign {
                            .interruption = *interruption,
                            .fingerprint_now = [] { return space::Fingerprint(); },
                            .slot_folder = folder.path()};
-    const auto result = tuner::Campaign(sitting, false).run();
+    const auto result = tuner::Campaign(sitting, fresh).run();
     if (!result) FAIL(result.error().message);
     return result->ending;
   }
@@ -185,12 +187,14 @@ TEST_CASE("what cannot be judged is let through, and that is said", "[gate]") {
     REQUIRE(campaign.sit(gated_spec("{}")) == tuner::Ending::Complete);
     CHECK(campaign.told("is not judged: the reference cannot be prepared: no such flag") == 1);
   }
-  SECTION("synthetic data, for accuracy and losses") {
+  SECTION("accuracy and losses on synthetic data, of which no epoch is trained") {
     campaign.executor.accuracy = [](const space::Configuration& configuration) {
       return is_bf16(configuration) ? 0.1 : 0.98;
     };
+    campaign.executor.loss_factor = [](const measure::RunPlan&) { return 0.5; };
     REQUIRE(campaign.sit(gated_spec("{}", "synthetic")) == tuner::Ending::Complete);
-    CHECK(campaign.told("is not judged: synthetic data teach nothing") == 1);
+    CHECK_FALSE(campaign.answer().best_accuracy);
+    CHECK(campaign.executor.gate_plans.size() == 3);  // the exact part all the same: reference, default, best
   }
   CHECK(is_bf16(campaign.answer().best->trial.configuration));
 }
@@ -233,6 +237,48 @@ TEST_CASE("losses outside the band over the reference's seeds make a trial wrong
     return configuration.find("threads") == nullptr;
   });
   CHECK(epochs == 5);
+}
+
+TEST_CASE("the band over seeds is made once for a workload, whatever the campaign", "[gate]") {
+  GatedCampaign campaign;
+  const auto reference_epochs = [&] {
+    return std::ranges::count_if(campaign.executor.run_configurations,
+                                 [](const auto& configuration) { return configuration.find("threads") == nullptr; });
+  };
+  campaign.executor.loss_factor = [](const measure::RunPlan& plan) {
+    return 1 + 0.01 * static_cast<double>(plan.request.seed % 5);
+  };
+  REQUIRE(campaign.sit(gated_spec(R"({"seeds": 5})")) == tuner::Ending::Complete);
+  CHECK(reference_epochs() == 5);
+  campaign.executor.loss_factor = [](const measure::RunPlan& plan) {
+    return plan.request.configuration.value("precision", "f32") == "bf16" ? 0.5 : 1.0;
+  };
+  // No number of seeds is named, and no time is kept for them: those that are known cost nothing, and do find it.
+  REQUIRE(campaign.sit(gated_spec("{}", "mnist", "another"), true) == tuner::Ending::Complete);
+  CHECK(reference_epochs() == 5);
+  const db::Store store = campaign.store();
+  const auto wrong =
+      store.list_trials({.campaign = store.find_campaign("another").value().id, .outcome = space::Outcome::Wrong});
+  REQUIRE_FALSE(wrong.value().empty());
+  CHECK_THAT(wrong->front().trial.reason, ContainsSubstring("5 seeds of the reference say"));
+
+  // Other data, another build of the reference, or seeds that are not wanted: another matter.
+  SECTION("other data") {
+    REQUIRE(campaign.sit(gated_spec(R"({"seeds": 4})", "fashion", "third"), true) == tuner::Ending::Complete);
+    CHECK(reference_epochs() == 9);
+  }
+  SECTION("another build") {
+    campaign.executor.artifact = "another-key";
+    REQUIRE(campaign.sit(gated_spec(R"({"seeds": 4})", "mnist", "third"), true) == tuner::Ending::Complete);
+    CHECK(reference_epochs() == 9);
+  }
+  SECTION("not wanted") {
+    REQUIRE(campaign.sit(gated_spec(R"({"seeds": 0})", "mnist", "third"), true) == tuner::Ending::Complete);
+    CHECK(reference_epochs() == 5);
+    CHECK(store.list_trials({.campaign = store.find_campaign("third").value().id, .outcome = space::Outcome::Wrong})
+              .value()
+              .empty());
+  }
 }
 
 TEST_CASE("a gate that was interrupted asks again in the next sitting", "[gate]") {

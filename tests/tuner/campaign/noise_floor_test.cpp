@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <thread>
+#include <vector>
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -71,6 +73,37 @@ TEST_CASE("each way of measuring has the noise of its own pairs", "[noise_floor]
   CHECK(std::abs(row_of(*floor, Slices, Paired).noise.bias) == Approx(0.01 / 3).epsilon(1e-2));
   REQUIRE(floor->left_out.size() == 1);
   CHECK_THAT(floor->left_out.front(), ContainsSubstring("two threads or more"));
+}
+
+TEST_CASE("a duet gives each side half of the CPUs, swapped from round to round", "[noise_floor]") {
+  auto spec = tuner::parse_campaign(R"({
+    "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
+    "space": {"parameters": [{"name": "threads", "stage": "run", "range": [1, 4], "default": 4}]},
+    "verify": {"slices": 6, "slice_steps": 2}})",
+                                    "test.json", "/", space::Facts());
+  REQUIRE(spec);
+  FakeExecutor executor;
+  tuner::SystemClock clock;
+  tuner::Interruption interruption;
+  const test::TemporaryFolder folder;
+  const auto floor = tuner::measure_noise({.spec = *spec,
+                                           .executor = executor,
+                                           .clock = clock,
+                                           .interruption = interruption,
+                                           .time = std::chrono::hours{1},
+                                           .cpus = {0, 1, 2, 3},
+                                           .most_rounds = 4,
+                                           .slot_folder = folder.path()});
+  REQUIRE(floor);
+  CHECK(floor->left_out.empty());
+  CHECK(row_of(*floor, measure::PairMethod::Duet, tuner::StepEstimator::Minimum).noise.pairs == 4);
+  std::map<std::vector<int>, int> halves;
+  for (const measure::RunPlan& plan : executor.run_plans) {
+    if (plan.cpus.empty()) continue;  // one after the other
+    ++halves[plan.cpus];
+    CHECK(plan.request.configuration.at("threads") == 2);
+  }
+  CHECK(halves == std::map<std::vector<int>, int>{{{0, 1}, 4}, {{2, 3}, 4}});
 }
 
 TEST_CASE("a default that does not train has no noise, but a reason", "[noise_floor]") {

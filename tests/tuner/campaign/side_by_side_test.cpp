@@ -34,33 +34,15 @@ std::int64_t threads_in(const space::Configuration& configuration) {
 }
 
 /// A desk at which a person compares.
-struct Comparer {
-  explicit Comparer(const CampaignFolder& where) : folder(where), spec(compared_spec()) {}
+struct Comparer : SittingDesk<ManualClock> {
+  using SittingDesk<ManualClock>::SittingDesk;
 
   tuner::SideBySideResult compare(const std::vector<std::int64_t>& threads, tuner::SideBySideSettings settings = {}) {
-    auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadWrite);
-    REQUIRE(store);
-    tuner::Sitting sitting{.spec = spec,
-                           .store = *store,
-                           .executor = executor,
-                           .observer = watcher,
-                           .clock = clock,
-                           .interruption = interruption,
-                           .fingerprint_now = {},
-                           .fingerprint = fingerprint,
-                           .slot_folder = folder.path};
     std::vector<space::Configuration> sides;
     for (const std::int64_t each : threads) sides.push_back(with_threads(each));
-    auto result = tuner::SideBySide(sitting).run(sides, settings);
-    if (!result) FAIL(result.error().message);
-    return *result;
+    return with_sitting(spec, [&](tuner::Sitting& sitting) { return tuner::SideBySide(sitting).run(sides, settings); });
   }
 
-  [[nodiscard]] db::Store reading() const {
-    auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
-    REQUIRE(store);
-    return std::move(*store);
-  }
   [[nodiscard]] std::vector<db::StoredComparison> comparisons() const {
     const db::Store store = reading();
     return store.comparisons(store.find_campaign("test").value().id).value();
@@ -73,13 +55,7 @@ struct Comparer {
     return {};
   }
 
-  const CampaignFolder& folder;
-  tuner::CampaignSpec spec;
-  FakeExecutor executor;
-  CampaignWatcher watcher;
-  ManualClock clock;
-  tuner::Interruption interruption;
-  space::Fingerprint fingerprint;
+  tuner::CampaignSpec spec = compared_spec();
 };
 
 /// Seconds a step by number of threads.
@@ -233,15 +209,6 @@ TEST_CASE("a compared trial that is faster than the winner makes the old choice 
   (void)person.compare({1, 6});
   CHECK(threads_in(night.answer().best->trial.configuration) == 6);
   CHECK(!night.answer().verdict);
-}
-
-TEST_CASE("pairs that time ended are judged as strictly as the planned looks around them", "[compare]") {
-  const std::vector<measure::Look> plan = {{.pairs = 4, .confidence = 0.97}, {.pairs = 8, .confidence = 0.96}};
-  CHECK(tuner::confidence_after(4, plan) == 0.97);
-  CHECK(tuner::confidence_after(5, plan) == 0.97);
-  CHECK(tuner::confidence_after(8, plan) == 0.96);
-  CHECK(tuner::confidence_after(30, plan) == 0.96);
-  CHECK(tuner::confidence_after(2, plan) > 0.98);  // a quarter of the error at most
 }
 
 }  // namespace nocturne::tests

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
@@ -47,13 +48,17 @@ struct CampaignWatcher final : tuner::Observer {
   void note(const std::string& sentence) override { notes.push_back(sentence); }
 };
 
-struct CampaignSitter {
-  explicit CampaignSitter(const CampaignFolder& folder) : folder_(folder) {}
+/// What sittings of one campaign work with. The folder outlives it.
+template <typename Clock = tuner::SystemClock>
+struct SittingDesk {
+  explicit SittingDesk(const CampaignFolder& folder) : folder_(folder) {}
 
-  tuner::SittingResult sit(const tuner::CampaignSpec& spec, bool fresh = false) {
+  /// What `work` gives for a sitting, which ends with it; the test fails where that is an error.
+  template <typename Work>
+  auto with_sitting(const tuner::CampaignSpec& campaign, const Work& work) {
     auto store = db::Store::open(folder_.path / "test.db", db::Mode::ReadWrite);
     REQUIRE(store);
-    tuner::Sitting sitting{.spec = spec,
+    tuner::Sitting sitting{.spec = campaign,
                            .store = *store,
                            .executor = executor,
                            .observer = watcher,
@@ -62,27 +67,40 @@ struct CampaignSitter {
                            .fingerprint_now = [this] { return fingerprint; },
                            .fingerprint = fingerprint,
                            .slot_folder = folder_.path};
-    auto result = tuner::Campaign(sitting, fresh).run();
+    auto result = work(sitting);
     if (!result) FAIL(result.error().message);
-    return *result;
+    return *std::move(result);
   }
 
-  tuner::Answer answer() {
+  [[nodiscard]] db::Store reading() const {
     auto store = db::Store::open(folder_.path / "test.db", db::Mode::ReadOnly);
     REQUIRE(store);
-    auto answer = tuner::answer_of(*store, store->find_campaign("test").value());
-    REQUIRE(answer);
-    return *answer;
+    return *std::move(store);
   }
 
   FakeExecutor executor;
   CampaignWatcher watcher;
-  tuner::SystemClock clock;
+  Clock clock;
   tuner::Interruption interruption;
   space::Fingerprint fingerprint;
 
  private:
   const CampaignFolder& folder_;
+};
+
+struct CampaignSitter : SittingDesk<> {
+  using SittingDesk<>::SittingDesk;
+
+  tuner::SittingResult sit(const tuner::CampaignSpec& spec, bool fresh = false) {
+    return with_sitting(spec, [fresh](tuner::Sitting& sitting) { return tuner::Campaign(sitting, fresh).run(); });
+  }
+
+  tuner::Answer answer() {
+    const db::Store store = reading();
+    auto answer = tuner::answer_of(store, store.find_campaign("test").value());
+    REQUIRE(answer);
+    return *answer;
+  }
 };
 
 }  // namespace nocturne::tests

@@ -8,8 +8,8 @@
 namespace nocturne::tests {
 namespace {
 
-struct EpochsDesk {
-  EpochsDesk() : spec(read()) {}
+struct EpochsDesk : SittingDesk<ManualClock> {
+  using SittingDesk<ManualClock>::SittingDesk;
 
   static tuner::CampaignSpec read() {
     auto spec = tuner::parse_campaign(R"({
@@ -21,37 +21,22 @@ struct EpochsDesk {
   }
 
   tuner::WholeEpochsResult train(tuner::WholeEpochsSettings settings = {}) {
-    auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadWrite);
-    REQUIRE(store);
-    tuner::Sitting sitting{.spec = spec,
-                           .store = *store,
-                           .executor = executor,
-                           .observer = watcher,
-                           .clock = clock,
-                           .interruption = interruption,
-                           .fingerprint_now = {},
-                           .slot_folder = folder.path};
-    auto result = tuner::train_whole_epochs(sitting, spec.space.default_configuration(), settings);
-    if (!result) FAIL(result.error().message);
-    return *result;
+    return with_sitting(spec, [&](tuner::Sitting& sitting) {
+      return tuner::train_whole_epochs(sitting, spec.space.default_configuration(), settings);
+    });
   }
 
-  CampaignFolder folder;
-  tuner::CampaignSpec spec;
-  FakeExecutor executor;
-  CampaignWatcher watcher;
-  ManualClock clock;
-  tuner::Interruption interruption;
+  tuner::CampaignSpec spec = read();
 };
 
 }  // namespace
 
 TEST_CASE("whole epochs are trained in fresh processes and stored with their trial", "[epochs]") {
-  EpochsDesk desk;
+  const CampaignFolder folder;
+  EpochsDesk desk(folder);
   CHECK(desk.train().runs == 3);
-  const auto store = db::Store::open(desk.folder.path / "test.db", db::Mode::ReadOnly);
-  REQUIRE(store);
-  const auto detail = store->load_trial(store->find_trial(store->find_campaign("test").value().id, 0).value().id);
+  const db::Store store = desk.reading();
+  const auto detail = store.load_trial(store.find_trial(store.find_campaign("test").value().id, 0).value().id);
   REQUIRE(detail);
   REQUIRE(detail->runs.size() == 1 + 3);
   CHECK(detail->runs.back().record.run.epochs.size() == 3);
@@ -59,14 +44,16 @@ TEST_CASE("whole epochs are trained in fresh processes and stored with their tri
 }
 
 TEST_CASE("no process of whole epochs is begun that would end after the time", "[epochs]") {
-  EpochsDesk desk;
+  const CampaignFolder folder;
+  EpochsDesk desk(folder);
   const auto result = desk.train({.end = desk.clock.steady() + std::chrono::milliseconds(1)});
   CHECK(result.out_of_time);
   CHECK(result.runs == 0);
 }
 
 TEST_CASE("what does not train has no whole epochs", "[epochs]") {
-  EpochsDesk desk;
+  const CampaignFolder folder;
+  EpochsDesk desk(folder);
   desk.executor.can_be_built = [](const space::Configuration&) { return false; };
   const auto result = desk.train();
   CHECK(result.runs == 0);

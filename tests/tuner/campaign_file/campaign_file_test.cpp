@@ -1,81 +1,22 @@
 #include "tuner/campaign_file.hpp"
 
-#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 
 #include "tests/support/temporary_folder.hpp"
-#include "tests/tuner/campaign_file/sample_facts.hpp"
-#include "tuner/campaign_file/schema_check.hpp"
+#include "tests/tuner/campaign_file/sample_file.hpp"
 
 using namespace nocturne;
+using namespace nocturne::tests;
 using namespace std::chrono_literals;
 using tuner::CampaignSpec;
-using tuner::Problem;
 
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kGood = R"({
-  "campaign": "evening",
-  "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
-  "objective": {"minimise": "time", "epochs": [1, 12, 90]},
-  "space": {
-    "parameters": [
-      {"name": "compiler", "stage": "build", "values": ["g++", "clang++-19"]},
-      {"name": "precision", "stage": "run", "values": ["f32", "bf16"], "default": "f32"},
-      {"name": "threads", "stage": "run", "range": [1, "machine.cores"], "default": "machine.cores"},
-      {"name": "batch", "stage": "run", "values": [32, 64, 128], "default": 128}
-    ],
-    "constraints": [
-      {"require": "precision == 'f32' or 'avx512_bf16' in machine.isa", "because": "bf16 would be emulated"}
-    ]
-  },
-  "strategy": {"name": "random", "seed": 7},
-  "budget": {"trials": 40, "wall": "1h30min", "until": "07:00"},
-  "run": {"steps": 50, "repeats": 2, "deadline": "60s", "memory": "8GiB"},
-  "verify": {"pairs": 8}
-})";
-
-/// `text` with the one place that reads `from` replaced.
-std::string with(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
-std::string good_with(const std::string& from, const std::string& to) {
-  return with(kGood, from, to);
-}
-
-std::expected<CampaignSpec, std::vector<Problem>> parse(const std::string& text) {
-  return tuner::parse_campaign(text, "f.json", "/folder", tests::sample_facts());
-}
-
-CampaignSpec good(const std::string& text) {
-  auto spec = parse(text);
-  if (!spec) FAIL(tuner::to_text(spec.error()));
-  return std::move(*spec);
-}
-
-std::vector<Problem> problems(const std::string& text) {
-  auto spec = parse(text);
-  REQUIRE(!spec);
-  return spec.error();
-}
-
-std::string file_text(const fs::path& path) {
-  std::ifstream stream(path);
-  std::stringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
-const fs::path kExamples = fs::path(NOCTURNE_SOURCE_FOLDER) / "examples";
 
 /// A folder of files that is gone afterwards.
 struct Folder : test::TemporaryFolder {
@@ -165,160 +106,11 @@ TEST_CASE("comments are allowed", "[campaign_file]") {
   CHECK(good("// before\n" + good_with("\"campaign\"", "/* why */ \"campaign\"") + "// after").name == "evening");
 }
 
-TEST_CASE("each mistake is reported where it stands and in words", "[campaign_file]") {
-  struct Case {
-    const char* from;
-    const char* to;
-    const char* pointer;
-    std::size_t line;
-    const char* found;    // how Problem::found begins
-    const char* allowed;  // part of Problem::allowed
-    const char* nearest;
-  };
-  const Case cases[] = {
-      // keys
-      {"\"campaign\"", "\"campain\"", "/campain", 2, "unknown key \"campain\"", "budget, campaign", "campaign"},
-      {"\"trials\": 40", "\"trails\": 40", "/budget/trails", 17, "unknown key \"trails\"", "trials, until, wall",
-       "trials"},
-      {"\"default\": \"f32\"", "\"defualt\": \"f32\"", "/space/parameters/1/defualt", 8, "unknown key", "active_if",
-       "default"},
-      {"\"name\": \"batch\", ", "", "/space/parameters/3", 10, "key 'name' is missing", "letters, digits", ""},
-      {"\"because\": \"bf16 would be emulated\"", "\"why\": 1", "/space/constraints/0", 13, "key 'because' is missing",
-       "", ""},
-      {"\"space\"", "\"$schema\": \"s\", \"spaces\"", "/spaces", 5, "unknown key", "", "space"},
-      // types and values
-      {"\"evening\"", "17", "/campaign", 2, "found 17", "a name of 1 to 64", ""},
-      {"\"evening\"", "\"two words\"", "/campaign", 2, "found \"two words\"", "a name of 1 to 64", ""},
-      {"\"time\"", "\"tine\"", "/objective/minimise", 4, "found \"tine\"", "time", "time"},
-      {"[1, 12, 90]", "[]", "/objective/epochs", 4, "a list of 0 values", "1 to 16", ""},
-      {"[1, 12, 90]", "[1, 0]", "/objective/epochs/1", 4, "found 0", "above 0", ""},
-      {"[1, 12, 90]", "[1, \"two\"]", "/objective/epochs/1", 4, "found \"two\"", "a number", ""},
-      {"[1, 12, 90]", "[1, 1]", "/objective/epochs", 4, "found [1.0,1.0]", "each horizon once", ""},
-      {"[1, 12, 90]", "[1], \"primary\": 12", "/objective/primary", 4, "found 12", "one of epochs: 1", ""},
-      {"\"trials\": 40", "\"trials\": 0", "/budget/trials", 17, "found 0", "a whole number from 1", ""},
-      {"\"trials\": 40", "\"trials\": 2.5", "/budget/trials", 17, "found 2.5", "a whole number", ""},
-      {"\"1h30min\"", "\"90 minutes\"", "/budget/wall", 17, "found \"90 minutes\"", "1h30min", ""},
-      {"\"1h30min\"", "\"30min1h\"", "/budget/wall", 17, "found \"30min1h\"", "1h30min", ""},
-      {"\"1h30min\"", "90", "/budget/wall", 17, "found 90", "1h30min", ""},
-      {"\"07:00\"", "\"25:00\"", "/budget/until", 17, "found \"25:00\"", "07:00", ""},
-      {"\"8GiB\"", "\"8 gigs\"", "/run/memory", 18, "found \"8 gigs\"", "8GiB", ""},
-      {"\"steps\": 50", "\"steps\": 50, \"steps_per_sample\": 60", "/run/steps_per_sample", 18, "found 60",
-       "at most the steps of a run: 50", ""},
-      {"\"pairs\": 8", "\"pairs\": 8, \"most_pairs\": 7", "/verify/most_pairs", 19, "found 7", "at least 8", ""},
-      {"\"pairs\": 8", "\"margin_percent\": -1", "/verify/margin_percent", 19, "found -1", "from 0", ""},
-      {"\"pairs\": 8", "\"finalists\": 0", "/verify/finalists", 19, "found 0", "from 1", ""},
-      {"\"random\"", "\"randon\"", "/strategy/name", 16, "found \"randon\"", "auto", "random"},
-      {"\"seed\": 7", "\"seed\": -1", "/strategy/seed", 16, "found -1", "from 0", ""},
-      {"\"data\": \"mnist\"", "\"data\": \"cifar\"", "/workload", 3, "key 'training_examples' is missing", "cifar", ""},
-      {"\"verify\"", "\"worker\": {\"recipe\": \"onedn\"}, \"verify\"", "/worker/recipe", 19, "found \"onedn\"",
-       "onednn", "onednn"},
-      {"\"verify\"", "\"worker\": {\"recipe\": \"onednn\", \"command\": [\"./w\"]}, \"verify\"", "/worker", 19, "both",
-       "one of them", ""},
-      {"\"pairs\": 8", "\"gate\": {\"seeds\": 2}", "/verify/gate/seeds", 19, "found 2", "at least 4", ""},
-      {"\"pairs\": 8", "\"gate\": {\"steps\": 0}", "/verify/gate/steps", 19, "found 0", "from 1", ""},
-      {"\"pairs\": 8", "\"gate\": {\"margin\": 1}", "/verify/gate/margin", 19, "unknown key", "accuracy_margin", ""},
-      // parameters
-      {"\"stage\": \"build\"", "\"stage\": \"built\"", "/space/parameters/0/stage", 7, "found \"built\"",
-       "environment, build, compile, run", "build"},
-      {"\"name\": \"threads\"", "\"name\": \"thread\"", "/space/parameters/2/name", 9,
-       "no worker of Nocturne's own reads a parameter 'thread'", "precision", "threads"},
-      {"\"name\": \"threads\"", "\"name\": \"2threads\"", "/space/parameters/2/name", 9, "found \"2threads\"",
-       "letters, digits", ""},
-      {"\"range\": [1, \"machine.cores\"]", "\"range\": [1]", "/space/parameters/2/range", 9, "a list of 1 values", "2",
-       ""},
-      {"\"range\": [1, \"machine.cores\"]", "\"values\": [1], \"range\": [1, 2]", "/space/parameters/2/range", 9,
-       "'range' does not go with type 'ordinal'", "either values, or range", ""},
-      {"\"range\": [1, \"machine.cores\"]", "\"type\": \"integer\"", "/space/parameters/2", 9,
-       "type 'integer' without 'range'", "'range'", ""},
-      {"\"range\": [1, \"machine.cores\"], ", "", "/space/parameters/2", 9, "neither 'values' nor 'range' nor 'type'",
-       "", ""},
-      {"\"default\": 128", "\"step\": 2", "/space/parameters/3/step", 10, "'step' does not go with type 'ordinal'",
-       "integer range", ""},
-      {"[32, 64, 128]", "[32, 64, 18446744073709551615]", "/space/parameters/3/values/2", 10,
-       "found 18446744073709551615", "whole numbers up to", ""},
-      {"[32, 64, 128]", "[32, [64], 128]", "/space/parameters/3/values/1", 10, "found [64]",
-       "true or false, or a number, or a text", ""},
-      {"\"default\": 128", "\"default\": 100", "/space/parameters/3/default", 10, "", "", ""},
-      {"\"default\": \"machine.cores\"", "\"default\": 9", "/space/parameters/2/default", 9, "", "", ""},
-      {"\"machine.cores\"]", "\"machine.core\"]", "/space/parameters/2/range/1", 9, "", "", ""},
-      // expressions
-      {"precision == 'f32' or", "precison == 'f32' or", "/space/constraints/0/require", 13, "unknown name 'precison'",
-       "", ""},
-      {"precision == 'f32' or", "precision == 'f32' xor", "/space/constraints/0/require", 13, "", "", ""},
-  };
-  for (const Case& c : cases) {
-    CAPTURE(c.from, c.to);
-    const std::vector<Problem> all = problems(good_with(c.from, c.to));
-    CAPTURE(tuner::to_text(all));
-    const auto problem = std::ranges::find(all, std::string(c.pointer), &Problem::pointer);
-    REQUIRE(problem != all.end());
-    CHECK(problem->file == "f.json");
-    CHECK(problem->line == c.line);
-    CHECK(problem->column > 0);
-    CHECK(problem->found.starts_with(c.found));
-    CHECK(problem->allowed.find(c.allowed) != std::string::npos);
-    CHECK(problem->nearest == c.nearest);
-    // One mistake, one problem; a misspelt key is also a missing one.
-    const bool key_lost = std::string_view(c.found).starts_with("unknown key");
-    CHECK(all.size() <= (key_lost ? 2U : std::string_view(c.to).find("why") != std::string_view::npos ? 2U : 1U));
-  }
-}
-
-TEST_CASE("all problems come at once, in the order of the lines", "[campaign_file]") {
-  std::string text = kGood;
-  text = with(text, "\"time\"", "\"speed\"");
-  text = with(text, "\"default\": \"f32\"", "\"default\": \"f16\"");
-  text = with(text, "\"name\": \"batch\"", "\"name\": \"batsh\"");
-  text = with(text, "'avx512_bf16' in machine.isa", "threats > 1");
-  text = with(text, "\"random\"", "\"anealing\"");
-  text = with(text, "\"60s\"", "\"a minute\"");
-  text = with(text, "\"pairs\"", "\"pears\"");
-  const std::vector<Problem> all = problems(text);
-  CAPTURE(tuner::to_text(all));
-  REQUIRE(all.size() == 7);
-  std::vector<std::size_t> lines;
-  for (const Problem& problem : all) lines.push_back(problem.line);
-  CHECK(lines == std::vector<std::size_t>{4, 8, 10, 13, 16, 18, 19});
-}
-
-TEST_CASE("an expression's problem points into the text of the file", "[campaign_file]") {
-  const std::vector<Problem> all = problems(good_with("'avx512_bf16' in machine.isa", "threats > 1"));
-  REQUIRE(all.size() == 1);
-  const std::string line = R"(      {"require": "precision == 'f32' or threats > 1")";
-  CHECK(all[0].column == line.find("threats") + 1);
-  CHECK(all[0].excerpt.find('^') != std::string::npos);
-}
-
-TEST_CASE("a refused parameter does not make others wrong that mention it", "[campaign_file]") {
-  const std::vector<Problem> all =
-      problems(good_with("\"stage\": \"run\", \"values\": [\"f32\"", "\"stage\": \"rum\", \"values\": [\"f32\""));
-  CAPTURE(tuner::to_text(all));
-  CHECK(all.size() == 1);
-}
-
-TEST_CASE("a document that is no object is refused", "[campaign_file]") {
-  const char* text = GENERATE("[]", "1", "null", "\"x\"", "{}");
-  CAPTURE(text);
-  const std::vector<Problem> all = problems(text);
-  REQUIRE(!all.empty());
-  CHECK(all.front().line == 1);
-}
-
 TEST_CASE("a command of one's own may read any parameter", "[campaign_file]") {
   const std::string own = with(good_with("\"name\": \"threads\"", "\"name\": \"tile_size\""), "\"verify\"",
                                R"("worker": {"command": ["./bin/worker", "--fast"]}, "verify")");
   CHECK(good(own).worker.command == std::vector<std::string>{"/folder/bin/worker", "--fast"});
   CHECK(good(with(own, "./bin/worker", "python3")).worker.command.front() == "python3");
-}
-
-TEST_CASE("a framework is a worker that exists", "[campaign_file]") {
-  const std::string text =
-      good_with("{\"name\": \"compiler\", \"stage\": \"build\", \"values\": [\"g++\", \"clang++-19\"]}",
-                "{\"name\": \"framework\", \"stage\": \"environment\", \"values\": [\"onednn\", \"onedn\"]}");
-  const std::vector<Problem> all = problems(text);
-  REQUIRE(all.size() == 1);
-  CHECK(all[0].pointer == "/space/parameters/0/values/1");
-  CHECK(all[0].nearest == "onednn");
 }
 
 TEST_CASE("identity does not depend on what may change", "[campaign_file]") {
@@ -369,6 +161,20 @@ TEST_CASE("identity changes with facts that the space uses, and only with those"
   CHECK(identity(facts) == before);
   facts.set("machine.isa", std::vector<std::string>{"avx512_bf16", "avx512f", "more"});
   CHECK(identity(facts) != before);
+}
+
+TEST_CASE("container runtimes are asked only where a campaign names them", "[campaign_file]") {
+  space::Facts unasked;
+  const std::vector<std::string> host_alone = {"host"};
+  tuner::add_containers(unasked, nlohmann::json::parse(kGood));
+  CHECK(unasked.find(tuner::kContainersFact) == nullptr);
+  const nlohmann::json naming = {{"require", "container in machine.containers"}};
+  tuner::add_containers(unasked, naming);
+  REQUIRE(unasked.find(tuner::kContainersFact) != nullptr);
+  CHECK(std::get<std::vector<std::string>>(*unasked.find(tuner::kContainersFact)).front() == "host");
+  unasked.set(tuner::kContainersFact, host_alone);  // what the caller says stays: nobody is asked again
+  tuner::add_containers(unasked, naming);
+  CHECK(std::get<std::vector<std::string>>(*unasked.find(tuner::kContainersFact)) == host_alone);
 }
 
 TEST_CASE("a file is laid over the one it extends", "[campaign_file]") {
@@ -464,83 +270,4 @@ TEST_CASE("long chains, missing files and folders are refused with a sentence", 
   CHECK(found(folder.path()) == "is a folder");
   CHECK(found("/dev/zero") == "the file is too large");
   CHECK(found(folder.write("no.json", R"({"extends": 7})")) == "found 7");
-}
-
-TEST_CASE("every beginning of an example is refused cleanly", "[campaign_file]") {
-  const std::string text = file_text(kExamples / "mnist.json");
-  const std::size_t end = text.rfind('}');
-  for (std::size_t length = 0; length < end; ++length) {
-    const auto spec = tuner::parse_campaign(text.substr(0, length), "f.json", kExamples, tests::sample_facts());
-    if (spec) FAIL("accepted " << length << " bytes");
-    if (spec.error().size() != 1 || spec.error()[0].line == 0) FAIL(tuner::to_text(spec.error()));
-  }
-}
-
-TEST_CASE("an example with one byte lost or changed never does worse than being refused", "[campaign_file]") {
-  const std::string text = file_text(kExamples / "mnist-exhaustive-small.json");
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    for (const char replacement : {'\0', '"', '{', ']', ',', '\\', '9', '\xff'}) {
-      std::string changed = text;
-      if (replacement == '\0') {
-        changed.erase(i, 1);
-      } else {
-        changed[i] = replacement;
-      }
-      const auto spec = tuner::parse_campaign(changed, "f.json", kExamples, tests::sample_facts());
-      if (spec) continue;
-      if (spec.error().empty()) FAIL("refused without a problem: " << changed);
-      for (const Problem& problem : spec.error()) {
-        if (problem.line == 0 || problem.found.empty()) FAIL(tuner::to_text(problem) << "\n" << changed);
-      }
-    }
-  }
-}
-
-TEST_CASE("the schema describes every key, with examples or values", "[campaign_file]") {
-  const auto schema = nlohmann::json::parse(tuner::campaign_schema());
-  CHECK(schema["$schema"] == "http://json-schema.org/draft-07/schema#");
-  const auto check_properties = [](const auto& self, const nlohmann::json& part) -> void {
-    const nlohmann::json properties = part.value("properties", nlohmann::json::object());
-    for (const auto& [key, property] : properties.items()) {
-      CAPTURE(key);
-      const std::string description = property.value("description", "");
-      CHECK(description.ends_with('.'));
-      const bool shown = property.contains("examples") || property.contains("enum") ||
-                         property.contains("properties") || property.contains("items");
-      CHECK(shown);
-      self(self, property);
-    }
-  };
-  check_properties(check_properties, schema);
-  for (const auto& [name, definition] : schema["definitions"].items()) check_properties(check_properties, definition);
-}
-
-TEST_CASE("each example of the schema is valid where it stands", "[campaign_file]") {
-  const auto schema = nlohmann::json::parse(tuner::campaign_schema());
-  const auto check_examples = [&](const auto& self, const nlohmann::json& part) -> void {
-    if (part.is_object() && part.contains("examples") && part.contains("type")) {
-      nlohmann::json alone = part;
-      alone["definitions"] = schema["definitions"];
-      for (const auto& example : part["examples"]) {
-        CAPTURE(part.dump(), example.dump());
-        CHECK(tuner::check_against_schema(alone, example).empty());
-      }
-      if (part.contains("default")) CHECK(tuner::check_against_schema(alone, part["default"]).empty());
-    }
-    if (part.is_structured()) {
-      for (const auto& inner : part) self(self, inner);
-    }
-  };
-  check_examples(check_examples, schema);
-}
-
-TEST_CASE("problems are JSON for machines", "[campaign_file]") {
-  const auto document = tuner::to_json(problems(good_with("\"trials\"", "\"trails\"")).front());
-  CHECK(document == nlohmann::json{{"file", "f.json"},
-                                   {"pointer", "/budget/trails"},
-                                   {"line", 17},
-                                   {"column", 14},
-                                   {"found", "unknown key \"trails\""},
-                                   {"allowed", "trials, until, wall"},
-                                   {"nearest", "trials"}});
 }

@@ -30,6 +30,16 @@ TEST_CASE("a profile survives its JSON", "[deploy]") {
   REQUIRE(again);
   CHECK(*again == profile);
 
+  profile.workload = {.network = "resnet50",
+                      .data = "folder",
+                      .optimizer = "sgd_momentum",
+                      .training_examples = 1281167,
+                      .data_folder = "/images",
+                      .skip_broken = true,
+                      .learning_rate = 0.1,
+                      .momentum = 0.8,
+                      .weight_decay = 0,
+                      .label_smoothing = 0.1};
   profile.gain.reset();
   profile.estimate.reset();
   const auto bare = deploy::profile_from_json(deploy::to_json(profile));

@@ -31,6 +31,23 @@ TEST_CASE("what needs no quotes gets none", "[deploy]") {
   CHECK(deploy::shell_command(std::array<std::string, 3>{"A=b", "c d", "e"}) == "'A=b' 'c d' e");
 }
 
+TEST_CASE("an equals sign in an argument needs no quotes, but at its beginning", "[deploy]") {
+  const std::array<std::string, 5> words = {"python3", "--delay=2", "A=b", "=c", "--text=two words"};
+  CHECK(deploy::shell_command(words) == "python3 --delay=2 A=b '=c' '--text=two words'");
+}
+
+TEST_CASE("the words of a command reach it as they are", "[deploy]") {
+  std::vector<std::string> words = {"printf", "[%s]"};
+  const std::vector<std::string> arguments = {"A=b",     "--delay=2", "=ls",        "a:b=~",  "~=x",      "=",
+                                              "x=$HOME", "x={1,2}",   "+a,b@c%d=e", "x=`id`", "--p=a b*", ""};
+  std::string expected;
+  for (const std::string& argument : arguments) {
+    words.push_back(argument);
+    expected += "[" + argument + "]";
+  }
+  CHECK(test::shell(deploy::shell_command(words)).output == expected);
+}
+
 TEST_CASE("a comment stays on its line", "[deploy]") {
   CHECK(deploy::comment_text("a\nrm -rf x\r\n") == "a?rm -rf x??");
 }

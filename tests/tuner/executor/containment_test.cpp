@@ -145,3 +145,48 @@ TEST_CASE("the plan inside keeps id, folder and limits, and hides the worker's v
   CHECK(inside->apart);
   CHECK(inside->clean_up.back() == "nocturne-r1");
 }
+
+TEST_CASE("a warm compile cache is mounted into each kind of container, to be written", "[containment]") {
+  const test::TemporaryFolder folder;
+  const fs::path root = folder.path() / "root", cache = folder.path() / "caches/0123";
+  for (const char* name : {"dev", "proc", "sys", "tmp", "etc", "bin"}) fs::create_directories(root / name);
+  touch(root / "bin/true");
+  touch(folder.path() / "recipes/mine.json",
+        R"({"image": "mine", "kind": "folder", "folder": ")" + root.string() + R"("})");
+  fs::create_directories(folder.path() / "runs");
+  bool tried = false;
+  for (const std::string& runtime : measure::available_containers()) {
+    if (measure::find_container_runtime(runtime) == nullptr || measure::find_container_runtime(runtime)->keeps_images())
+      continue;
+    CAPTURE(runtime);
+    tried = true;
+    Containment containment({.installation = {},
+                             .runs_folder = folder.path() / "runs",
+                             .images_folder = folder.path() / "images",
+                             .recipes = {folder.path() / "recipes"},
+                             .progress = {}});
+    space::Configuration configuration;
+    configuration.set("container", runtime);
+    configuration.set("image", std::string("mine"));
+    tuner::Prepared cold = prepared_for("/bin/true"), warm = prepared_for("/bin/true");
+    cold.compile_cache = "compile-cache";  // in the run's own folder, which is mounted already
+    warm.compile_cache = cache;
+    const auto done = containment.prepare(configuration, cold, {});
+    INFO((done ? "" : done.error().reason));
+    REQUIRE(done);
+    REQUIRE(containment.prepare(configuration, warm, {}));
+    CHECK_FALSE(mounted(cold.contained->mounts, cache));
+    const auto is_cache = [&](const measure::ContainerMount& mount) { return mount.path == cache && mount.writable; };
+    CHECK(std::ranges::any_of(warm.contained->mounts, is_cache));
+    CHECK(fs::is_directory(cache));
+  }
+  if (!tried) SKIP("no container runtime that runs folders is here");
+}
+
+TEST_CASE("a program of the image is not looked for on this machine", "[containment]") {
+  const test::TemporaryFolder folder;
+  touch(folder.path() / "bin/python3");
+  ContainedPaths paths(measure::ContainerImage{.name = "i", .digest = {}, .root = {}, .reference = "sha256:1"});
+  REQUIRE(paths.add_command({"", (folder.path() / "x").string()}));
+  CHECK(paths.mounts().empty());
+}

@@ -25,9 +25,8 @@ tuner::PreparationFailure failure_of(const tuner::Frameworks& frameworks, const 
 TEST_CASE("what the machine cannot have, or the campaign's limits forbid, is unsupported with the reason",
           "[tuner][environments]") {
   const SourceTree tree;
-  // Of this kind no Python is asked for: nothing stands against it but the limits.
-  tree.add_recipe("large-1", R"("source": "image", "download_mb": 700, "disk_mb": 1200)");
-  const auto frameworks = tree.frameworks();
+  tree.add_recipe("large-1", R"("python": ">=3.6", "download_mb": 700, "disk_mb": 1200)");
+  const auto frameworks = tree.frameworks_with_python();
   const auto ancient = failure_of(frameworks, "ancient-0.1", {});
   CHECK(ancient.outcome == space::Outcome::Unsupported);
   CHECK_THAT(ancient.reason, ContainsSubstring("ancient-0.1: ") && ContainsSubstring("Python"));
@@ -49,8 +48,8 @@ TEST_CASE("what the machine cannot have, or the campaign's limits forbid, is uns
 
 TEST_CASE("an installation that failed is not tried again in this sitting", "[tuner][environments]") {
   const SourceTree tree;
-  tree.add_recipe("broken-1", R"("source": "image")");
-  const auto frameworks = tree.frameworks();
+  tree.add_recipe("broken-1", R"("python": ">=3.6")");
+  const auto frameworks = tree.frameworks_with_python();
   EnvironmentMaker maker(frameworks, {});
   const auto first = maker.obtain(*frameworks.recipe("broken-1"), {});
   REQUIRE_FALSE(first);

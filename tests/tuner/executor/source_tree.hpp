@@ -38,14 +38,24 @@ class SourceTree {
   [[nodiscard]] std::filesystem::path workers() const { return folder_.path() / "kernels/python"; }
   [[nodiscard]] std::filesystem::path environments() const { return folder_.path() / "environments"; }
   /// This machine has no Python at all.
-  [[nodiscard]] tuner::Frameworks frameworks() const {
-    return tuner::Frameworks({.source_root = folder_.path(),
-                              .user_recipes = folder_.path() / "own",
-                              .environments = environments(),
-                              .pythons = [] { return measure::PythonPlaces(); }});
+  [[nodiscard]] tuner::Frameworks frameworks() const { return frameworks_with({}); }
+  /// It has a Python 3.8, by its own words: whatever it is asked to do it refuses.
+  [[nodiscard]] tuner::Frameworks frameworks_with_python() const {
+    const auto program = folder_.path() / "python3.8";
+    write(program, "#!/bin/sh\n[ \"$1\" = -m ] && exit 1\necho '[\"" + program.string() +
+                       "\", [3, 8, 1], \"cpython\", \"cpython-38-x86_64-linux-gnu\"]'\n");
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    return frameworks_with({.named = {program}, .folders = {}, .version_folders = {}});
   }
 
  private:
+  [[nodiscard]] tuner::Frameworks frameworks_with(const measure::PythonPlaces& places) const {
+    return tuner::Frameworks({.source_root = folder_.path(),
+                              .user_recipes = folder_.path() / "own",
+                              .environments = environments(),
+                              .pythons = [places] { return places; }});
+  }
+
   TemporaryFolder folder_;
 };
 

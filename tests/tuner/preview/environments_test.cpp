@@ -11,9 +11,9 @@ using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE("what a campaign would install is added up, and measured against its limits", "[preview]") {
   const test::SourceTree tree;
-  tree.add_recipe("large-1", R"("source": "image", "download_mb": 700, "disk_mb": 1200)");
-  tree.add_recipe("small-1", R"("source": "image", "download_mb": 70, "disk_mb": 300)");
-  const auto frameworks = tree.frameworks();
+  tree.add_recipe("large-1", R"("python": ">=3.6", "download_mb": 700, "disk_mb": 1200)");
+  tree.add_recipe("small-1", R"("python": ">=3.6", "download_mb": 70, "disk_mb": 300)");
+  const auto frameworks = tree.frameworks_with_python();
   const auto ahead = [&](const std::string& settings) {
     const auto spec = tuner::parse_campaign(
         R"({"campaign": "c", "environments": )" + settings + R"(, "space": {"parameters": [{"name": "framework",

@@ -5,6 +5,8 @@
 
 #include "tests/tuner/campaign_file/sample_facts.hpp"
 #include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/roofline/sample_roof.hpp"
+#include "tuner/roofline/machine_figures.hpp"
 
 using namespace nocturne;
 using Catch::Approx;
@@ -81,4 +83,28 @@ TEST_CASE("costs come from trials of the same network and length, where there ar
   const auto other = tuner::costs_of(spec_with("{}", static_cast<int>(steps) + 1), &store);
   REQUIRE(other);
   CHECK(other->trials == 0);
+}
+
+TEST_CASE("a step of a machine whose peaks are known is estimated at half of what they allow", "[preview]") {
+  test::Desk desk;
+  auto store = desk.open();
+  space::Fingerprint machine;
+  machine.set({.name = "cpu.model", .value = "Two cores"});
+  const auto spec = spec_with("{}", 100);
+  CHECK_FALSE(tuner::first_estimate(spec, store, machine));
+  REQUIRE(store.save_machine_figures(
+      {.key = tuner::figures_key(machine), .fields = {}, .figures = test::sample_figures()}));
+  REQUIRE(store.save_network("mnist_cnn", test::sample_network()));
+  // Batch 128, where a campaign does not say, on one thread: 100 GFLOP/s and 20 GB/s.
+  const auto estimate = tuner::first_estimate(spec, store, machine);
+  REQUIRE(estimate);
+  CHECK(*estimate == Approx(2 * (71'565'312.0 * 128 / 100e9 + 7 * 1'199'882.0 * 4 / 20e9)));
+  const auto costs = tuner::costs_of(spec, &store, estimate);
+  REQUIRE(costs);
+  CHECK(costs->trials == 0);
+  CHECK(costs->step_seconds == estimate);
+  const auto assumed = tuner::costs_of(spec, &store);
+  REQUIRE(assumed);
+  CHECK_FALSE(assumed->step_seconds);
+  CHECK(costs->trial_seconds - assumed->trial_seconds == Approx(100 * (*estimate - 0.1)));
 }

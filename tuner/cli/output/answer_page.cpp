@@ -7,8 +7,10 @@
 
 #include "measure/run/command_template.hpp"
 #include "space/objective.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/ranking_lines.hpp"
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/deploy/shell_quote.hpp"
@@ -39,7 +41,7 @@ std::string speed_text(const tuner::Answer& answer, const space::Parts& parts) {
   if (parts.steady_step <= 0 || parts.steps_per_epoch <= 0) return "";
   const measure::CommandTemplate command = own_command(answer);
   if (!command.empty() && command.whole()) return "";
-  const double examples = answer.campaign.spec.value("/workload/training_examples"_json_pointer, 60000.0) /
+  const double examples = static_cast<double>(tuner::workload_of(answer.campaign.spec).training_examples) /
                           (parts.steps_per_epoch * parts.steady_step);
   const bool counts_steps = !command.empty() && examples * parts.steady_step < 1.5;  // a batch of one stands for none
   return fmt::format(", {:.{}f} {}/s steady", examples, counts_steps ? 1 : 0, counts_steps ? "steps" : "examples");
@@ -52,6 +54,10 @@ void print_own_command(std::ostream& out, const tuner::Answer& answer) {
                                 .seed = answer.campaign.spec.value("/run/seed"_json_pointer, std::uint64_t{1})};
   const auto words = measure::fill_words(command, answer.best->trial.configuration, run);
   if (words) out << "Command   " << deploy::shell_command(*words) << '\n';
+}
+
+bool trained_any(const tuner::RankedLevel& level) {
+  return level.best.has_value();
 }
 
 std::string value_text(const std::optional<space::Value>& value) {
@@ -164,6 +170,9 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
     table.print(out, colour);
   }
   print_own_command(out, answer);
+  if (answer.ranking && std::ranges::count_if(answer.ranking->levels, trained_any) > 1) {
+    print_ranking(context, *answer.ranking);
+  }
   print_failures(out, answer);
 }
 
@@ -211,6 +220,7 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
                                {"best", change.to ? space::to_json(*change.to) : nlohmann::json()}});
   }
   for (const auto& [outcome, count] : answer.outcomes) json["outcomes"][std::string(space::to_text(outcome))] = count;
+  if (answer.ranking) json["ranking"] = ranking_json(*answer.ranking);
   return json;
 }
 

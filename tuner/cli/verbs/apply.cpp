@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <expected>
+#include <functional>
+#include <optional>
 #include <ostream>
 
 #include <fmt/chrono.h>
@@ -11,11 +14,16 @@
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
+#include "tuner/campaign/interruption.hpp"
+#include "tuner/cli/bundles.hpp"
 #include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/profile_choice.hpp"
+#include "tuner/cli/signals.hpp"
 #include "tuner/deploy/apply.hpp"
+#include "tuner/deploy/make_missing.hpp"
 #include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/deploy/training_request.hpp"
@@ -143,15 +151,85 @@ ExitCode run_own_command(const ApplyOptions& options, const deploy::Profile& pro
   return execute(context, plan);
 }
 
+/// Lines of what is made first, on the error stream: the output is the command's.
+std::function<void(std::string_view)> says_on_err(const Context& context) {
+  return [&context](std::string_view line) {
+    *context.err << "making " << one_line(std::string(line)) << '\n' << std::flush;
+  };
+}
+
+/// Makes what the training needs and this machine lacks. Empty: go on.
+std::optional<ExitCode> make_first(const ApplyOptions& options, deploy::Profile& profile,
+                                   const deploy::ApplyMachine& machine, const Context& context) {
+  const tuner::Installation installation = tuner::find_installation();
+  const auto frameworks = frameworks_here(context, installation);
+  const deploy::MakingPlaces places{.frameworks = *frameworks,
+                                    .installation = installation,
+                                    .builds_folder = context.builds_folder(),
+                                    .progress = says_on_err(context)};
+  const std::string missing = deploy::missing_part(profile, places);
+  if (missing.empty()) return std::nullopt;
+  // Not for a machine that will be refused all the same.
+  const bool refused = !deploy::plan_apply(profile, {"true"}, machine, options.force).objections.empty();
+  if (refused && !options.force) return std::nullopt;
+  if (options.no_make) {
+    return complain(context, ExitCode::Refused,
+                    fmt::format("{} is missing here, and --no-make forbids to make it: leave it out", missing));
+  }
+  if (options.dry_run) {
+    // Which program that is, only making it says.
+    if (context.json) {
+      print_json(context, {{"would_run", true}, {"would_make", missing}});
+    } else {
+      *context.out << fmt::format("would first make {}, and then train with it\n", missing);
+    }
+    return ExitCode::Ok;
+  }
+  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Refused, made.error());
+  tuner::Interruption interruption;
+  const SignalWatch signals(interruption, {});
+  const auto made = deploy::make_missing(profile, places, interruption.waiting_token());
+  if (!made) return say_making_failure(context, made.error());
+  print_sentences(*context.err, "warning", *made);
+  return std::nullopt;
+}
+
+/// The profile's file; of a bundle after all that is in it was installed.
+std::expected<fs::path, ExitCode> file_of(const ApplyOptions& options, const Context& context) {
+  const fs::path file = profile_file(options.profile, context);
+  if (file.extension() != deploy::kBundleExtension) return file;
+  if (options.no_make || options.dry_run) {
+    return std::unexpected(complain(context, ExitCode::Refused,
+                                    "a bundle is installed before it is applied, which --no-make and --dry-run forbid: "
+                                    "'nocturne env install --bundle FILE' first"));
+  }
+  if (const auto made = context.make_folders(); !made) {
+    return std::unexpected(complain(context, ExitCode::Refused, made.error()));
+  }
+  const auto frameworks = frameworks_here(context, tuner::find_installation());
+  tuner::Interruption interruption;
+  const SignalWatch signals(interruption, {});
+  const auto opened = deploy::open_bundle(fs::absolute(file), bundle_places(context, *frameworks, says_on_err(context)),
+                                          interruption.waiting_token());
+  if (!opened) return std::unexpected(say_making_failure(context, opened.error()));
+  print_sentences(*context.err, "warning", opened->warnings);
+  if (!opened->profile.empty()) return opened->profile;
+  return std::unexpected(
+      complain(context, ExitCode::Refused, "the bundle holds no profile: its environments are installed"));
+}
+
 }  // namespace
 
 void setup(CLI::App& verb, ApplyOptions& options) {
-  verb.add_option("profile", options.profile, "A profile's JSON file, or the name of a campaign that was exported")
+  verb.add_option("profile", options.profile,
+                  "A profile's JSON file, the name of a campaign that was exported, or a bundle of 'env export'")
       ->type_name("PROFILE")
       ->required();
   verb.add_option("command", options.command, "After '--': what to run (default: the profile's own training)")
       ->type_name("COMMAND...");
   verb.add_flag("--force", options.force, "Run although this machine is not the one that was measured");
+  verb.add_flag("--no-make", options.no_make,
+                "Refuse where an environment or a build is missing; else it is made first");
   verb.add_flag("--dry-run", options.dry_run, "Print what would run, and run nothing");
   const char* own = "Options of the profile's own training";
   auto* epochs = verb.add_option("--epochs", options.epochs, "Whole epochs (default: the profile's)");
@@ -172,24 +250,31 @@ void setup(CLI::App& verb, ApplyOptions& options) {
       ->group(own);
   verb.footer(
       "Sets the environment variables, the allocator and the CPUs that were measured, then becomes the command: its\n"
-      "exit status is that of apply. Refuses with status 125 where this machine differs in what must match.\n\n"
+      "exit status is that of apply. Refuses with status 125 where this machine differs in what must match.\n"
+      "What the profile's own training needs and is not here, its environment or build, is made first.\n\n"
       "The profile of a command of your own runs it again in its folder, with the options that were best; with "
       "another\n"
       "behind '--' a warning names those that it lacks.\n\n"
       "Examples:\n"
       "  nocturne apply mnist-evening\n"
+      "  nocturne apply mnist-evening-0123456789ab.nocturne\n"
       "  nocturne apply mnist-evening.json -- python3 train.py --epochs 3\n"
       "  nocturne apply mnist-evening --dry-run -- ./train\n");
 }
 
 ExitCode run(const ApplyOptions& options, Context& context) {
-  const auto profile = deploy::load_profile(profile_file(options.profile, context));
+  const auto file = file_of(options, context);
+  if (!file) return file.error();
+  auto profile = deploy::load_profile(*file);
   if (!profile) {
     return complain(context, ExitCode::Refused, profile.error());
   }
   const deploy::ApplyMachine machine = this_machine();
   if (deploy::has_own_command(*profile)) return run_own_command(options, *profile, machine, context);
   const bool own_training = options.command.empty();
+  if (own_training) {
+    if (const auto ended = make_first(options, *profile, machine, context)) return *ended;
+  }
   const protocol::Request request = requested_training(options, *profile);
   const deploy::ApplyPlan plan = own_training ? deploy::plan_training(*profile, training_folder(options, *profile),
                                                                       request.data_folder, machine, options.force)

@@ -15,10 +15,12 @@
 namespace nocturne::cli {
 
 struct ApplyOptions {
-  std::string profile;               ///< a file, or the name of a campaign whose profile is in the profiles folder
+  /// A file, the name of a campaign whose profile is in the profiles folder, or a bundle (.nocturne), installed first.
+  std::string profile;
   std::vector<std::string> command;  ///< empty: the profile's own training
   bool force = false;
   bool dry_run = false;
+  bool no_make = false;  ///< refuse where an environment or a build is missing
   // Of the profile's own training
   std::optional<std::int64_t> epochs, steps;
   std::optional<std::uint64_t> seed;

@@ -4,23 +4,61 @@
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
+#include "space/nearest.hpp"
 #include "tuner/campaign/answer.hpp"
 #include "tuner/campaign/learned.hpp"
+#include "tuner/campaign/ranking.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/ranking_lines.hpp"
 
 namespace nocturne::cli {
+namespace {
+
+/// NotFound where no level has trained yet.
+ExitCode print_ranking_by(const BestOptions& options, Context& context, const db::Store& store,
+                          const db::CampaignSummary& campaign) {
+  const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
+  if (!trials) return complain(context, trials.error());
+  const double epochs = options.epochs.value_or(tuner::objective_of(campaign.spec).primary);
+  const auto ranking = tuner::rank(campaign.spec, options.by, *trials, epochs);
+  if (!ranking) {
+    std::vector<std::string> names;
+    for (const auto& each : campaign.spec.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
+      names.push_back(each.value("name", ""));
+    }
+    return complain(context, ExitCode::Usage,
+                    fmt::format("campaign '{}' has no parameter '{}'{}; its parameters: nocturne list parameters",
+                                campaign.name, options.by, space::did_you_mean(options.by, names)));
+  }
+  if (context.json) {
+    nlohmann::json document = ranking_json(*ranking);
+    document["campaign"] = campaign.name;
+    document["generation"] = campaign.generation;
+    document["epochs"] = epochs;
+    print_json(context, document);
+  } else {
+    print_ranking(context, *ranking);
+  }
+  return ranking->levels.front().best ? ExitCode::Ok : ExitCode::NotFound;
+}
+
+}  // namespace
 
 void setup(CLI::App& verb, BestOptions& options) {
   add_campaign_choice(verb, options.campaign);
   verb.add_option("--epochs", options.epochs, "Best for this many epochs (default: the campaign's own)")
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
+  verb.add_option("--by", options.by, "Rank the values of this parameter by the best trial of each")->type_name("PARAMETER");
   verb.footer(
-      "The best for one epoch need not be the best for ninety: what compiling costs is paid once.\n\n"
+      "The best for one epoch need not be the best for ninety: what compiling costs is paid once. A ranking by framework\n"
+      "or any other parameter is of single trials, between which a machine drifts: 'compare --measure' decides by pairs.\n\n"
       "Examples:\n"
       "  nocturne best\n"
       "  nocturne best mnist-evening --epochs 90\n"
+      "  nocturne best --by framework\n"
       "  nocturne best --json | jq .best.configuration\n");
 }
 
@@ -28,6 +66,7 @@ ExitCode run(const BestOptions& options, Context& context) {
   const auto opened = open_campaign(context, options.campaign);
   if (!opened) return opened.error();
   const auto& [store, campaign] = *opened;
+  if (!options.by.empty()) return print_ranking_by(options, context, store, campaign);
   const auto answer = tuner::answer_of(store, campaign, options.epochs);
   if (!answer) {
     return complain(context, answer.error());

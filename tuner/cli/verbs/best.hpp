@@ -1,8 +1,10 @@
 #pragma once
 
-/// `nocturne best [CAMPAIGN] [--epochs N]`: the best configuration with its verdict against the default.
+/// `nocturne best [CAMPAIGN] [--epochs N] [--by PARAMETER]`: the best configuration with its verdict against the default,
+/// or the levels of a parameter by the best measured with each.
 
 #include <optional>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -15,6 +17,7 @@ namespace nocturne::cli {
 struct BestOptions {
   CampaignChoice campaign;
   std::optional<double> epochs;  ///< another horizon than the campaign's own; composed of the parts of each trial
+  std::string by{};              ///< a parameter; empty: the page of the best
 };
 
 void setup(CLI::App& verb, BestOptions& options);

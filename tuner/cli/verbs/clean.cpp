@@ -51,6 +51,7 @@ std::expected<UpkeepRule, std::string> rule_of(const CleanOptions& options) {
 }
 
 std::string_view kind_text(Leftover::Kind kind) {
+  if (kind == Leftover::Kind::Environment) return "environment";
   return kind == Leftover::Kind::Run ? "run" : "build";
 }
 
@@ -104,14 +105,19 @@ void setup(CLI::App& verb, CleanOptions& options) {
   verb.add_option("--max-size", options.max_size, "Then drop the oldest until the rest is no larger")
       ->type_name("SIZE")
       ->check(check_size);
+  verb.add_flag("--environments", options.environments,
+                "Environments of frameworks, too, that no campaign used for this long");
   verb.add_flag("--yes", options.yes, "Do it; without, only say what would go");
   verb.footer(
       "What was measured stays in the database; folders hold requests, events and logs, builds are made again when\n"
       "they are needed. Runs and builds of a campaign that is being tuned stay, and builds that a profile in the\n"
-      "data folder runs. Profiles written elsewhere are not known: export again after their build is gone.\n\n"
+      "data folder runs. Profiles written elsewhere are not known: export again after their build is gone.\n"
+      "Environments take gigabytes, and are installed again when they are needed: they stay unless asked for, and\n"
+      "those stay all the same that a profile or a process uses.\n\n"
       "Examples:\n"
       "  nocturne clean\n"
       "  nocturne clean --older-than 7d --yes\n"
+      "  nocturne clean --environments --older-than 7d\n"
       "  nocturne clean --max-size 10GiB --yes\n");
 }
 
@@ -128,7 +134,7 @@ ExitCode run(const CleanOptions& options, Context& context) {
   }
   const std::int64_t now =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  const auto all = find_leftovers(*store, context, now);
+  const auto all = find_leftovers(*store, context, now, {.environments = options.environments});
   if (!all) {
     return complain(context, all.error());
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-/// `nocturne clean`: drops old run folders and builds. What was measured is in the database and stays.
+/// `nocturne clean`: drops old run folders and builds, and environments where asked to. What was measured is in the
+/// database and stays.
 
 #include <string>
 
@@ -12,9 +13,10 @@
 namespace nocturne::cli {
 
 struct CleanOptions {
-  std::string older_than;  ///< a duration, "30d"; empty: 30 days where no size is given either
-  std::string max_size;    ///< "10GiB"
-  bool yes = false;        ///< false: say what would go, and remove nothing
+  std::string older_than;     ///< a duration, "30d"; empty: 30 days where no size is given either
+  std::string max_size;       ///< "10GiB"
+  bool environments = false;  ///< those of frameworks, too
+  bool yes = false;           ///< false: say what would go, and remove nothing
 };
 
 void setup(CLI::App& verb, CleanOptions& options);

@@ -17,6 +17,7 @@
 #include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/comparison_page.hpp"
 #include "tuner/cli/output/json.hpp"
+#include "tuner/cli/pair_options.hpp"
 #include "tuner/executor/installation.hpp"
 
 namespace nocturne::cli {
@@ -172,12 +173,7 @@ void setup(CLI::App& verb, CompareOptions& options) {
       ->expected(2, static_cast<int>(kMostSides));
   add_campaign_source(verb, options.source);
   verb.add_flag("--measure", options.measure, "Measure them in turns, as far as that is not done yet");
-  verb.add_option("--pairs", options.pairs, "Pairs of fresh processes before the first look (default: 6)")
-      ->type_name("N")
-      ->check(CLI::Range(2, 1000).description(""));
-  verb.add_option("--most-pairs", options.most_pairs, "While undecided, up to this many (default: 20)")
-      ->type_name("N")
-      ->check(CLI::Range(2, 1000).description(""));
+  add_pair_options(verb, options.pairs, options.most_pairs);
   verb.add_option("--time", options.time, "Begin no trial and no pair that would end later than this: 10min")
       ->type_name("DURATION");
   verb.footer(

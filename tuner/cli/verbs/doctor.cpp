@@ -13,9 +13,11 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/doctor/container_checks.hpp"
+#include "tuner/doctor/gpu_checks.hpp"
 #include "tuner/doctor/machine_checks.hpp"
 #include "tuner/doctor/place_checks.hpp"
 #include "tuner/executor/installation.hpp"
+#include "tuner/executor/shipped_worker.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -32,6 +34,11 @@ space::Load look_at_load() {
   return measure::load_between(before, measure::read_load(), std::chrono::nanoseconds(0));
 }
 
+std::filesystem::path gpu_worker() {
+  const tuner::WorkerRecipe* worker = tuner::find_worker("cudnn");
+  return worker != nullptr ? tuner::find_shipped(*worker) : std::filesystem::path();
+}
+
 std::vector<Finding> examine(const Context& context) {
   const tuner::Installation installation = tuner::find_installation();
   const measure::MachineFacts facts =
@@ -40,6 +47,7 @@ std::vector<Finding> examine(const Context& context) {
                                    tuner::check_instructions(facts),
                                    tuner::check_memory(facts),
                                    tuner::check_gpu(facts),
+                                   tuner::check_gpu_worker(tuner::sees_gpu(), gpu_worker()),
                                    tuner::check_compilers(facts),
                                    tuner::check_onednn(facts),
                                    tuner::check_sources(installation.source_root),

@@ -22,11 +22,12 @@ struct EnvAction {
   bool takes_names;
 };
 constexpr EnvAction kEnvActions[] = {
-    {"list", "all recipes: installed, available, or not here and why", false},
+    {"list", "all recipes and images: installed, available, or not here and why", false},
     {"install", "installs; goes on after a failure, and goes on with what a killed one had downloaded", true},
     {"check", "imports, and trains three steps", true},
     {"remove", "removes what is installed", true},
-    {"export", "prints the resolved versions, for install --lock elsewhere", true},
+    {"export",
+     "prints the resolved versions, for install --lock elsewhere; --bundle packs all for a node without network", true},
     {"update", "resolves the versions anew; the old environment counts until the new one is whole", true},
 };
 
@@ -48,6 +49,8 @@ std::string unknown_name(const std::string& name, const tuner::Frameworks& frame
 
 ExitCode act(const EnvOrder& order, Context& context) {
   const std::string& action = order.options.action;
+  if (action == "install" && !order.options.bundle.empty()) return install_bundle(order, context);
+  if (action == "export" && !order.options.bundle.empty()) return pack_environments(order, context);
   if (action == "install") return make_environments(order, context, false);
   if (action == "update") return make_environments(order, context, true);
   if (action == "check") return check_environments(order, context);
@@ -73,6 +76,11 @@ void setup(CLI::App& verb, EnvOptions& options) {
   verb.add_option("--lock", options.lock, "install: exactly the versions of this file, which export wrote")
       ->type_name("FILE");
   verb.add_option("--output", options.output, "export: write to this file")->type_name("FILE");
+  verb.add_option("--bundle", options.bundle,
+                  "export: pack into this file, or into this folder under a name of its own; install: from this file")
+      ->type_name("FILE");
+  verb.add_option("--profile", options.profile, "export --bundle: with this profile, its environment and its build")
+      ->type_name("PROFILE");
   verb.footer(fmt::format(
       "Actions:\n{}\n"
       "A recipe says which Python and which packages a framework needs; its name is a value of the parameter `framework`.\n"
@@ -84,7 +92,9 @@ void setup(CLI::App& verb, EnvOptions& options) {
       "  nocturne env install mxnet-1.9.1 pytorch-2.15\n"
       "  nocturne env check mxnet-1.9.1\n"
       "  nocturne env export mxnet-1.9.1 > mxnet.lock.json\n"
-      "  nocturne env install --lock mxnet.lock.json",
+      "  nocturne env install --lock mxnet.lock.json\n"
+      "  nocturne env export --profile mnist-evening --bundle .\n"
+      "  nocturne env install --bundle mnist-evening-0123456789ab.nocturne",
       actions));
 }
 
@@ -98,6 +108,17 @@ ExitCode run(const EnvOptions& options, Context& context) {
   if (!options.output.empty() && options.action != "export") {
     return complain(context, ExitCode::Usage, "--output goes with export");
   }
+  const bool bundled = !options.bundle.empty();
+  if (bundled && options.action != "export" && options.action != "install") {
+    return complain(context, ExitCode::Usage, "--bundle goes with export and install");
+  }
+  if (bundled && options.action == "install" && (!names.empty() || !options.lock.empty())) {
+    return complain(context, ExitCode::Usage, "a bundle says itself what it installs: give neither names nor --lock");
+  }
+  if (bundled && !options.output.empty()) return complain(context, ExitCode::Usage, "--bundle names the file already");
+  if (!options.profile.empty() && !(bundled && options.action == "export")) {
+    return complain(context, ExitCode::Usage, "--profile goes with export --bundle");
+  }
   if (!options.lock.empty()) {
     const auto lock = read_lock_file(options.lock);
     if (!lock) return complain(context, ExitCode::Usage, lock.error());
@@ -106,10 +127,11 @@ ExitCode run(const EnvOptions& options, Context& context) {
       return complain(context, ExitCode::Usage, fmt::format("{} is of '{}' alone", options.lock, lock->recipe));
     }
   }
-  if (action->takes_names && names.empty()) {
+  const bool says_itself = bundled && (options.action == "install" || !options.profile.empty());
+  if (action->takes_names && names.empty() && !says_itself) {
     return complain(context, ExitCode::Usage, fmt::format("env {} needs a name, or several", action->name));
   }
-  if (options.action == "export" && names.size() > 1) {
+  if (options.action == "export" && !bundled && names.size() > 1) {
     return complain(context, ExitCode::Usage, "env export writes one lock: give one name");
   }
   for (const std::string& name : names) {

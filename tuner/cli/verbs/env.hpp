@@ -15,8 +15,10 @@ namespace nocturne::cli {
 struct EnvOptions {
   std::string action = "list";  ///< list, install, check, remove, export, update
   std::vector<std::string> names;
-  std::string lock;    ///< of install: a file that export wrote
-  std::string output;  ///< of export: a file; empty: standard output
+  std::string lock;     ///< of install: a file that export wrote
+  std::string output;   ///< of export: a file; empty: standard output
+  std::string bundle;   ///< of export: file or folder to write; of install: the file
+  std::string profile;  ///< of export --bundle: a profile that goes with it
 };
 
 void setup(CLI::App& verb, EnvOptions& options);

@@ -5,6 +5,7 @@
 #include <expected>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tuner/cli/context.hpp"
@@ -29,6 +30,23 @@ struct EnvOrder {
 [[nodiscard]] ExitCode remove_environments(const EnvOrder& order, Context& context);
 /// The resolved versions as JSON, which `install --lock` takes.
 [[nodiscard]] ExitCode export_environment(const EnvOrder& order, Context& context);
+
+/// Environments, and with --profile a profile and its build, as one file.
+[[nodiscard]] ExitCode pack_environments(const EnvOrder& order, Context& context);
+/// Installs what such a file holds; names a profile that came with it.
+[[nodiscard]] ExitCode install_bundle(const EnvOrder& order, Context& context);
+
+/// A line for each step of an installation; on a terminal the last one is rewritten.
+class InstallDisplay {
+ public:
+  explicit InstallDisplay(const Context& context) : context_(context) {}
+  void step(std::string_view line);
+  void clear();
+
+ private:
+  const Context& context_;
+  bool shown_ = false;
+};
 
 /// What a lock file asks for. The error is a sentence with the file.
 struct LockFile {

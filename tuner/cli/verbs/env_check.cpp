@@ -51,6 +51,7 @@ std::string import_trouble(const measure::Environment& environment, const measur
   measure::Command command{.argv = {environment.python.string(), "-I", "-c",
                                     "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"}};
   command.argv.insert(command.argv.end(), recipe.imports.begin(), recipe.imports.end());
+  command.variables = measure::variables_of(recipe, environment.folder);
   const auto said = measure::command_output(command, std::chrono::steady_clock::now() + kImportDeadline, stop);
   return said ? std::string() : said.error();
 }
@@ -58,11 +59,17 @@ std::string import_trouble(const measure::Environment& environment, const measur
 Checked check(const measure::EnvironmentRecipe& recipe, const EnvOrder& order, const Context& context,
               const tuner::Interruption& interruption) {
   const auto environment = order.frameworks->installed(recipe.name);
-  if (!environment) {
+  if (recipe.kind == measure::RecipeKind::Image) {
+    return {.reason =
+                "is in a container's image: 'nocturne tune --rehearse' of a campaign with the parameter container "
+                "trains it"};
+  }
+  if (!environment && recipe.is_installed()) {
     return {.reason = fmt::format("is not installed: 'nocturne env install {}' does that", recipe.name)};
   }
-  if (const std::string trouble = import_trouble(*environment, recipe, interruption.token()); !trouble.empty()) {
-    return {.reason = "does not import: " + trouble};
+  if (environment) {
+    const std::string trouble = import_trouble(*environment, recipe, interruption.token());
+    if (!trouble.empty()) return {.reason = "does not import: " + trouble};
   }
   const tuner::Installation installation = tuner::find_installation();
   const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});

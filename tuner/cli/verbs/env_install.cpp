@@ -12,33 +12,21 @@
 #include "tuner/cli/verbs/env_actions.hpp"
 
 namespace nocturne::cli {
-namespace {
-
-/// A line for each step; on a terminal the last one is rewritten.
-class InstallDisplay {
- public:
-  explicit InstallDisplay(const Context& context) : context_(context) {}
-  void step(std::string_view line) {
-    clear();
-    const std::string text = fmt::format("installing {}", one_line(std::string(line)));
-    if (context_.err_is_terminal) {
-      *context_.err << shortened(text, context_.columns > 1 ? context_.columns - 1 : 79) << std::flush;
-      shown_ = true;
-    } else {
-      *context_.err << text << '\n' << std::flush;
-    }
+void InstallDisplay::step(std::string_view line) {
+  clear();
+  const std::string text = fmt::format("installing {}", one_line(std::string(line)));
+  if (context_.err_is_terminal) {
+    *context_.err << shortened(text, context_.columns > 1 ? context_.columns - 1 : 79) << std::flush;
+    shown_ = true;
+  } else {
+    *context_.err << text << '\n' << std::flush;
   }
-  void clear() {
-    if (shown_) *context_.err << "\r\x1b[K" << std::flush;
-    shown_ = false;
-  }
+}
 
- private:
-  const Context& context_;
-  bool shown_ = false;
-};
-
-}  // namespace
+void InstallDisplay::clear() {
+  if (shown_) *context_.err << "\r\x1b[K" << std::flush;
+  shown_ = false;
+}
 
 ExitCode make_environments(const EnvOrder& order, Context& context, bool anew) {
   if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());

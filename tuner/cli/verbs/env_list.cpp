@@ -8,12 +8,15 @@
 
 #include <fmt/format.h>
 
+#include "measure/container/image_recipe.hpp"
+#include "measure/container/image_store.hpp"
 #include "tuner/cli/campaign_choice.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/cli/verbs/env_actions.hpp"
 #include "tuner/deploy/write_file.hpp"
+#include "tuner/executor/installation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -26,13 +29,20 @@ std::string about(std::int64_t bytes) {
   return bytes > 0 ? "about " + bytes_text(bytes) : std::string();
 }
 
+const char* state_of(const measure::EnvironmentRecipe& recipe, bool installed, const std::string& obstacle) {
+  if (installed) return "installed";
+  if (!obstacle.empty()) return "not here";
+  return recipe.kind == measure::RecipeKind::Command ? "ready" : "available";  // a command is the user's, and there
+}
+
 json environment_row(const measure::EnvironmentRecipe& recipe, const std::optional<measure::Environment>& installed,
                      const std::string& obstacle) {
-  json row = {{"name", recipe.name},
+  json row = {{"type", "environment"},
+              {"name", recipe.name},
               {"title", recipe.title},
-              {"state", installed          ? "installed"
-                        : obstacle.empty() ? "available"
-                                           : "not here"},
+              {"kind", recipe.document.value("kind", "python")},
+              {"source", recipe.source},
+              {"state", state_of(recipe, installed.has_value(), obstacle)},
               {"reason", obstacle},
               {"needs_python", recipe.python},
               {"licence", recipe.licence},
@@ -47,6 +57,55 @@ json environment_row(const measure::EnvironmentRecipe& recipe, const std::option
   return row;
 }
 
+struct ListedImage {
+  measure::ImageRecipe recipe;
+  std::optional<measure::StoredImage> made;
+  std::string obstacle;
+};
+
+/// The shipped ones and the user's, and what was made of them. Makes nothing.
+std::vector<ListedImage> images_here(const Context& context) {
+  std::vector<measure::StoredImage> made;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(context.images_folder(), ignored)) {
+    made = measure::ImageStore(context.images_folder()).list();
+  }
+  const std::filesystem::path shipped = tuner::find_installation().source_root / "measure" / "container" / "images";
+  std::vector<ListedImage> images;
+  for (measure::ImageRecipe& recipe : measure::known_images({context.image_recipes_folder(), shipped})) {
+    const auto found = std::ranges::find(made, recipe.name, &measure::StoredImage::name);
+    ListedImage image{.recipe = std::move(recipe), .made = {}, .obstacle = {}};
+    if (found != made.end()) {
+      image.made = *found;
+    } else {
+      image.obstacle = measure::obstacle_of(image.recipe);
+    }
+    images.push_back(std::move(image));
+  }
+  return images;
+}
+
+void list_images(const Context& context, json& document, Table& table) {
+  constexpr std::int64_t kMegabyte = 1'000'000;
+  for (const ListedImage& image : images_here(context)) {
+    const measure::ImageRecipe& recipe = image.recipe;
+    const char* state = image.made ? "made" : image.obstacle.empty() ? "available" : "not here";
+    const std::int64_t bytes = image.made ? static_cast<std::int64_t>(image.made->bytes) : recipe.disk_mb * kMegabyte;
+    document.push_back({{"type", "image"},
+                        {"name", recipe.name},
+                        {"title", recipe.title},
+                        {"state", state},
+                        {"reason", image.obstacle},
+                        {"disk_bytes", bytes},
+                        {"digest", image.made ? image.made->digest : ""}});
+    table.add({Cell(recipe.name, Style::Strong),
+               image.made               ? Cell(state, Style::Good)
+               : image.obstacle.empty() ? Cell(state)
+                                        : Cell(state, Style::Faint),
+               image.made ? bytes_text(bytes) : about(bytes), image.obstacle.empty() ? recipe.title : image.obstacle});
+  }
+}
+
 }  // namespace
 
 ExitCode list_environments(const EnvOrder& order, Context& context) {
@@ -59,18 +118,23 @@ ExitCode list_environments(const EnvOrder& order, Context& context) {
     const auto installed = order.frameworks->installed(recipe.name);
     const std::string obstacle = order.frameworks->obstacle(recipe.name);
     document.push_back(environment_row(recipe, installed, obstacle));
-    const Cell state = installed          ? Cell("installed", Style::Good)
-                       : obstacle.empty() ? Cell("available")
-                                          : Cell("not here", Style::Faint);
+    const char* word = state_of(recipe, installed.has_value(), obstacle);
+    const Cell state = installed ? Cell(word, Style::Good) : obstacle.empty() ? Cell(word) : Cell(word, Style::Faint);
     table.add({Cell(recipe.name, Style::Strong), state,
                installed ? bytes_text(static_cast<std::int64_t>(installed->bytes)) : about(recipe.disk_bytes),
                installed ? measure::to_text(installed->interpreter.version) : recipe.python, recipe.licence,
                obstacle.empty() ? recipe.title : obstacle});
   }
+  Table images({{"image"}, {"state"}, {"size", Align::Right}, {"what it is, or why not here"}});
+  if (order.recipes.empty()) list_images(context, document, images);
   if (context.json) {
     print_json(context, document);
   } else {
     table.print(*context.out, context.colour_out(), 0);
+    if (!images.empty()) {
+      *context.out << '\n';
+      images.print(*context.out, context.colour_out(), 0);
+    }
   }
   for (const std::string& problem : order.frameworks->problems()) {
     *context.err << "A recipe is left out: " << problem << '\n';

@@ -6,6 +6,7 @@
 
 #include "space/nearest.hpp"
 #include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/deploy/exporter.hpp"
@@ -96,13 +97,13 @@ ExitCode run(const ExportOptions& options, Context& context) {
   if (!answer->best) {
     return complain(context, ExitCode::NotFound, fmt::format("no trial of '{}' has ended well yet", campaign.name));
   }
-  const std::string data = campaign.spec.value("/workload/data"_json_pointer, std::string("mnist"));
+  const space::Workload workload = tuner::workload_of(campaign.spec);
   const std::string doubt = deploy::missing_proof(*answer);
   if (!doubt.empty() && !options.force) {
     return complain(context, ExitCode::Negative, doubt + ". --force exports it all the same");
   }
   auto profile = deploy::make_profile(store, *answer,
-                                      deploy::present_circumstances(data, context.builds_folder(),
+                                      deploy::present_circumstances(workload, context.builds_folder(),
                                                                     frameworks_here(context, tuner::find_installation())));
   if (!profile) {
     return complain(context, ExitCode::Unavailable, profile.error());

@@ -12,6 +12,7 @@
 #include "measure/run/slot.hpp"
 #include "measure/run/sweep.hpp"
 #include "tuner/campaign/noise_floor.hpp"
+#include "tuner/campaign/stored_noise.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/campaign_choice.hpp"
 #include "tuner/cli/measuring.hpp"
@@ -48,7 +49,7 @@ void print_floor(const Context& context, const tuner::NoiseFloor& floor, int pai
                {"2 %", Align::Right},
                {"5 %", Align::Right}});
   for (const tuner::NoiseRow& row : floor.rows) {
-    table.add({Cell(std::string(measure::to_text(row.method))), Cell(std::string(tuner::to_text(row.estimator))),
+    table.add({Cell(std::string(measure::to_text(row.method))), Cell(std::string(measure::to_text(row.estimator))),
                Cell(std::to_string(row.noise.pairs)), Cell(fmt::format("{:.1f} %", 100 * row.noise.sd)),
                Cell(fmt::format("{:.1f}", row.seconds_a_pair)), Cell(needed_text(row, kDifferences[0])),
                Cell(needed_text(row, kDifferences[1])), Cell(needed_text(row, kDifferences[2]))});
@@ -63,7 +64,7 @@ void print_floor(const Context& context, const tuner::NoiseFloor& floor, int pai
   }
   const tuner::NoiseRow& best = best_of(floor);
   out << fmt::format("Most is learnt in the same time from {} pairs, judged by the {}.\n",
-                     measure::to_text(best.method), tuner::to_text(best.estimator));
+                     measure::to_text(best.method), measure::to_text(best.estimator));
 }
 
 nlohmann::json floor_json(const tuner::NoiseFloor& floor, int pairs) {
@@ -80,7 +81,7 @@ nlohmann::json floor_json(const tuner::NoiseFloor& floor, int pairs) {
       to_tell.push_back(std::move(each));
     }
     rows.push_back({{"method", measure::to_text(row.method)},
-                    {"estimator", tuner::to_text(row.estimator)},
+                    {"estimator", measure::to_text(row.estimator)},
                     {"pairs", row.noise.pairs},
                     {"sd_percent", 100 * row.noise.sd},
                     {"bias_percent", 100 * row.noise.bias},
@@ -100,7 +101,8 @@ void setup(CLI::App& verb, NoiseOptions& options) {
   verb.footer(
       "Measures the default against itself, in pairs of fresh processes: one after the other, taking turns, and side by\n"
       "side on half of the CPUs each. What equal programs seem to differ by is the noise of this machine; it decides how\n"
-      "many pairs tell 1, 2 or 5 % apart (two-sided 5 %, power 80 %). Nothing is stored.\n"
+      "many pairs tell 1, 2 or 5 % apart (two-sided 5 %, power 80 %). It is stored: campaigns of the same network and data\n"
+      "on this machine then choose by it how they compare, until kernel, microcode, governor or the like change.\n"
       "\n"
       "Examples:\n"
       "  nocturne noise examples/mnist.json\n"
@@ -129,6 +131,8 @@ ExitCode run(const NoiseOptions& options, Context& context) {
   const SignalWatch signals(interruption, {.say = [&context](const std::string& sentence) {
                               *context.err << '\n' + sentence + '\n' << std::flush;
                             }});
+  auto store = db::Store::open(context.database(), db::Mode::ReadWrite);
+  if (!store) return complain(context, store.error());
   const auto floor = tuner::measure_noise({.spec = *spec,
                                            .executor = executor,
                                            .clock = clock,
@@ -145,6 +149,10 @@ ExitCode run(const NoiseOptions& options, Context& context) {
                                                      << "Waiting for the machine: another campaign measures.\n";
                                                }});
   if (!floor) return complain(context, ExitCode::Unavailable, floor.error());
+  if (!interruption.requested()) {  // a figure from half of the time is none
+    const auto stored = tuner::store_noise(*store, *spec, measure::fingerprint_of(machine), *floor);
+    if (!stored) return complain(context, stored.error());
+  }
   if (context.json) {
     print_json(context, floor_json(*floor, spec->verify.pairs));
   } else {

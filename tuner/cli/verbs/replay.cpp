@@ -13,7 +13,6 @@
 #include <string_view>
 #include <utility>
 
-#include "db/store.hpp"
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
 #include "search/replay/load.hpp"
@@ -60,18 +59,12 @@ bool is_database(const std::filesystem::path& path) {
   return file.read(begin.data(), begin.size()) && std::string_view(begin.data(), begin.size()) == kMagic;
 }
 
-std::expected<replay::RecordedSpace, std::string> load_campaign(const std::filesystem::path& path,
-                                                                const std::string& name) {
-  const auto store = db::Store::open(path, db::Mode::ReadOnly);
-  if (!store) return std::unexpected(store.error().message);
-  const auto all = store->list_campaigns();
-  if (!all) return std::unexpected(all.error().message);
-  const auto chosen = std::ranges::find_if(*all, [&](const auto& each) { return name.empty() || each.name == name; });
-  if (chosen == all->end()) {
-    return std::unexpected(name.empty() ? fmt::format("{}: there is no campaign in it", path.string())
-                                        : fmt::format("{}: there is no campaign '{}' in it", path.string(), name));
-  }
-  auto recorded = tuner::recorded_campaign(*store, *chosen, measure::facts_of(measure::probe_machine_cheaply()));
+std::expected<replay::RecordedSpace, std::string> campaign_of_database(const std::filesystem::path& path,
+                                                                       const std::string& name) {
+  const auto found = tuner::find_file_campaign(path, name);
+  if (!found) return std::unexpected(found.error());
+  const auto facts = measure::facts_of(measure::probe_machine_cheaply());
+  auto recorded = tuner::recorded_campaign(found->store, found->campaign, facts);
   if (!recorded) return std::unexpected(fmt::format("{}: {}", path.string(), recorded.error()));
   return recorded;
 }
@@ -85,7 +78,7 @@ std::expected<Spaces, std::string> load_all(const ReplayOptions& options) {
       files.emplace_back(path);
       continue;
     }
-    auto campaign = load_campaign(path, options.campaign);
+    auto campaign = campaign_of_database(path, options.campaign);
     if (!campaign) return std::unexpected(campaign.error());
     spaces.push_back(*std::move(campaign));
   }

@@ -95,7 +95,11 @@ void print_constraints(const Preview& preview, const Context& context) {
   table.print(*context.out, context.colour_out(), context.out_is_terminal ? context.columns : 0);
 }
 
-std::string basis(double seconds, std::int64_t count, std::string_view thing) {
+std::string basis(double seconds, std::int64_t count, std::string_view thing, bool estimated = false) {
+  if (count == 0 && estimated) {
+    return fmt::format("{} a {} (estimated by what this machine could do at best; none was measured here yet)",
+                       seconds_text(seconds), thing);
+  }
   if (count == 0) return fmt::format("{} a {} (assumed: none was measured here yet)", seconds_text(seconds), thing);
   return fmt::format("{} a {} (median of {} measured)", seconds_text(seconds), thing, count);
 }
@@ -118,7 +122,8 @@ void print_forecast(const Preview& preview, const Context& context) {
   const tuner::Forecast& forecast = preview.forecast;
   std::ostream& out = *context.out;
   out << fmt::format("\nForecast   {}; {}; {} for measuring the best and the default again\n",
-                     basis(preview.costs.trial_seconds, preview.costs.trials, "trial"),
+                     basis(preview.costs.trial_seconds, preview.costs.trials, "trial",
+                           preview.costs.step_seconds.has_value()),
                      basis(preview.costs.build_seconds, preview.costs.builds, "build"),
                      seconds_text(preview.costs.finals_seconds));
   if (forecast.everything_seconds)
@@ -186,6 +191,7 @@ json preview_json(const Preview& preview) {
   document["builds"]["at_most"] = preview.survey.builds.at_most;
   document["forecast"] = {{"trial_seconds", preview.costs.trial_seconds},
                           {"trials_measured", preview.costs.trials},
+                          {"estimated_step_seconds", optional_json(preview.costs.step_seconds)},
                           {"build_seconds", preview.costs.build_seconds},
                           {"builds_measured", preview.costs.builds},
                           {"finals_seconds", preview.costs.finals_seconds},
@@ -245,8 +251,8 @@ ExitCode run(const SpaceOptions& options, Context& context) {
   const tuner::Installation installation = tuner::find_installation();
   const measure::MachineRoots roots{.root = "/", .onednn_prefix = installation.onednn_prefix};
   const auto frameworks = frameworks_here(context, installation);
-  const auto spec =
-      tuner::load_campaign(options.file, measure::facts_of(measure::probe_machine(roots)), frameworks.get());
+  const measure::MachineFacts machine = measure::probe_machine(roots);
+  const auto spec = tuner::load_campaign(options.file, measure::facts_of(machine), frameworks.get());
   if (!spec) return report_problems(spec.error(), context);
 
   std::optional<db::Store> store;
@@ -256,7 +262,9 @@ ExitCode run(const SpaceOptions& options, Context& context) {
     if (!opened) return opened.error();
     store.emplace(std::move(*opened));
   }
-  auto costs = tuner::costs_of(*spec, store ? &*store : nullptr);
+  std::optional<double> estimate;
+  if (store) estimate = tuner::first_estimate(*spec, *store, measure::fingerprint_of(machine));
+  auto costs = tuner::costs_of(*spec, store ? &*store : nullptr, estimate);
   if (!costs) return complain(context, costs.error());
   const tuner::EnvironmentsAhead environments = tuner::environments_ahead(*spec, *frameworks);
   costs->install_seconds = environments.seconds;

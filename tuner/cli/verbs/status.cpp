@@ -168,6 +168,7 @@ ExitCode run(const StatusOptions& options, Context& context) {
   const auto store = db::Store::open(context.database(), db::Mode::ReadOnly,
                                      {.busy_timeout = std::chrono::seconds(5), .migrate = false});
   if (!store) return complain(context, store.error());
+  tell_notice(context, *store);
   const auto campaign = choose_campaign(context, *store, options.campaign);
   if (!campaign) return campaign.error();
   const auto answer = tuner::answer_of(*store, *campaign);

@@ -15,10 +15,12 @@
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/downloads.hpp"
 #include "tuner/campaign/heartbeat_writer.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/campaign_choice.hpp"
 #include "tuner/cli/configuration_words.hpp"
 #include "tuner/cli/measuring.hpp"
+#include "tuner/cli/noise_settling.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/progress_display.hpp"
@@ -38,7 +40,7 @@ constexpr int kMostGenerationsInOneSitting = 5;
 ExitCode database_failed(const Context& context, const db::Error& error, Finish& finish) {
   *context.err << "nocturne tune: " << error.message << '\n';
   finish.because = error.message;
-  return ExitCode::Database;
+  return error.code == db::ErrorCode::Owned ? ExitCode::Unavailable : ExitCode::Database;
 }
 
 /// As heartbeat and --on-finish have it.
@@ -71,8 +73,8 @@ ProfileReport export_profile(const Context& context, const db::Store& store, con
   }
   const auto profile = deploy::make_profile(
       store, answer,
-      deploy::present_circumstances(answer.campaign.spec.value("/workload/data"_json_pointer, "mnist"),
-                                    context.builds_folder(), frameworks_here(context, tuner::find_installation())));
+      deploy::present_circumstances(tuner::workload_of(answer.campaign.spec), context.builds_folder(),
+                                    frameworks_here(context, tuner::find_installation())));
   if (!profile) return {.json = {}, .text = "No profile was written: " + profile.error() + "\n"};
   const auto written = deploy::write_profile(context.profiles_folder(), *profile);
   if (!written) return {.json = {}, .text = "No profile was written: " + written.error() + "\n"};
@@ -134,6 +136,8 @@ void setup(CLI::App& verb, TuneOptions& options) {
       ->type_name("CONFIGURATION")
       ->allow_extra_args(false);
   add_rehearsal(verb, options.rehearsal);
+  add_no_noise(verb, options.no_noise);
+  add_machine_measuring(verb, options.machine);
   verb.add_option("--grace", options.grace, "After SIGTERM: time for the run in flight to be finished (default: 20s)")
       ->type_name("DURATION");
   add_on_finish(verb, options.on_finish);
@@ -153,7 +157,13 @@ void setup(CLI::App& verb, TuneOptions& options) {
       "A campaign that will last for more than half an hour begins with a rehearsal, which takes at most a tenth of its\n"
       "time: each row (set of values of the environment and build parameters) is prepared and trained three steps, the\n"
       "largest batch first, and a list says what goes and what does not. What does not is told to the search as a failed\n"
-      "trial. --rehearse does only that, for all rows; exit code 6: something will not go.\n"
+      "trial. --rehearse does only that, for all rows; exit code 6: something will not go. On a new machine it is first\n"
+      "measured what that could do at best ('nocturne machine', about 20 s); a shorter campaign does so on demand only.\n"
+      "\n"
+      "What the machine can tell apart decides how the campaign compares: taking turns, one after the other or side by side,\n"
+      "how many pairs, which difference counts as none, how often a contender runs. It is measured once on a new machine\n"
+      "('nocturne noise'; a campaign of more than half an hour does it first, for 3 minutes) and said in one line. What the\n"
+      "file says under 'verify' stays.\n"
       "\n"
       "The program of --on-finish is started directly, not through a shell, with the result in its environment:\n"
       "NOCTURNE_CAMPAIGN, NOCTURNE_GENERATION, NOCTURNE_DATABASE, NOCTURNE_ENDING (complete, already_done, interrupted,\n"
@@ -221,9 +231,11 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   finish.database = context.database().string();
   auto store = db::Store::open(context.database(), db::Mode::ReadWrite);
   if (!store) return database_failed(context, store.error(), finish);
+  tell_notice(context, *store);
   auto rehearsal = choose_rehearsal(options.rehearsal, *spec, *store);
   if (!rehearsal) return database_failed(context, rehearsal.error(), finish);
   const measure::SweepReport swept = measure::sweep();
+  if (rehearsal->rehearse != tuner::Rehearse::Only) know_machine(options.machine, context, *spec, *store, machine);
 
   tuner::Interruption interruption;
   const SignalWatch signals(
@@ -244,6 +256,19 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   if (!downloaded) return database_failed(context, downloaded.error(), finish);
   local.downloaded_bytes = *downloaded;
   tuner::LocalExecutor executor(*spec, std::move(local));
+
+  if (rehearsal->rehearse != tuner::Rehearse::Only) {
+    const auto settled = settle_noise({.context = context,
+                                       .spec = *spec,
+                                       .store = *store,
+                                       .executor = executor,
+                                       .clock = clock,
+                                       .interruption = interruption,
+                                       .fingerprint = measure::fingerprint_of(machine),
+                                       .fresh = options.fresh,
+                                       .may_measure = !options.no_noise});
+    if (!settled) return database_failed(context, settled.error(), finish);
+  }
 
   bool fresh = options.fresh;
   for (int generation = 0; generation < kMostGenerationsInOneSitting; ++generation) {

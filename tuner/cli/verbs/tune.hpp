@@ -11,6 +11,7 @@
 
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
+#include "tuner/cli/machine_measuring.hpp"
 #include "tuner/cli/on_finish.hpp"
 #include "tuner/cli/rehearsing.hpp"
 #include "tuner/cli/verbs/tune_command.hpp"
@@ -18,7 +19,7 @@
 namespace nocturne::cli {
 
 struct TuneOptions {
-  std::string file;        ///< or a command behind `--`
+  std::string file;  ///< or a command behind `--`
   CommandOptions command;
   bool fresh = false;
   std::optional<std::int64_t> trials;  ///< these six replace what the file says
@@ -30,6 +31,8 @@ struct TuneOptions {
   std::vector<std::string> measure;  ///< configurations that a person wants measured: name=value,…
   OnFinish on_finish;
   RehearsalOptions rehearsal;
+  bool no_noise = false;
+  MachineMeasuringOptions machine;
   std::string grace = "20s";  ///< after SIGTERM, for the run in flight
 };
 

@@ -17,6 +17,7 @@
 #include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
+#include "tuner/cli/pair_options.hpp"
 #include "tuner/cli/profile_choice.hpp"
 #include "tuner/cli/progress_display.hpp"
 #include "tuner/cli/signals.hpp"
@@ -147,23 +148,24 @@ void setup(CLI::App& verb, VerifyOptions& options) {
       verb.add_option("profile", options.profiles, "A profile's JSON file, or the name of a campaign that was exported")
           ->type_name("PROFILE...");
   verb.add_flag("--all", options.all, "Every profile of the profiles folder")->excludes(profiles);
-  verb.add_option("--pairs", options.pairs, "Pairs of fresh processes before the first look (default: 6)")
-      ->type_name("N")
-      ->check(CLI::Range(2, 1000).description(""));
-  verb.add_option("--most-pairs", options.most_pairs, "While undecided, up to this many (default: 20)")
-      ->type_name("N")
-      ->check(CLI::Range(2, 1000).description(""));
+  add_pair_options(verb, options.pairs, options.most_pairs);
   verb.add_option("--margin", options.margin_percent, "Closer than this many per cent is the same (default: 1)")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 50.0).description(""));
+  verb.add_option("--time", options.time, "No pair is begun that would end later: 30min, 2h")->type_name("DURATION");
   verb.footer(
       "Measures the profile's configuration against the default it was compared with, both alive and in turns. Nothing\n"
       "that was measured before is used; what is missing is built. Exit code 0: it holds, 1: it does not, 2: it could not\n"
       "be measured. The evidence is kept in verifications.db of the data folder.\n"
       "\n"
+      "Several profiles are one sequential test: in rounds, a pair of each that is still open; a profile that is decided\n"
+      "leaves its share of the error (5 % that any finding is wrong) to the others (Holm). Ended early, by Ctrl-C or by\n"
+      "--time, it says of each what the pairs by then tell.\n"
+      "\n"
       "Examples:\n"
       "  nocturne verify mnist-evening\n"
       "  nocturne verify /etc/nocturne/train.json --pairs 12\n"
+      "  nocturne verify --all --time 1h\n"
       "  nocturne verify --all --json\n");
 }
 
@@ -181,6 +183,7 @@ ExitCode run(const VerifyOptions& options, Context& context) {
   }
   if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Usage, made.error());
   static_cast<void>(measure::sweep());
+  if (files.size() > 1 || options.all || !options.time.empty()) return run_family(options, context, files);
 
   Verifier verifier(options, context);
   nlohmann::json all = nlohmann::json::array();

@@ -1,0 +1,168 @@
+#include "tuner/campaign/pair_method.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/tuner/campaign/sitter.hpp"
+
+namespace nocturne::tests {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using measure::PairMethod;
+using measure::StepEstimator;
+
+space::Configuration using_threads(std::int64_t threads) {
+  space::Configuration configuration;
+  configuration.set("threads", threads);
+  return configuration;
+}
+
+tuner::VerifySettings wants(PairMethod method, StepEstimator estimator) {
+  tuner::VerifySettings verify;
+  verify.method = method;
+  verify.estimator = estimator;
+  verify.known_costs = {{.method = PairMethod::Duet, .estimator = StepEstimator::Minimum, .cost = 1},
+                        {.method = PairMethod::Slices, .estimator = StepEstimator::Paired, .cost = 4},
+                        {.method = PairMethod::Sequential, .estimator = StepEstimator::Minimum, .cost = 9},
+                        {.method = PairMethod::Sequential, .estimator = StepEstimator::Median, .cost = 12}};
+  return verify;
+}
+
+tuner::CampaignSpec duelling_spec(const std::string& verify) {
+  auto spec = tuner::parse_campaign(R"({
+    "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
+    "objective": {"minimise": "time", "epochs": [12]},
+    "space": {"parameters": [{"name": "threads", "stage": "run", "range": [1, 4], "default": 1}]},
+    "strategy": {"name": "exhaustive"},
+    "verify": {"pairs": 4, "most_pairs": 4, "finalists": 1, "simplify": false, "accuracy_epochs": 0,
+               "gate": {"on": false}, "slices": 6, "slice_steps": 2, )" +
+                                        verify + "}}",
+                                    "test.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  return std::move(*spec);
+}
+
+/// Two threads are the best.
+double duelling_step(const space::Configuration& configuration) {
+  const auto threads = std::get<std::int64_t>(*configuration.find("threads"));
+  return threads == 2 ? 0.05 : 0.1 + 0.01 * static_cast<double>(threads);
+}
+
+db::StoredComparison only_comparison(const CampaignFolder& folder) {
+  const auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
+  REQUIRE(store);
+  const auto comparisons = store->comparisons(store->find_campaign("test").value().id).value();
+  REQUIRE(comparisons.size() == 1);
+  return comparisons.front();
+}
+
+}  // namespace
+
+TEST_CASE("a duet needs half of the CPUs for each, and none that are its own", "[pair_method]") {
+  const measure::LaunchSettings unbound;
+  const auto one = using_threads(1), two = using_threads(2), three = using_threads(3);
+  CHECK(
+      tuner::no_duet_because({.configuration = one, .launch = unbound}, {.configuration = two, .launch = unbound}, 4, 0)
+          .empty());
+  CHECK(tuner::no_duet_because({.configuration = one, .launch = unbound}, {.configuration = three, .launch = unbound},
+                               4, 0) == "a side uses 3 of 4 CPUs");
+  measure::LaunchSettings bound;
+  bound.cpus = {0};
+  CHECK_THAT(
+      tuner::no_duet_because({.configuration = one, .launch = bound}, {.configuration = two, .launch = unbound}, 4, 0),
+      ContainsSubstring("CPUs of its own"));
+  const space::Configuration silent;
+  CHECK_FALSE(tuner::no_duet_because({.configuration = silent, .launch = unbound},
+                                     {.configuration = one, .launch = unbound}, 4, 0)
+                  .empty());
+  CHECK_FALSE(tuner::no_duet_because({.configuration = one, .launch = unbound, .peak_bytes = {}, .contained = true},
+                                     {.configuration = one, .launch = unbound}, 4, 0)
+                  .empty());
+}
+
+TEST_CASE("who cannot be measured as wanted is measured the next best way, and what that costs is said",
+          "[pair_method]") {
+  const measure::LaunchSettings unbound;
+  const auto two = using_threads(2), four = using_threads(4);
+  const tuner::PairedSide small{.configuration = two, .launch = unbound, .peak_bytes = 100};
+  const tuner::PairedSide wide{.configuration = four, .launch = unbound, .peak_bytes = 100};
+  const tuner::PairedSide large{.configuration = two, .launch = unbound, .peak_bytes = 900};
+
+  auto choice = tuner::choose_pair_method(wants(PairMethod::Duet, StepEstimator::Minimum), small, small, 4, 1000);
+  CHECK(choice.method == PairMethod::Duet);
+  CHECK(choice.instead.empty());
+  choice = tuner::choose_pair_method(wants(PairMethod::Duet, StepEstimator::Minimum), small, wide, 4, 1000);
+  CHECK(choice.method == PairMethod::Slices);
+  CHECK(choice.estimator == StepEstimator::Paired);
+  CHECK(choice.instead ==
+        "slices instead of duet, for a side uses 4 of 4 CPUs; to tell the same takes 4.0 times as long");
+  choice = tuner::choose_pair_method(wants(PairMethod::Slices, StepEstimator::Paired), small, large, 4, 950);
+  CHECK(choice.method == PairMethod::Sequential);
+  CHECK(choice.estimator == StepEstimator::Minimum);
+  CHECK_THAT(choice.instead, ContainsSubstring("together they need"));
+  choice = tuner::choose_pair_method(wants(PairMethod::Slices, StepEstimator::Paired), small, large, 4, 0);
+  CHECK(choice.method == PairMethod::Slices);  // no limit is known
+}
+
+TEST_CASE("finals are a duet where both leave half of the machine free, with sides swapped", "[pair_method]") {
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  sitter.executor.usable_cpus = {0, 1, 2, 3};
+  sitter.executor.step_seconds = duelling_step;
+  sitter.sit(duelling_spec(R"("method": "duet", "estimator": "minimum")"));
+  CHECK(sitter.executor.pairs == 0);  // none took turns
+  std::map<std::int64_t, std::vector<std::vector<int>>> halves;
+  for (const measure::RunPlan& plan : sitter.executor.run_plans) {
+    if (plan.purpose != space::Purpose::Verify) continue;
+    const auto configuration = space::Configuration::from_json(plan.request.configuration).value();
+    halves[std::get<std::int64_t>(*configuration.find("threads"))].push_back(plan.cpus);
+    CHECK(plan.request.steps >= 12);
+  }
+  REQUIRE(halves.size() == 2);
+  for (const auto& [threads, of_side] : halves) {
+    CAPTURE(threads);
+    REQUIRE(of_side.size() == 4);
+    CHECK(std::ranges::count(of_side, std::vector{0, 1}) == 2);
+    CHECK(std::ranges::count(of_side, std::vector{2, 3}) == 2);
+  }
+  const auto comparison = only_comparison(folder);
+  CHECK(comparison.record.method == "duet");
+  CHECK(comparison.record.estimator == "minimum");
+  REQUIRE(comparison.pairs.size() == 4);
+  CHECK(comparison.pairs.front().slices.size() == 2);
+  const auto answer = sitter.answer();
+  REQUIRE(answer.verdict);
+  CHECK(answer.verdict->verdict == "faster");
+  CHECK(std::abs(tuner::gain_percent(answer.verdict->log_ratio_mean) - 120) < 1);
+}
+
+TEST_CASE("one after the other is judged by the minimum when that is wanted", "[pair_method]") {
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  sitter.executor.step_seconds = duelling_step;
+  sitter.sit(duelling_spec(R"("method": "sequential", "estimator": "minimum")"));
+  CHECK(sitter.executor.pairs == 0);
+  CHECK(only_comparison(folder).record.method == "sequential");
+  CHECK(sitter.answer().verdict->verdict == "faster");
+}
+
+TEST_CASE("a duet that the machine does not allow takes turns, and says so", "[pair_method]") {
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  sitter.executor.usable_cpus = {0, 1};
+  sitter.executor.step_seconds = duelling_step;
+  sitter.sit(duelling_spec(R"("method": "duet")"));
+  CHECK(sitter.executor.pairs == 4);
+  CHECK(only_comparison(folder).record.method == "slices");
+  CHECK(std::ranges::any_of(sitter.watcher.notes, [](const std::string& note) {
+    return note.find("slices instead of duet, for a side uses 2 of 2 CPUs") != std::string::npos;
+  }));
+}
+
+}  // namespace nocturne::tests

@@ -1,0 +1,75 @@
+#include "tuner/campaign/ranking.hpp"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+namespace nocturne::tests {
+namespace {
+
+db::StoredTrial tried(std::int64_t number, const std::string& framework, double start, double epoch) {
+  db::StoredTrial trial;
+  trial.trial.number = number;
+  trial.trial.configuration.set("framework", framework);
+  trial.trial.outcome = space::Outcome::Ok;
+  trial.trial.parts = space::Parts{.compile = start, .steps_per_epoch = 10, .steady_step = epoch / 10};
+  return trial;
+}
+
+db::StoredTrial broken(std::int64_t number, const std::string& framework, const std::string& reason) {
+  auto trial = tried(number, framework, 0, 0);
+  trial.trial.outcome = space::Outcome::Unsupported;
+  trial.trial.parts.reset();
+  trial.trial.reason = reason;
+  return trial;
+}
+
+std::vector<std::string> order(const tuner::Ranking& ranking) {
+  std::vector<std::string> names;
+  for (const auto& each : ranking.levels) names.push_back(space::to_text(each.level));
+  return names;
+}
+
+const nlohmann::json kDocument = {{"space",
+                                   {{"parameters",
+                                     {{{"name", "batch"}, {"stage", "run"}, {"values", {32, 64}}},
+                                      {{"name", "container"}, {"stage", "environment"}, {"values", {"host"}}},
+                                      {{"name", "framework"},
+                                       {"stage", "environment"},
+                                       {"values", {"never", "bad", "slow", "compiled", "late"}}}}}}}};
+
+const std::vector<db::StoredTrial> kTrials = {tried(0, "slow", 1, 10),     tried(1, "slow", 1, 6),
+                                              tried(2, "compiled", 50, 2), broken(3, "bad", "no wheel"),
+                                              broken(4, "bad", "another"), broken(5, "compiled", "once"),
+                                              tried(6, "late", 2, 8)};
+
+}  // namespace
+
+TEST_CASE("levels are ranked by the best of each, at the horizon asked for", "[ranking]") {
+  const auto twelve = tuner::rank(kDocument, "framework", kTrials, 12);
+  REQUIRE(twelve);
+  CHECK(order(*twelve) == std::vector<std::string>{"slow", "compiled", "late", "bad", "never"});
+  CHECK(twelve->levels[0].best->trial.number == 1);  // the better of its two
+  CHECK(twelve->levels[0].seconds == Catch::Approx(1 + 12 * 6));
+  CHECK(twelve->levels[0].trained == 2);
+  const auto ninety = tuner::rank(kDocument, "framework", kTrials, 90);
+  CHECK(order(*ninety) == std::vector<std::string>{"compiled", "slow", "late", "bad", "never"});
+}
+
+TEST_CASE("a level where nothing trained has a reason, one that was not tried has none", "[ranking]") {
+  const auto ranking = tuner::rank(kDocument, "framework", kTrials, 12);
+  CHECK(ranking->levels[3].failed == 2);
+  CHECK(ranking->levels[3].reason == "no wheel");
+  CHECK_FALSE(ranking->levels[3].best);
+  CHECK(ranking->levels[4].failed == 0);
+  CHECK(ranking->levels[4].reason.empty());
+  CHECK(ranking->levels[1].failed == 1);  // once, but it trained before
+  CHECK(ranking->levels[1].reason.empty());
+}
+
+TEST_CASE("without a name the first environment parameter with a choice is ranked", "[ranking]") {
+  CHECK(tuner::rank(kDocument, "", kTrials, 12)->parameter == "framework");
+  CHECK_FALSE(tuner::rank(kDocument, "no_such", kTrials, 12));
+  CHECK_FALSE(tuner::rank(nlohmann::json::object(), "", kTrials, 12));
+}
+
+}  // namespace nocturne::tests

@@ -1,0 +1,133 @@
+#include <stdlib.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <string>
+
+#include "tests/measure/environment/wheelhouse.hpp"
+#include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/deploy/sample_profile.hpp"
+#include "tests/tuner/deploy/shell.hpp"
+#include "tuner/deploy/exporter.hpp"
+
+// The verb `env` at a desk whose sources know one tiny framework; real pip, no network.
+
+using namespace nocturne;
+using Catch::Matchers::ContainsSubstring;
+using cli::ExitCode;
+namespace fs = std::filesystem;
+
+namespace {
+
+class EnvDesk {
+ public:
+  EnvDesk() {
+    const fs::path source = house.path() / "source";
+    test::make_file(source / "kernels/python/tiny_worker.py", "import tiny\n");
+    fs::create_directories(source / "measure/environment/fix_ups");
+    test::make_file(
+        source / "measure/environment/recipes/tiny-1.0.json",
+        R"({"recipe": "tiny-1.0", "worker": "tiny_worker.py", "packages": [["tiny"]], "imports": ["tiny"]})");
+    test::make_file(
+        source / "measure/environment/recipes/own-1.json",
+        R"({"recipe": "own-1", "kind": "command", "command": {"template": [["./gone"]], "time": "steps"}})");
+    test::make_file(source / "measure/container/images/mine.json",
+                    R"({"image": "mine", "title": "my root", "kind": "folder", "folder": "/nowhere/at/all"})");
+    setenv("NOCTURNE_SOURCE", source.c_str(), 1);
+    setenv("NOCTURNE_PYTHONS", house.places.named.front().c_str(), 1);
+  }
+  EnvDesk(const EnvDesk&) = delete;
+  EnvDesk& operator=(const EnvDesk&) = delete;
+  ~EnvDesk() {
+    unsetenv("NOCTURNE_SOURCE");
+    unsetenv("NOCTURNE_PYTHONS");
+  }
+  nlohmann::json row(const std::string& name) {
+    REQUIRE(desk.nocturne({"env", "list", "--json"}) == ExitCode::Ok);
+    for (const nlohmann::json& each : desk.json()) {
+      if (each.at("name") == name) return each;
+    }
+    FAIL("no row " << name);
+    return {};
+  }
+  test::Wheelhouse house;
+  test::Desk desk;
+};
+
+/// As if it had been used last this long ago.
+void age(const fs::path& environment, std::chrono::hours by) {
+  nlohmann::json manifest = nlohmann::json::parse(test::read_file(environment / "manifest.json"));
+  manifest["installed_unix_s"] = manifest["installed_unix_s"].get<std::int64_t>() - by.count() * 3600;
+  test::make_file(environment / "manifest.json", manifest.dump());
+  fs::last_write_time(environment / "manifest.json", fs::file_time_type::clock::now() - by);
+}
+
+}  // namespace
+
+TEST_CASE("env list says what there is of environments, commands and images, and why not", "[cli][env]") {
+  EnvDesk place;
+  CHECK(place.row("tiny-1.0").at("state") == "available");
+  CHECK(place.row("tiny-1.0").at("type") == "environment");
+  CHECK(place.row("own-1").at("state") == "not here");
+  CHECK_THAT(place.row("own-1").at("reason"), ContainsSubstring("gone is not here"));
+  CHECK(place.row("mine").at("type") == "image");
+  CHECK(place.row("mine").at("state") == "not here");
+  CHECK_THAT(place.row("mine").at("reason"), ContainsSubstring("there is no folder /nowhere/at/all"));
+  CHECK(place.desk.nocturne({"env", "list"}) == ExitCode::Ok);
+  CHECK_THAT(place.desk.out(), ContainsSubstring("\nmine ") && ContainsSubstring("tiny-1.0"));
+  CHECK_FALSE(fs::exists(place.desk.data() / "environments"));  // looking makes nothing
+}
+
+TEST_CASE("env update resolves anew and keeps the old one until then; clean drops what nothing uses", "[cli][env]") {
+  EnvDesk place;
+  place.house.add("tiny", "1.0");
+  REQUIRE(place.desk.nocturne({"env", "install", "tiny-1.0"}) == ExitCode::Ok);
+  const nlohmann::json first = place.row("tiny-1.0");
+  CHECK(first.at("state") == "installed");
+  CHECK(first.at("disk_bytes").get<std::int64_t>() > 0);
+
+  place.house.add("tiny", "2.0", "raise RuntimeError('broken')");
+  CHECK(place.desk.nocturne({"env", "update", "tiny-1.0"}) == ExitCode::Negative);
+  CHECK_THAT(place.desk.err(), ContainsSubstring("import tiny fails"));
+  CHECK(place.row("tiny-1.0").at("key") == first.at("key"));  // still counts
+  place.house.add("tiny", "3.0");
+  REQUIRE(place.desk.nocturne({"env", "update", "tiny-1.0"}) == ExitCode::Ok);
+  const nlohmann::json second = place.row("tiny-1.0");
+  CHECK(second.at("key") != first.at("key"));
+  const auto packages = second.at("packages").get<std::vector<std::string>>();
+  CHECK(std::ranges::find(packages, "tiny==3.0") != packages.end());
+
+  // The first is named by a profile, the second by nobody.
+  (void)test::fill(place.desk);
+  deploy::Profile profile = test::sample_profile();
+  profile.training.artifact = first.at("key");
+  test::make_file(place.desk.data() / "profiles/p.json", deploy::export_json(profile));
+  const fs::path first_folder = first.at("folder").get<std::string>(),
+                 second_folder = second.at("folder").get<std::string>();
+  for (const fs::path& folder : {first_folder, second_folder}) age(folder, std::chrono::hours(24 * 60));
+  REQUIRE(place.desk.nocturne({"clean", "--yes", "--json"}) == ExitCode::Ok);
+  CHECK(fs::exists(second_folder));  // not asked for
+  REQUIRE(place.desk.nocturne({"clean", "--environments"}) == ExitCode::Ok);
+  CHECK_THAT(place.desk.out(), ContainsSubstring("environment") && ContainsSubstring("Would remove 1 "));
+  CHECK_THAT(place.desk.err(), ContainsSubstring("an exported profile runs in it"));
+  REQUIRE(place.desk.nocturne({"clean", "--environments", "--yes"}) == ExitCode::Ok);
+  CHECK(fs::exists(first_folder));
+  CHECK_FALSE(fs::exists(second_folder));
+  CHECK(place.row("tiny-1.0").at("state") == "available");
+}
+
+TEST_CASE("options of env that do not go together are refused", "[cli][env]") {
+  test::Desk desk;
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"env", "list", "--bundle", "x"},
+                                                {"env", "install", "--bundle", "x", "mxnet-1.9.1"},
+                                                {"env", "export", "mxnet-1.9.1", "--bundle", "x", "--output", "y"},
+                                                {"env", "export", "mxnet-1.9.1", "--profile", "p"},
+                                                {"env", "export", "--bundle", "x"}}) {
+    CHECK(desk.nocturne(words) == ExitCode::Usage);
+  }
+  CHECK(desk.nocturne({"env", "install", "--bundle", "/nowhere/x.nocturne"}) == ExitCode::Negative);
+  CHECK_THAT(desk.err(), ContainsSubstring("there is no file /nowhere/x.nocturne"));
+  CHECK(desk.nocturne({"env", "export", "--profile", "/nowhere", "--bundle", "x"}) == ExitCode::NotFound);
+}

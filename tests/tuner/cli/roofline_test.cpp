@@ -1,0 +1,125 @@
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
+#include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/roofline/sample_roof.hpp"
+#include "tuner/executor/installation.hpp"
+#include "tuner/roofline/machine_figures.hpp"
+
+using namespace nocturne;
+using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
+using cli::ExitCode;
+
+namespace {
+
+space::Fingerprint sample_fingerprint() {
+  space::Fingerprint machine;
+  machine.set({.name = "cpu.model", .value = "Two cores"});
+  return machine;
+}
+
+db::Store night_on_sample(const test::Desk& desk) {
+  return test::fill(desk, {.artifact = {}, .machine = sample_fingerprint()});
+}
+
+void know_sample(db::Store& store, const space::Fingerprint& machine) {
+  REQUIRE(store.save_machine_figures({.key = tuner::figures_key(machine),
+                                      .fields = tuner::figure_fields(machine),
+                                      .figures = test::sample_figures()}));
+  REQUIRE(store.save_network("mnist_cnn", test::sample_network()));
+}
+
+}  // namespace
+
+TEST_CASE("roofline holds each configuration against its bound, the fastest first", "[cli]") {
+  test::Desk desk;
+  auto store = night_on_sample(desk);
+  know_sample(store, sample_fingerprint());
+  CHECK(desk.nocturne({"roofline", "--json"}) == ExitCode::Ok);
+  const auto document = desk.json();
+  CHECK(document["operations_an_image"] == 71'565'312);
+  CHECK(document["best"] == 1);
+  const auto& rows = document["rows"];
+  REQUIRE(rows.size() == 4);  // the fifth crashed
+  std::vector<int> trials;
+  for (const auto& row : rows) trials.push_back(row["trial"].get<int>());
+  CHECK(trials == std::vector{1, 3, 0, 2});
+  CHECK(rows[2]["batch"] == 100);
+  CHECK(rows[2]["step_s"].get<double>() == Approx(0.04));
+  CHECK(rows[2]["bound"]["seconds"].get<double>() == Approx(0.036902546));
+  CHECK(rows[2]["share"].get<double>() == Approx(0.92256365));
+  CHECK(rows[2]["bound"]["resource"] == "arithmetic");
+  CHECK(rows[2]["bound"]["layers"].size() == 5);
+  CHECK(rows[3]["share"].get<double>() == Approx((0.071565312 + 7 * 1'199'882.0 * 4 / 20e9) / 0.08));
+
+  CHECK(desk.nocturne({"roofline"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("71.6 MFLOP an image") && ContainsSubstring("92.3 %") &&
+                             ContainsSubstring("precision=bf16") &&
+                             ContainsSubstring("The best (trial 1) runs at 95 % of what its cores could do in bf16; at "
+                                               "most 1.05 x is left in its steps."));
+  CHECK(desk.nocturne({"roofline", "evening", "--trial", "0"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("conv2") && ContainsSubstring("optimizer"));
+  CHECK(desk.nocturne({"roofline", "evening", "--trial", "4"}) == ExitCode::NotFound);
+}
+
+TEST_CASE("roofline says what is missing, and what to do", "[cli]") {
+  test::Desk desk;
+  {
+    auto store = night_on_sample(desk);
+    know_sample(store, {});  // another machine
+  }
+  CHECK(desk.nocturne({"roofline"}) == ExitCode::NotFound);
+  CHECK_THAT(desk.err(), ContainsSubstring("nocturne machine --measure"));
+}
+
+TEST_CASE("a command of one's own has no bound, and is told why", "[cli]") {
+  test::Desk desk;
+  auto store = desk.open();
+  know_sample(store, sample_fingerprint());
+  const auto machine = sample_fingerprint();
+  REQUIRE(store.begin_or_resume_campaign({.name = "own",
+                                          .identity = "i",
+                                          .spec = {{"campaign", "own"}, {"worker", {{"template", {"/bin/true"}}}}},
+                                          .strategy = "random",
+                                          .fingerprint = {.hash = machine.identity(), .fields = machine.to_json()}}));
+  CHECK(desk.nocturne({"roofline", "own"}) == ExitCode::Negative);
+  CHECK_THAT(desk.err(), ContainsSubstring("command of its own"));
+}
+
+TEST_CASE("a best that is faster than its bound is not called impossible, but doubted", "[cli]") {
+  test::Desk desk;
+  auto store = test::fill(desk, {.artifact = {}, .machine = sample_fingerprint(), .slowdown = 0.5});
+  know_sample(store, sample_fingerprint());
+  CHECK(desk.nocturne({"roofline"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(),
+             ContainsSubstring("faster than its bound (190 %)") && ContainsSubstring("measures them again"));
+}
+
+TEST_CASE("machine shows what was measured here, and says how where nothing was", "[cli]") {
+  test::Desk desk;
+  CHECK(desk.nocturne({"machine"}) == ExitCode::NotFound);
+  CHECK_THAT(desk.err(), ContainsSubstring("nocturne machine --measure"));
+  CHECK_FALSE(std::filesystem::exists(desk.database()));
+  {
+    auto store = desk.open();
+    know_sample(store, sample_fingerprint());
+  }
+  CHECK(desk.nocturne({"machine"}) == ExitCode::NotFound);
+  {
+    auto store = desk.open();
+    know_sample(store, measure::fingerprint_of(
+                           measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix})));
+  }
+  CHECK(desk.nocturne({"machine"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("f32 arithmetic") && ContainsSubstring("200.0") &&
+                             ContainsSubstring("L3 bandwidth") && ContainsSubstring("memory latency") &&
+                             ContainsSubstring("no larger than the L2"));
+  CHECK(desk.nocturne({"machine", "--json"}) == ExitCode::Ok);
+  CHECK(desk.json()["figures"] == test::sample_figures());
+  CHECK(desk.json()["machine"].contains("cpu.model"));
+  CHECK(desk.nocturne({"machine", "--seconds", "5"}) == ExitCode::Usage);  // of --measure only
+}

@@ -1,0 +1,232 @@
+#include "tuner/deploy/blame.hpp"
+
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/support/temporary_folder.hpp"
+#include "tests/tuner/campaign/fake_executor.hpp"
+#include "tests/tuner/deploy/sample_profile.hpp"
+#include "tuner/deploy/accused.hpp"
+
+using namespace nocturne;
+using Catch::Matchers::ContainsSubstring;
+using deploy::Apart;
+
+namespace {
+
+deploy::Circumstances built(const std::string& key, const std::string& compiler, const std::string& kernel) {
+  deploy::Circumstances result{.artifact = key, .build = db::BuildRecord{.key = key, .compiler = compiler}};
+  result.build->flags = {{"compiler", "g++"}};
+  result.machine.set({.name = "cpu.model", .value = "A CPU", .match = space::Match::Must});
+  result.machine.set({.name = "system.kernel", .value = kernel, .match = space::Match::Verify});
+  return result;
+}
+
+deploy::Circumstances installed(const std::string& key, const std::vector<std::string>& packages) {
+  deploy::Circumstances result = built(key, "Python 3.13", "6.1");
+  result.build->flags = {{"environment", "pytorch-2"}, {"packages", packages}};
+  return result;
+}
+
+/// The new side gains so much, in per cent, give or take one.
+measure::Comparison pairs_say(double gain, measure::Verdict verdict) {
+  return {.verdict = verdict, .pairs = 6, .gain_percent = gain, .low_percent = gain - 1, .high_percent = gain + 1};
+}
+
+const deploy::Suspect& named(const std::vector<deploy::Suspect>& suspects, const std::string& name) {
+  for (const auto& each : suspects) {
+    if (each.name == name) return each;
+  }
+  FAIL("no suspect is called " + name);
+  return suspects.front();
+}
+
+}  // namespace
+
+TEST_CASE("the old build and the old compiler can be set apart while they are there", "[blame]") {
+  const auto then = built("aaaa", "g++ 12", "6.1"), now = built("bbbb", "g++ 13", "6.1");
+  auto suspects = deploy::suspects_between(then, now, {.old_program = true, .old_compiler = "/usr/bin/g++-12"});
+  REQUIRE(suspects.size() == 2);
+  CHECK(suspects[0].name == "program");
+  CHECK(suspects[0].apart == Apart::Program);
+  CHECK(named(suspects, "compiler").apart == Apart::Compiler);
+
+  suspects = deploy::suspects_between(then, now, {.old_program = true, .old_compiler = ""});
+  CHECK(named(suspects, "compiler").apart == Apart::Together);
+
+  suspects = deploy::suspects_between(then, now, {});
+  CHECK(named(suspects, "program").apart == Apart::No);
+  CHECK_THAT(named(suspects, "program").why_not, ContainsSubstring("removed"));
+  CHECK_THAT(named(suspects, "compiler").why_not, ContainsSubstring("not installed"));
+}
+
+TEST_CASE("flags that differ are named, and measured with the program", "[blame]") {
+  const auto then = built("aaaa", "g++ 12", "6.1");
+  auto now = built("bbbb", "g++ 12", "6.1");
+  now.build->flags["compiler"] = "clang++";
+  const auto suspects = deploy::suspects_between(then, now, {.old_program = true, .old_compiler = ""});
+  REQUIRE(suspects.size() == 2);
+  CHECK(named(suspects, "flags").now == "compiler 'g++' is 'clang++'");
+  CHECK(named(suspects, "flags").apart == Apart::Together);
+}
+
+TEST_CASE("a kernel is a suspect that nothing sets apart", "[blame]") {
+  const auto then = built("aaaa", "g++ 12", "6.1"), now = built("aaaa", "g++ 12", "6.2");
+  const auto suspects = deploy::suspects_between(then, now, {.old_program = true, .old_compiler = ""});
+  REQUIRE(suspects.size() == 1);  // the program is the same
+  CHECK(suspects[0].name == "system.kernel");
+  CHECK(suspects[0].apart == Apart::No);
+  const auto blame = deploy::conclude(suspects, deploy::WholeChange{.log_ratio = 0.2, .explained = 0.05});
+  CHECK_FALSE(blame.told);
+  CHECK_THAT(blame.sentence, ContainsSubstring("cannot be told: system.kernel"));
+  const auto calm = deploy::conclude(suspects, deploy::WholeChange{.log_ratio = 0.02, .explained = 0.05});
+  CHECK(calm.told);
+  CHECK_THAT(calm.sentence, ContainsSubstring("nothing became slower"));
+}
+
+TEST_CASE("of an environment the packages that differ are named", "[blame]") {
+  const auto suspects = deploy::suspects_between(installed("aaaa", {"numpy==1.26.0", "scipy==1.0", "torch==2.1"}),
+                                                 installed("bbbb", {"numpy==2.1.0", "six==1.1", "torch==2.1"}),
+                                                 {.old_program = true, .old_compiler = ""});
+  REQUIRE(suspects.size() == 1);
+  CHECK(suspects[0].name == "packages");
+  CHECK(suspects[0].now == "numpy 1.26.0 is 2.1.0, scipy is gone, six 1.1 is new");
+}
+
+TEST_CASE("the culprit is who loses with the whole interval", "[blame]") {
+  auto suspects = deploy::suspects_between(built("aaaa", "g++ 12", "6.1"), built("bbbb", "g++ 13", "6.2"),
+                                           {.old_program = true, .old_compiler = "g++-12"});
+  REQUIRE(suspects.size() == 3);
+  suspects[0].measured = pairs_say(-6, measure::Verdict::Slower);
+  suspects[1].measured = pairs_say(-0.5, measure::Verdict::Undecided);
+  const auto blame = deploy::conclude(suspects, std::nullopt);
+  CHECK(blame.told);
+  CHECK(blame.culprits == std::vector<std::string>{"program"});
+  CHECK_THAT(blame.sentence, ContainsSubstring("program (aaaa → bbbb): -6.0 % (-7.0 to -5.0 %, 6 pairs)"));
+
+  suspects[0].measured = pairs_say(0, measure::Verdict::Same);
+  suspects[1].measured = pairs_say(0, measure::Verdict::Same);
+  const auto kernel = deploy::conclude(suspects, std::nullopt);
+  CHECK_FALSE(kernel.told);
+  CHECK(kernel.culprits.empty());
+  CHECK_THAT(kernel.sentence, ContainsSubstring("system.kernel"));
+  CHECK(kernel.sentence.find("program") == std::string::npos);  // it is cleared
+}
+
+TEST_CASE("where nothing that is recorded changed, that is the answer, or the doubt", "[blame]") {
+  CHECK(deploy::conclude({}, std::nullopt).told);
+  const auto slower = deploy::conclude({}, deploy::WholeChange{.log_ratio = 0.3, .explained = 0.1});
+  CHECK_FALSE(slower.told);
+  CHECK_THAT(slower.sentence, ContainsSubstring("what else runs here"));
+}
+
+TEST_CASE("the compiler of then is found whatever its file is called", "[blame]") {
+  const std::vector<measure::Compiler> installed = {
+      {.name = "g++", .path = "/usr/bin/g++", .version = "g++ (Debian 14.2.0-19) 14.2.0"},
+      {.name = "g++-12", .path = "/usr/bin/g++-12", .version = "g++-12 (Debian 12.2.0-14) 12.2.0"}};
+  const db::BuildRecord then{.compiler = "g++ (Debian 12.2.0-14) 12.2.0"};
+  CHECK(deploy::compiler_of_then(installed, then) == "/usr/bin/g++-12");
+  CHECK(deploy::compiler_of_then(installed, db::BuildRecord{.compiler = "g++ (Debian 13.1.0-1) 13.1.0"}).empty());
+  CHECK(deploy::compiler_of_then(installed, std::nullopt).empty());
+}
+
+namespace {
+
+/// The program of then beside the present one: which it is says its argv.
+struct Courtroom {
+  Courtroom() {
+    deploy::Accused accused{.name = "evening"};
+    accused.workload = {.network = "mnist_cnn", .data = "mnist", .optimizer = "adadelta", .training_examples = 1000};
+    accused.configuration.set("threads", std::int64_t{2});
+    accused.configuration.set("huge_pages", true);
+    auto parsed = tuner::parse_campaign(deploy::blame_campaign(accused).dump(), "blame", "/", space::Facts());
+    if (!parsed) FAIL(tuner::to_text(parsed.error()));
+    spec = std::move(*parsed);
+    REQUIRE(spec->space.default_configuration() == accused.configuration);
+    present = executor.ready_to_start();
+    suspects.push_back({.name = "program", .apart = deploy::Apart::Program});
+    trials.push_back({.suspect = 0, .other = present});
+    trials.front().other.argv = {"/then/worker"};
+  }
+  std::expected<deploy::PresentTimes, std::string> measure(std::function<bool(std::chrono::nanoseconds)> time_for) {
+    return deploy::measure_programs({.spec = *spec,
+                                     .executor = executor,
+                                     .clock = clock,
+                                     .interruption = interruption,
+                                     .present = present,
+                                     .pairs = 4,
+                                     .most_pairs = 8,
+                                     .time_for = std::move(time_for),
+                                     .slot_folder = folder.path()},
+                                    trials, suspects);
+  }
+  test::TemporaryFolder folder;
+  std::optional<tuner::CampaignSpec> spec;
+  tests::FakeExecutor executor;
+  tuner::SystemClock clock;
+  tuner::Interruption interruption;
+  tuner::Prepared present;
+  std::vector<deploy::Suspect> suspects;
+  std::vector<deploy::ProgramTrial> trials;
+};
+
+}  // namespace
+
+TEST_CASE("a present program that is slower than the one of then is convicted", "[blame]") {
+  Courtroom court;
+  // The present one, on either side, takes 8 % more.
+  court.executor.plan_factor = [](const measure::RunPlan& plan) {
+    return plan.argv.front() == "/then/worker" ? 1.0 : 1.08;
+  };
+  const auto times = court.measure([](auto) { return true; });
+  REQUIRE(times);
+  CHECK_FALSE(times->cut_short);
+  REQUIRE(court.suspects.front().measured);
+  CHECK(court.suspects.front().measured->verdict == measure::Verdict::Slower);
+  CHECK(std::abs(court.suspects.front().measured->gain_percent - 100 * (1 / 1.08 - 1)) < 0.1);
+  CHECK(court.suspects.front().measured->pairs == 4);
+  CHECK(times->seconds.size() == 4);
+  CHECK(deploy::conclude(court.suspects, std::nullopt).culprits == std::vector<std::string>{"program"});
+}
+
+TEST_CASE("without time no pair is begun, and nothing is told", "[blame]") {
+  Courtroom court;
+  const auto times = court.measure([](auto) { return false; });
+  REQUIRE(times);
+  CHECK(times->cut_short);
+  CHECK(court.executor.pairs == 0);
+  CHECK_FALSE(court.suspects.front().measured);
+  CHECK_FALSE(deploy::conclude(court.suspects, deploy::WholeChange{.log_ratio = 0.5, .explained = 0.1}).told);
+}
+
+TEST_CASE("where nothing can be set apart the present program alone is measured against then", "[blame]") {
+  Courtroom court;
+  court.trials.clear();
+  const auto times = court.measure([](auto) { return true; });
+  REQUIRE(times);
+  CHECK(times->seconds.size() == 3);
+  const double seconds = times->seconds.front();
+  const auto change = deploy::whole_change(*times, space::Estimate{.value = seconds / 1.3, .runs = 3}, 0.05, 1);
+  REQUIRE(change);
+  CHECK(std::abs(std::exp(change->log_ratio) - 1.3) < 1e-3);
+  CHECK(change->log_ratio > change->explained);
+  CHECK_FALSE(deploy::whole_change(*times, std::nullopt, 0.05, 1));
+}
+
+TEST_CASE("a profile without a database says what it knows of then", "[blame]") {
+  const deploy::Profile profile = test::sample_profile();
+  const deploy::Case found = deploy::case_of(profile, nullptr);
+  CHECK(found.accused.configuration == profile.configuration);
+  CHECK(found.accused.steps == 40);
+  CHECK(found.then.artifact == "00ff");
+  CHECK(found.program == "/opt/builds/k/worker");
+  CHECK(found.then.machine.find("kernel")->value == "6.1");
+  CHECK_FALSE(found.then.build);
+  CHECK(found.accused.worker.is_null());
+}

@@ -1,0 +1,45 @@
+#pragma once
+
+/// The levels of one parameter in order of the best that was measured with each: which framework, which container.
+///
+/// An order of single trials is no verdict: machines drift between them. Pairs decide (`compare --measure`).
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "db/records.hpp"
+#include "space/value.hpp"
+
+namespace nocturne::tuner {
+
+struct RankedLevel {
+  space::Value level;
+  std::optional<db::StoredTrial> best;   ///< that trained, at the horizon asked for; empty: none did
+  double seconds = 0;                    ///< of it, for that horizon
+  std::int64_t trained = 0, failed = 0;  ///< trials with this level
+  std::string reason{};                  ///< why the first that failed did; empty where one trained
+};
+
+struct Ranking {
+  std::string parameter;
+  std::vector<RankedLevel> levels;  ///< fastest first, then those that failed, then those not tried
+};
+
+/// `trials`: finished ones of one campaign. Levels that only trials know (of an earlier edit of the file) count as
+/// well; trials where the parameter is inactive do not. Levels that tie are in the order of `levels`.
+[[nodiscard]] Ranking rank(std::string_view parameter, std::span<const space::Value> levels,
+                           std::span<const db::StoredTrial> trials, double epochs);
+
+/// By the parameter named, or, where none is, by the first of stage environment that has at least two levels. Empty:
+/// the document of a campaign has no such parameter.
+[[nodiscard]] std::optional<Ranking> rank(const nlohmann::json& document, std::string_view parameter,
+                                          std::span<const db::StoredTrial> trials, double epochs);
+
+}  // namespace nocturne::tuner

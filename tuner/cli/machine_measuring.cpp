@@ -1,0 +1,85 @@
+#include "tuner/cli/machine_measuring.hpp"
+
+#include <chrono>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "measure/machine/fingerprint.hpp"
+#include "tuner/preview/length.hpp"
+#include "tuner/roofline/machine_figures.hpp"
+#include "tuner/roofline/programs.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+constexpr double kSecondsBeforeCampaign = 20;  // the disk included
+
+void say_of_machine(const Context& context, const std::string& sentence) {
+  *context.err << sentence << '\n' << std::flush;
+}
+
+bool will_be_long(const tuner::CampaignSpec& spec, const db::Store& store) {
+  const auto length = tuner::planned_length(spec, store, std::chrono::system_clock::now());
+  return length && (!*length || **length > tuner::kWatched);
+}
+
+}  // namespace
+
+void add_machine_measuring(CLI::App& verb, MachineMeasuringOptions& options) {
+  CLI::Option* measure =
+      verb.add_flag("--measure-machine", options.measure,
+                    "First measure what this machine could do at best (about 20 s), even where that is known");
+  verb.add_flag("--no-measure-machine", options.none, "Do not, however long the campaign will be")->excludes(measure);
+}
+
+std::expected<db::MachineFiguresRecord, std::string> measure_this_machine(const Context& context, db::Store& store,
+                                                                          const measure::MachineFacts& machine,
+                                                                          double seconds,
+                                                                          const std::filesystem::path& disk) {
+  const space::Fingerprint fingerprint = measure::fingerprint_of(machine);
+  const auto say = [&context](const std::string& sentence) { say_of_machine(context, sentence); };
+  say(fmt::format("Measuring what this machine can do at best: about {:.0f} s.", seconds));
+  auto figures = tuner::measure_machine({.cpus = machine.allowed_cpus,
+                                         .seconds = seconds,
+                                         .disk = disk,
+                                         .waiting =
+                                             [&say](const measure::SlotHolder& holder) {
+                                               say("Waiting for the machine: " + measure::describe(holder) + ".");
+                                             },
+                                         .note = say});
+  if (!figures) return std::unexpected(figures.error());
+  db::MachineFiguresRecord record{.key = tuner::figures_key(fingerprint),
+                                  .fields = tuner::figure_fields(fingerprint),
+                                  .figures = *std::move(figures)};
+  if (const auto read = tuner::MachineFigures::from_json(record.figures, record.fields); !read) {
+    return std::unexpected(read.error());
+  }
+  if (const auto saved = store.save_machine_figures(record); !saved) return std::unexpected(saved.error().message);
+  const auto stored = store.machine_figures(record.key);
+  return stored && *stored ? **stored : record;
+}
+
+void know_machine(const MachineMeasuringOptions& options, const Context& context, const tuner::CampaignSpec& spec,
+                  db::Store& store, const measure::MachineFacts& machine) {
+  // Of a command we know nothing, so neither what it could do at best.
+  const bool ours = spec.worker.command.empty() && spec.worker.own.empty();
+  if (options.none || (!ours && !options.measure)) return;
+  const auto known = store.machine_figures(tuner::figures_key(measure::fingerprint_of(machine)));
+  bool has_figures = known && *known;
+  if (options.measure || (!has_figures && will_be_long(spec, store))) {
+    const auto measured = measure_this_machine(context, store, machine, kSecondsBeforeCampaign, context.runs_folder());
+    if (!measured) {
+      say_of_machine(context, "What this machine could do at best stays unknown: " + measured.error());
+      return;
+    }
+    has_figures = true;
+  }
+  const auto network = store.network(spec.workload.network);
+  if (!has_figures || !ours || !network || *network) return;
+  const auto described = tuner::describe_network(spec.workload.network);
+  // That it has no description matters where bounds are asked for, and is said there.
+  if (described) static_cast<void>(store.save_network(spec.workload.network, *described));
+}
+
+}  // namespace nocturne::cli

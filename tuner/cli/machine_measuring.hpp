@@ -1,0 +1,39 @@
+#pragma once
+
+/// This machine's figures into the database: on demand, and before a long campaign.
+
+#include <expected>
+#include <filesystem>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "db/store.hpp"
+#include "measure/machine/machine.hpp"
+#include "tuner/campaign_file.hpp"
+#include "tuner/cli/context.hpp"
+
+namespace nocturne::cli {
+
+/// Of `tune`.
+struct MachineMeasuringOptions {
+  bool measure = false;  ///< now, even where they are known
+  bool none = false;     ///< not at all
+};
+
+/// --measure-machine and --no-measure-machine.
+void add_machine_measuring(CLI::App& verb, MachineMeasuringOptions& options);
+
+/// Waits until nobody measures, measures and stores. Says on context.err that it takes a while. The error is a
+/// sentence.
+[[nodiscard]] std::expected<db::MachineFiguresRecord, std::string> measure_this_machine(
+    const Context& context, db::Store& store, const measure::MachineFacts& machine, double seconds,
+    const std::filesystem::path& disk);
+
+/// Before a campaign: measures this machine where that is wanted, or where it is new, the campaign will last for more
+/// than half an hour and one of our workers or recipes trains; and stores what its network takes. What cannot be done
+/// is said on context.err and changes nothing.
+void know_machine(const MachineMeasuringOptions& options, const Context& context, const tuner::CampaignSpec& spec,
+                  db::Store& store, const measure::MachineFacts& machine);
+
+}  // namespace nocturne::cli

@@ -1,0 +1,97 @@
+#include "tuner/cli/output/blame_page.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "space/fingerprint.hpp"
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/table.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+std::string found_text(const deploy::Suspect& suspect) {
+  if (suspect.measured && suspect.measured->pairs >= 2) {
+    return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %, {} pairs)", suspect.measured->gain_percent,
+                       suspect.measured->low_percent, suspect.measured->high_percent, suspect.measured->pairs);
+  }
+  if (suspect.apart == deploy::Apart::Together) return "measured with the program";
+  return suspect.why_not.empty() ? "not measured" : "not measured: " + suspect.why_not;
+}
+
+std::string apart_text(deploy::Apart apart) {
+  switch (apart) {
+    case deploy::Apart::Program:
+      return "program";
+    case deploy::Apart::Compiler:
+      return "compiler";
+    case deploy::Apart::Together:
+      return "together";
+    case deploy::Apart::No:
+      break;
+  }
+  return "no";
+}
+
+}  // namespace
+
+void print_blame(const Context& context, const std::vector<deploy::Suspect>& suspects,
+                 const std::optional<deploy::WholeChange>& change, const deploy::Blame& blame) {
+  std::ostream& out = *context.out;
+  if (!suspects.empty()) {
+    Table table({{"changed"}, {"then"}, {"now"}, {"the present one gains"}});
+    for (const deploy::Suspect& each : suspects) {
+      const bool guilty = std::ranges::find(blame.culprits, each.name) != blame.culprits.end();
+      table.add({Cell(each.name), Cell(each.before.empty() ? "–" : each.before),
+                 Cell(each.now.empty() ? "–" : each.now),
+                 Cell(found_text(each), guilty ? Style::Warning : Style::Plain)});
+    }
+    table.print(out, context.colour_out());
+  }
+  if (change) {
+    out << fmt::format("It takes {:+.1f} % against then; luck of processes explains {:.1f} %.\n",
+                       100 * std::expm1(change->log_ratio), 100 * std::expm1(change->explained));
+  }
+  std::string sentence = blame.sentence;
+  if (!sentence.empty() && sentence.front() >= 'a' && sentence.front() <= 'z') {
+    sentence.front() = static_cast<char>(sentence.front() - 'a' + 'A');
+  }
+  out << printable(sentence) << ".\n";
+}
+
+nlohmann::json blame_json(const std::string& name, const std::vector<deploy::Suspect>& suspects,
+                          const std::optional<deploy::WholeChange>& change, const deploy::Blame& blame) {
+  auto list = nlohmann::json::array();
+  for (const deploy::Suspect& each : suspects) {
+    nlohmann::json entry = {{"name", each.name},
+                            {"then", each.before},
+                            {"now", each.now},
+                            {"match", space::to_text(each.match)},
+                            {"apart", apart_text(each.apart)},
+                            {"why_not", each.why_not},
+                            {"gain_percent", nullptr}};
+    if (each.measured && each.measured->pairs >= 2) {
+      entry["gain_percent"] = each.measured->gain_percent;
+      entry["low_percent"] = each.measured->low_percent;
+      entry["high_percent"] = each.measured->high_percent;
+      entry["pairs"] = each.measured->pairs;
+    }
+    list.push_back(std::move(entry));
+  }
+  nlohmann::json document = {{"what", name},
+                             {"suspects", std::move(list)},
+                             {"told", blame.told},
+                             {"culprits", blame.culprits},
+                             {"sentence", blame.sentence},
+                             {"change_percent", nullptr}};
+  if (change) {
+    document["change_percent"] = 100 * std::expm1(change->log_ratio);
+    document["explained_percent"] = 100 * std::expm1(change->explained);
+  }
+  return document;
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+/// The levels of a parameter by the best measured with each, as lines of a page and as JSON.
+
+#include <nlohmann/json.hpp>
+
+#include "tuner/campaign/ranking.hpp"
+#include "tuner/cli/context.hpp"
+
+namespace nocturne::cli {
+
+/// A table under the heading "Ranking", on context.out; says what an order of single trials is worth.
+void print_ranking(const Context& context, const tuner::Ranking& ranking);
+
+/// README.md of tuner/cli describes its keys.
+[[nodiscard]] nlohmann::json ranking_json(const tuner::Ranking& ranking);
+
+}  // namespace nocturne::cli

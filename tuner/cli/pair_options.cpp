@@ -1,0 +1,17 @@
+#include "tuner/cli/pair_options.hpp"
+
+#include <fmt/format.h>
+
+namespace nocturne::cli {
+
+void add_pair_options(CLI::App& verb, int& pairs, int& most_pairs) {
+  const auto range = CLI::Range(2, 1000).description("");
+  verb.add_option("--pairs", pairs, fmt::format("Pairs of fresh processes before the first look (default: {})", pairs))
+      ->type_name("N")
+      ->check(range);
+  verb.add_option("--most-pairs", most_pairs, fmt::format("While undecided, up to this many (default: {})", most_pairs))
+      ->type_name("N")
+      ->check(range);
+}
+
+}  // namespace nocturne::cli

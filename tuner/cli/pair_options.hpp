@@ -1,0 +1,12 @@
+#pragma once
+
+/// `--pairs N` and `--most-pairs N`: of verbs that compare in pairs of fresh processes.
+
+#include <CLI/CLI.hpp>
+
+namespace nocturne::cli {
+
+/// The defaults are what `pairs` and `most_pairs` hold; both outlive the verb.
+void add_pair_options(CLI::App& verb, int& pairs, int& most_pairs);
+
+}  // namespace nocturne::cli

@@ -1,0 +1,133 @@
+#include "tuner/cli/verbs/machine.hpp"
+
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "db/store.hpp"
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
+#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/machine_measuring.hpp"
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/table.hpp"
+#include "tuner/executor/installation.hpp"
+#include "tuner/roofline/machine_figures.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+std::string words_of_figure(const tuner::Figure& figure) {
+  std::string what = figure.name;
+  if (figure.name.starts_with("fma_")) what = figure.name.substr(4) + " arithmetic";
+  if (figure.name == "triad") what = "memory bandwidth";
+  if (figure.name.starts_with("triad_l")) what = "L" + figure.name.substr(7) + " bandwidth";
+  if (figure.name == "latency") what = "memory latency";
+  if (figure.name.starts_with("latency_l")) what = "L" + figure.name.substr(9) + " latency";
+  if (figure.name == "triad_node") what = fmt::format("bandwidth of node {}", figure.node);
+  if (figure.name == "latency_node") what = fmt::format("latency of node {} to {}", figure.node, figure.memory_node);
+  if (figure.name == "disk_write") what = "disk, written";
+  if (figure.name == "disk_read") what = "disk, read";
+  return what;
+}
+
+void add_figures(Table& table, const std::vector<tuner::Figure>& figures, const std::string& prefix) {
+  for (const tuner::Figure& figure : figures) {
+    const std::string what = prefix + words_of_figure(figure);
+    if (!figure.absent.empty()) {
+      table.add({Cell(what, Style::Faint), std::to_string(figure.threads), "–", "–", "–", figure.unit, figure.absent});
+      continue;
+    }
+    const double best = figure.unit == "ns" ? figure.minimum : figure.maximum;
+    table.add({Cell(what), std::to_string(figure.threads), Cell(fmt::format("{:.1f}", best), Style::Strong),
+               fmt::format("{:.1f}", figure.median), percent_text(figure.relative_spread), figure.unit, figure.kernel});
+  }
+}
+
+ExitCode show_machine(const Context& context, const db::MachineFiguresRecord& record) {
+  if (context.json) {
+    print_json(
+        context,
+        {{"machine", record.fields}, {"measured", utc_text(record.measured_unix_ns)}, {"figures", record.figures}});
+    return ExitCode::Ok;
+  }
+  const auto figures = tuner::MachineFigures::from_json(record.figures, record.fields);
+  if (!figures) return complain(context, ExitCode::Database, figures.error());
+  std::ostream& out = *context.out;
+  out << fmt::format("{}, measured {}\n\n", record.fields.value("cpu.model", "this machine"),
+                     time_text(record.measured_unix_ns));
+  Table table({{"what"},
+               {"threads", Align::Right},
+               {"best", Align::Right},
+               {"median", Align::Right},
+               {"spread", Align::Right},
+               {"unit"},
+               {"by"}});
+  add_figures(table, figures->figures, "");
+  for (const tuner::GpuFigures& gpu : figures->gpus) add_figures(table, gpu.figures, gpu.name + ": ");
+  table.print(out, context.colour_out(), context.out_is_terminal ? context.columns : 0);
+  return ExitCode::Ok;
+}
+
+ExitCode measure_and_show(const MachineOptions& options, const Context& context, const measure::MachineFacts& machine) {
+  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
+  auto store = open_database(context, db::Mode::ReadWrite);
+  if (!store) return store.error();
+  const auto measured =
+      measure_this_machine(context, *store, machine, options.seconds,
+                           options.disk.empty() ? context.runs_folder() : std::filesystem::path(options.disk));
+  if (!measured) return complain(context, ExitCode::Unavailable, measured.error());
+  return show_machine(context, *measured);
+}
+
+}  // namespace
+
+void setup(CLI::App& verb, MachineOptions& options) {
+  CLI::Option* measure =
+      verb.add_flag("--measure", options.measure, "Measure it now, and keep that with the machine's fingerprint");
+  verb.add_option("--seconds", options.seconds, "Time for all measurements together (default: 20)")
+      ->type_name("S")
+      ->check(CLI::Range(0.01, 600.0))
+      ->needs(measure);
+  verb.add_option("--disk", options.disk, "A folder on the disk to measure (default: where runs are kept)")
+      ->type_name("FOLDER")
+      ->check(CLI::ExistingDirectory)
+      ->needs(measure);
+  verb.footer(
+      "Operations a second in f32 and bf16, bandwidth and latency of each cache and of memory, with one thread and with\n"
+      "all, the disk, and GPUs where nocturne-cudnn lies beside nocturne. 'best' is the most of some repeats (of latencies\n"
+      "the least): what the machine can do; the median is what others left of it. At most 256 MiB are written to the disk,\n"
+      "to a file without a name. Nothing else should run meanwhile; it waits for campaigns that measure.\n"
+      "\n"
+      "'nocturne roofline' holds configurations against these figures, 'nocturne space' estimates a first step by them,\n"
+      "and the model of a campaign that begins afterwards knows them. 'tune' measures a new machine by itself before a\n"
+      "campaign of more than half an hour. Another kernel, microcode or clock rate makes it a new machine.\n"
+      "\n"
+      "Examples:\n"
+      "  nocturne machine\n"
+      "  nocturne machine --measure\n"
+      "  nocturne machine --measure --seconds 5 --disk /tmp --json\n");
+}
+
+ExitCode run(const MachineOptions& options, Context& context) {
+  const tuner::Installation installation = tuner::find_installation();
+  const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
+  if (options.measure) return measure_and_show(options, context, machine);
+  const std::string unknown =
+      "what this machine can do at best was not measured yet: 'nocturne machine --measure' does it, in about 20 s";
+  std::error_code ignored;
+  if (!std::filesystem::exists(context.database(), ignored)) return complain(context, ExitCode::NotFound, unknown);
+  const auto store = open_database(context);
+  if (!store) return store.error();
+  const auto known = store->machine_figures(tuner::figures_key(measure::fingerprint_of(machine)));
+  if (!known) return complain(context, known.error());
+  if (!*known) return complain(context, ExitCode::NotFound, unknown);
+  return show_machine(context, **known);
+}
+
+}  // namespace nocturne::cli

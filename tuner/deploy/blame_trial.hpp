@@ -1,0 +1,71 @@
+#pragma once
+
+/// Two programs that train one configuration, in turns: the present one and one of then.
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/campaign/clock.hpp"
+#include "tuner/campaign/interruption.hpp"
+#include "tuner/campaign_file.hpp"
+#include "tuner/deploy/blame.hpp"
+#include "tuner/executor/executor.hpp"
+
+namespace nocturne::deploy {
+
+struct ProgramTrial {
+  std::size_t suspect = 0;           ///< index of whom it convicts or clears
+  tuner::Prepared other{};           ///< with the suspect's part as it was
+  std::vector<double> log_ratios{};  ///< ln(T(other) / T(present)) of each pair
+};
+
+struct BlameWork {
+  const tuner::CampaignSpec& spec;  ///< its default is the configuration
+  tuner::Executor& executor;
+  const tuner::Clock& clock;
+  tuner::Interruption& interruption;
+  const tuner::Prepared& present;
+  int pairs = 6, most_pairs = 20;
+  /// Whether work that takes that long may still be begun.
+  std::function<bool(std::chrono::nanoseconds)> time_for = [](std::chrono::nanoseconds) { return true; };
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+  std::filesystem::path slot_folder = {};  ///< of the lock files; empty: the machine's
+};
+
+/// What was measured of the present program: seconds for the primary horizon, one a process.
+struct PresentTimes {
+  std::vector<double> seconds;
+  bool cut_short = false;  ///< by time, an interruption, or a side that does not train (which is said)
+};
+
+/// Rounds of one pair of each trial that is open, judged at planned looks whose error is shared by all of them; fills
+/// `suspects[…].measured`. Without trials the present program alone is run three times. The error is a sentence.
+/// Blocks.
+[[nodiscard]] std::expected<PresentTimes, std::string> measure_programs(const BlameWork& work,
+                                                                        std::vector<ProgramTrial>& trials,
+                                                                        std::vector<Suspect>& suspects);
+
+/// What the present times say against an estimate of then; `luck` is the sd of the log of a process. Empty: nothing.
+[[nodiscard]] std::optional<WholeChange> whole_change(const PresentTimes& now,
+                                                      const std::optional<space::Estimate>& then, double luck,
+                                                      double margin_percent);
+
+/// The document of a campaign whose default, and only, configuration is this one.
+struct Accused {
+  std::string name;  ///< of the campaign or profile
+  space::Workload workload{};
+  std::string minimise = "time";
+  double epochs = 12;
+  space::Configuration configuration{};
+  std::int64_t steps = 40;
+  nlohmann::json worker{};  ///< as a campaign has it; null: the one of its framework
+};
+[[nodiscard]] nlohmann::json blame_campaign(const Accused& accused);
+
+}  // namespace nocturne::deploy

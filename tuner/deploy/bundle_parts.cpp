@@ -1,0 +1,86 @@
+#include "tuner/deploy/bundle_parts.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+
+#include <fmt/format.h>
+
+namespace nocturne::deploy {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::uintmax_t kLargestPart = 4 << 20;
+
+bool ends_name(std::string_view text, std::size_t at) {
+  if (at >= text.size()) return true;
+  const auto next = static_cast<unsigned char>(text[at]);
+  return std::isalnum(next) == 0 && next != '_' && next != '-' && next != '.';
+}
+
+std::string moved_text(std::string text, const Moves& moves) {
+  for (const auto& [from, to] : moves) {
+    if (from.empty()) continue;
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
+      if (!ends_name(text, at + from.size())) {
+        at += from.size();
+        continue;
+      }
+      text.replace(at, from.size(), to);
+      at += to.size();
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+json moved(const json& document, const Moves& moves) {
+  if (document.is_string()) return moved_text(document.get<std::string>(), moves);
+  json result = document;
+  if (document.is_structured()) {
+    for (json& each : result) each = moved(each, moves);
+  }
+  return result;
+}
+
+BundleFolder::BundleFolder(const fs::path& in) : path_(in / fmt::format("bundle-{}", ::getpid())) {
+  fs::remove_all(path_);  // of an earlier process with this number
+  fs::create_directories(content());
+  fs::create_directories(work());
+  fs::permissions(path_, fs::perms::owner_all);
+}
+
+BundleFolder::~BundleFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+std::vector<fs::path> own_libraries(std::string_view ldd) {
+  std::vector<fs::path> libraries;
+  while (!ldd.empty()) {
+    std::string_view line = ldd.substr(0, ldd.find('\n'));
+    ldd.remove_prefix(std::min(line.size() + 1, ldd.size()));
+    const std::size_t arrow = line.find("=> /");
+    if (arrow == std::string_view::npos) continue;
+    line.remove_prefix(arrow + 3);
+    const std::string path(line.substr(0, line.rfind(" (")));
+    const bool system = path.starts_with("/lib") || (path.starts_with("/usr/") && !path.starts_with("/usr/local/"));
+    if (!system) libraries.emplace_back(path);
+  }
+  return libraries;
+}
+
+json read_part(const fs::path& file) {
+  std::error_code error;
+  if (fs::file_size(file, error) > kLargestPart || error) return {};
+  std::ifstream in(file);
+  const json document = json::parse(in, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
+  return document.is_discarded() ? json() : document;
+}
+
+}  // namespace nocturne::deploy

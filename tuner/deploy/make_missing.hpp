@@ -1,0 +1,47 @@
+#pragma once
+
+/// What a profile's training needs and this machine lacks, made before it is applied: the environment with the very
+/// versions that were measured, or our own worker built with the flags that were.
+
+#include <expected>
+#include <filesystem>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tuner/deploy/profile.hpp"
+#include "tuner/executor/frameworks.hpp"
+#include "tuner/executor/installation.hpp"
+
+namespace nocturne::deploy {
+
+struct MakingPlaces {
+  const tuner::Frameworks& frameworks;
+  tuner::Installation installation;
+  std::filesystem::path builds_folder;
+  std::function<void(std::string_view)> progress;  ///< a line a step; may be empty
+};
+
+struct MakingFailure {
+  std::string reason;  ///< a sentence
+  std::string log_tail{};
+  bool interrupted = false;
+};
+
+/// "the environment pytorch-2.15", "the build of onednn"; empty: all is there, or the profile does not say how it was
+/// made.
+[[nodiscard]] std::string missing_part(const Profile& profile, const MakingPlaces& places);
+
+/// Makes it, and lets the profile name what was made. The sentences returned say in what it differs from what was
+/// measured.
+[[nodiscard]] std::expected<std::vector<std::string>, MakingFailure> make_missing(Profile& profile,
+                                                                                  const MakingPlaces& places,
+                                                                                  const std::stop_token& stop = {});
+
+/// Lets the profile name this environment of its recipe: program, worker, variables, key.
+void use_environment(Profile& profile, const measure::Environment& environment,
+                     const measure::EnvironmentRecipe& recipe, const std::filesystem::path& worker_folder);
+
+}  // namespace nocturne::deploy

@@ -1,0 +1,23 @@
+#include "tuner/executor/own_build.hpp"
+
+#include <algorithm>
+
+namespace nocturne::tuner {
+
+std::expected<measure::Artifact, PreparationFailure> obtain_build(
+    const WorkerRecipe& worker, const measure::BuildFlags& flags, const std::filesystem::path& onednn_prefix,
+    const Installation& installation, measure::ArtifactStore& builds, int jobs, const std::stop_token& stop) {
+  const auto recipe =
+      measure::load_build_recipe(installation.source_root / worker.build_file, installation.source_root);
+  if (!recipe) return std::unexpected(PreparationFailure{space::Outcome::BuildFailed, recipe.error(), {}});
+  measure::BuildOptions build;
+  if (!onednn_prefix.empty()) build.prefixes["onednn"] = onednn_prefix;
+  build.jobs = std::max(1, jobs);
+  auto artifact = builds.obtain(*recipe, flags, build, stop);
+  if (artifact) return std::move(*artifact);
+  measure::BuildFailure& failure = artifact.error();
+  return std::unexpected(PreparationFailure{failure.interrupted ? space::Outcome::Killed : space::Outcome::BuildFailed,
+                                            std::move(failure.reason), std::move(failure.log_tail)});
+}
+
+}  // namespace nocturne::tuner
