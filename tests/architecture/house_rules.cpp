@@ -25,7 +25,7 @@ const std::map<std::string, std::set<std::string>, std::less<>> kArrows = {
     {"measure", {"space", "measure/protocol"}},
     {"measure/protocol", {}},
     {"db", {"space"}},
-    {"kernels", {"kernels/networks", "measure/protocol"}},  // holds for each kernels/NAME
+    {"kernels", {"kernels/data", "kernels/networks", "kernels/worker", "measure/protocol"}},  // holds for each kernels/NAME
     {"tuner", {"space", "search", "measure", "measure/protocol", "db"}},
 };
 

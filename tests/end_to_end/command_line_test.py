@@ -11,8 +11,8 @@ from workspace import NOCTURNE, Workspace, campaign
 class CommandLine(unittest.TestCase):
     def test_every_verb_has_a_help_with_examples(self):
         listed = subprocess.run([NOCTURNE, "--help"], capture_output=True, text=True, check=True).stdout
-        for verb in ["doctor", "space", "noise", "tune", "status", "best", "list", "show", "compare", "model", "explain",
-                     "report", "export", "apply", "verify", "clean", "schema", "completion"]:
+        for verb in ["doctor", "machine", "space", "noise", "tune", "status", "best", "list", "show", "compare", "roofline",
+                     "model", "explain", "report", "export", "apply", "verify", "blame", "clean", "schema", "completion"]:
             self.assertIn(f"  {verb}", listed)
             shown = subprocess.run([NOCTURNE, verb, "--help"], capture_output=True, text=True)
             self.assertEqual(shown.returncode, 0, verb)
@@ -95,6 +95,60 @@ class CommandLine(unittest.TestCase):
             found = json.loads(workspace.run("verify", workspace.write(document, "broken.json"), *few, check=2).stdout)
             self.assertEqual(found[0]["finding"], "could not be measured", found)
             self.assertEqual(len(workspace.json("list")), 1)  # the evidence lies in a database of its own
+
+    def test_verify_all_is_one_test_over_every_profile(self):
+        with Workspace() as workspace:
+            self.assertIn("no profile is in", workspace.run("verify", "--all", check=2).stderr)
+            for name in ["first", "second"]:
+                workspace.run("tune", workspace.write(campaign(name=name, trials=12)), check=0)
+            few = ["--all", "--pairs", "3", "--most-pairs", "15"]
+            found = json.loads(workspace.run("verify", *few, "--json", check=0).stdout)
+            self.assertEqual([each["finding"] for each in found], ["holds", "holds"], found)
+            self.assertTrue(all(each["low_percent"] > 0 for each in found), found)
+
+            profile = workspace.data / "profiles" / "second.json"
+            document = json.loads(profile.read_text())
+            best, default = document["configuration"], document["verdict"]["baseline"]
+            document["configuration"], document["verdict"]["baseline"] = default, best
+            profile.write_text(json.dumps(document))
+            done = workspace.run("verify", *few, check=1)
+            self.assertRegex(done.stdout, r"first +holds")
+            self.assertRegex(done.stdout, r"second +does not hold")
+            # Without time nothing is measured, and that is said of each.
+            done = workspace.run("verify", *few, "--time", "1ms", check=2)
+            self.assertEqual(done.stdout.count("could not be measured"), 2)
+
+    def test_blame_says_what_changed(self):
+        with Workspace() as workspace:
+            profile = workspace.json("tune", workspace.write(campaign(trials=6)))["profile"]["json"]
+            few = ["--pairs", "3", "--most-pairs", "6"]
+            same = json.loads(workspace.run("blame", profile, "--list", "--json", check=0).stdout)
+            self.assertEqual((same["suspects"], same["told"]), ([], True))
+            with open(profile) as file:
+                document = json.load(file)
+            document["measured_on"]["verify"]["system.kernel"] = "an older one"
+            document["measured_on"]["fingerprint"] = "0" * 32  # no database knows it
+            document["estimate"]["seconds"] /= 3  # so much faster it was
+            older = workspace.write(document, "older.json")
+            done = workspace.run("blame", older, *few, check=1)
+            self.assertIn("system.kernel", done.stdout)
+            self.assertIn("It cannot be told", done.stdout)
+            document["estimate"]["seconds"] *= 6
+            calm = workspace.run("blame", workspace.write(document, "calm.json"), *few, check=0)
+            self.assertIn("Nothing became slower", calm.stdout)
+            workspace.run("blame", "no-such-campaign", check=3)
+
+    def test_noise_that_is_stored_decides_how_campaigns_compare(self):
+        with Workspace() as workspace:
+            document = campaign(trials=4)
+            del document["verify"]["pairs"], document["verify"]["most_pairs"]
+            file = workspace.write(document)
+            first = workspace.run("tune", file, check=0)
+            self.assertIn("Noise: not known of this machine, so 6 to 20 pairs", first.stderr)
+            self.assertIn("nocturne noise campaign.json", first.stderr)
+            workspace.run("noise", file, "--time", "1s", check=0)
+            again = workspace.run("tune", file, "--fresh", check=0)
+            self.assertRegex(again.stderr, r"Noise: this machine tells [0-9.]+ % apart in \d+ pairs")
 
     def test_noise_says_what_can_be_told_apart(self):
         with Workspace() as workspace:

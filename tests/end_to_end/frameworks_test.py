@@ -13,7 +13,7 @@ import subprocess
 import sys
 import unittest
 
-from workspace import Workspace, wait_until
+from workspace import NOCTURNE, Workspace, wait_until
 
 SUPPORT = pathlib.Path(__file__).resolve().parent.parent / "support"
 WAITS = """import os, pathlib, sys, time
@@ -39,7 +39,7 @@ class Tree:
         (self.fix_ups / "fails.py").write_text("import sys\nsys.exit('the moon is in the way')\n")
         (self.fix_ups / "waits.py").write_text(WAITS)
         self.variables = dict(os.environ, NOCTURNE_SOURCE=str(self.folder), NOCTURNE_PYTHONS=sys.executable,
-                              PYTHONPATH="/nowhere", FAKE_FOLDER=str(workspace.folder),
+                              PYTHONPATH="/nowhere", PIP_NO_INDEX="1", FAKE_FOLDER=str(workspace.folder),
                               XDG_CONFIG_HOME=str(workspace.folder / "configuration"))
 
     def add(self, name, **more):
@@ -159,6 +159,58 @@ class Frameworks(unittest.TestCase):
             (workspace.folder / "go").write_text("")
             workspace.run("tune", file, env=tree.variables)
             self.assertEqual({outcome for _, _, outcome in workspace.finished_trials()}, {"ok"})
+
+    def test_apply_makes_what_is_missing_and_a_bundle_brings_it_elsewhere(self):
+        with Workspace() as workspace:
+            tree = Tree(workspace)
+            tree.add("slow-1")
+            tree.add("quick-1")
+            workspace.run("tune", workspace.write(campaign(["slow-1", "quick-1"])), check=0, env=tree.variables)
+            profile = json.loads((workspace.data / "profiles/frameworks.json").read_text())
+            self.assertEqual(profile["training"]["recipe"], "quick-1")
+
+            def trained(*words, folder, check=0, data=workspace.data):
+                done = subprocess.run([NOCTURNE, "--data", str(data), "apply", *words, "--steps", "2", "--output", str(folder)],
+                                      capture_output=True, text=True, timeout=170, env=tree.variables)
+                self.assertEqual(done.returncode, check, done.stderr)
+                if check == 0:
+                    events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+                    self.assertEqual(events[-1]["status"], "ok")
+                return done
+
+            packed = json.loads(workspace.run("env", "export", "--profile", "frameworks", "--bundle", str(workspace.folder),
+                                              "--json", check=0, env=tree.variables).stdout)
+            self.assertEqual(packed["environments"], ["quick-1"])
+            workspace.run("env", "remove", "quick-1", check=0, env=tree.variables)
+            refused = trained("frameworks", "--no-make", folder=workspace.folder / "a", check=125)
+            self.assertIn("the environment quick-1 is missing here", refused.stderr)
+            self.assertIn("would first make the environment quick-1", workspace.run(
+                "apply", "frameworks", "--dry-run", check=0, env=tree.variables).stdout)
+            made = trained("frameworks", folder=workspace.folder / "c")
+            self.assertIn("making quick-1: 1/", made.stderr)
+            self.assertNotIn("making", trained("frameworks", folder=workspace.folder / "d").stderr)
+
+            elsewhere = workspace.folder / "elsewhere"
+            arrived = trained(packed["file"], folder=workspace.folder / "e", data=elsewhere)
+            self.assertIn("making quick-1: 1/", arrived.stderr)
+            there = json.loads((elsewhere / "profiles/frameworks.json").read_text())
+            self.assertTrue(there["training"]["program"].startswith(str(elsewhere / "environments")))
+
+    def test_a_program_of_ones_own_is_a_row_beside_frameworks(self):
+        with Workspace() as workspace:
+            tree = Tree(workspace)
+            tree.add("quick-1")
+            (tree.recipes / "own.py").write_text(
+                "import sys, time\nfor i in range(int(sys.argv[1])):\n"
+                "    time.sleep(0.002)\n    print('step', i, 'of batch', sys.argv[2], flush=True)\n")
+            (tree.recipes / "own-1.json").write_text(json.dumps({
+                "recipe": "own-1", "kind": "command", "licence": "own",
+                "command": {"template": [[sys.executable, "own.py", "{run.steps}", "{batch}"]],
+                            "time": {"pattern": "step (?P<step>[0-9]+) of"}}}))
+            workspace.run("tune", workspace.write(campaign(["quick-1", "own-1"])), check=0, env=tree.variables)
+            outcomes = {(trial["configuration"]["framework"], trial["outcome"])
+                        for trial in workspace.json("list", "trials")}
+            self.assertEqual(outcomes, {("quick-1", "ok"), ("own-1", "ok")})
 
     def test_the_verb_env(self):
         with Workspace() as workspace:

@@ -107,7 +107,7 @@ class OwnCommand(unittest.TestCase):
             self.assertIn(best["gain"]["pairs"], range(3, 13))
             page = workspace.run("best", check=0).stdout
             self.assertIn("for one run", page)
-            self.assertIn("Command   python3 train.py '--delay=2'", page)
+            self.assertIn("Command   python3 train.py --delay=2", page)
             self.assertNotIn("examples/s", page)
             self.assertIn("compare what both learn", workspace.run("list", "events", check=0).stdout)
 
@@ -208,7 +208,7 @@ class TuneCommand(unittest.TestCase):
                     "--delay=16")
             done = workspace.run(*tune, check=0, cwd=workspace.folder)
             self.assertIn("It reports its steps", done.stderr)
-            self.assertIn("Command   python3 train.py '--delay=2'", done.stdout)
+            self.assertIn("Command   python3 train.py --delay=2", done.stdout)
             best = workspace.json("best")
             self.assertEqual(best["campaign"], "train")
             self.assertEqual(best["default"]["configuration"]["delay"], 16)
@@ -218,7 +218,7 @@ class TuneCommand(unittest.TestCase):
             self.assertNotIn("runs once", again.stderr)
 
             dry = workspace.run("apply", "train", "--dry-run", check=0, cwd=workspace.folder).stdout
-            self.assertTrue(dry.rstrip().endswith("python3 train.py '--delay=2'"), dry)
+            self.assertTrue(dry.rstrip().endswith("python3 train.py --delay=2"), dry)
             (workspace.folder / "nocturne_steps.py").symlink_to(
                 pathlib.Path(__file__).parents[2] / "kernels/python/nocturne_steps.py")
             applied = workspace.run("apply", "train", check=0)  # in the command's own folder

@@ -36,7 +36,7 @@ class Rehearsal(unittest.TestCase):
             document = campaign(parameters=PARAMETERS, trials=8, strategy="random", run={"memory": "64MiB"})
             document["budget"]["wall"] = "8h"
             file = workspace.write(document)
-            done = workspace.run("tune", file, check=0)
+            done = workspace.run("tune", file, "--no-noise", check=0)
             self.assertIn("The rehearsal: each of 3 rows is prepared and trained 3 steps", done.stderr)
             self.assertRegex(done.stderr, r"row +1/3  go ")
             self.assertRegex(done.stderr, r"no-go .*mode=crash: crashed")
@@ -54,7 +54,7 @@ class Rehearsal(unittest.TestCase):
         with Workspace() as workspace:
             document = campaign(name="long", trials=2)
             document["budget"]["wall"] = "8h"
-            done = workspace.run("tune", workspace.write(document), "--no-rehearsal", check=0)
+            done = workspace.run("tune", workspace.write(document), "--no-rehearsal", "--no-noise", check=0)
             self.assertNotIn("rehearsal", done.stderr)
             refused = workspace.run("tune", workspace.write(document), "--no-rehearsal", "--rehearse", check=2)
             self.assertIn("--no-rehearsal", refused.stderr)

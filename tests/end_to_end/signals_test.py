@@ -133,7 +133,7 @@ class StopAndContinue(unittest.TestCase):
     def test_nothing_measures_while_it_is_stopped_and_the_run_is_repeated(self):
         with Workspace() as workspace:
             file = workspace.write(campaign(trials=2, mode="obey", run={"steps": 20000, "deadline": "60s"}))
-            tuner = workspace.start("tune", file, "--no-rehearsal")
+            tuner = workspace.start("tune", file, "--no-rehearsal", "--no-noise")
             self.assertTrue(wait_until(lambda: workers_alive(workspace.data), 20))
             tuner.send_signal(signal.SIGTSTP)
             self.assertTrue(wait_until(lambda: state_of(tuner.pid) == "T", 10))
@@ -153,7 +153,7 @@ class StopAndContinue(unittest.TestCase):
             file = workspace.write(campaign(trials=2, mode="obey", parameters=speeds, strategy="exhaustive",
                                             run={"steps": 12, "deadline": "60s"},
                                             verify={"pairs": 3, "most_pairs": 3, "slices": 2, "slice_steps": 20000}))
-            tuner = workspace.start("tune", file, "--no-rehearsal")
+            tuner = workspace.start("tune", file, "--no-rehearsal", "--no-noise")
             # Each stop falls into another moment of the pair; more of them than pairs may fail.
             for _ in range(5):
                 self.assertTrue(wait_until(lambda: workspace.run("status").stdout.count("measuring pair") == 1, 60))
