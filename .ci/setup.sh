@@ -12,11 +12,12 @@ readonly exit_failed=1 exit_usage=2 exit_packages=5
 readonly packages_to_build=(
   g++:g++ cmake:cmake ninja-build:ninja git:git python3:python3 ca-certificates util-linux:taskset
   libeigen3-dev libnlopt-cxx-dev libsqlitecpp-dev libsqlite3-dev libcli11-dev libfmt-dev libboost-dev libssl-dev zlib1g-dev
-  libre2-dev)
+  libjpeg62-turbo-dev libre2-dev)
 # What the example campaign tries beside the defaults: a second compiler (66 MB, seconds), two allocators, and a framework in an
 # environment of its own.
 readonly packages_to_tune=(clang-19:clang++-19 libjemalloc2 libtcmalloc-minimal4 python3-venv)
 readonly packages_to_lint=(clang-19:clang++-19 clang-tidy-19:clang-tidy-19)
+readonly packages_to_fuzz=(clang-19:clang++-19 libclang-rt-19-dev)  # the compiler, libFuzzer and the sanitizers' runtime
 readonly catch2_major=3
 
 begin_log() {  # begin_log NAME NUMBER_OF_STEPS: what the steps print goes to .cache/log/NAME.log
@@ -143,6 +144,7 @@ need_packages() {
     return
   fi
   onednn_present || set -- "$@" python3-pip
+  ((${with_cuda:-0} == 0)) || cuda_present || set -- "$@" python3-pip
   read -r -d '' -a missing <<<"$(packages_missing "$@")" || true
   if ((with_catch2)) && ! catch2_missing; then with_catch2=0; fi
   if ((${#missing[@]} + with_catch2 == 0)); then
@@ -191,6 +193,45 @@ need_onednn() {
     echo "there"
   else
     step "oneDNN 3.2 from PyPI, into .deps/onednn" unpack_onednn
+  fi
+}
+
+# nvcc and cuDNN, for the GPU worker. The toolkit's own places are looked at first, as CMake's modules do (kernels/cuda/cmake).
+cuda_present() {
+  local nvcc=0 cudnn=0 header
+  if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc || -x .deps/cuda/nvidia/cu13/bin/nvcc ]]; then nvcc=1; fi
+  for header in /usr/local/cuda/include /usr/local/include /usr/include .deps/cuda/nvidia/cudnn/include; do
+    if [[ -e $header/cudnn_version.h ]]; then cudnn=1; fi
+  done
+  ((nvcc && cudnn))
+}
+
+# Whether the system shows an NVIDIA GPU.
+gpu_seen() { [[ -e /dev/nvidia0 || -e /dev/dxg ]] || nvidia-smi -L >/dev/null 2>&1; }
+
+# The versions belong together: nvcc refuses newer parts of itself. 1.5 GB to download.
+unpack_cuda() {
+  local work=.deps/cuda.unpacking python=python3
+  rm -rf "$work"
+  mkdir -p "$work/wheels" "$work/prefix"
+  $python -m pip --version >/dev/null 2>&1 || python=/usr/bin/python3
+  $python -m pip download --quiet --no-deps --only-binary :all: --require-hashes -r .ci/cuda.txt -d "$work/wheels"
+  local wheel
+  for wheel in "$work"/wheels/*.whl; do
+    python3 -m zipfile -e "$wheel" "$work/prefix"
+    rm "$wheel"
+  done
+  chmod +x "$work"/prefix/nvidia/cu13/bin/* "$work"/prefix/nvidia/cu13/nvvm/bin/* # a zip's permissions are not unpacked
+  mv -T "$work/prefix" .deps/cuda  # the last step, so that a half-made one is never taken for whole
+  rm -rf "$work"
+}
+
+need_cuda() {
+  if cuda_present; then
+    announce "nvcc and cuDNN"
+    echo "there"
+  else
+    step "nvcc 13.0 and cuDNN 9 from PyPI, into .deps/cuda (1.5 GB)" unpack_cuda
   fi
 }
 
