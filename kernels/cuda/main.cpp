@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <iostream>
 #include <string>
 
@@ -11,6 +10,7 @@
 #include "kernels/cuda/options.hpp"
 #include "kernels/cuda/session.hpp"
 #include "kernels/cuda/version.hpp"
+#include "kernels/worker/serve.hpp"
 
 namespace {
 
@@ -20,17 +20,8 @@ using cuda::Options;
 
 int serve(const Options& options) {
   worker::ProtocolReporter reporter(options.events_path, std::string(cuda::kWorkerName) + " " + cuda::kWorkerVersion);
-  protocol::Request request;
-  try {
-    std::ifstream file(options.request_path);
-    if (!file) throw std::runtime_error("request: " + options.request_path + " cannot be opened");
-    request = protocol::parse_request(nlohmann::json::parse(file));
-  } catch (const std::exception& error) {
-    reporter.hello();
-    reporter.end("failed", error.what());
-    return 1;
-  }
-  return cuda::run_session(request, reporter);
+  return worker::serve(options.request_path, reporter,
+                       [&](const protocol::Request& request) { return cuda::run_session(request, reporter); });
 }
 
 int train(const Options& options) {

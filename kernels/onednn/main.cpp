@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "kernels/onednn/profile.hpp"
 #include "kernels/onednn/session.hpp"
 #include "kernels/onednn/version.hpp"
+#include "kernels/worker/serve.hpp"
 
 namespace {
 
@@ -23,17 +23,8 @@ using onednn::Options;
 
 int serve(const Options& options) {
   onednn::ProtocolReporter reporter(options.events_path);
-  protocol::Request request;
-  try {
-    std::ifstream file(options.request_path);
-    if (!file) throw std::runtime_error("request: " + options.request_path + " cannot be opened");
-    request = protocol::parse_request(nlohmann::json::parse(file));
-  } catch (const std::exception& error) {
-    reporter.hello();
-    reporter.end("failed", error.what());
-    return 1;
-  }
-  return onednn::run_session(request, reporter);
+  return worker::serve(options.request_path, reporter,
+                       [&](const protocol::Request& request) { return onednn::run_session(request, reporter); });
 }
 
 int train(const Options& options) {
