@@ -77,16 +77,6 @@ class KilledCampaign(unittest.TestCase):
             with workspace.database() as connection:
                 self.assertEqual(connection.execute("SELECT count(*) FROM runs WHERE outcome = 'killed'").fetchone()[0], 0)
 
-    def test_a_terminated_tuner_leaves_no_worker(self):
-        with Workspace() as workspace:
-            file = workspace.write(campaign(trials=5, mode="hang", run={"deadline": "60s"}))
-            tuner = workspace.start("tune", file, "--grace", "100ms")
-            self.assertTrue(wait_until(lambda: workers_alive(workspace.data), 20))
-            tuner.send_signal(signal.SIGTERM)
-            tuner.communicate(timeout=10)
-            self.assertEqual(tuner.returncode, 143)
-            self.assertEqual(workers_alive(workspace.data), [])
-
     def test_a_second_tuner_of_the_same_campaign_is_refused(self):
         with Workspace() as workspace:
             file = workspace.write(campaign(trials=5, mode="hang", run={"deadline": "60s"}))

@@ -92,7 +92,7 @@ class Terminate(unittest.TestCase):
 class HangUp(unittest.TestCase):
     def test_the_campaign_goes_on_and_its_words_go_into_a_file(self):
         with Workspace() as workspace:
-            file = workspace.write(campaign(trials=12, mode="obey", run={"steps": 3000}))
+            file = workspace.write(campaign(trials=5, mode="obey", run={"steps": 3000}))
             terminal, end = pty.openpty()
             tuner = workspace.start("tune", file, stdout=end, stderr=end, start_new_session=True)
             os.close(end)
@@ -112,7 +112,7 @@ class HangUp(unittest.TestCase):
             self.assertEqual(tuner.wait(timeout=60), 0)
             reader.join(timeout=20)
             os.close(terminal)
-            self.assertEqual(len(workspace.finished_trials()), 12)
+            self.assertEqual(len(workspace.finished_trials()), 5)
             log = (workspace.data / "logs" / "fake.log").read_text()
             self.assertIn("the campaign goes on", log)
             self.assertIn("Profile   ", log)  # the answer, to its last lines
@@ -121,7 +121,7 @@ class HangUp(unittest.TestCase):
 
     def test_without_a_terminal_it_is_nothing(self):
         with Workspace() as workspace:
-            tuner = workspace.start("tune", workspace.write(campaign(trials=6, mode="obey", run={"steps": 3000})))
+            tuner = workspace.start("tune", workspace.write(campaign(trials=3, mode="obey", run={"steps": 3000})))
             self.assertTrue(wait_until(lambda: len(workspace.finished_trials()) >= 1, 20))
             tuner.send_signal(signal.SIGHUP)
             tuner.communicate(timeout=60)
@@ -132,7 +132,7 @@ class HangUp(unittest.TestCase):
 class StopAndContinue(unittest.TestCase):
     def test_nothing_measures_while_it_is_stopped_and_the_run_is_repeated(self):
         with Workspace() as workspace:
-            file = workspace.write(campaign(trials=2, mode="obey", run={"steps": 20000, "deadline": "60s"}))
+            file = workspace.write(campaign(trials=2, mode="obey", run={"steps": 8000, "deadline": "60s"}))
             tuner = workspace.start("tune", file, "--no-rehearsal", "--no-noise")
             self.assertTrue(wait_until(lambda: workers_alive(workspace.data), 20))
             tuner.send_signal(signal.SIGTSTP)
@@ -152,7 +152,7 @@ class StopAndContinue(unittest.TestCase):
             speeds = [{"name": "step_us", "stage": "run", "values": [50, 20], "default": 50}]
             file = workspace.write(campaign(trials=2, mode="obey", parameters=speeds, strategy="exhaustive",
                                             run={"steps": 12, "deadline": "60s"},
-                                            verify={"pairs": 3, "most_pairs": 3, "slices": 2, "slice_steps": 20000}))
+                                            verify={"pairs": 3, "most_pairs": 3, "slices": 2, "slice_steps": 8000}))
             tuner = workspace.start("tune", file, "--no-rehearsal", "--no-noise")
             # Each stop falls into another moment of the pair; more of them than pairs may fail.
             for _ in range(5):
