@@ -1,4 +1,4 @@
-// Carries a build out: compiles each source by itself, links, keeps the log.
+// Carries a build out: compiles each unit by itself, links, keeps the log.
 
 #include <fmt/format.h>
 
@@ -71,7 +71,7 @@ std::string first_error(std::string_view log) {
 
 std::expected<void, BuildFailure> carry_out(const BuildPlan& plan, const BuildOptions& options, const fs::path& folder,
                                             Clock::time_point deadline, const std::stop_token& stop) {
-  const std::size_t count = plan.sources.size();
+  const std::size_t count = plan.units.size();
   const auto object = [&folder](std::size_t i) { return folder / fmt::format("{}.o", i); };
   const auto piece_log = [&folder](std::size_t i) { return folder / fmt::format("{}.log", i); };
 
@@ -79,11 +79,13 @@ std::expected<void, BuildFailure> carry_out(const BuildPlan& plan, const BuildOp
   for_each_in_parallel(count, options.jobs, [&](std::size_t i) {
     Command command{.argv = {plan.compiler.path.string()}, .folder = plan.source_root, .cpus = options.cpus};
     command.argv.insert(command.argv.end(), plan.compile.begin(), plan.compile.end());
-    command.argv.insert(command.argv.end(), {"-c", plan.sources[i].string(), "-o", object(i).string()});
+    command.argv.insert(command.argv.end(), {"-c", "-o", object(i).string()});
+    const std::vector<std::string> sources = unit_arguments(plan.units[i]);
+    command.argv.insert(command.argv.end(), sources.begin(), sources.end());
     results[i] = logged(command, piece_log(i), deadline, stop);
     return results[i].ok();
   });
-  // One log, in the order of the sources whatever the order of their ends.
+  // One log, in the order of the units whatever the order of their ends.
   const fs::path log = folder / "build.log";
   for (std::size_t i = 0; i < count; ++i) {
     std::ofstream(log, std::ios::app) << read_text(piece_log(i));
@@ -91,7 +93,7 @@ std::expected<void, BuildFailure> carry_out(const BuildPlan& plan, const BuildOp
     fs::remove(piece_log(i), ignored);
   }
   for (std::size_t i = 0; i < count; ++i) {
-    if (!results[i].ok()) return std::unexpected(failure(results[i], plan.sources[i].string(), read_text(log)));
+    if (!results[i].ok()) return std::unexpected(failure(results[i], plan.units[i].back().string(), read_text(log)));
   }
 
   Command link{.argv = {plan.compiler.path.string()}, .folder = plan.source_root, .cpus = options.cpus};

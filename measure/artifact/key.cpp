@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 /// Changes whenever keys of earlier versions of this program must not be reused.
-constexpr int kKeyVersion = 1;
+constexpr int kKeyVersion = 2;
 
 /// Headers of the system belong to the compiler and its packages; its version text stands for them.
 bool is_system_header(const fs::path& file, const fs::path& source_root) {
@@ -33,13 +33,16 @@ BuildFailure failure(std::string_view log, const std::stop_token& stop) {
   return {.reason = first_error(log), .log_tail = std::string(log), .interrupted = stop.stop_requested()};
 }
 
-/// The files that one source reads, absolute, without the system's.
-std::expected<std::vector<fs::path>, BuildFailure> files_read_by(const BuildPlan& plan, const fs::path& source,
+/// The files that one unit reads, absolute, without the system's.
+std::expected<std::vector<fs::path>, BuildFailure> files_read_by(const BuildPlan& plan,
+                                                                 const std::vector<fs::path>& unit,
                                                                  Clock::time_point deadline,
                                                                  const std::stop_token& stop) {
   Command command{.argv = {plan.compiler.path.string()}, .folder = plan.source_root};
   command.argv.insert(command.argv.end(), plan.compile.begin(), plan.compile.end());
-  command.argv.insert(command.argv.end(), {"-M", "-MT", "x", source.string()});
+  command.argv.insert(command.argv.end(), {"-M", "-MT", "x"});
+  const std::vector<std::string> sources = unit_arguments(unit);
+  command.argv.insert(command.argv.end(), sources.begin(), sources.end());
   const auto rule = command_output(command, deadline, stop);
   if (!rule) return std::unexpected(failure(rule.error(), stop));
   std::vector<fs::path> files;
@@ -91,9 +94,9 @@ std::expected<BuildKey, BuildFailure> compute_key(const BuildPlan& plan, const B
   const auto target = spelled_out_target(plan.compiler, plan.compile, deadline, stop);
   if (!target) return std::unexpected(failure(target.error(), stop));
 
-  std::vector<std::expected<std::vector<fs::path>, BuildFailure>> read(plan.sources.size());
-  for_each_in_parallel(plan.sources.size(), options.jobs, [&](std::size_t i) {
-    read[i] = files_read_by(plan, plan.sources[i], deadline, stop);
+  std::vector<std::expected<std::vector<fs::path>, BuildFailure>> read(plan.units.size());
+  for_each_in_parallel(plan.units.size(), options.jobs, [&](std::size_t i) {
+    read[i] = files_read_by(plan, plan.units[i], deadline, stop);
     return read[i].has_value();
   });
   std::set<fs::path> files;
@@ -118,11 +121,11 @@ std::expected<BuildKey, BuildFailure> compute_key(const BuildPlan& plan, const B
   // The prefix map names this checkout, for the sole purpose of keeping it out of the program.
   std::vector<std::string> compile = plan.compile;
   std::erase_if(compile, [](const std::string& argument) { return argument.starts_with("-ffile-prefix-map="); });
-  std::vector<std::string> sources;
-  for (const fs::path& source : plan.sources) sources.push_back(source.string());
+  std::vector<std::vector<std::string>> units;
+  for (const auto& unit : plan.units) units.push_back(unit_arguments(unit));
   result.inputs = {{"version", kKeyVersion},
                    {"name", plan.name},
-                   {"sources", sources},
+                   {"units", units},
                    {"files", contents},
                    {"compile", compile},
                    {"link", {plan.link_before, plan.link_after}},

@@ -44,6 +44,25 @@ fs::path locate(const CompilerIdentity& compiler, const std::string& library, co
 
 }  // namespace
 
+std::vector<std::vector<fs::path>> units_of(const std::vector<fs::path>& sources, std::size_t together) {
+  std::vector<std::vector<fs::path>> units;
+  for (const fs::path& source : sources) {
+    if (units.empty() || units.back().size() >= together ||
+        units.back().back().parent_path() != source.parent_path()) {
+      units.emplace_back();
+    }
+    units.back().push_back(source);
+  }
+  return units;
+}
+
+std::vector<std::string> unit_arguments(const std::vector<fs::path>& unit) {
+  std::vector<std::string> arguments;
+  for (std::size_t i = 0; i + 1 < unit.size(); ++i) append(arguments, {"-include", unit[i].string()});
+  arguments.push_back(unit.back().string());
+  return arguments;
+}
+
 std::expected<BuildPlan, BuildFailure> plan_build(const BuildRecipe& recipe, const BuildFlags& flags,
                                                   const BuildOptions& options, Clock::time_point deadline,
                                                   const std::stop_token& stop) {
@@ -57,7 +76,7 @@ std::expected<BuildPlan, BuildFailure> plan_build(const BuildRecipe& recipe, con
   BuildPlan plan{.compiler = std::move(*compiler),
                  .name = recipe.name,
                  .source_root = recipe.source_root,
-                 .sources = recipe.sources};
+                 .units = units_of(recipe.sources, static_cast<std::size_t>(recipe.together))};
   std::vector<std::string> common = recipe.flags;
   if (std::ranges::find(recipe.uses, "threads") != recipe.uses.end()) common.emplace_back("-pthread");
   append(common, compile_arguments(flags));

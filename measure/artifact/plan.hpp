@@ -21,7 +21,7 @@ struct BuildPlan {
   CompilerIdentity compiler;
   std::string name;                                ///< of the program
   std::filesystem::path source_root;               ///< working directory of all commands
-  std::vector<std::filesystem::path> sources;      ///< relative to it
+  std::vector<std::vector<std::filesystem::path>> units;  ///< sources compiled as one each, relative to it
   std::vector<std::string> compile{};              ///< arguments before -c SOURCE -o OBJECT
   std::vector<std::string> link_before{};          ///< arguments before the objects
   std::vector<std::string> link_after{};           ///< and behind them
@@ -40,7 +40,14 @@ struct BuildKey {
   std::vector<std::filesystem::path> files;  ///< absolute: everything whose contents went into it
 };
 
-/// Runs the preprocessor on each source, `options.jobs` at a time.
+/// Sources in their order, those that follow one another in a folder joined, at most `together` a unit.
+[[nodiscard]] std::vector<std::vector<std::filesystem::path>> units_of(
+    const std::vector<std::filesystem::path>& sources, std::size_t together);
+
+/// The compiler's arguments that name a unit: its last source, the others included before it.
+[[nodiscard]] std::vector<std::string> unit_arguments(const std::vector<std::filesystem::path>& unit);
+
+/// Runs the preprocessor on each unit, `options.jobs` at a time.
 [[nodiscard]] std::expected<BuildKey, BuildFailure> compute_key(const BuildPlan& plan, const BuildOptions& options,
                                                                 std::chrono::steady_clock::time_point deadline,
                                                                 const std::stop_token& stop);

@@ -69,6 +69,13 @@ class RecipeReader {
     return found->get<std::string>();
   }
 
+  int number(const char* key, int otherwise) {
+    const auto found = document_.find(key);
+    if (found == document_.end()) return otherwise;
+    if (!found->is_number_integer()) return fail(key, "must be a whole number"), otherwise;
+    return found->get<int>();
+  }
+
   std::vector<std::string> texts(const char* key) {
     std::vector<std::string> result;
     const auto found = document_.find(key);
@@ -107,8 +114,8 @@ class RecipeReader {
 
 std::expected<BuildRecipe, std::string> build_recipe_from_json(const json& document, const fs::path& source_root) {
   if (!document.is_object()) return std::unexpected("a build recipe is a JSON object");
-  constexpr std::array<std::string_view, 9> kKeys = {"name",  "sources",   "include", "standard", "defines",
-                                                     "flags", "libraries", "uses",    "comment"};
+  constexpr std::array<std::string_view, 10> kKeys = {"name",  "sources",   "include", "standard", "defines",
+                                                      "flags", "libraries", "uses",    "together", "comment"};
   for (const auto& [key, value] : document.items()) {
     if (std::ranges::find(kKeys, key) == kKeys.end()) return std::unexpected(fmt::format("unknown key '{}'", key));
   }
@@ -123,10 +130,12 @@ std::expected<BuildRecipe, std::string> build_recipe_from_json(const json& docum
   recipe.libraries = reader.texts("libraries");
   recipe.flags = reader.texts("flags");
   recipe.uses = reader.texts("uses");
+  recipe.together = reader.number("together", recipe.together);
   if (recipe.name.empty() || recipe.name.contains('/') || recipe.name.starts_with('.')) {
     reader.fail("name", "must be the file name of the program");
   }
   if (recipe.sources.empty()) reader.fail("sources", "must name at least one file");
+  if (recipe.together < 1) reader.fail("together", "must be 1 or more");
   for (const std::string& used : recipe.uses) {
     if (std::ranges::find(kUses, used) == kUses.end()) {
       reader.fail("uses", fmt::format("'{}' is not known; known are onednn and threads", used));

@@ -19,8 +19,10 @@ namespace nocturne::measure {
 ///
 ///     {"name": "nocturne-onednn", "standard": "c++20",
 ///      "sources": ["kernels/onednn/main.cpp", …], "include": ["."], "defines": ["X=1"],
-///      "libraries": ["gomp"], "flags": ["-fno-math-errno"], "uses": ["onednn"]}
+///      "libraries": ["gomp"], "flags": ["-fno-math-errno"], "uses": ["onednn"], "together": 8}
 ///
+/// `together`: at most so many sources that follow one another in a folder are compiled as one unit, which reads the
+/// headers they share once; names in their anonymous namespaces must then differ. Default: 1.
 /// `uses`: "onednn" (from the prefix in BuildOptions: include folder, library folder, rpath, -ldnnl) and "threads"
 /// (-pthread). `comment` is ignored; // comments are allowed; any other key is an error.
 struct BuildRecipe {
@@ -33,6 +35,7 @@ struct BuildRecipe {
   std::vector<std::string> libraries;  ///< -lNAME
   std::vector<std::string> flags;      ///< for each compilation and the link
   std::vector<std::string> uses;
+  int together = 1;  ///< sources a unit, at most
 };
 
 /// The error names the file and the key.

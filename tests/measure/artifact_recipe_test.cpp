@@ -29,6 +29,8 @@ TEST_CASE("a recipe that says nonsense is refused with the key", "[artifact]") {
   CHECK(refusal(R"({"name": "w", "sources": ["/a.cpp"]})").contains("below the source root"));
   CHECK(refusal(R"({"name": "w", "sources": "a.cpp"})") == "sources must be an array of strings");
   CHECK(refusal(R"({"name": "w", "sources": ["a.cpp"], "uses": ["magic"]})").contains("'magic' is not known"));
+  CHECK(refusal(R"({"name": "w", "sources": ["a.cpp"], "together": 0})") == "together must be 1 or more");
+  CHECK(refusal(R"({"name": "w", "sources": ["a.cpp"], "together": "8"})") == "together must be a whole number");
   CHECK(refusal(R"({"name": "w", "sources": ["a.cpp"], "source": 1})") == "unknown key 'source'");
   CHECK(refusal("[]") == "a build recipe is a JSON object");
   CHECK(load_build_recipe("/no/such/file.json", "/").error() == "/no/such/file.json cannot be read");
