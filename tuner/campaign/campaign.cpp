@@ -27,6 +27,32 @@ const space::Configuration* Campaign::wanted() const {
   return nullptr;
 }
 
+std::optional<FirstLook> Campaign::first_look() {
+  const RunSettings& run = sitting_.spec.run;
+  first_looks_pace_.trials = sitting_.spec.budget.trials;
+  const PaceState state = pace();
+  if (const auto left = time_left(budget, state)) first_looks_pace_.time = *left + state.spent;
+  while (!first_looks_.empty()) {
+    FirstLook look = std::move(first_looks_.front());
+    first_looks_.erase(first_looks_.begin());
+    if (known_.contains(look.configuration.identity())) continue;
+    // As long as the default's run, by its parts; its trial may have waited for a build.
+    double seconds = costs_ ? costs_->seconds(look.configuration) : 0;
+    if (baseline_ && baseline_->parts) {
+      const space::Parts& parts = *baseline_->parts;
+      seconds += static_cast<double>(run.repeats) *
+                 (parts.import + parts.data + parts.compile + parts.first_step_excess +
+                  static_cast<double>(run.steps) * parts.steady_step);
+    }
+    const std::chrono::nanoseconds next(static_cast<std::int64_t>(seconds * 1e9));
+    if (!fits(first_looks_pace_, next)) continue;
+    ++first_looks_pace_.taken;
+    first_looks_pace_.spent += next;
+    return look;
+  }
+  return std::nullopt;
+}
+
 void Campaign::log(db::Level level, const std::string& what) {
   static_cast<void>(
       sitting_.store.append_event({.campaign = sitting_.campaign, .time_unix_ns = 0, .level = level, .what = what}));
@@ -187,7 +213,8 @@ db::Expected<SittingResult> Campaign::search() {
       if (auto told = tell_no_go(); !told) return std::unexpected(told.error());
     }
     if (pending_.empty()) {
-      // The default comes first, whatever the budget: everything is compared with it. Then what a person wants.
+      // The default comes first, whatever the budget: everything is compared with it. Then what a person wants, then
+      // each framework once.
       const space::Configuration* wish = next_number_ > 0 ? wanted() : nullptr;
       if (const auto why = next_number_ > 0 && wish == nullptr ? budget_ends() : std::nullopt) {
         result.ending = Ending::Complete;
@@ -201,6 +228,10 @@ db::Expected<SittingResult> Campaign::search() {
       } else if (wish != nullptr) {
         ask.strategy = kWishAsk;
         proposed.push_back({.configuration = *wish, .reason = "a person wanted it measured"});
+      } else if (auto look = first_look()) {
+        ask.strategy = kFirstLookAsk;
+        proposed.push_back({.configuration = std::move(look->configuration),
+                            .reason = fmt::format("a first look at {}={}", look->parameter, space::to_text(look->value))});
       } else {
         ask.strategy = sitting_.spec.strategy.name;
         ask.seed = static_cast<std::int64_t>(sitting_.spec.strategy.seed);

@@ -14,8 +14,10 @@
 
 #include "db/store.hpp"
 #include "measure/run/sweep.hpp"
+#include "search/registry.hpp"
 #include "search/strategy.hpp"
 #include "tuner/campaign/clock_watch.hpp"
+#include "tuner/campaign/first_looks.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/rehearsal.hpp"
@@ -61,6 +63,10 @@ class Campaign {
   [[nodiscard]] db::Expected<void> know_rehearsals(db::CampaignId campaign);
   /// What a new generation knows of others; empty: nothing, and so wants the user.
   [[nodiscard]] db::Expected<std::optional<std::vector<db::HistorySource>>> history_to_begin_with() const;
+  /// What is looked at before a strategy that learns is asked: what no history of this machine has seen.
+  void plan_first_looks(const std::vector<search::History>& history);
+  /// The next of them that nobody measured and the budget allows; empty: none.
+  [[nodiscard]] std::optional<FirstLook> first_look();
   /// The next configuration that a person wants and nobody measured; null: none.
   [[nodiscard]] const space::Configuration* wanted() const;
   /// Tries the rows, where that is wanted. Set: the sitting ends with it.
@@ -93,6 +99,8 @@ class Campaign {
   std::optional<RehearsalReport> rehearsal_;
   std::vector<db::RehearsalRecord> no_go_;
   bool open_ = false;
+  std::vector<FirstLook> first_looks_;   ///< that are left
+  FirstLooksPace first_looks_pace_;
   bool set_aside_ = false;  ///< what the campaign measured before does not hold any more
   std::vector<std::pair<db::Level, std::string>> unsaid_;
   std::vector<db::Asked> pending_;

@@ -1,5 +1,6 @@
 // How a sitting begins: is there anything to do, is it the machine of before, what is known already.
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -91,7 +92,20 @@ db::Expected<void> Campaign::make_strategy(db::CampaignId campaign) {
   if (!strategy) return std::unexpected(db::Error{db::ErrorCode::Inconsistent, strategy.error()});
   strategy_ = std::move(*strategy);
   if (costs_) strategy_ = std::make_unique<CostAware>(std::move(strategy_), costs_);
+  plan_first_looks(options.history);
   return know_rehearsals(campaign);
+}
+
+void Campaign::plan_first_looks(const std::vector<search::History>& history) {
+  if (!search::uses_history(sitting_.spec.strategy.name)) return;
+  first_looks_ = first_looks(sitting_.spec.space);
+  std::erase_if(first_looks_, [&history](const FirstLook& look) {
+    return std::ranges::any_of(history, [&look](const search::History& each) {
+      return each.same_machine_and_workload &&
+             std::ranges::any_of(each.trials,
+                                 [&look](const space::Trial& trial) { return is_part_of(look, trial.configuration); });
+    });
+  });
 }
 
 db::Expected<void> Campaign::know_rehearsals(db::CampaignId campaign) {
@@ -103,6 +117,7 @@ db::Expected<void> Campaign::know_rehearsals(db::CampaignId campaign) {
   for (const db::RehearsalRecord& record : *rehearsals) {
     if (record.outcome != space::Outcome::Ok) {
       no_go_.push_back(record);
+      std::erase_if(first_looks_, [&record](const FirstLook& look) { return is_part_of(look, record.configuration); });
     } else if (costs_ && (!first || record.rehearsed_unix_ns < first->claimed_unix_ns)) {
       // Of one made later the strategy knew nothing when it answered, and it is to answer the same again.
       costs_->prepared(record.configuration);
@@ -173,6 +188,12 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
   if (auto made = make_strategy(handle->id); !made) return made;
   const auto exchanges = sitting_.store.exchanges(handle->id);
   if (!exchanges) return std::unexpected(exchanges.error());
+  for (const db::Exchange& exchange : *exchanges) {
+    const auto* const ask = std::get_if<db::Ask>(&exchange);
+    if (ask == nullptr) continue;
+    if (ask->strategy == record.strategy) first_looks_.clear();  // their time is over
+    if (ask->strategy == kFirstLookAsk) ++first_looks_pace_.taken;
+  }
   Replayed replayed = replay(*exchanges, *strategy_, record.strategy, record.seed);
   pending_ = std::move(replayed.pending);
   next_number_ = replayed.next_number;

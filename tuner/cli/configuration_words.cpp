@@ -7,11 +7,10 @@
 #include <fmt/format.h>
 
 #include "space/nearest.hpp"
+#include "tuner/campaign/fitting.hpp"
 
 namespace nocturne::cli {
 namespace {
-
-constexpr std::uint64_t kMostTried = 64;  // values of a parameter that nobody named
 
 /// The value of a parameter that is written so. JSON, or a text without quotes.
 std::optional<space::Value> value_of(const space::Parameter& parameter, const std::string& text) {
@@ -22,21 +21,6 @@ std::optional<space::Value> value_of(const space::Parameter& parameter, const st
   }
   for (std::uint64_t i = 0; i < parameter.size(); ++i) {
     if (auto value = parameter.value(i); space::to_text(value) == text) return value;
-  }
-  return std::nullopt;
-}
-
-/// With one parameter that was not named at another value, the first that is allowed. Empty: there is none.
-std::optional<space::Configuration> fitted(const space::Space& space, const space::Configuration& configuration,
-                                           const std::vector<std::string>& named) {
-  for (const auto& parameter : space.parameters()) {
-    if (parameter.is_real() || std::ranges::find(named, parameter.name) != named.end()) continue;
-    for (std::uint64_t i = 0; i < std::min(parameter.size(), kMostTried); ++i) {
-      auto other = configuration;
-      other.set(parameter.name, parameter.value(i));
-      other = space.normalise(other);
-      if (space.check(other).empty()) return other;
-    }
   }
   return std::nullopt;
 }
@@ -68,7 +52,7 @@ std::expected<space::Configuration, std::string> read_configuration(const space:
   }
   configuration = space.normalise(configuration);
   if (const auto wrong = space.check(configuration); !wrong.empty()) {
-    if (auto other = fitted(space, configuration, named)) return *std::move(other);
+    if (auto other = tuner::fitted(space, configuration, named)) return *std::move(other);
     return std::unexpected(fmt::format("'{}' is not allowed: {}", all, wrong.front()));
   }
   return configuration;
