@@ -5,7 +5,7 @@ import os
 import subprocess
 import unittest
 
-from workspace import NOCTURNE, Workspace, campaign
+from workspace import NOCTURNE, PATIENCE, Workspace, campaign
 
 
 class CommandLine(unittest.TestCase):
@@ -63,7 +63,7 @@ class CommandLine(unittest.TestCase):
         with Workspace() as workspace:
             workspace.run("tune", workspace.write(campaign(trials=2)), check=0)
             run = workspace.json("show", "0")["runs"][0]
-            done = subprocess.run(["sh", "-c", run["command"]], capture_output=True, text=True, timeout=30)
+            done = subprocess.run(["sh", "-c", run["command"]], capture_output=True, text=True, timeout=PATIENCE)
             self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_the_exported_script_runs_what_was_measured(self):
@@ -71,7 +71,7 @@ class CommandLine(unittest.TestCase):
             tuned = workspace.json("tune", workspace.write(campaign(trials=5)))
             script = tuned["profile"]["sh"]
             subprocess.run(["sh", "-n", script], check=True)
-            done = subprocess.run(["sh", script], capture_output=True, text=True, timeout=30,
+            done = subprocess.run(["sh", script], capture_output=True, text=True, timeout=PATIENCE,
                                   cwd=workspace.folder, env={**os.environ, "EPOCHS": "1"})
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 

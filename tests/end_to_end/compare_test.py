@@ -78,10 +78,10 @@ class Compare(unittest.TestCase):
 
     def test_a_campaign_that_is_being_tuned_is_not_disturbed(self):
         with Workspace() as workspace:
-            file = workspace.write(campaign(mode="obey", trials=400, run={"steps": 400}))
+            file = workspace.write(campaign(mode="obey", trials=5000, run={"steps": 400}))
             with workspace.start("tune", file, stderr=subprocess.DEVNULL) as tuner:
                 try:
-                    self.assertTrue(wait_until(lambda: len(workspace.finished_trials()) > 1, 60))
+                    self.assertTrue(wait_until(lambda: workspace.trials_done() > 1))
                     done = workspace.run("compare", "0", "1", "--measure", "--campaign", file, check=5)
                     self.assertIn(str(tuner.pid), done.stderr)
                 finally:
@@ -105,7 +105,7 @@ class Report(unittest.TestCase):
             before = report()
             self.assertEqual(before["tensorflow-2.1"]["finding"], "not measured")
             self.assertIn("--measure", before["tensorflow-2.1"]["command"])
-            after = report("--measure", "--time", "1min", "--pairs", "3")
+            after = report("--measure", "--time", "1h", "--pairs", "3")
             for claim in ["tensorflow-2.1", "ngraph", "xla-cpu"]:
                 row = after[claim]
                 self.assertEqual(row["measured"]["by"], "pairs")

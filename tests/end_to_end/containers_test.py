@@ -8,11 +8,11 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
-import time
 
-from workspace import FAKE_WORKER, NOCTURNE, Workspace, campaign
+from workspace import FAKE_WORKER, NOCTURNE, Workspace, campaign, wait_until
 
 RUNTIMES = ["charliecloud", "apptainer", "podman", "docker"]
 
@@ -41,7 +41,7 @@ def container_campaign(name, containers, image):
     document = campaign(name=name, trials=len(containers), strategy="exhaustive", parameters=[
         {"name": "container", "stage": "environment", "values": containers, "default": containers[0]},
         {"name": "image", "stage": "environment", "values": [image], "default": image}])
-    document["run"]["deadline"] = "20s"
+    document["run"]["deadline"] = "60s"
     document["run"]["memory"] = "1GiB"
     return document
 
@@ -70,10 +70,8 @@ def check_campaign(place, name, containers, image, environment):
     assert {row[0] for row in rows} >= set(containers), rows
     assert all(row[1] == "ok" for row in rows), rows
     for runtime in containers:
-        patience = time.monotonic() + 10  # another test may have one at this moment
-        while containers_left(runtime) and time.monotonic() < patience:
-            time.sleep(0.1)
-        assert not containers_left(runtime), runtime
+        # another test may have one at this moment
+        assert wait_until(lambda: not containers_left(runtime)), runtime
 
 
 def with_registry(place, root, runtimes, environment):
@@ -87,7 +85,9 @@ def with_registry(place, root, runtimes, environment):
     folder.mkdir()
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", folder / "key", "-out",
                     folder / "crt", "-days", "2", "-subj", "/CN=127.0.0.1"], check=True, capture_output=True)
-    port = 20000 + os.getpid() % 20000
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
     (folder / "config.yml").write_text(
         f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {folder}/data}}}}\n"
         f"http: {{addr: '127.0.0.1:{port}', tls: {{certificate: {folder}/crt, key: {folder}/key}}}}\n")
@@ -97,13 +97,14 @@ def with_registry(place, root, runtimes, environment):
     try:
         subprocess.run(["tar", "-C", root, "-cf", folder / "root.tar", "."], check=True)
         subprocess.run(["podman", "import", "--quiet", folder / "root.tar", tag], check=True, capture_output=True)
-        for _ in range(50):
-            pushed = subprocess.run(["podman", "push", "--quiet", "--tls-verify=false", "--digestfile", folder / "digest",
-                                     tag], capture_output=True, text=True)
-            if pushed.returncode == 0:
-                break
-            time.sleep(0.1)
-        assert pushed.returncode == 0, pushed.stderr
+        push = ["podman", "push", "--quiet", "--tls-verify=false", "--digestfile", folder / "digest", tag]
+        pushes = []
+
+        def is_pushed():  # the registry begins to listen at some time
+            pushes.append(subprocess.run(push, capture_output=True, text=True))
+            return pushes[-1].returncode == 0
+
+        assert wait_until(is_pushed), pushes[-1].stderr
         digest = (folder / "digest").read_text().strip()
         subprocess.run(["podman", "rmi", "--force", tag], check=True, capture_output=True)
         recipes = pathlib.Path(environment["XDG_CONFIG_HOME"]) / "nocturne" / "images"

@@ -7,7 +7,7 @@ import sys
 import time
 import unittest
 
-from workspace import Workspace, campaign, wait_until, workers_alive
+from workspace import PATIENCE, Workspace, campaign, wait_until, workers_alive
 
 TRIALS = 40
 KILLS = int(os.environ.get("NOCTURNE_TEST_KILLS", "10"))
@@ -32,8 +32,7 @@ class KilledCampaign(unittest.TestCase):
                 time.sleep(moments.uniform(0.0, max(0.3, whole / KILLS * 1.5)))
                 tuner.send_signal(signal.SIGKILL)
                 tuner.communicate()
-                self.assertTrue(wait_until(lambda: not workers_alive(disturbed.data), 2.0),
-                                "a worker outlived its tuner by two seconds")
+                self.assertTrue(wait_until(lambda: not workers_alive(disturbed.data)), "a worker outlived its tuner")
                 if not (disturbed.data / "nocturne.db").exists():
                     continue
                 with disturbed.database() as connection:
@@ -69,9 +68,9 @@ class KilledCampaign(unittest.TestCase):
         with Workspace() as workspace:
             file = workspace.write(campaign(trials=500, mode="obey", run={"steps": 200}))
             tuner = workspace.start("tune", file)
-            self.assertTrue(wait_until(lambda: len(workspace.finished_trials()) >= 3, 20))
+            self.assertTrue(wait_until(lambda: workspace.trials_done() >= 3))
             tuner.send_signal(signal.SIGINT)
-            _, err = tuner.communicate(timeout=20)
+            _, err = tuner.communicate(timeout=PATIENCE)
             self.assertEqual(tuner.returncode, 130, err)
             self.assertIn("Ending after the run in flight", err)
             with workspace.database() as connection:
@@ -79,9 +78,9 @@ class KilledCampaign(unittest.TestCase):
 
     def test_a_second_tuner_of_the_same_campaign_is_refused(self):
         with Workspace() as workspace:
-            file = workspace.write(campaign(trials=5, mode="hang", run={"deadline": "60s"}))
+            file = workspace.write(campaign(trials=5, mode="hang", run={"deadline": "600s"}))
             tuner = workspace.start("tune", file)
-            self.assertTrue(wait_until(lambda: workers_alive(workspace.data), 20))
+            self.assertTrue(wait_until(lambda: workers_alive(workspace.data)))
             second = workspace.run("tune", file)
             tuner.kill()
             tuner.communicate()

@@ -2,15 +2,15 @@
 
 import json
 import pathlib
-import signal
 import subprocess
 import sys
 import textwrap
 import unittest
 
-from workspace import Workspace, wait_until, workers_alive
+from workspace import PATIENCE, Workspace, wait_until, working_in
 
-# Its work is sleep, so that what is faster is known; its arguments are written down, so that what came is known too.
+# Its work is sleep, so that what is faster is known, and many times faster, so that no noise hides it; its arguments are
+# written down, so that what came is known too.
 TRAIN = """
     import argparse, json, os, pathlib, signal, sys, time
     parser = argparse.ArgumentParser()
@@ -22,15 +22,14 @@ TRAIN = """
     options = parser.parse_args()
     with open("arguments.jsonl", "a") as file:
         file.write(json.dumps(sys.argv[1:]) + chr(10))
-    delay = options.delay / 1000 / (4 if options.fast else 1)
+    delay = options.delay / 1000 / (10 if options.fast else 1)
     if options.mode == "process":
-        time.sleep(50 * delay)
+        time.sleep(25 * delay)
     elif options.mode == "print":
         for step in range(options.steps):
             time.sleep(delay)
             print("step %d: loss %.3f" % (step, 1.0 / (step + 1)))
     elif options.mode == "total":
-        time.sleep(0.05)
         print("Training took %.3f s" % delay)
     elif options.mode == "exit":
         print("the data set is nowhere", file=sys.stderr)
@@ -74,8 +73,8 @@ def own_campaign(words, parameters, time="process", run=None, **more):
         "worker": {"template": words, "time": time},
         "space": {"parameters": parameters},
         "strategy": {"name": "exhaustive"},
-        "run": {"steps": 6, "deadline": "5s", **(run or {})},
-        "verify": {"pairs": 3, "most_pairs": 12, "finalists": 1, "simplify": False, "slices": 2, "slice_steps": 2},
+        "run": {"steps": 6, "deadline": "60s", **(run or {})},
+        "verify": {"pairs": 3, "most_pairs": 20, "finalists": 1, "simplify": False, "slices": 2, "slice_steps": 2},
         **more,
     }
     if time != "process" and "total_seconds" not in str(time):
@@ -83,7 +82,7 @@ def own_campaign(words, parameters, time="process", run=None, **more):
     return document
 
 
-DELAY = {"name": "delay", "stage": "run", "values": [8, 2], "type": "ordinal", "default": 8}
+DELAY = {"name": "delay", "stage": "run", "values": [40, 4], "type": "ordinal", "default": 40}
 
 
 class OwnCommand(unittest.TestCase):
@@ -92,8 +91,8 @@ class OwnCommand(unittest.TestCase):
     def tuned(self, workspace, document):
         workspace.run("tune", workspace.write(document), check=0)
         best = workspace.json("best")
-        self.assertEqual(best["best"]["configuration"]["delay"], 2)
-        self.assertEqual(best["gain"]["verdict"], "faster")
+        self.assertEqual(best["best"]["configuration"]["delay"], 4)
+        self.assertEqual(best["gain"]["verdict"], "faster", best)
         return best
 
     def test_a_process_is_timed_as_a_whole_and_pairs_run_one_after_the_other(self):
@@ -101,13 +100,13 @@ class OwnCommand(unittest.TestCase):
             written(workspace, TRAIN)
             best = self.tuned(workspace, own_campaign(["python3", "train.py", "--delay={delay}"], [DELAY]))
             self.assertEqual(best["epochs"], 1)
-            # 400 ms and 100 ms of sleep, and a Python that starts
-            self.assertTrue(0.1 < best["best"]["seconds"] < best["default"]["seconds"], best)
-            self.assertGreater(best["default"]["seconds"], 0.08)
-            self.assertIn(best["gain"]["pairs"], range(3, 13))
+            # 1 s and 0.1 s of sleep, and a Python that starts
+            self.assertTrue(0.02 < best["best"]["seconds"] < best["default"]["seconds"], best)
+            self.assertGreater(best["default"]["seconds"], 0.5)  # it is fitted, too
+            self.assertIn(best["gain"]["pairs"], range(3, 21))
             page = workspace.run("best", check=0).stdout
             self.assertIn("for one run", page)
-            self.assertIn("Command   python3 train.py --delay=2", page)
+            self.assertIn("Command   python3 train.py --delay=4", page)
             self.assertNotIn("examples/s", page)
             self.assertIn("compare what both learn", workspace.run("list", "events", check=0).stdout)
 
@@ -117,11 +116,11 @@ class OwnCommand(unittest.TestCase):
             written(workspace, TRAIN)
             words = ["python3", "train.py", "--mode", "print", "--delay={delay}"]
             best = self.tuned(workspace, own_campaign(words, [DELAY], time=pattern))
-            # the parts are fitted to few runs: the steady step may fall a little short of what was slept
-            self.assertGreater(best["best"]["parts_s"]["steady_step"], 0.001, best)
+            # lines may be read late, and the parts are fitted to few runs: 40 ms is what it is about
+            self.assertTrue(0.004 < best["default"]["parts_s"]["steady_step"] < 0.4, best)
             self.assertLess(best["best"]["parts_s"]["steady_step"], best["default"]["parts_s"]["steady_step"], best)
             run = workspace.json("show", "0", "--samples")["runs"][0]  # of the search; those of pairs follow
-            self.assertEqual(len(run["samples"]), 6)
+            self.assertGreaterEqual(len(run["samples"]), 6)  # more, where it printed on before it was ended
             self.assertAlmostEqual(run["samples"][0]["loss"], 0.5)
 
     def test_a_time_that_it_prints_itself_is_believed(self):
@@ -130,8 +129,8 @@ class OwnCommand(unittest.TestCase):
             written(workspace, TRAIN)
             best = self.tuned(workspace, own_campaign(["python3", "train.py", "--mode=total", "--delay={delay}"], [DELAY],
                                                       time=pattern))
-            self.assertEqual(best["best"]["seconds"], 0.002)
-            self.assertEqual(best["default"]["seconds"], 0.008)
+            self.assertAlmostEqual(best["best"]["seconds"], 0.004)
+            self.assertAlmostEqual(best["default"]["seconds"], 0.04)
 
     def test_steps_that_it_reports_are_measured_in_turns(self):
         with Workspace() as workspace:
@@ -148,15 +147,16 @@ class OwnCommand(unittest.TestCase):
             marker = workspace.folder / "marker"
             hostile = f"a b'; touch {marker}; $(touch {marker}) `touch {marker}` \"\\ {{delay}} %s -rf"
             written(workspace, TRAIN)
-            parameters = [DELAY, {"name": "text", "stage": "run", "values": ["plain", hostile]},
+            parameters = [{"name": "delay", "stage": "run", "values": [2, 1], "type": "ordinal", "default": 2},
+                          {"name": "text", "stage": "run", "values": ["plain", hostile]},
                           {"name": "fast", "stage": "run", "type": "boolean"},
                           {"name": "extra", "stage": "run", "values": [5, 6], "active_if": "fast == True"}]
             words = ["python3", "train.py", "--delay", "{delay}", "--text", "{text}", "{fast?--fast}",
                      ["--steps", "{extra}"]]
             workspace.run("tune", workspace.write(own_campaign(words, parameters)), "--trials", "12", check=0)
             seen = [json.loads(line) for line in (workspace.folder / "arguments.jsonl").read_text().splitlines()]
-            self.assertIn(["--delay", "2", "--text", hostile, "--fast", "--steps", "6"], seen)
-            self.assertIn(["--delay", "8", "--text", "plain"], seen)
+            self.assertIn(["--delay", "1", "--text", hostile, "--fast", "--steps", "6"], seen)
+            self.assertIn(["--delay", "2", "--text", "plain"], seen)
             self.assertTrue(all(("--steps" in words) == ("--fast" in words) for words in seen))
             self.assertFalse(marker.exists())
 
@@ -165,8 +165,8 @@ class OwnCommand(unittest.TestCase):
         parameters = [{"name": "mode", "stage": "run", "values": modes}]
         with Workspace() as workspace:
             written(workspace, TRAIN)
-            document = own_campaign(["python3", "train.py", "--mode={mode}"], parameters,
-                                    run={"deadline": "2s", "memory": "150MiB"})
+            document = own_campaign(["python3", "train.py", "--delay=1", "--mode={mode}"], parameters,
+                                    run={"deadline": "6s", "memory": "150MiB"})
             workspace.run("tune", workspace.write(document), check=0)
             found = {trial["configuration"]["mode"]: trial for trial in workspace.json("list", "trials")}
             self.assertEqual({mode: trial["outcome"] for mode, trial in found.items()},
@@ -175,7 +175,7 @@ class OwnCommand(unittest.TestCase):
             self.assertEqual(found["exit"]["reason"], "exit code 3: the data set is nowhere")
             self.assertIn("SIGSEGV", found["crash"]["reason"])
             self.assertIn("in phase 'command'", found["hang"]["reason"])
-            self.assertTrue(wait_until(lambda: not workers_alive(workspace.data), 0.5))
+            self.assertTrue(wait_until(lambda: not working_in(workspace.folder)), working_in(workspace.folder))
 
     def test_a_command_without_steps_or_lines_says_so(self):
         cases = [("steps", "does not import nocturne_steps"),
@@ -184,8 +184,8 @@ class OwnCommand(unittest.TestCase):
         for number, (time, reason) in enumerate(cases):
             with self.subTest(reason=reason), Workspace() as workspace:
                 written(workspace, TRAIN)
-                document = own_campaign(["python3", "train.py"], [{"name": "threads", "stage": "run", "values": [1]}],
-                                        time=time, campaign=f"own-{number}")
+                threads = [{"name": "threads", "stage": "run", "values": [1]}]
+                document = own_campaign(["python3", "train.py", "--delay=1"], threads, time=time, campaign=f"own-{number}")
                 workspace.run("tune", workspace.write(document), check=1)
                 [trial] = workspace.json("list", "trials")
                 self.assertEqual(trial["outcome"], "failed")
@@ -206,36 +206,36 @@ class TuneCommand(unittest.TestCase):
     def test_a_command_that_reports_its_steps_is_tuned_without_a_file_and_applied(self):
         with Workspace() as workspace:
             script = written(workspace, STEPS)
-            tune = ("tune", "--vary", "--delay=2", "--measure", "delay=2", *self.QUICK, "--", "python3", "train.py",
-                    "--delay=16")
+            tune = ("tune", "--vary", "--delay=1", "--measure", "delay=1", *self.QUICK, "--", "python3", "train.py",
+                    "--delay=10")
             done = workspace.run(*tune, check=0, cwd=workspace.folder)
             self.assertIn("It reports its steps", done.stderr)
-            self.assertIn("Command   python3 train.py --delay=2", done.stdout)
+            self.assertIn("Command   python3 train.py --delay=1", done.stdout)
             best = workspace.json("best")
             self.assertEqual(best["campaign"], "train")
-            self.assertEqual(best["default"]["configuration"]["delay"], 16)
+            self.assertEqual(best["default"]["configuration"]["delay"], 10)
             self.assertNotIn("threads", best["default"]["configuration"])
             again = workspace.run(*tune, check=0, cwd=workspace.folder)
             self.assertIn("'train', generation 1: goes on after 3 finished trials", again.stderr)
             self.assertNotIn("runs once", again.stderr)
 
             dry = workspace.run("apply", "train", "--dry-run", check=0, cwd=workspace.folder).stdout
-            self.assertTrue(dry.rstrip().endswith("python3 train.py --delay=2"), dry)
+            self.assertTrue(dry.rstrip().endswith("python3 train.py --delay=1"), dry)
             (workspace.folder / "nocturne_steps.py").symlink_to(
                 pathlib.Path(__file__).parents[2] / "kernels/python/nocturne_steps.py")
             applied = workspace.run("apply", "train", check=0)  # in the command's own folder
             self.assertIn("trained without Nocturne", applied.stdout)
             other = workspace.run("apply", "train", "--", "python3", str(script), check=0)
-            self.assertIn("measured with '--delay=2', which this command does not have", other.stderr)
+            self.assertIn("measured with '--delay=1', which this command does not have", other.stderr)
             exported = subprocess.run(["sh", workspace.data / "profiles" / "train.sh"], capture_output=True, text=True,
-                                      timeout=60)
+                                      timeout=PATIENCE)
             self.assertIn("trained without Nocturne", exported.stdout)
 
     def test_a_command_that_reports_nothing_is_timed_as_a_whole(self):
         with Workspace() as workspace:
             written(workspace, TRAIN)
             done = workspace.run("tune", "--name", "whole", "--vary", "--fast", "--measure", "fast=true", *self.QUICK,
-                                 "--", "python3", "train.py", "--delay", "40", check=0, cwd=workspace.folder)
+                                 "--", "python3", "train.py", "--delay", "16", check=0, cwd=workspace.folder)
             self.assertIn("timed as a whole", done.stderr)
             best = workspace.json("best")
             self.assertEqual((best["campaign"], best["best"]["configuration"]["fast"]), ("whole", True))
@@ -275,10 +275,10 @@ class Shim(unittest.TestCase):
     def test_without_nocturne_it_does_nothing(self):
         folder = pathlib.Path(__file__).parents[2] / "kernels/python"
         script = "import nocturne_steps as n\nfor i in range(3): n.step(i)\nwith n.phase('data'): n.epoch()\nprint(n.active())"
-        done = subprocess.run([sys.executable, "-B", "-c", script], cwd=folder, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-B", "-c", script], cwd=folder, capture_output=True, text=True,
+                              timeout=PATIENCE)
         self.assertEqual((done.stdout, done.stderr, done.returncode), ("False\n", "", 0))
 
 
 if __name__ == "__main__":
-    signal.alarm(300)
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -4,17 +4,17 @@ import json
 import signal
 import unittest
 
-from workspace import Workspace, campaign, wait_until, workers_alive
+from workspace import PATIENCE, Workspace, campaign, wait_until, workers_alive
 
 
 class Status(unittest.TestCase):
     def test_it_runs_was_killed_goes_on_and_is_finished(self):
         with Workspace() as workspace:
-            file = workspace.write(campaign(trials=4, mode="hang", run={"deadline": "60s"}))
+            file = workspace.write(campaign(trials=4, mode="hang", run={"deadline": "600s"}))
             tuner = workspace.start("tune", file)
-            self.assertTrue(wait_until(lambda: workers_alive(workspace.data), 20))
+            self.assertTrue(wait_until(lambda: workers_alive(workspace.data)))
             self.assertTrue(wait_until(
-                lambda: json.loads(workspace.run("status", "--json").stdout)["activity"] == "measuring", 20))
+                lambda: json.loads(workspace.run("status", "--json").stdout)["activity"] == "measuring"))
             seen = workspace.json("status")
             self.assertEqual((seen["condition"], seen["trial"], seen["pid"]), ("running", 0, tuner.pid))
             shown = workspace.run("status", check=0).stdout
@@ -22,21 +22,21 @@ class Status(unittest.TestCase):
             self.assertIn("Doing     measuring trial 0 for ", shown)
 
             tuner.send_signal(signal.SIGSTOP)
-            self.assertTrue(wait_until(lambda: workspace.json("status")["condition"] == "stopped", 5))
+            self.assertTrue(wait_until(lambda: workspace.json("status")["condition"] == "stopped"))
             tuner.send_signal(signal.SIGCONT)
-            self.assertTrue(wait_until(lambda: workspace.json("status")["condition"] == "running", 5))
+            self.assertTrue(wait_until(lambda: workspace.json("status")["condition"] == "running"))
 
             tuner.kill()
             _, _ = tuner.communicate()
             died = workspace.run("status", check=1).stdout
             self.assertIn("was killed at about ", died)
             self.assertIn(f"'nocturne tune {file}' goes on", died)
-            self.assertTrue(wait_until(lambda: not workers_alive(workspace.data), 5))
+            self.assertTrue(wait_until(lambda: not workers_alive(workspace.data)))
 
             again = workspace.start("tune", file, "--grace", "0s")
-            self.assertTrue(wait_until(lambda: workers_alive(workspace.data), 20))
+            self.assertTrue(wait_until(lambda: workers_alive(workspace.data)))
             again.send_signal(signal.SIGTERM)
-            _, err = again.communicate(timeout=20)
+            _, err = again.communicate(timeout=PATIENCE)
             self.assertRegex(err, "Found after a kill at about [0-9:]+: trial 0 was in flight and runs again, 1 run is "
                                   "marked as killed")
             ended = workspace.json("status")
@@ -93,9 +93,9 @@ class OnFinish(unittest.TestCase):
         with Workspace() as workspace:
             file = workspace.write(campaign(trials=500, mode="obey", run={"steps": 200}))
             tuner = workspace.start("tune", file, "--on-finish", self.program(workspace, 9))
-            self.assertTrue(wait_until(lambda: len(workspace.finished_trials()) >= 2, 20))
+            self.assertTrue(wait_until(lambda: workspace.trials_done() >= 2))
             tuner.send_signal(signal.SIGINT)
-            _, err = tuner.communicate(timeout=20)
+            _, err = tuner.communicate(timeout=PATIENCE)
             self.assertEqual(tuner.returncode, 130)
             self.assertIn("--on-finish", err)
             self.assertIn("ended with exit code 9", err)

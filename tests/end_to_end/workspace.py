@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 
+PATIENCE = 120  # seconds for what takes one: how busy a machine is, is nothing a test is about
 NOCTURNE = os.environ.get("NOCTURNE", "")
 FAKE_WORKER = os.environ.get("FAKE_WORKER", "")
 
@@ -27,7 +28,7 @@ def campaign(name="fake", mode="computed", trials=40, strategy="local", paramete
             {"name": "width", "stage": "run", "range": [1, 20], "default": 10}]},
         "strategy": {"name": strategy, "seed": 5},
         "budget": {"trials": trials},
-        "run": {"steps": 12, "deadline": "5s", **(run or {})},
+        "run": {"steps": 12, "deadline": "20s", **(run or {})},
         "verify": {"pairs": 3, "most_pairs": 15, "finalists": 1, "simplify": False, "slices": 2, "slice_steps": 2,
                    "accuracy_epochs": 0, **(verify or {})},
     }
@@ -54,7 +55,7 @@ class Workspace:
 
     def run(self, *arguments, check=None, **keywords):
         """Runs to the end. `check`: the exit code that is expected."""
-        done = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=170,
+        done = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=4 * PATIENCE,
                               stdin=subprocess.DEVNULL, **keywords)
         if check is not None and done.returncode != check:
             raise AssertionError(f"{arguments} ended with {done.returncode}, not {check}:\n{done.stdout}\n{done.stderr}")
@@ -85,6 +86,14 @@ class Workspace:
         trials = [trial for trial in json.loads(listed.stdout) if trial["outcome"] is not None]
         return [(trial["trial"], json.dumps(trial["configuration"], sort_keys=True), trial["outcome"]) for trial in trials]
 
+    def trials_done(self):
+        """How many are finished; cheap enough to be asked again and again. Makes no database where there is none yet."""
+        with contextlib.suppress(sqlite3.OperationalError):
+            connection = sqlite3.connect(f"file:{self.data / 'nocturne.db'}?mode=rw", uri=True, timeout=30)
+            with contextlib.closing(connection):
+                return connection.execute("SELECT count(*) FROM trials WHERE state = 'finished'").fetchone()[0]
+        return 0
+
 
 def workers_alive(data_folder):
     """Processes of runs in that data folder."""
@@ -100,7 +109,19 @@ def workers_alive(data_folder):
     return alive
 
 
-def wait_until(condition, seconds):
+def working_in(folder):
+    """Processes whose working directory is in that folder."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            if pathlib.Path(os.readlink(entry / "cwd")).is_relative_to(folder):
+                found.append(int(entry.name))
+    return found
+
+
+def wait_until(condition, seconds=PATIENCE):
     """Polls; returns whether it came true in time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
