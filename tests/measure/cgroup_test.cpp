@@ -43,6 +43,6 @@ TEST_CASE("a control group kills all that joined it and is swept when its superv
   while (::waitpid(first, &status, WNOHANG) == 0) group->kill();
   CHECK(WIFSIGNALED(status));
   CHECK(group->oom_kills() == 0);
-  CHECK(sweep().cgroups == 1);
+  CHECK(sweep().cgroups >= 1);  // others may have left some, too
   CHECK_FALSE(std::filesystem::exists(group->folder()));
 }

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -27,20 +28,42 @@ inline measure::RunPlan fake_plan(const std::filesystem::path& folder, const std
   plan.argv = {NOCTURNE_FAKE_WORKER};
   plan.request.configuration = std::move(configuration);
   plan.request.steps = 10;
-  plan.deadline = std::chrono::seconds(30);
+  plan.deadline = std::chrono::minutes(1);
   plan.grace = std::chrono::milliseconds(50);
   return plan;
 }
 
+/// What takes a moment takes a minute on a machine that is busy enough.
+inline constexpr std::chrono::seconds kPatience{60};
+
 /// True as soon as the condition holds; false when it does not within the time.
 template <typename Condition>
-bool comes_true(Condition condition, std::chrono::milliseconds within) {
+bool comes_true(Condition condition, std::chrono::milliseconds within = kPatience) {
   const auto end = std::chrono::steady_clock::now() + within;
   while (std::chrono::steady_clock::now() < end) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   return condition();
+}
+
+/// Deadlines to try one after the other: a busy machine may need more than the first for what comes before.
+inline constexpr std::array kDeadlines = {std::chrono::milliseconds(300), std::chrono::milliseconds(3'000),
+                                          std::chrono::milliseconds(30'000)};
+
+/// Runs it under a deadline that gets longer until the worker has come as far as the test wants it to.
+template <typename Reached>
+space::Run run_until_deadline(measure::RunPlan plan, const measure::RunControl& control, Reached reached) {
+  const std::filesystem::path folder = plan.folder;
+  space::Run run;
+  for (const std::chrono::milliseconds deadline : kDeadlines) {
+    plan.id = measure::new_run_id();
+    plan.folder = folder.string() + '-' + std::to_string(deadline.count());
+    plan.deadline = deadline;
+    run = measure::run(plan, control);
+    if (reached(run)) break;
+  }
+  return run;
 }
 
 /// The letter of proc_pid_stat(5): R, S, T, Z…; '?' when there is no such process.

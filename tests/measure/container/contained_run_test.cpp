@@ -94,7 +94,7 @@ struct Ship {
     if (list.empty()) return;
     const std::string owner = ProcessIdentity::of_this_process().to_text();  // other tests have theirs
     const auto is_gone = [&] { return !ask_tool(list, std::chrono::seconds(20)).value_or(owner).contains(owner); };
-    CHECK(test::comes_true(is_gone, std::chrono::seconds(10)));
+    CHECK(test::comes_true(is_gone));
   }
 };
 
@@ -130,12 +130,17 @@ TEST_CASE("a worker in a container is recorded in full", "[container]") {
 
 TEST_CASE("a worker that hangs in a container is ended at its deadline, with all it started", "[container]") {
   const Ship ship(a_runtime());
-  RunPlan plan = ship.plan("hang");
-  plan.deadline = std::chrono::seconds(3);
-  const space::Run run = measure::run(plan);
-  INFO(run.log_tail);
-  CHECK(run.outcome == Outcome::Timeout);
-  ship.check_empty(plan.id);
+  space::Run run;
+  for (const int seconds : {2, 10, 60}) {  // until a container could be made meanwhile
+    RunPlan plan = ship.plan("hang", std::to_string(seconds));
+    plan.deadline = std::chrono::seconds(seconds);
+    run = measure::run(plan);
+    INFO(run.log_tail);
+    CHECK(run.outcome == Outcome::Timeout);
+    ship.check_empty(plan.id);
+    if (!run.phases.empty()) break;
+  }
+  CHECK_FALSE(run.phases.empty());
 }
 
 TEST_CASE("a worker in a container hears its turns and stands still between them", "[container]") {
@@ -156,6 +161,7 @@ TEST_CASE("a worker in a container hears its turns and stands still between them
 TEST_CASE("what a killed tuner left in a container is ended, and the next one sweeps its record", "[container]") {
   const Ship ship(a_runtime());
   RunPlan plan = ship.plan("hang");
+  plan.deadline = 10 * test::kPatience;  // nothing here waits for that
   const pid_t tuner = ::fork();
   if (tuner == 0) {
     (void)measure::run(plan);
@@ -163,9 +169,9 @@ TEST_CASE("what a killed tuner left in a container is ended, and the next one sw
   }
   CHECK(test::comes_true(
       [&] { return fs::exists(plan.folder / "events.jsonl") && fs::file_size(plan.folder / "events.jsonl") > 0; },
-      std::chrono::seconds(20)));
+      std::chrono::seconds(60)));
   ::kill(tuner, SIGKILL);
   ::waitpid(tuner, nullptr, 0);
-  CHECK(test::comes_true([&] { return processes_of_run(plan.id).empty(); }, std::chrono::seconds(15)));
+  CHECK(test::comes_true([&] { return processes_of_run(plan.id).empty(); }));
   ship.check_empty(plan.id);
 }
