@@ -71,10 +71,10 @@ TEST_CASE("many processes write and read one file, some are killed, and nothing 
     CHECK(reported[i] == results - 1);
   }
   for (const auto& reader : reading) {
+    const std::string first = reader->line().value_or("nothing");  // among so many its turn may come late
+    CHECK(first.starts_with("saw "));
     reader->kill();
-    std::string said = reader->rest();
-    CHECK(said.find("error") == std::string::npos);
-    CHECK(std::ranges::count(said, '\n') > 0);
+    CHECK(reader->rest().find("error") == std::string::npos);
   }
 
   Store store = open(path);

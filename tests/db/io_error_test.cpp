@@ -64,9 +64,11 @@ TEST_CASE("a disk that breaks at any write loses nothing that was acknowledged, 
   const Fault fault = GENERATE(Fault::Once, Fault::ForGood, Fault::Torn, Fault::Full);
   CAPTURE(static_cast<int>(fault));
   FaultyDisk disk;
+  // The first kind at every one; the others, which differ from it in what comes after, at every third.
+  const int stride = fault == Fault::Once ? 1 : 3;
   int at = 0, told = 0;
   for (bool broke = true; broke;) {
-    CAPTURE(++at);
+    CAPTURE(at += stride);
     const TemporaryFolder folder;
     const auto path = folder / "n.db";
     disk.break_at(at, fault);
@@ -99,6 +101,6 @@ TEST_CASE("a disk that breaks at any write loses nothing that was acknowledged, 
       CHECK(runs.back().record.run.samples.size() == 40);
     }
   }
-  CHECK(at > 100);   // so many writes, truncations and syncs there were
-  CHECK(told > 50);  // most of them before something was acknowledged
+  CHECK(at > 100);            // so many writes, truncations and syncs there were
+  CHECK(told > 50 / stride);  // most of them before something was acknowledged
 }
