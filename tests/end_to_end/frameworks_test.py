@@ -7,13 +7,14 @@ import importlib.util
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import unittest
 
-from workspace import NOCTURNE, Workspace, wait_until
+from workspace import NOCTURNE, PATIENCE, Workspace, wait_until
 
 SUPPORT = pathlib.Path(__file__).resolve().parent.parent / "support"
 WAITS = """import os, pathlib, sys, time
@@ -38,9 +39,23 @@ class Tree:
             "MICROSECONDS = {'slow-1': 400, 'quick-1': 100, 'patient-1': 100}\n")
         (self.fix_ups / "fails.py").write_text("import sys\nsys.exit('the moon is in the way')\n")
         (self.fix_ups / "waits.py").write_text(WAITS)
-        self.variables = dict(os.environ, NOCTURNE_SOURCE=str(self.folder), NOCTURNE_PYTHONS=sys.executable,
+        # Of this machine's Pythons the newest would be chosen, and each be asked who it is: they are kept out of sight.
+        self.variables = dict(os.environ, NOCTURNE_SOURCE=str(self.folder), NOCTURNE_PYTHONS=str(self.python()),
+                              PATH="/usr/bin:/bin", PYENV_ROOT="/nowhere", UV_PYTHON_INSTALL_DIR="/nowhere",
                               PYTHONPATH="/nowhere", PIP_NO_INDEX="1", FAKE_FOLDER=str(workspace.folder),
                               XDG_CONFIG_HOME=str(workspace.folder / "configuration"))
+
+    def python(self):
+        """This one, which copies its pip into new environments, where it has one of its own: ensurepip takes seconds."""
+        pip = importlib.util.find_spec("pip")
+        packages = pathlib.Path(pip.origin).parent.parent if pip else pathlib.Path()
+        if packages.name != "site-packages":
+            return sys.executable
+        program = self.folder / "python3"
+        words = [SUPPORT / "quick_python.sh", sys.executable, packages, program]
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(map(str, words))} "$@"\n')
+        program.chmod(0o755)
+        return program
 
     def add(self, name, **more):
         recipe = {"recipe": name, "title": "A framework", "kind": "python", "worker": "fake_python_worker.py",
@@ -56,7 +71,7 @@ def campaign(values, **more):
             {"name": "framework", "stage": "environment", "values": values, "default": values[0]},
             {"name": "batch", "stage": "run", "values": [64, 128], "default": 128}]},
         "strategy": {"name": "exhaustive"},
-        "run": {"steps": 8, "deadline": "20s"},
+        "run": {"steps": 8, "deadline": "60s"},
         "verify": {"pairs": 3, "most_pairs": 12, "finalists": 1, "simplify": False, "slices": 2, "slice_steps": 2,
                    "accuracy_epochs": 0},
         **more}
@@ -139,7 +154,7 @@ class Frameworks(unittest.TestCase):
             file = workspace.write(campaign(["patient-1"]))
             waiting = workspace.folder / "waiting"
             killed = workspace.start("tune", file, env=tree.variables)
-            self.assertTrue(wait_until(waiting.exists, 60))
+            self.assertTrue(wait_until(waiting.exists))
             killed.kill()
             killed.communicate()
             listed = json.loads(workspace.run("env", "list", "--json", check=0, env=tree.variables).stdout)
@@ -147,12 +162,12 @@ class Frameworks(unittest.TestCase):
 
             waiting.unlink()
             interrupted = workspace.start("tune", file, env=tree.variables)
-            self.assertTrue(wait_until(waiting.exists, 60))
+            self.assertTrue(wait_until(waiting.exists))
             interrupted.send_signal(signal.SIGINT)
             while "Ctrl-C again" not in (interrupted.stderr.readline() or "Ctrl-C again"):
                 pass  # two signals at once would be one
             interrupted.send_signal(signal.SIGINT)
-            interrupted.communicate(timeout=60)
+            interrupted.communicate(timeout=PATIENCE)
             self.assertEqual(interrupted.returncode, 130)
             self.assertEqual(workspace.finished_trials(), [])  # killed is not failed
 
@@ -171,7 +186,7 @@ class Frameworks(unittest.TestCase):
 
             def trained(*words, folder, check=0, data=workspace.data):
                 done = subprocess.run([NOCTURNE, "--data", str(data), "apply", *words, "--steps", "2", "--output", str(folder)],
-                                      capture_output=True, text=True, timeout=170, env=tree.variables)
+                                      capture_output=True, text=True, timeout=PATIENCE, env=tree.variables)
                 self.assertEqual(done.returncode, check, done.stderr)
                 if check == 0:
                     events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -37,12 +38,19 @@ class EnvDesk {
                     R"({"image": "mine", "title": "my root", "kind": "folder", "folder": "/nowhere/at/all"})");
     setenv("NOCTURNE_SOURCE", source.c_str(), 1);
     setenv("NOCTURNE_PYTHONS", house.places.named.front().c_str(), 1);
+    // Else the newest of this machine would be chosen, and each be asked who it is.
+    setenv("PATH", "/usr/bin:/bin", 1);
+    setenv("PYENV_ROOT", "/nowhere", 1);
+    setenv("UV_PYTHON_INSTALL_DIR", "/nowhere", 1);
   }
   EnvDesk(const EnvDesk&) = delete;
   EnvDesk& operator=(const EnvDesk&) = delete;
   ~EnvDesk() {
     unsetenv("NOCTURNE_SOURCE");
     unsetenv("NOCTURNE_PYTHONS");
+    unsetenv("PYENV_ROOT");
+    unsetenv("UV_PYTHON_INSTALL_DIR");
+    setenv("PATH", path_before_.c_str(), 1);
   }
   nlohmann::json row(const std::string& name) {
     REQUIRE(desk.nocturne({"env", "list", "--json"}) == ExitCode::Ok);
@@ -54,6 +62,9 @@ class EnvDesk {
   }
   test::Wheelhouse house;
   test::Desk desk;
+
+ private:
+  std::string path_before_ = std::getenv("PATH");
 };
 
 /// As if it had been used last this long ago.
