@@ -2,7 +2,7 @@
 
 #include <SQLiteCpp/Statement.h>
 
-#include <regex>
+#include <cctype>
 #include <set>
 #include <vector>
 
@@ -21,10 +21,24 @@ void add_rows(const SQLite::Database& database, const std::string& query, const 
   }
 }
 
-/// Every CHECK of the table's text, white space and comments aside.
-void add_checks(const std::string& table, std::string sql, std::multiset<std::string>& lines) {
-  sql = std::regex_replace(sql, std::regex("--[^\n]*"), "");
-  sql = std::regex_replace(sql, std::regex("\\s+"), " ");
+/// Without comments, and with one space for any white space.
+std::string in_one_line(const std::string& sql) {
+  std::string line;
+  for (std::size_t at = 0; at < sql.size(); ++at) {
+    if (sql.compare(at, 2, "--") == 0) at = sql.find('\n', at);
+    if (at == std::string::npos) break;
+    if (std::isspace(static_cast<unsigned char>(sql[at])) == 0) {
+      line += sql[at];
+    } else if (!line.ends_with(' ')) {
+      line += ' ';
+    }
+  }
+  return line;
+}
+
+/// Every CHECK of the table's text.
+void add_checks(const std::string& table, const std::string& text, std::multiset<std::string>& lines) {
+  const std::string sql = in_one_line(text);
   std::size_t start = sql.find("CHECK (");
   while (start != std::string::npos) {
     int depth = 0;
