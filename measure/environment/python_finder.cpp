@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kPatienceForPython{5};
+constexpr std::chrono::seconds kPatienceForPython{20};  // a cold one on a busy machine takes some
 constexpr int kAskedAtOnce = 4;
 
 // Runs on Python 3.6 and later; an earlier one fails on it and is left out. A shim says where the real program is.
