@@ -41,7 +41,7 @@ class Tree:
         (self.fix_ups / "waits.py").write_text(WAITS)
         # Of this machine's Pythons the newest would be chosen, and each be asked who it is: they are kept out of sight.
         self.variables = dict(os.environ, NOCTURNE_SOURCE=str(self.folder), NOCTURNE_PYTHONS=str(self.python()),
-                              PATH="/usr/bin:/bin", PYENV_ROOT="/nowhere", UV_PYTHON_INSTALL_DIR="/nowhere",
+                              PATH="/usr/sbin:/usr/bin:/sbin:/bin", PYENV_ROOT="/nowhere", UV_PYTHON_INSTALL_DIR="/nowhere",
                               PYTHONPATH="/nowhere", PIP_NO_INDEX="1", FAKE_FOLDER=str(workspace.folder),
                               XDG_CONFIG_HOME=str(workspace.folder / "configuration"))
 
