@@ -12,7 +12,7 @@
 namespace nocturne::machine {
 
 struct ArithmeticKernel {
-  std::string name;  ///< "avx512f", "avx2", "generic", "avx512_bf16"
+  std::string name;  ///< "avx512f", "avx2", "generic", "avx512_bf16", "amx_bf16"
   double flops = 0;  ///< of one iteration; a multiplication and an addition are two
   /// Runs that many iterations and returns the sum of all accumulators. `one` is 1: the compiler must not know.
   double (*run)(std::int64_t iterations, float one) = nullptr;
@@ -20,7 +20,7 @@ struct ArithmeticKernel {
   double (*expected)(std::int64_t iterations) = nullptr;
 };
 
-/// More would round the accumulators of the bf16 kernel (they count in f32, exact up to 2^24).
+/// More would round the accumulators of the bf16 kernels (they count in f32 by twos, exact up to 2^24).
 inline constexpr std::int64_t kMostIterations = std::int64_t{1} << 22;
 
 /// Those this processor can run, fastest first. Never empty for f32; bf16: empty without AVX512_BF16.

@@ -28,6 +28,10 @@ int run(const std::vector<std::string>& arguments) {
   const auto measurements = survey(options.plan, [talk](const std::string& what) {
     if (talk) std::cerr << "measuring " << what << '\n';
   });
+  if (measurements.empty()) {
+    std::cerr << "nocturne-machine: no figure here has a name in --only; without it all are shown\n";
+    return 2;
+  }
   if (options.json) {
     std::cout << to_json(measurements, this_machine()).dump(2) << '\n';
   } else {

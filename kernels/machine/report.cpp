@@ -18,6 +18,10 @@ void print(std::ostream& out, const char* format, Values... values) {
   out << line.data() << '\n';
 }
 
+std::string tries_text(const Measurement& m) {
+  return m.tries > 1 ? "  best of " + std::to_string(m.tries) + " tries" : std::string();
+}
+
 }  // namespace
 
 Surroundings this_machine() {
@@ -40,7 +44,13 @@ void print_table(std::ostream& out, const std::vector<Measurement>& measurements
     if (m.node >= 0) nodes = "  node " + std::to_string(m.node) + ", memory of " + std::to_string(m.memory_node);
     print(out, "%-12s %-12s %7d %9.1f %9.1f %9.1f %6.1f%%  %-8s %.6g%s%s", m.name.c_str(), m.kernel.c_str(), m.threads,
           m.rate.median, m.rate.minimum, m.rate.maximum, 100 * m.rate.relative_spread, m.unit.c_str(), m.sum,
-          m.right ? "" : " WRONG", nodes.c_str());
+          m.right ? "" : " WRONG", (nodes + tries_text(m)).c_str());
+  }
+  for (const Measurement& m : measurements) {
+    if (m.doubt.empty()) continue;
+    out << '\n'
+        << m.name << " with " << m.threads << (m.threads == 1 ? " thread" : " threads") << " is doubtful after "
+        << m.tries << " tries: " << m.doubt << ". Did something else run?\n";
   }
 }
 
@@ -60,8 +70,10 @@ nlohmann::json to_json(const std::vector<Measurement>& measurements, const Surro
                     {"maximum", m.rate.maximum},
                     {"relative_spread", m.rate.relative_spread},
                     {"repeats", m.rate.repeats},
+                    {"tries", m.tries},
                     {"sum", m.sum},
                     {"right", m.right}});
+      if (!m.doubt.empty()) entry["doubt"] = m.doubt;
     }
     list.push_back(std::move(entry));
   }

@@ -23,9 +23,9 @@ struct Surroundings {
 [[nodiscard]] Surroundings this_machine();
 
 /// {"format": 1, "cpus", "caches": [{level, bytes, sharers}], "memory_nodes", "measurements": [{name, unit, threads,
-/// kernel, median, minimum, maximum, relative_spread, repeats, sum, right} or {name, unit, threads, absent}], "gpus":
-/// []}; of a measurement also working_set_bytes, node and memory_node, where they matter. GPUs are measured by the
-/// program that can use them (README.md has their fields).
+/// kernel, median, minimum, maximum, relative_spread, repeats, tries, sum, right} or {name, unit, threads, absent}],
+/// "gpus": []}; of a measurement also working_set_bytes, node, memory_node and doubt, where they matter. GPUs are
+/// measured by the program that can use them (README.md has their fields).
 [[nodiscard]] nlohmann::json to_json(const std::vector<Measurement>& measurements, const Surroundings& of = {});
 
 }  // namespace nocturne::machine

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 
 namespace nocturne::machine {
@@ -93,6 +94,17 @@ std::vector<MemoryNode> memory_nodes(const std::vector<int>& allowed, const fs::
     if (!cpus.empty()) nodes.push_back({.id = id, .cpus = std::move(cpus)});
   }
   return nodes;
+}
+
+int core_count(const std::vector<int>& cpus, const fs::path& sys) {
+  std::set<std::string> cores;
+  for (const int cpu : cpus) {
+    const std::string name = "cpu" + std::to_string(cpu);
+    const fs::path siblings = sys / "devices/system/cpu" / name / "topology/thread_siblings_list";
+    const std::string core = first_line(siblings);  // the same text for each CPU of a core
+    cores.insert(core.empty() ? name : core);
+  }
+  return static_cast<int>(cores.size());
 }
 
 std::size_t working_set(const std::vector<CacheLevel>& caches, std::size_t index, bool together) {

@@ -36,6 +36,9 @@ struct MemoryNode {
 [[nodiscard]] std::vector<MemoryNode> memory_nodes(const std::vector<int>& allowed,
                                                    const std::filesystem::path& sys = "/sys");
 
+/// Cores that these CPUs belong to; each CPU is one where the system does not tell.
+[[nodiscard]] int core_count(const std::vector<int>& cpus, const std::filesystem::path& sys = "/sys");
+
 /// Bytes that one thread works on so that they lie in caches[index] and not in a nearer one, where `together` of its
 /// sharers work at once: half of its share; where that is no more than twice the nearer cache, up to three quarters.
 /// 0: its share is no larger than the nearer cache, so it cannot be told apart.

@@ -8,17 +8,21 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "kernels/machine/arithmetic.hpp"
 #include "kernels/machine/bandwidth.hpp"
 #include "kernels/machine/disk.hpp"
 #include "kernels/machine/latency.hpp"
 #include "kernels/machine/options.hpp"
+#include "kernels/machine/plausibility.hpp"
 #include "kernels/machine/report.hpp"
 #include "kernels/machine/spread.hpp"
 #include "kernels/machine/team.hpp"
+#include "kernels/machine/tiles.hpp"
 #include "kernels/machine/topology.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -67,6 +71,19 @@ void lay_out(const std::filesystem::path& sys) {
   write_fact(sys / "devices/system/node/online", "0-1");
 }
 
+Measurement rate_of(const char* name, int threads, double most) {
+  return {.name = name,
+          .unit = "GFLOP/s",
+          .threads = threads,
+          .kernel = "loop",
+          .rate = {.median = most, .minimum = most, .maximum = most, .relative_spread = 0, .repeats = 5},
+          .absent = {}};
+}
+
+int two_units(const Measurement&) {
+  return 2;
+}
+
 }  // namespace
 
 TEST_CASE("each peak loop computes what it must", "[machine]") {
@@ -74,6 +91,7 @@ TEST_CASE("each peak loop computes what it must", "[machine]") {
   std::vector<ArithmeticKernel> kernels = f32_kernels();
   CHECK(kernels.back().name == "generic");
   for (const ArithmeticKernel& kernel : bf16_kernels()) kernels.push_back(kernel);
+  for (const ArithmeticKernel& kernel : tile_kernels()) kernels.push_back(kernel);
   for (const ArithmeticKernel& kernel : kernels) {
     CAPTURE(kernel.name);
     CHECK(kernel.flops > 0);
@@ -148,6 +166,105 @@ TEST_CASE("caches and nodes are read from sysfs, those of this process only", "[
   for (const char* wrong : {"", "x", "1-", "-1", "1,,2", "0-99999999999"}) CHECK(parse_cpu_list(wrong).empty());
 }
 
+TEST_CASE("CPUs of one core are one core, and each is its own where the system does not tell", "[machine]") {
+  const test::TemporaryFolder folder;
+  const auto siblings = [&](const char* cpu, const char* list) {
+    write_fact(folder.path() / "devices/system/cpu" / cpu / "topology/thread_siblings_list", list);
+  };
+  siblings("cpu0", "0,2");
+  siblings("cpu1", "1,3");
+  siblings("cpu2", "0,2");
+  siblings("cpu3", "1,3");
+  CHECK(core_count({0, 1, 2, 3}, folder.path()) == 2);
+  CHECK(core_count({0, 2}, folder.path()) == 1);
+  CHECK(core_count({0, 1, 7}, folder.path()) == 3);
+  CHECK(core_count({0, 1}, folder.path() / "nowhere") == 2);
+}
+
+TEST_CASE("several threads that are hardly faster than one are doubted, by as many cores as they have", "[machine]") {
+  const auto doubted = [](double one, double all, int threads, int units) {
+    const auto doubts = doubts_about({rate_of("fma_f32", 1, one), rate_of("fma_f32", threads, all)},
+                                     [&](const Measurement&) { return units; });
+    return doubts.empty() ? -1 : static_cast<int>(doubts.front().figure);
+  };
+  CHECK(doubted(117, 117, 2, 2) == 1);
+  CHECK(doubted(117, 150, 2, 2) == 1);
+  CHECK(doubted(117, 231, 2, 2) == -1);
+  CHECK(doubted(117, 117, 2, 1) == -1);  // two threads of one core, or of one memory
+  CHECK(doubted(117, 100, 2, 1) == 1);
+  CHECK(doubted(100, 2500, 64, 64) == 1);
+  CHECK(doubted(100, 3500, 64, 64) == -1);  // clocks fall where all compute
+  CHECK(doubted(60, 231, 2, 2) == 0);       // the one that is too low is that of one thread
+  CHECK(least_gain(1) == 0.9);
+  CHECK(least_gain(2) == 1.3);
+  CHECK(least_gain(10) == Catch::Approx(4));
+}
+
+TEST_CASE("only rates of the same name are held against each other", "[machine]") {
+  std::vector<Measurement> figures = {rate_of("fma_f32", 1, 100), rate_of("fma_bf16", 2, 100),
+                                      rate_of("latency", 1, 100), rate_of("latency", 2, 100),
+                                      rate_of("triad", 1, 100),   rate_of("triad", 2, 100)};
+  figures[2].unit = figures[3].unit = "ns";
+  figures[5].absent = "it was not measured";
+  CHECK(doubts_about(figures, two_units).empty());
+  figures[5].absent.clear();
+  CHECK(doubts_about(figures, two_units).size() == 1);
+  figures[5].node = 0;
+  CHECK(doubts_about(figures, two_units).empty());
+}
+
+TEST_CASE("what is doubted is measured again, and the best is kept", "[machine]") {
+  std::vector<Measurement> figures = {rate_of("fma_f32", 1, 117), rate_of("fma_f32", 2, 117)};
+  std::vector<std::size_t> asked;
+  std::vector<double> next = {110, 231};
+  measure_doubted_again(figures, two_units, [&](std::size_t index) {
+    asked.push_back(index);
+    Measurement again = rate_of("fma_f32", 2, next.at(asked.size() - 1));
+    again.right = asked.size() != 1;
+    return again;
+  });
+  CHECK(asked == std::vector<std::size_t>{1, 1});
+  CHECK(figures[1].rate.maximum == 231);
+  CHECK(figures[1].tries == 3);
+  CHECK(figures[1].doubt.empty());
+  CHECK_FALSE(figures[1].right);  // a wrong result stays one, however often others were right
+  CHECK(figures[0].tries == 1);
+}
+
+TEST_CASE("what stays implausible ends after a few tries, as doubtful, and is printed so", "[machine]") {
+  std::vector<Measurement> figures = {rate_of("fma_f32", 1, 117), rate_of("fma_f32", 2, 117)};
+  int asked = 0;
+  measure_doubted_again(figures, two_units, [&](std::size_t) {
+    ++asked;
+    return rate_of("fma_f32", 2, 100);
+  });
+  CHECK(asked == kMostTries - 1);
+  CHECK(figures[1].rate.maximum == 117);
+  CHECK(figures[1].tries == kMostTries);
+  CHECK(figures[1].doubt == "2 threads reached 1.00 times what one did, at least 1.30 times is expected");
+  const nlohmann::json report = to_json(figures);
+  CHECK(report["measurements"][1]["tries"] == kMostTries);
+  CHECK(report["measurements"][1]["doubt"] == figures[1].doubt);
+  CHECK_FALSE(report["measurements"][0].contains("doubt"));
+  std::ostringstream table;
+  print_table(table, figures);
+  CHECK(table.str().find("best of 4 tries") != std::string::npos);
+  CHECK(table.str().find("fma_f32 with 2 threads is doubtful after 4 tries: 2 threads reached") != std::string::npos);
+}
+
+TEST_CASE("tiles that cannot be used say why, the first reason first", "[machine]") {
+  CHECK(tile_obstacle({}).find("built without AMX") != std::string::npos);
+  CHECK(tile_obstacle({.compiled = true}).find("no AMX") != std::string::npos);
+  CHECK(tile_obstacle({.compiled = true, .processor = true}).find("does not keep") != std::string::npos);
+  CHECK(tile_obstacle({.compiled = true, .processor = true, .saved = true}).find("arch_prctl") != std::string::npos);
+  CHECK(tile_obstacle({.compiled = true, .processor = true, .saved = true, .permitted = true}).empty());
+  const TileFacts here = tile_facts();
+  CHECK(here.processor <= here.compiled);
+  CHECK(here.saved <= here.processor);
+  CHECK(here.permitted <= here.saved);
+  CHECK(tile_kernels().empty() == !here.permitted);
+}
+
 TEST_CASE("a working set lies in its cache, not in a nearer one, and in a thread's share of it", "[machine]") {
   const std::vector<CacheLevel> caches = {{.level = 1, .bytes = 32 << 10, .sharers = 1},
                                           {.level = 2, .bytes = 1 << 20, .sharers = 1},
@@ -213,6 +330,12 @@ TEST_CASE("options are read, and wrong ones refused in a sentence", "[machine]")
   CHECK(options.plan.disk == "d");
   CHECK(std::get<std::string>(parse_options({"--disk"})) == "--disk needs a folder");
   CHECK(options.json);
+  CHECK(std::get<Options>(parse_options({"--only", "fma_f32,triad"})).plan.only ==
+        std::vector<std::string>{"fma_f32", "triad"});
+  for (const char* wrong : {"", ",", "triad,", "a,,b"}) {
+    CHECK(std::holds_alternative<std::string>(parse_options({"--only", wrong})));
+  }
+  CHECK(std::get<std::string>(parse_options({"--only"})) == "--only needs names of figures");
   CHECK(std::get<std::string>(parse_options({"--fast"})) == "unknown option '--fast'; see --help");
   CHECK(std::get<std::string>(parse_options({"--seconds"})) == "--seconds needs a number");
   for (const char* wrong : {"0", "-1", "x", "1x", "nan", "inf", ""}) {
@@ -234,10 +357,12 @@ TEST_CASE("the program measures and prints JSON", "[machine]") {
   CHECK(report["format"] == 1);
   CHECK(report["gpus"].empty());
   CHECK(report["cpus"] >= 1);
-  bool one_thread = false, latency = false;
+  bool one_thread = false, latency = false, tiles = false;
   for (const auto& measurement : report["measurements"]) {
+    tiles = tiles || measurement["name"] == "amx_bf16";
     if (measurement.contains("absent")) continue;
     CHECK(measurement["right"] == true);
+    CHECK(measurement["tries"] >= 1);
     CHECK(measurement["median"] > 0.0);
     CHECK(measurement["minimum"] <= measurement["median"]);
     CHECK(measurement["repeats"] >= 5);
@@ -246,6 +371,18 @@ TEST_CASE("the program measures and prints JSON", "[machine]") {
   }
   CHECK(one_thread);
   CHECK(latency);
+  CHECK(tiles);  // measured, or absent with its reason
+}
+
+TEST_CASE("the program measures only what it is asked for", "[machine]") {
+  const Answer answer = ask("--json --seconds 0.01 --only fma_f32");
+  CHECK(answer.exit_code == 0);
+  const nlohmann::json report = nlohmann::json::parse(answer.output);
+  CHECK_FALSE(report["measurements"].empty());
+  for (const auto& measurement : report["measurements"]) CHECK(measurement["name"] == "fma_f32");
+  const Answer none = ask("--json --only fma_f33");
+  CHECK(none.exit_code == 2);
+  CHECK(none.output.find("--only") != std::string::npos);
 }
 
 TEST_CASE("the program explains itself and refuses nonsense", "[machine]") {
