@@ -2,11 +2,14 @@
 
 #include <chrono>
 #include <ostream>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "measure/machine/fingerprint.hpp"
 #include "tuner/preview/length.hpp"
+#include "tuner/roofline/figure_doubts.hpp"
 #include "tuner/roofline/machine_figures.hpp"
 #include "tuner/roofline/programs.hpp"
 
@@ -24,6 +27,33 @@ bool will_be_long(const tuner::CampaignSpec& spec, const db::Store& store) {
   return length && (!*length || **length > tuner::kWatched);
 }
 
+tuner::MachineMeasuring measuring_of(const Context& context, const measure::MachineFacts& machine) {
+  const auto say = [&context](const std::string& sentence) { say_of_machine(context, sentence); };
+  return {.cpus = machine.allowed_cpus,
+          .waiting =
+              [say](const measure::SlotHolder& holder) {
+                say("Waiting for the machine: " + measure::describe(holder) + ".");
+              },
+          .note = say};
+}
+
+/// Costs two seconds a figure, so it is done before a short campaign, too.
+void measure_doubted_figures(const Context& context, db::Store& store, const measure::MachineFacts& machine,
+                             db::MachineFiguresRecord record) {
+  const auto names = tuner::doubted_names(record.figures);
+  if (names.empty()) return;
+  say_of_machine(
+      context, fmt::format("Measuring again what was doubtful of this machine's figures: {}.", fmt::join(names, ", ")));
+  auto figures = tuner::measure_doubted(record.figures, measuring_of(context, machine));
+  if (!figures) {
+    say_of_machine(context, "They stay doubtful: " + figures.error());
+    return;
+  }
+  record.figures = *std::move(figures);
+  record.measured_unix_ns = 0;  // now
+  if (const auto saved = store.save_machine_figures(record); !saved) say_of_machine(context, saved.error().message);
+}
+
 }  // namespace
 
 void add_machine_measuring(CLI::App& verb, MachineMeasuringOptions& options) {
@@ -38,17 +68,14 @@ std::expected<db::MachineFiguresRecord, std::string> measure_this_machine(const 
                                                                           double seconds,
                                                                           const std::filesystem::path& disk) {
   const space::Fingerprint fingerprint = measure::fingerprint_of(machine);
-  const auto say = [&context](const std::string& sentence) { say_of_machine(context, sentence); };
-  say(fmt::format("Measuring what this machine can do at best: about {:.0f} s.", seconds));
-  auto figures = tuner::measure_machine({.cpus = machine.allowed_cpus,
-                                         .seconds = seconds,
-                                         .disk = disk,
-                                         .waiting =
-                                             [&say](const measure::SlotHolder& holder) {
-                                               say("Waiting for the machine: " + measure::describe(holder) + ".");
-                                             },
-                                         .note = say});
+  say_of_machine(context, fmt::format("Measuring what this machine can do at best: about {:.0f} s.", seconds));
+  tuner::MachineMeasuring measuring = measuring_of(context, machine);
+  measuring.seconds = seconds;
+  measuring.disk = disk;
+  auto figures = tuner::measure_machine(measuring);
   if (!figures) return std::unexpected(figures.error());
+  const auto earlier = store.machine_figures(tuner::figures_key(fingerprint));
+  if (earlier && *earlier) *figures = tuner::settled_by_earlier(*std::move(figures), (*earlier)->figures);
   db::MachineFiguresRecord record{.key = tuner::figures_key(fingerprint),
                                   .fields = tuner::figure_fields(fingerprint),
                                   .figures = *std::move(figures)};
@@ -74,6 +101,8 @@ void know_machine(const MachineMeasuringOptions& options, const Context& context
       return;
     }
     has_figures = true;
+  } else if (has_figures) {
+    measure_doubted_figures(context, store, machine, **known);
   }
   const auto network = store.network(spec.workload.network);
   if (!has_figures || !ours || !network || *network) return;

@@ -24,15 +24,16 @@ struct MachineMeasuringOptions {
 /// --measure-machine and --no-measure-machine.
 void add_machine_measuring(CLI::App& verb, MachineMeasuringOptions& options);
 
-/// Waits until nobody measures, measures and stores. Says on context.err that it takes a while. The error is a
-/// sentence.
+/// Waits until nobody measures, measures and stores. Says on context.err that it takes a while. What is doubtful is
+/// settled by the figures stored before, where it can be (tuner/roofline/figure_doubts.hpp). The error is a sentence.
 [[nodiscard]] std::expected<db::MachineFiguresRecord, std::string> measure_this_machine(
     const Context& context, db::Store& store, const measure::MachineFacts& machine, double seconds,
     const std::filesystem::path& disk);
 
 /// Before a campaign: measures this machine where that is wanted, or where it is new, the campaign will last for more
-/// than half an hour and one of our workers or recipes trains; and stores what its network takes. What cannot be done
-/// is said on context.err and changes nothing.
+/// than half an hour and one of our workers or recipes trains; else measures again, in seconds, what was doubtful of
+/// its stored figures; and stores what its network takes. What cannot be done is said on context.err and changes
+/// nothing.
 void know_machine(const MachineMeasuringOptions& options, const Context& context, const tuner::CampaignSpec& spec,
                   db::Store& store, const measure::MachineFacts& machine);
 

@@ -27,7 +27,9 @@ Figure read_figure(const json& each) {
                 .working_set_bytes = each.value("working_set_bytes", std::int64_t{0}),
                 .node = each.value("node", -1),
                 .memory_node = each.value("memory_node", -1),
-                .absent = each.value("absent", "")};
+                .absent = each.value("absent", ""),
+                .tries = each.value("tries", 1),
+                .doubt = each.value("doubt", "")};
   if (!figure.absent.empty()) return figure;
   figure.median = each.at("median").get<double>();
   figure.minimum = each.value("minimum", figure.median);

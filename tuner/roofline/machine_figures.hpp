@@ -28,6 +28,8 @@ struct Figure {
   std::int64_t working_set_bytes = 0;
   int node = -1, memory_node = -1;  ///< of NUMA; -1: no matter
   std::string absent;               ///< why it was not measured; empty: it was
+  int tries = 1;                    ///< how often it was measured: these are the best
+  std::string doubt{};              ///< why it may be too low, a clause; empty: it may be true
 };
 
 struct CacheFigure {
@@ -48,7 +50,7 @@ struct MachineFigures {
   std::vector<Figure> figures;
   std::vector<GpuFigures> gpus;
   bool is_gpu = false;     ///< made by of_gpu()
-  bool has_tiles = false;  ///< the processor multiplies bf16 in AMX tiles, which are not measured
+  bool has_tiles = false;  ///< the processor multiplies bf16 in AMX tiles, whether these were measured or not
 
   /// The error is a sentence: it is not what nocturne-machine prints, or it lacks an f32 peak. `fields` of the
   /// fingerprint say what the processor has.

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "measure/artifact/process.hpp"
 
@@ -76,8 +77,9 @@ std::expected<nlohmann::json, std::string> measure_machine(const MachineMeasurin
   if (!slot) return std::unexpected(slot.error().error);
   std::vector<std::string> argv = {program.string(), "--json", "--seconds", fmt::format("{}", measuring.seconds)};
   if (!measuring.disk.empty()) argv.insert(argv.end(), {"--disk", fs::absolute(measuring.disk).string()});
+  if (!measuring.only.empty()) argv.insert(argv.end(), {"--only", fmt::format("{}", fmt::join(measuring.only, ","))});
   auto figures = json_printed_by(argv, kSetUp + 2 * std::chrono::duration<double>(measuring.seconds), stop);
-  if (!figures) return figures;
+  if (!figures || !measuring.only.empty()) return figures;
   if (auto gpus = gpus_of_machine(measuring, stop); !gpus.empty()) (*figures)["gpus"] = std::move(gpus);
   return figures;
 }

@@ -65,6 +65,9 @@ db::Expected<Roofline> roofline_of(const db::Store& store, const db::CampaignSum
                     .step_s = parts->steady_step,
                     .bound = {}};
     auto bound = roof.bound(row.configuration, row.batch);
+    if (const auto& estimate = stored.trial.estimate; estimate && estimate->value > 0) {
+      row.noise = std::max(kLeastNoise, 2 * estimate->standard_error / estimate->value);
+    }
     if (bound) {
       row.bound = *std::move(bound);
     } else {
@@ -80,21 +83,32 @@ db::Expected<Roofline> roofline_of(const db::Store& store, const db::CampaignSum
   return roofline;
 }
 
+std::string doubt_sentence(const Roofline& roofline) {
+  const auto beaten = std::ranges::count_if(roofline.rows, &RooflineRow::beats_bound);
+  if (beaten == 0) return {};
+  double most = 0;
+  for (const RooflineRow& row : roofline.rows) {
+    if (row.beats_bound()) most = std::max(most, row.share() - 1);
+  }
+  return fmt::format(
+      "{} of {} configurations (marked !) {} faster than the bound, by up to {:.0f} %, which no step can be: the "
+      "machine's figures are too low, because it was busy when they were measured. 'nocturne machine --measure' "
+      "measures them again. (Only convolutions that make fewer multiplications than counted, as Winograd's do, may "
+      "beat a true bound.)",
+      beaten, roofline.rows.size(), beaten == 1 ? "is" : "are", 100 * most);
+}
+
 std::string best_sentence(const Roofline& roofline) {
   if (!roofline.best) return {};
   const RooflineRow& best = roofline.rows[*roofline.best];
   if (!best.bound) return {};
   const double share = best.share();
-  if (share > 1) {
-    return fmt::format(
-        "The best (trial {}) is faster than its bound ({:.0f} %): the machine was busy when its figures were measured, "
-        "or "
-        "the step needs fewer operations than counted. 'nocturne machine --measure' measures them again.",
-        best.trial, 100 * share);
+  if (best.beats_bound()) {
+    return fmt::format("The best (trial {}) is faster than its bound ({:.0f} %).", best.trial, 100 * share);
   }
   return fmt::format(
       "The best (trial {}) runs at {:.0f} % of what its cores could do in {}; at most {:.2f} x is left in its steps.",
-      best.trial, 100 * share, precision_of(best), 1 / share);
+      best.trial, 100 * share, precision_of(best), std::max(1.0, 1 / share));
 }
 
 }  // namespace nocturne::tuner

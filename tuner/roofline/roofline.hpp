@@ -15,6 +15,9 @@
 
 namespace nocturne::tuner {
 
+/// A step that was measured may seem this much faster than it is, at least.
+inline constexpr double kLeastNoise = 0.02;
+
 struct RooflineRow {
   std::int64_t trial = 0;
   space::Configuration configuration;
@@ -22,9 +25,13 @@ struct RooflineRow {
   double step_s = 0;               ///< measured, steady
   std::optional<StepBound> bound;  ///< empty: `without` says why
   std::string without{};
+  double noise =
+      kLeastNoise;  ///< of the measured step, a share: two standard errors of the trial's time, at least the least
   [[nodiscard]] double images_a_second() const { return static_cast<double>(batch) / step_s; }
   /// Of the bound; above 1: the step is faster than the bound allows (step_bound.hpp). REQUIRES: a bound.
   [[nodiscard]] double share() const { return bound->seconds / step_s; }
+  /// Faster than its bound, beyond the noise: one of both is wrong.
+  [[nodiscard]] bool beats_bound() const { return bound && share() > 1 + noise; }
 };
 
 struct Roofline {
@@ -44,6 +51,10 @@ struct Roofline {
 /// Trials without parts are left out.
 [[nodiscard]] db::Expected<Roofline> roofline_of(const db::Store& store, const db::CampaignSummary& campaign,
                                                  const Roof& roof);
+
+/// "2 of 7 configurations are faster than their bounds, by up to 52 %, …": that the machine's figures are too low, and
+/// the command that measures them again. Empty: none is.
+[[nodiscard]] std::string doubt_sentence(const Roofline& roofline);
 
 /// "The best (trial 27) runs at 78 % of what its cores could do in bf16; at most 1.28 x is left in its steps." Empty:
 /// there is no best, or it has no bound.

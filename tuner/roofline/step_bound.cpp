@@ -19,12 +19,16 @@ struct Speed {
 
 std::expected<Speed, std::string> speed_of(const MachineFigures& machine, const TrainingStep& step) {
   const double bytes = step.precision == "f32" || step.precision == "tf32" ? 4 : 2;
-  if (step.precision == "bf16" && machine.has_tiles) {
-    return std::unexpected("this processor multiplies bf16 in AMX tiles, whose peak is not measured");
-  }
   auto peak = machine.rate("fma_" + step.precision, step.threads);
-  // A CPU without instructions for bf16 computes it in f32.
-  if (!peak && step.precision == "bf16" && !machine.is_gpu) peak = machine.rate("fma_f32", step.threads);
+  if (step.precision == "bf16" && !machine.is_gpu) {
+    const auto tiles = machine.rate("amx_bf16", step.threads);
+    if (!tiles && machine.has_tiles) {
+      return std::unexpected("this processor multiplies bf16 in AMX tiles, whose peak is not measured");
+    }
+    if (tiles) peak = std::max(*tiles, peak.value_or(0));
+    // A CPU without instructions for bf16 computes it in f32.
+    if (!peak) peak = machine.rate("fma_f32", step.threads);
+  }
   if (!peak) return std::unexpected(fmt::format("the peak of '{}' was not measured", step.precision));
   return Speed{.operations_a_second = *peak * 1e9, .value_bytes = bytes};
 }

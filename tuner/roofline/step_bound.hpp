@@ -6,7 +6,8 @@
 ///
 ///   bound = Σ_layers max(operations / peak, bytes / bandwidth) + optimizer's bytes / bandwidth
 ///
-/// operations, bytes: those of the batch (network_work.hpp). peak: of the precision, by as many threads. bandwidth: the
+/// operations, bytes: those of the batch (network_work.hpp). peak: of the precision, by as many threads (bf16 on
+/// a CPU: of its vectors or of its AMX tiles, whichever is faster). bandwidth: the
 /// triad's, of the nearest cache that holds all of the layer's bytes, else of memory. The optimizer reads and writes
 /// its f32 parameters and averages, and reads the gradient.
 ///

@@ -54,9 +54,16 @@ TEST_CASE("roofline holds each configuration against its bound, the fastest firs
   CHECK(rows[2]["share"].get<double>() == Approx(0.92256365));
   CHECK(rows[2]["bound"]["resource"] == "arithmetic");
   CHECK(rows[2]["bound"]["layers"].size() == 5);
+  CHECK_FALSE(rows[0]["beats_bound"].get<bool>());
+  CHECK(rows[1]["share"].get<double>() == Approx(1.0703).epsilon(1e-3));
+  CHECK(rows[1]["beats_bound"].get<bool>());
+  CHECK_THAT(document["doubt"].get<std::string>(), ContainsSubstring("1 of 4 configurations (marked !) is faster than "
+                                                                     "the bound, by up to 7 %") &&
+                                                       ContainsSubstring("'nocturne machine --measure'"));
   CHECK(rows[3]["share"].get<double>() == Approx((0.071565312 + 7 * 1'199'882.0 * 4 / 20e9) / 0.08));
 
   CHECK(desk.nocturne({"roofline"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("! 107.0 %") && !ContainsSubstring("! 92.3 %"));
   CHECK_THAT(desk.out(), ContainsSubstring("71.6 MFLOP an image") && ContainsSubstring("92.3 %") &&
                              ContainsSubstring("precision=bf16") &&
                              ContainsSubstring("The best (trial 1) runs at 95 % of what its cores could do in bf16; at "
@@ -90,13 +97,29 @@ TEST_CASE("a command of one's own has no bound, and is told why", "[cli]") {
   CHECK_THAT(desk.err(), ContainsSubstring("command of its own"));
 }
 
+TEST_CASE("a step that beats its bound by no more than its noise is not doubted", "[cli]") {
+  test::Desk desk;
+  // Trial 3, the one that is nearest to its bound: 107.0 % of it, now 101.9 %.
+  auto store = test::fill(desk, {.artifact = {}, .machine = sample_fingerprint(), .slowdown = 1.05});
+  know_sample(store, sample_fingerprint());
+  CHECK(desk.nocturne({"roofline", "--json"}) == ExitCode::Ok);
+  CHECK(desk.json()["doubt"].is_null());
+  CHECK(desk.json()["rows"][1]["share"].get<double>() > 1.015);
+  CHECK_FALSE(desk.json()["rows"][1]["beats_bound"].get<bool>());
+  CHECK(desk.nocturne({"roofline", "--trial", "3"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), !ContainsSubstring("too low"));
+}
+
 TEST_CASE("a best that is faster than its bound is not called impossible, but doubted", "[cli]") {
   test::Desk desk;
   auto store = test::fill(desk, {.artifact = {}, .machine = sample_fingerprint(), .slowdown = 0.5});
   know_sample(store, sample_fingerprint());
   CHECK(desk.nocturne({"roofline"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(),
-             ContainsSubstring("faster than its bound (190 %)") && ContainsSubstring("measures them again"));
+  CHECK_THAT(desk.out(), ContainsSubstring("faster than its bound (190 %)") &&
+                             ContainsSubstring("measures them again") &&
+                             ContainsSubstring("4 of 4 configurations (marked !) are faster"));
+  CHECK(desk.nocturne({"roofline", "--trial", "1"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("conv2") && ContainsSubstring("measures them again"));
 }
 
 TEST_CASE("machine shows what was measured here, and says how where nothing was", "[cli]") {
@@ -118,8 +141,27 @@ TEST_CASE("machine shows what was measured here, and says how where nothing was"
   CHECK_THAT(desk.out(), ContainsSubstring("f32 arithmetic") && ContainsSubstring("200.0") &&
                              ContainsSubstring("L3 bandwidth") && ContainsSubstring("memory latency") &&
                              ContainsSubstring("no larger than the L2"));
+  CHECK_THAT(desk.out(), !ContainsSubstring("oubtful") && !ContainsSubstring("tries"));
   CHECK(desk.nocturne({"machine", "--json"}) == ExitCode::Ok);
   CHECK(desk.json()["figures"] == test::sample_figures());
   CHECK(desk.json()["machine"].contains("cpu.model"));
   CHECK(desk.nocturne({"machine", "--seconds", "5"}) == ExitCode::Usage);  // of --measure only
+}
+
+TEST_CASE("machine says which figures are doubtful, how often they were measured, and what is done about it", "[cli]") {
+  test::Desk desk;
+  const auto machine =
+      measure::fingerprint_of(measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix}));
+  auto figures = test::sample_figures();
+  figures["measurements"][1]["tries"] = 4;
+  figures["measurements"][1]["doubt"] = "2 threads reached 1.00 times what one did";
+  {
+    auto store = desk.open();
+    REQUIRE(store.save_machine_figures(
+        {.key = tuner::figures_key(machine), .fields = tuner::figure_fields(machine), .figures = figures}));
+  }
+  CHECK(desk.nocturne({"machine"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("loop, the best of 4 tries") &&
+                             ContainsSubstring("Doubtful: f32 arithmetic with 2 threads: 2 threads reached 1.00") &&
+                             ContainsSubstring("nocturne machine --measure"));
 }

@@ -124,10 +124,20 @@ TEST_CASE("a precision without a peak has no bound, and says so", "[roofline]") 
   const auto half = tuner::step_bound(*network, sample_machine(), {.precision = "f16", .batch = 1});
   REQUIRE_FALSE(half);
   CHECK_THAT(half.error(), ContainsSubstring("'f16'"));
-  // AMX multiplies bf16 many times faster than what was measured.
+  // AMX multiplies bf16 many times faster than vectors do.
   const auto tiles = sample_machine({{"cpu.isa", "amx_bf16 avx512f"}});
   CHECK_FALSE(tuner::step_bound(*network, tiles, {.precision = "bf16", .batch = 1}));
   CHECK(tuner::step_bound(*network, tiles, {.precision = "f32", .batch = 1}));
+  auto with_tiles = test::sample_figures();
+  with_tiles["measurements"].push_back(test::sample_figure("amx_bf16", "GFLOP/s", 2, 4000));
+  const auto measured = tuner::MachineFigures::from_json(with_tiles, {{"cpu.isa", "amx_bf16 avx512f"}});
+  REQUIRE(measured);
+  const auto in_tiles = tuner::step_bound(*network, *measured, {.precision = "bf16", .batch = 100, .threads = 2});
+  REQUIRE(in_tiles);
+  CHECK(in_tiles->layers[1].arithmetic_s == Approx(63'700'992.0 * 100 / 4000e9));
+  CHECK(tuner::step_bound(*network, *measured, {.precision = "f32", .batch = 100, .threads = 2})
+            ->layers[1]
+            .arithmetic_s == Approx(63'700'992.0 * 100 / 200e9));
   // Where a CPU has no instructions for bf16, it computes in f32.
   auto figures = test::sample_figures();
   auto& list = figures["measurements"];

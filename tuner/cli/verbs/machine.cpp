@@ -25,6 +25,7 @@ namespace {
 std::string words_of_figure(const tuner::Figure& figure) {
   std::string what = figure.name;
   if (figure.name.starts_with("fma_")) what = figure.name.substr(4) + " arithmetic";
+  if (figure.name == "amx_bf16") what = "bf16 arithmetic in tiles";
   if (figure.name == "triad") what = "memory bandwidth";
   if (figure.name.starts_with("triad_l")) what = "L" + figure.name.substr(7) + " bandwidth";
   if (figure.name == "latency") what = "memory latency";
@@ -44,8 +45,21 @@ void add_figures(Table& table, const std::vector<tuner::Figure>& figures, const 
       continue;
     }
     const double best = figure.unit == "ns" ? figure.minimum : figure.maximum;
-    table.add({Cell(what), std::to_string(figure.threads), Cell(fmt::format("{:.1f}", best), Style::Strong),
-               fmt::format("{:.1f}", figure.median), percent_text(figure.relative_spread), figure.unit, figure.kernel});
+    const std::string by =
+        figure.tries > 1 ? fmt::format("{}, the best of {} tries", figure.kernel, figure.tries) : figure.kernel;
+    table.add({Cell(what), std::to_string(figure.threads),
+               Cell(fmt::format("{:.1f}", best), figure.doubt.empty() ? Style::Strong : Style::Warning),
+               fmt::format("{:.1f}", figure.median), percent_text(figure.relative_spread), figure.unit, by});
+  }
+}
+
+void print_doubts(std::ostream& out, const std::vector<tuner::Figure>& figures) {
+  for (const tuner::Figure& figure : figures) {
+    if (figure.doubt.empty() || !figure.absent.empty()) continue;
+    out << fmt::format(
+        "\nDoubtful: {} with {} thread{}: {}. Something else ran meanwhile, or the machine grants less than it shows. "
+        "The next campaign measures it again first; so does 'nocturne machine --measure'.\n",
+        words_of_figure(figure), figure.threads, figure.threads == 1 ? "" : "s", one_line(figure.doubt));
   }
 }
 
@@ -71,6 +85,7 @@ ExitCode show_machine(const Context& context, const db::MachineFiguresRecord& re
   add_figures(table, figures->figures, "");
   for (const tuner::GpuFigures& gpu : figures->gpus) add_figures(table, gpu.figures, gpu.name + ": ");
   table.print(out, context.colour_out(), context.out_is_terminal ? context.columns : 0);
+  print_doubts(out, figures->figures);
   return ExitCode::Ok;
 }
 
@@ -99,10 +114,12 @@ void setup(CLI::App& verb, MachineOptions& options) {
       ->check(CLI::ExistingDirectory)
       ->needs(measure);
   verb.footer(
-      "Operations a second in f32 and bf16, bandwidth and latency of each cache and of memory, with one thread and with\n"
-      "all, the disk, and GPUs where nocturne-cudnn lies beside nocturne. 'best' is the most of some repeats (of latencies\n"
-      "the least): what the machine can do; the median is what others left of it. At most 256 MiB are written to the disk,\n"
-      "to a file without a name. Nothing else should run meanwhile; it waits for campaigns that measure.\n"
+      "Operations a second in f32 and bf16 (in vectors and, with AMX, in tiles), bandwidth and latency of each cache and of\n"
+      "memory, with one thread and with all, the disk, and GPUs where nocturne-cudnn lies beside nocturne. 'best' is the\n"
+      "most of some repeats (of latencies the least): what the machine can do; the median is what others left of it. At\n"
+      "most 256 MiB are written to the disk, to a file without a name. Nothing else should run meanwhile; it waits for\n"
+      "campaigns that measure. Two threads on two cores that are no faster than one are not believed: such figures are\n"
+      "measured up to four times, and what stays doubtful is measured again before the next campaign.\n"
       "\n"
       "'nocturne roofline' holds configurations against these figures, 'nocturne space' estimates a first step by them,\n"
       "and the model of a campaign that begins afterwards knows them. 'tune' measures a new machine by itself before a\n"

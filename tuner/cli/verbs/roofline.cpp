@@ -38,25 +38,29 @@ json bound_json(const tuner::StepBound& bound) {
 json roofline_json(const tuner::Roofline& roofline, const db::CampaignSummary& campaign) {
   json rows = json::array();
   for (const tuner::RooflineRow& row : roofline.rows) {
-    json each = {{"trial", row.trial}, {"configuration", row.configuration.to_json()},
-                 {"batch", row.batch}, {"step_s", row.step_s},
-                 {"bound", nullptr},   {"share", nullptr},
-                 {"without", nullptr}, {"images_per_s", row.images_a_second()}};
+    json each = {{"trial", row.trial},  {"configuration", row.configuration.to_json()},
+                 {"batch", row.batch},  {"step_s", row.step_s},
+                 {"bound", nullptr},    {"share", nullptr},
+                 {"without", nullptr},  {"images_per_s", row.images_a_second()},
+                 {"beats_bound", false}};
     if (row.bound) {
       each["bound"] = bound_json(*row.bound);
       each["share"] = row.share();
+      each["beats_bound"] = row.beats_bound();
     } else {
       each["without"] = row.without;
     }
     rows.push_back(std::move(each));
   }
   const std::string sentence = tuner::best_sentence(roofline);
+  const std::string doubt = tuner::doubt_sentence(roofline);
   return {{"campaign", campaign.name},
           {"generation", campaign.generation},
           {"network", roofline.network},
           {"operations_an_image", roofline.operations_an_image},
           {"best", roofline.best ? json(roofline.rows[*roofline.best].trial) : json()},
           {"sentence", sentence.empty() ? json() : json(sentence)},
+          {"doubt", doubt.empty() ? json() : json(doubt)},
           {"rows", std::move(rows)}};
 }
 
@@ -75,17 +79,21 @@ void print_roofline(const Context& context, const tuner::Roofline& roofline) {
     const tuner::RooflineRow& row = roofline.rows[i];
     const Style style = roofline.best == i ? Style::Strong : Style::Plain;
     const std::string bound = row.bound ? seconds_text(row.bound->seconds) : "–";
-    const std::string share = row.bound ? percent_text(row.share()) : "–";
+    const std::string share =
+        row.bound ? fmt::format("{}{}", row.beats_bound() ? "! " : "", percent_text(row.share())) : "–";
     const std::string waits =
         row.bound ? fmt::format("{} ({:.0f} %)", row.bound->resource, 100 * row.bound->resource_share) : row.without;
     table.add({Cell(std::to_string(row.trial), style), Cell(fmt::format("{:.1f}", row.images_a_second()), style),
-               seconds_text(row.step_s), bound, Cell(share, style), waits, settings_line(row.configuration)});
+               seconds_text(row.step_s), bound, Cell(share, row.beats_bound() ? Style::Bad : style), waits,
+               settings_line(row.configuration)});
   }
   table.print(out, context.colour_out(), context.out_is_terminal ? context.columns : 0);
   if (const std::string sentence = tuner::best_sentence(roofline); !sentence.empty()) out << '\n' << sentence << '\n';
+  if (const std::string doubt = tuner::doubt_sentence(roofline); !doubt.empty()) out << '\n' << doubt << '\n';
 }
 
-void print_layers(const Context& context, const tuner::RooflineRow& row) {
+void print_layers(const Context& context, const tuner::Roofline& roofline) {
+  const tuner::RooflineRow& row = roofline.rows.front();
   std::ostream& out = *context.out;
   out << fmt::format("trial {}: {} a step of {} images; at best {}\n\n", row.trial, seconds_text(row.step_s), row.batch,
                      seconds_text(row.bound->seconds));
@@ -96,6 +104,7 @@ void print_layers(const Context& context, const tuner::RooflineRow& row) {
                seconds_text(layer.bytes_s), layer.resource});
   }
   table.print(out, context.colour_out());
+  if (const std::string doubt = tuner::doubt_sentence(roofline); !doubt.empty()) out << '\n' << doubt << '\n';
 }
 
 std::expected<space::Fingerprint, std::string> machine_of(const db::Store& store, const db::CampaignSummary& campaign) {
@@ -113,8 +122,9 @@ void setup(CLI::App& verb, RooflineOptions& options) {
       "A step cannot take less than its operations at the peak of the precision, nor than its bytes at the bandwidth of\n"
       "the cache that holds them, or of memory: the larger of both, layer by layer, and the optimizer's bytes. 'share' is\n"
       "how much of that a configuration reaches in its steady steps; 'waits for' is what most of the bound is made of.\n"
-      "Frameworks train the same network with the same operations. A step may beat its bound where a convolution needs\n"
-      "fewer multiplications than counted, or where the machine was busy when it was measured.\n"
+      "Frameworks train the same network with the same operations. A step that is faster than its bound, beyond the noise,\n"
+      "is marked !: the machine was busy when it was measured, and its figures are too low (or a convolution made fewer\n"
+      "multiplications than counted).\n"
       "\n"
       "It needs the figures of the machine that the campaign ran on: 'nocturne machine --measure', on that machine. What a\n"
       "command of your own computes is not known, so it has no bound.\n"
@@ -150,13 +160,13 @@ ExitCode run(const RooflineOptions& options, Context& context) {
     }
     if (!row->bound)
       return complain(context, ExitCode::NotFound, fmt::format("trial {}: {}", row->trial, row->without));
-    if (!context.json) {
-      print_layers(context, *row);
-      return ExitCode::Ok;
-    }
     tuner::RooflineRow only = *row;
     roofline->rows = {std::move(only)};
     roofline->best.reset();
+    if (!context.json) {
+      print_layers(context, *roofline);
+      return ExitCode::Ok;
+    }
   }
   if (context.json) {
     print_json(context, roofline_json(*roofline, campaign));
