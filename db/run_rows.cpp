@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <map>
 #include <stdexcept>
+#include <string>
 
 #include "db/rows.hpp"
 #include "space/outcome.hpp"
@@ -43,6 +45,38 @@ std::int64_t insert_run(SQLite::Database& database, TrialId trial, const RunReco
   return database.getLastInsertRowid();
 }
 
+constexpr const char* kDeviceColumns =
+    "name, readings, energy_j, sm_clock_min_mhz, sm_clock_mean_mhz, sm_clock_max_mhz, memory_clock_min_mhz,"
+    " memory_clock_mean_mhz, memory_clock_max_mhz, temperature_min_c, temperature_mean_c, temperature_max_c,"
+    " power_min_w, power_mean_w, power_max_w, throttled_json";
+
+void insert_device(SQLite::Database& database, std::int64_t row, const space::DeviceReport& d) {
+  execute(database,
+          fmt::format("INSERT INTO device_reports (run, {})"
+                      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                      kDeviceColumns),
+          row, d.name, d.readings, d.energy_j, d.sm_clock_mhz.min, d.sm_clock_mhz.mean, d.sm_clock_mhz.max,
+          d.memory_clock_mhz.min, d.memory_clock_mhz.mean, d.memory_clock_mhz.max, d.temperature_c.min,
+          d.temperature_c.mean, d.temperature_c.max, d.power_w.min, d.power_w.mean, d.power_w.max,
+          json_text(d.throttled));
+}
+
+std::optional<space::DeviceReport> load_device(const SQLite::Database& database, std::int64_t row) {
+  SQLite::Statement found =
+      query(database, fmt::format("SELECT {} FROM device_reports WHERE run = ?1", kDeviceColumns), row);
+  if (!found.executeStep()) {
+    return std::nullopt;
+  }
+  space::DeviceReport d;
+  nlohmann::json throttled;
+  Reader(found).into(d.name, d.readings, d.energy_j, d.sm_clock_mhz.min, d.sm_clock_mhz.mean, d.sm_clock_mhz.max,
+                     d.memory_clock_mhz.min, d.memory_clock_mhz.mean, d.memory_clock_mhz.max, d.temperature_c.min,
+                     d.temperature_c.mean, d.temperature_c.max, d.power_w.min, d.power_w.mean, d.power_w.max,
+                     throttled);
+  d.throttled = throttled.get<std::map<std::string, double>>();
+  return d;
+}
+
 void insert_measurements(SQLite::Database& database, std::int64_t row, const space::Run& run) {
   SQLite::Statement sample(database,
                            "INSERT INTO samples (run, position, first_step, steps, wall_ns, cpu_ns, data_wait_ns, loss)"
@@ -69,6 +103,9 @@ void insert_measurements(SQLite::Database& database, std::int64_t row, const spa
   position = 0;
   for (const space::Norm& n : run.norms) {
     execute(norm, row, position++, n.steps, n.layer, n.norm, n.moved);
+  }
+  if (run.device) {
+    insert_device(database, row, *run.device);
   }
 }
 
@@ -99,6 +136,7 @@ void load_measurements(const SQLite::Database& database, std::int64_t row, space
     space::Norm& n = run.norms.emplace_back();
     Reader(norm).into(n.steps, n.layer, n.norm, n.moved);
   }
+  run.device = load_device(database, row);
 }
 
 Error contradiction(const std::string& run, std::string_view what) {

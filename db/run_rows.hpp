@@ -1,6 +1,6 @@
 #pragma once
 
-/// A run in its tables: runs, samples, phases, epochs, norms. All within a transaction of the caller.
+/// A run in its tables: runs, samples, phases, epochs, norms, device_reports. All within a transaction of the caller.
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
--- The database of Nocturne, version 7: what was asked, measured and concluded. This file is its manual.
+-- The database of Nocturne, version 8: what was asked, measured and concluded. This file is its manual.
 --
 -- Units are in the names: _unix_ns is nanoseconds since 1970 UTC, _ns a duration in nanoseconds, _s one in seconds.
 -- *_json holds JSON text. Hashes are hexadecimal text. A column without NOT NULL is empty where nothing is known;
@@ -280,6 +280,27 @@ CREATE TABLE norms (
   moved REAL,                      -- Euclidean distance from the initial values; likewise
   PRIMARY KEY (run, position)
 ) STRICT, WITHOUT ROWID;
+
+-- What an accelerator said of itself while a run trained; no row: there was none, or it told nothing.
+CREATE TABLE device_reports (
+  run INTEGER PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  readings INTEGER NOT NULL,       -- how often it was asked; an empty column below: it does not tell that
+  energy_j REAL,                   -- joules, of the whole device, from the first step to the last
+  sm_clock_min_mhz REAL,           -- of its processors
+  sm_clock_mean_mhz REAL,
+  sm_clock_max_mhz REAL,
+  memory_clock_min_mhz REAL,
+  memory_clock_mean_mhz REAL,
+  memory_clock_max_mhz REAL,
+  temperature_min_c REAL,          -- degrees Celsius
+  temperature_mean_c REAL,
+  temperature_max_c REAL,
+  power_min_w REAL,                -- watts
+  power_mean_w REAL,
+  power_max_w REAL,
+  throttled_json TEXT NOT NULL     -- reason for lower clocks → share of the readings, 0 to 1; {}: never
+) STRICT;
 
 -- Two configurations measured against each other in pairs of processes that are alive together and take turns.
 CREATE TABLE comparisons (

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,6 +63,24 @@ struct Memory {
   friend bool operator==(const Memory&, const Memory&) = default;
 };
 
+/// Of a device's readings; empty: it does not tell.
+struct ReadingRange {
+  std::optional<double> min, mean, max;
+  friend bool operator==(const ReadingRange&, const ReadingRange&) = default;
+};
+
+/// What an accelerator said of itself while a run trained (event `device` of measure/protocol).
+struct DeviceReport {
+  std::string name;
+  std::int64_t readings = 0;       ///< how often it was asked
+  std::optional<double> energy_j;  ///< of the whole device, from the first step to the last
+  ReadingRange sm_clock_mhz, memory_clock_mhz;
+  ReadingRange temperature_c;               ///< without a mean
+  ReadingRange power_w;                     ///< without a minimum
+  std::map<std::string, double> throttled;  ///< reason for lower clocks → share of the readings, 0 to 1
+  friend bool operator==(const DeviceReport&, const DeviceReport&) = default;
+};
+
 /// What else happened on the machine while the run lasted. Empty: the kernel does not tell.
 struct Load {
   std::optional<double> loadavg_before, loadavg_after;  ///< 1-minute load average
@@ -94,6 +113,7 @@ struct Run {
   std::vector<Norm> norms;  ///< of the gate's runs, as reported
   std::optional<Accuracy> accuracy;
   std::optional<Memory> memory;
+  std::optional<DeviceReport> device;  ///< empty: no accelerator, or it told nothing
   Load load;
   std::string log_tail;  ///< end of stdout and stderr
 };

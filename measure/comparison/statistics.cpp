@@ -9,6 +9,8 @@
 #include <string_view>
 #include <variant>
 
+#include "measure/comparison/disturbance.hpp"
+
 namespace nocturne::measure {
 namespace {
 
@@ -131,8 +133,12 @@ std::expected<TrialSummary, std::string> summarise(std::span<const space::Run> r
                                                    const space::Objective& objective) {
   TrialSummary trial;
   std::string problem = "no run of the trial ended well";
+  const auto is_free = [](const space::Run& run) {
+    return run.outcome == space::Outcome::Ok && !run.samples.empty() && held_back(run).empty();
+  };
+  trial.held_back = std::ranges::none_of(runs, is_free);
   for (const space::Run& run : runs) {
-    if (run.outcome != space::Outcome::Ok) continue;
+    if (run.outcome != space::Outcome::Ok || (!trial.held_back && !is_free(run))) continue;
     if (auto summary = summarise(run, schedule)) {
       trial.runs.push_back(*summary);
     } else {

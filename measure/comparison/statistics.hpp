@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "measure/comparison/location.hpp"
-#include "measure/protocol/request.hpp"
 #include "measure/comparison/warm_up.hpp"
+#include "measure/protocol/request.hpp"
 #include "space/configuration.hpp"
 #include "space/objective.hpp"
 #include "space/run.hpp"
@@ -64,11 +64,13 @@ struct RunSummary {
 /// The error is a sentence: no samples, or the batch is larger than an epoch.
 [[nodiscard]] std::expected<RunSummary, std::string> summarise(const space::Run& run, const Schedule& schedule);
 
-/// A trial's estimate from its runs with outcome Ok. Others are passed over: one of them Ok is enough.
+/// A trial's estimate from its runs with outcome Ok. Others are passed over: one of them Ok is enough. So are those
+/// whose device was held back (disturbance.hpp), where there is one that was not.
 struct TrialSummary {
   space::Estimate estimate;      ///< at objective.primary; value == total_time(parts, primary)
   space::Parts parts;            ///< each part's mean over the runs
   std::vector<RunSummary> runs;  ///< in the order given
+  bool held_back = false;        ///< the device was held back in all of them: there is nothing better
 };
 
 /// Several runs: the value is their mean, its error from the scatter between them, but not below what the scatter

@@ -138,6 +138,7 @@ space::Run ActiveRun::record() {
   run.norms = said.norms;
   run.accuracy = said.accuracy;
   run.memory = said.memory;
+  run.device = said.device;
   if (!run.memory && result.peak_bytes > 0) run.memory = space::Memory{.peak_rss_bytes = result.peak_bytes};
   if (said.overflow) {  // what came after the cap until the worker was dead is not worth its disk
     std::error_code ignored;

@@ -75,6 +75,20 @@ std::optional<double> loss(const json& event, bool& finite) {
   return number_or_word(event, "loss", finite);
 }
 
+std::optional<double> real_or_nothing(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? std::nullopt : std::optional(real(object, key));
+}
+
+space::ReadingRange reading_range(const json& event, const char* key) {
+  const auto found = event.find(key);
+  if (found == event.end() || found->is_null()) return {};
+  if (!found->is_object()) throw Rejected(fmt::format("'{}' is no object with min, mean or max", key));
+  return {.min = real_or_nothing(*found, "min"),
+          .mean = real_or_nothing(*found, "mean"),
+          .max = real_or_nothing(*found, "max")};
+}
+
 }  // namespace
 
 std::string Events::open_phase() const {
@@ -188,6 +202,8 @@ void EventReader::accept(const json& event) {
     events_.accuracy = accuracy;
   } else if (name == "norms") {
     accept_norms(event);
+  } else if (name == "device") {
+    accept_device(event);
   } else if (name == "memory") {
     events_.memory = space::Memory{integer(event, "peak_rss_bytes", 0), integer(event, "device_bytes", 0)};
   } else if (name == "end") {
@@ -258,6 +274,25 @@ void EventReader::accept_norms(const json& event) {
                      .moved = number_or_word(each, "moved", finite)});
   }
   events_.norms.insert(events_.norms.end(), norms.begin(), norms.end());
+}
+
+void EventReader::accept_device(const json& event) {
+  if (events_.device) throw Rejected("comes twice");
+  space::DeviceReport report{.name = text(event, "name"), .readings = integer(event, "readings", 1)};
+  report.energy_j = real_or_nothing(event, "energy_j");
+  report.sm_clock_mhz = reading_range(event, "sm_clock_mhz");
+  report.memory_clock_mhz = reading_range(event, "memory_clock_mhz");
+  report.temperature_c = reading_range(event, "temperature_c");
+  report.power_w = reading_range(event, "power_w");
+  if (const auto throttled = event.find("throttled"); throttled != event.end()) {
+    if (!throttled->is_object()) throw Rejected("'throttled' is no object of reasons");
+    for (const auto& [reason, share] : throttled->items()) {
+      const double number = real(*throttled, reason.c_str());
+      if (!(number >= 0 && number <= 1)) throw Rejected(fmt::format("'{}' is {}, no share", reason, number));
+      report.throttled[reason] = number;
+    }
+  }
+  events_.device = std::move(report);
 }
 
 void EventReader::close_phases(std::chrono::steady_clock::time_point now) {

@@ -41,6 +41,7 @@ struct Events {
   std::vector<space::Norm> norms;
   std::optional<space::Accuracy> accuracy;
   std::optional<space::Memory> memory;
+  std::optional<space::DeviceReport> device;
   std::optional<EndEvent> end;
   std::optional<std::int64_t> not_finite_at;  ///< last step of the first sample whose loss is not finite
   std::optional<EventError> error;            ///< reading goes on after it, so that the record holds what it can
@@ -75,6 +76,7 @@ class EventReader {
   void accept(const nlohmann::json& event);
   void accept_sample(const nlohmann::json& event);
   void accept_norms(const nlohmann::json& event);
+  void accept_device(const nlohmann::json& event);
   void begin_phase(const nlohmann::json& event);
   void end_phase(const nlohmann::json& event);
   void fail(std::string what);

@@ -124,6 +124,14 @@ RunRecord run(const std::string& id, std::int64_t samples) {
              {.steps = 8, .layer = "conv1.weights", .norm = {}, .moved = 1e-3}};
   r.accuracy = space::Accuracy{.accuracy = 0.9876, .loss = 0.04, .examples = 10000};
   r.memory = space::Memory{.peak_rss_bytes = 123'456'789'012, .device_bytes = 5};
+  r.device = space::DeviceReport{.name = "A GPU with µcode",
+                                 .readings = 7,
+                                 .energy_j = 1234.5,
+                                 .sm_clock_mhz = {.min = 1, .mean = 2, .max = 3},
+                                 .memory_clock_mhz = {.min = 4, .mean = 5, .max = 6},
+                                 .temperature_c = {.min = 7, .mean = {}, .max = 8},
+                                 .power_w = {.min = {}, .mean = 9, .max = 10},
+                                 .throttled = {{"power_cap", 1.0}, {"thermal", 0.125}}};
   r.load = {.loadavg_before = 0.5,
             .loadavg_after = 1.5,
             .cpu_pressure = 0.01,

@@ -30,6 +30,7 @@ void check_equal(const nocturne::space::Run& a, const nocturne::space::Run& b) {
   CHECK(a.norms == b.norms);
   CHECK(a.accuracy == b.accuracy);
   CHECK(a.memory == b.memory);
+  CHECK(a.device == b.device);
   CHECK(a.load == b.load);
   CHECK(a.log_tail == b.log_tail);
 }
@@ -86,6 +87,19 @@ TEST_CASE("a ready event with bytes that are no text is stored with them replace
   record.run.ready = {{"device", "GPU \xff"}};
   must(begun.store.add_run(begun.trial, record));
   CHECK(must(begun.store.load_run("r")).record.run.ready.at("device") == "GPU \xef\xbf\xbd");
+}
+
+TEST_CASE("a device that tells only its name is stored, too, and goes with its run", "[db]") {
+  Begun begun;
+  RunRecord record = run("r");
+  record.run.device = nocturne::space::DeviceReport{.name = "Silent", .readings = 1};
+  must(begun.store.add_run(begun.trial, record));
+  CHECK(must(begun.store.load_run("r")).record.run.device == record.run.device);
+  must(begun.store.finish_trial(begun.trial, ok_result(1)));
+  CHECK(query_number(begun.folder / "n.db", "SELECT count(*) FROM device_reports") == 1);
+  must(begun.store.release_campaign(begun.campaign_id));
+  must(begun.store.remove_campaign(begun.campaign_id));
+  CHECK(query_number(begun.folder / "n.db", "SELECT count(*) FROM device_reports") == 0);
 }
 
 TEST_CASE("a run in flight is known as killed until its result replaces it", "[db]") {

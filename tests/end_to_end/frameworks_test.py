@@ -81,7 +81,7 @@ class Frameworks(unittest.TestCase):
     def test_one_is_unavailable_one_fails_and_the_campaign_goes_on(self):
         with Workspace() as workspace:
             tree = Tree(workspace)
-            tree.add("slow-1", environment={"FAKE_RECIPE": "said"})
+            tree.add("slow-1", environment={"FAKE_RECIPE": "said", "FAKE_DEVICE": "power_cap"})
             tree.add("quick-1")
             tree.add("ancient-1", python="<2.5")
             tree.add("broken-1", fix_ups=["fails"])
@@ -113,6 +113,13 @@ class Frameworks(unittest.TestCase):
                 self.assertTrue(ready["cache"].startswith(str(workspace.data / "runs")), ready["cache"])
                 self.assertFalse(ready["cache_was_there"])
             self.assertTrue(any(ready["environment"].get("FAKE_RECIPE") == "said" for ready in readies))
+            devices = {trial["configuration"]["framework"]: [run["device"] for run in workspace.json(
+                "show", str(trial["trial"]))["runs"] if run["outcome"] == "ok"] for trial in trials}
+            for device in devices["slow-1"]:
+                self.assertEqual((device["name"], device["energy_j"], device["throttled"]),
+                                 ("Fake GPU", 12.5, {"power_cap": 0.5}))
+            self.assertTrue(devices["slow-1"] and devices["quick-1"])
+            self.assertEqual(set(map(str, devices["quick-1"])), {"None"})
 
             profile = json.loads((workspace.data / "profiles/frameworks.json").read_text())
             self.assertEqual(profile["configuration"]["framework"], "quick-1")

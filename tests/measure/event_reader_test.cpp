@@ -51,6 +51,13 @@ TEST_CASE("the reader understands all that the writer writes", "[events]") {
   writer.accuracy(0.975, 0.1, 10'000);
   writer.norms(0, {{.layer = "conv1.biases", .norm = 0, .moved = 0}});
   writer.norms(8, {{.layer = "conv1.biases", .norm = 0.25, .moved = std::nan("")}});
+  writer.device({{"name", "G"},
+                 {"readings", 3},
+                 {"energy_j", 60.5},
+                 {"sm_clock_mhz", {{"min", 1.0}, {"mean", 2.0}, {"max", 3.0}}},
+                 {"temperature_c", {{"min", 40}, {"max", 80}}},
+                 {"throttled", {{"thermal", 0.25}}},
+                 {"new", true}});
   writer.memory(1000, 20);
   writer.end("ok", "");
   CHECK(reader.read());
@@ -72,6 +79,14 @@ TEST_CASE("the reader understands all that the writer writes", "[events]") {
   CHECK(events.norms[0] == space::Norm{0, "conv1.biases", 0.0, 0.0});
   CHECK(events.norms[1] == space::Norm{8, "conv1.biases", 0.25, std::nullopt});
   CHECK(events.memory == space::Memory{1000, 20});
+  CHECK(events.device == space::DeviceReport{.name = "G",
+                                             .readings = 3,
+                                             .energy_j = 60.5,
+                                             .sm_clock_mhz = {.min = 1, .mean = 2, .max = 3},
+                                             .memory_clock_mhz = {},
+                                             .temperature_c = {.min = 40, .mean = {}, .max = 80},
+                                             .power_w = {},
+                                             .throttled = {{"thermal", 0.25}}});
   REQUIRE(events.end);
   CHECK(events.end->status == "ok");
 }
@@ -115,6 +130,19 @@ TEST_CASE("what breaks the protocol is an error with its line", "[events]") {
              ContainsSubstring("'norm' is neither a number nor"));
   const std::string norms = R"({"event":"norms","steps":1,"layers":[{"layer":"a","norm":1,"moved":1}]})";
   CHECK_THAT(error_of(norms + '\n' + norms), ContainsSubstring("3: norms: after 1 steps, those after 1 came already"));
+  CHECK_THAT(error_of(R"({"event":"device","readings":1})"), ContainsSubstring("'name' is missing"));
+  CHECK_THAT(error_of(R"({"event":"device","name":"G","readings":0})"), ContainsSubstring("'readings' is 0"));
+  CHECK_THAT(error_of(R"({"event":"device","name":"G","readings":1,"power_w":300})"),
+             ContainsSubstring("'power_w' is no object"));
+  CHECK_THAT(error_of(R"({"event":"device","name":"G","readings":1,"power_w":{"max":"hot"}})"),
+             ContainsSubstring("'max' is not a number"));
+  CHECK_THAT(error_of(R"({"event":"device","name":"G","readings":1,"throttled":["thermal"]})"),
+             ContainsSubstring("no object of reasons"));
+  CHECK_THAT(error_of(R"({"event":"device","name":"G","readings":1,"throttled":{"thermal":2}})"),
+             ContainsSubstring("'thermal' is 2, no share"));
+  const std::string device = R"({"event":"device","name":"G","readings":1})";
+  CHECK(error_of(device).empty());
+  CHECK_THAT(error_of(device + '\n' + device), ContainsSubstring("3: device: comes twice"));
   CHECK_THAT(error_of("{\"event\":\"phase_begin\",\"name\":\"\xff\"}"), ContainsSubstring("2: not JSON"));
   CHECK(error_of(R"({"event":"something new","value":1})").empty());
   CHECK(error_of(R"({"event":"memory","peak_rss_bytes":1,"device_bytes":0,"new":true})").empty());

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "measure/comparison/disturbance.hpp"
 #include "measure/supervisor/process_tree.hpp"
 #include "tests/measure/fake_run.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -92,6 +93,23 @@ TEST_CASE("a worker that obeys is recorded in full", "[runner]") {
   struct stat info {};
   REQUIRE(::stat(plan.folder.c_str(), &info) == 0);
   CHECK((info.st_mode & 0777) == 0700);
+}
+
+TEST_CASE("what a worker's device said of itself is part of the run, and disturbs it where it was held back",
+          "[runner]") {
+  const space::Run cool = run_mode("hot", {{"thermal_percent", 0}});
+  REQUIRE(cool.outcome == Outcome::Ok);
+  REQUIRE(cool.device);
+  CHECK(cool.device->name == "Fake GPU");
+  CHECK(cool.device->energy_j == 12.5);
+  CHECK(cool.device->sm_clock_mhz == space::ReadingRange{.min = 900, .mean = 1200, .max = 1500});
+  CHECK(cool.device->memory_clock_mhz == space::ReadingRange{});
+  CHECK(cool.device->throttled.at("power_cap") == 1);
+  CHECK(held_back(cool).empty());
+  const space::Run hot = run_mode("hot", {{"thermal_percent", 50}});
+  CHECK(hot.outcome == Outcome::Ok);
+  CHECK(held_back(hot) == "thermal in 50 % of its readings");
+  CHECK_FALSE(run_mode("obey").device);
 }
 
 TEST_CASE("a variable can be taken out of a worker's environment", "[runner]") {

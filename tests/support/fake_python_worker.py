@@ -51,6 +51,9 @@ def main():
                 train(int(line))
     else:
         train(request["steps"])
+    if os.environ.get("FAKE_DEVICE"):  # the reason for which it lowers its clocks
+        say("device", name="Fake GPU", readings=4, energy_j=12.5, temperature_c={"min": 60.0, "max": 91.0},
+            throttled={os.environ["FAKE_DEVICE"]: 0.5})
     say("memory", peak_rss_bytes=8 << 20, device_bytes=0)
     say("end", status="ok", reason="")
 

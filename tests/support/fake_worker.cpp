@@ -3,6 +3,7 @@
 ///   obey (default)   samples of `step_us` microseconds each, spent spinning; takes turns when asked
 ///   computed         the same without spending time: step times are a function of the configuration alone, 20 to 200
 ///   us
+///   hot              reports a device that lowered its clocks for heat in `thermal_percent` of its readings
 ///   hungry           holds `fixed_bytes` and `bytes_each` times `batch`; the larger its batch, the shorter its epochs
 ///   unsupported, diverge, say_failed      ends so;   not_finite   says ok, though its loss is not a number exit
 ///   prints a message and exits with `code`;   no_end   exits with 0 without its last word torn             its last
@@ -103,6 +104,7 @@ class FakeWorker {
     } else {
       train(request_.steps);
     }
+    if (settings_.mode == "hot") report_device();
     events_.memory(settings_.mode == "hungry" ? peak_bytes() : 8 << 20, 0);
     events_.end("ok", "");
     return 0;
@@ -142,6 +144,18 @@ class FakeWorker {
     const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(nanoseconds);
     while (std::chrono::steady_clock::now() < end) {
     }
+  }
+
+  // Its clock of the memory and its mean temperature it does not tell.
+  void report_device() {
+    const double thermal = static_cast<double>(settings_.integer("thermal_percent", 50)) / 100;
+    events_.device({{"name", "Fake GPU"},
+                    {"readings", 4},
+                    {"energy_j", 12.5},
+                    {"sm_clock_mhz", {{"min", 900.0}, {"mean", 1200.0}, {"max", 1500.0}}},
+                    {"temperature_c", {{"min", 60.0}, {"max", 91.0}}},
+                    {"power_w", {{"mean", 200.0}, {"max", 250.0}}},
+                    {"throttled", {{"thermal", thermal}, {"power_cap", 1.0}}}});
   }
 
   // Long enough for who polls: a worker that is gone at once is never seen.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "measure/comparison/disturbance.hpp"
 #include "measure/comparison/stopping.hpp"
 #include "space/digest.hpp"
 #include "tuner/campaign/machine_changes.hpp"
@@ -34,6 +35,9 @@ std::optional<std::int64_t> peak_of(std::span<const space::Run> runs) {
   }
   return peak;
 }
+
+/// Runs beyond its repeats that a trial may have, so that one is not held back.
+constexpr std::size_t kMostBeyond = 1;
 
 /// Failures that another sitting may well repeat differently: longer deadline, more memory, another compiler's mood.
 bool stands(const db::StoredTrial& known) {
@@ -190,19 +194,28 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::measure(db::TrialId tria
     record.reason = runs.back().reason;
     record.estimate.reset();
     record.parts.reset();
+    bool held_back = false;
     if (record.outcome == space::Outcome::Ok) {
       const auto summary = measure::summarise(runs, prepared.schedule, sitting_.spec.objective);
       if (summary) {
         record.estimate = summary->estimate;
         record.parts = summary->parts;
+        held_back = summary->held_back;
       } else {
         record.outcome = space::Outcome::ProtocolError;
         record.reason = summary.error();
       }
     }
-    another = measure::needs_another_run(record.outcome, record.estimate, incumbent,
-                                         {.repeats = settings.repeats, .process_luck = settings.process_luck})
-                  .another_run;
+    another =
+        held_back || measure::needs_another_run(record.outcome, record.estimate, incumbent,
+                                                {.repeats = settings.repeats, .process_luck = settings.process_luck})
+                         .another_run;
+    // A device may be hot for the whole night.
+    if (runs.size() >= static_cast<std::size_t>(std::max(1, settings.repeats)) + kMostBeyond) another = false;
+    if (const std::string reasons = measure::held_back(runs.back()); !reasons.empty()) {
+      sitting_.observer.note(fmt::format("trial {}: the device was held back ({}){}", record.number, reasons,
+                                         another ? ": it is measured again" : ""));
+    }
   }
   record.peak_bytes = peak_of(runs);
   const db::TrialResult result{

@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "measure/comparison/disturbance.hpp"
+
 namespace nocturne::tuner {
 namespace {
 
-constexpr double kLeastMemory = 1.0;   // GiB: the MNIST network at batch 512 and the tuner itself
-constexpr double kRoomyMemory = 4.0;   // GiB: every configuration of the first example
-constexpr double kQuietOthers = 0.05;  // share of the machine that others may use before step times suffer
-constexpr double kQuietSteal = 0.01;
+constexpr double kLeastMemory = 1.0;  // GiB: the MNIST network at batch 512 and the tuner itself
+constexpr double kRoomyMemory = 4.0;  // GiB: every configuration of the first example
 constexpr double kQuietPressure = 0.05;
 
 bool has_compiler(const measure::MachineFacts& facts, std::string_view name) {
@@ -176,7 +176,7 @@ Finding check_quiet(const measure::MachineFacts& facts, const space::Load& load)
   finding.found = seen.empty() ? "the kernel does not tell" : fmt::format("{}", fmt::join(seen, ", "));
   // The average looks back a minute; half a core's worth of work is felt by a trainer that uses all of them.
   const bool averaged = load.loadavg_after.value_or(0) > 0.5 * std::max(1, facts.usable_cores());
-  if (averaged || load.other_cpu.value_or(0) > kQuietOthers || load.steal.value_or(0) > kQuietSteal ||
+  if (averaged || load.other_cpu.value_or(0) > measure::kQuietOthers || load.steal.value_or(0) > measure::kQuietSteal ||
       load.cpu_pressure.value_or(0) > kQuietPressure) {
     finding.health = Health::Note;
     finding.meaning = "something else computes: training on all cores can take several times as long meanwhile";

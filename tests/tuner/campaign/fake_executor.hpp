@@ -29,6 +29,8 @@ class FakeExecutor final : public tuner::Executor {
   std::function<space::Outcome(std::size_t, const space::Configuration&)> fate =
       [](std::size_t, const space::Configuration&) { return space::Outcome::Ok; };
   std::optional<int> signal = {};  ///< of runs that do not end well
+  /// What the device of a run says, by the run's count from 0.
+  std::function<std::optional<space::DeviceReport>(std::size_t)> device = [](std::size_t) { return std::nullopt; };
 
   std::function<bool(const space::Configuration&)> can_be_built = [](const space::Configuration&) { return true; };
   /// Called while a configuration is prepared, and while a pair is measured. Ends that are asked for meanwhile are
@@ -112,6 +114,7 @@ class FakeExecutor final : public tuner::Executor {
     run_configurations.push_back(configuration);
     space::Run run = record(plan, configuration, plan.request.steps, luck(configuration));
     run.outcome = fate(count, configuration);
+    run.device = device(count);
     if (peak_bytes) {
       const auto peak = peak_bytes(configuration);
       const bool exceeded = memory_limit > 0 && peak > memory_limit;

@@ -97,6 +97,7 @@ space::Run run_of(const Desk& desk, const NightOptions& options, const Plan& pla
     run.phases.push_back({.name = "first_step", .wall = {}, .cpu = {}, .finished = false});
     run.log_tail = "about to\x1b[31m crash\nSegmentation fault\n";
   }
+  run.device = options.device;
   run.load = {.loadavg_before = 0.5,
               .loadavg_after = 1.5,
               .cpu_pressure = 0.01,

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 
 #include "db/store.hpp"
 #include "space/fingerprint.hpp"
+#include "space/run.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
@@ -52,8 +54,9 @@ struct NightOptions {
   double verdict_low = std::log(0.55), verdict_high = std::log(0.65);
   std::string artifact;  ///< key of the build that every run used; empty: a user's command, /bin/true
   space::Fingerprint machine;
-  int pass = 1;         ///< above 1: measured afresh, in a generation of its own
-  double slowdown = 1;  ///< of all epochs
+  int pass = 1;                                 ///< above 1: measured afresh, in a generation of its own
+  double slowdown = 1;                          ///< of all epochs
+  std::optional<space::DeviceReport> device{};  ///< of every run
 };
 
 /// A campaign with six trials: 0 the default (f32, 2 threads: 4 s an epoch), 1 bf16 and 2 threads (2 s), 2 f32 and 1

@@ -124,6 +124,38 @@ TEST_CASE("show gives a trial with its runs, and the samples when asked", "[cli]
   CHECK(desk.nocturne({"show", "99"}) == ExitCode::NotFound);
 }
 
+TEST_CASE("show tells what the device said of itself, and that it was held back", "[cli]") {
+  test::Desk desk;
+  space::DeviceReport device{.name = "Some GPU", .readings = 8, .energy_j = 1234.56, .throttled = {{"thermal", 0.25}}};
+  device.sm_clock_mhz = {.min = 900, .mean = 1200, .max = 1500};
+  device.power_w = {.min = {}, .mean = 200, .max = 250};
+  (void)test::fill(desk, {.artifact = {}, .machine = {}, .device = device});
+  CHECK(desk.nocturne({"show", "1", "--json"}) == ExitCode::Ok);
+  const auto run = desk.json().at("runs").at(0);
+  CHECK(run["device"]["energy_j"] == 1234.56);
+  CHECK(run["device"]["sm_clock_mhz"] == nlohmann::json({{"min", 900.0}, {"mean", 1200.0}, {"max", 1500.0}}));
+  CHECK(run["device"]["temperature_c"]["max"].is_null());
+  CHECK(run["device"]["throttled"] == nlohmann::json::object({{"thermal", 0.25}}));
+  CHECK(run["disturbed"] == nlohmann::json::array({"its device was held back: thermal in 25 % of its readings"}));
+  CHECK(desk.nocturne({"show", "1"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(),
+             ContainsSubstring("device       Some GPU, asked 8 times") && ContainsSubstring("energy       1235 J") &&
+                 ContainsSubstring("clock        min 900, mean 1200, max 1500 MHz") &&
+                 ContainsSubstring("power        mean 200, max 250 W") &&
+                 ContainsSubstring("throttled    thermal in 25.0 % of its readings") &&
+                 ContainsSubstring("disturbed    its device was held back") && !ContainsSubstring("temperature"));
+}
+
+TEST_CASE("a run without a device, on a quiet machine, is shown without either", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  CHECK(desk.nocturne({"show", "1", "--json"}) == ExitCode::Ok);
+  CHECK(desk.json().at("runs")[0].at("device").is_null());
+  CHECK(desk.json().at("runs")[0].at("disturbed").empty());
+  CHECK(desk.nocturne({"show", "1"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), !ContainsSubstring("device  ") && !ContainsSubstring("disturbed"));
+}
+
 TEST_CASE("show says where a failed run was and what it printed last, harmless to the terminal", "[cli]") {
   test::Desk desk;
   (void)test::fill(desk);

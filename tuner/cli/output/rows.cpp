@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "measure/comparison/disturbance.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "tuner/cli/output/format.hpp"
 
@@ -30,6 +31,21 @@ json load_row(const space::Load& load) {
           {"io_pressure", or_null(load.io_pressure)},
           {"steal", or_null(load.steal)},
           {"other_cpu", or_null(load.other_cpu)}};
+}
+
+json range_row(const space::ReadingRange& range) {
+  return {{"min", or_null(range.min)}, {"mean", or_null(range.mean)}, {"max", or_null(range.max)}};
+}
+
+json device_row(const space::DeviceReport& device) {
+  return {{"name", device.name},
+          {"readings", device.readings},
+          {"energy_j", or_null(device.energy_j)},
+          {"sm_clock_mhz", range_row(device.sm_clock_mhz)},
+          {"memory_clock_mhz", range_row(device.memory_clock_mhz)},
+          {"temperature_c", range_row(device.temperature_c)},
+          {"power_w", range_row(device.power_w)},
+          {"throttled", device.throttled}};
 }
 
 /// Linear interpolation between order statistics (Hyndman and Fan, Am. Stat. 50(4), 1996, definition 7).
@@ -115,7 +131,9 @@ json run_row(const db::StoredRun& stored, bool samples) {
               {"norms", json::array()},
               {"accuracy", nullptr},
               {"memory", nullptr},
+              {"device", run.device ? device_row(*run.device) : json(nullptr)},
               {"load", load_row(run.load)},
+              {"disturbed", measure::disturbances(run)},
               {"log_tail", run.log_tail}};
   for (const space::Phase& phase : run.phases) {
     row["phases"].push_back({{"name", phase.name},

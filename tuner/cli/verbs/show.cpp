@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "measure/comparison/disturbance.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/output/format.hpp"
@@ -125,6 +126,35 @@ void print_norms(std::ostream& out, const space::Run& run) {
   }
 }
 
+std::string range_text(const space::ReadingRange& range, std::string_view unit) {
+  std::string text;
+  const auto add = [&text](std::string_view name, const std::optional<double>& value) {
+    if (value) text += fmt::format("{}{} {:.0f}", text.empty() ? "" : ", ", name, *value);
+  };
+  add("min", range.min);
+  add("mean", range.mean);
+  add("max", range.max);
+  return text.empty() ? text : fmt::format("{} {}", text, unit);
+}
+
+void print_device(std::ostream& out, const space::DeviceReport& device) {
+  const auto line = [&out](std::string_view name, const std::string& text) {
+    if (!text.empty()) out << fmt::format("  {:<13}{}\n", name, text);
+  };
+  line("device", fmt::format("{}, asked {} times", one_line(device.name), device.readings));
+  line("energy", device.energy_j ? fmt::format("{:.4g} J", *device.energy_j) : std::string());
+  line("clock", range_text(device.sm_clock_mhz, "MHz"));
+  line("memory clock", range_text(device.memory_clock_mhz, "MHz"));
+  line("temperature", range_text(device.temperature_c, "°C"));
+  line("power", range_text(device.power_w, "W"));
+  std::string throttled;
+  for (const auto& [reason, share] : device.throttled) {
+    throttled +=
+        fmt::format("{}{} in {} of its readings", throttled.empty() ? "" : ", ", one_line(reason), percent_text(share));
+  }
+  line("throttled", throttled);
+}
+
 void print_run(const Context& context, const db::StoredRun& stored, bool whole_log) {
   std::ostream& out = *context.out;
   const space::Run& run = stored.record.run;
@@ -168,7 +198,11 @@ void print_run(const Context& context, const db::StoredRun& stored, bool whole_l
         "  memory       {} at its peak{}\n", bytes_text(run.memory->peak_rss_bytes),
         run.memory->device_bytes > 0 ? ", " + bytes_text(run.memory->device_bytes) + " on the device" : "");
   }
+  if (run.device) print_device(out, *run.device);
   out << "  load         " << load_text(run.load) << '\n';
+  for (const std::string& clause : measure::disturbances(run)) {
+    out << "  disturbed    " << coloured(one_line(clause), Style::Warning, context.colour_out()) << '\n';
+  }
   if (!run.folder.empty()) {
     out << "  folder       " << one_line(run.folder) << '\n';
   }

@@ -1,0 +1,29 @@
+#pragma once
+
+/// What made a run slower than its configuration is, as far as it can be told: other programs, the hypervisor, an
+/// accelerator that was held back. Pure.
+///
+/// Load of the CPUs is told and nothing more: how much of it a run felt is not known, and what is compared closely is
+/// measured in turns. Clocks that an accelerator lowered for its heat, or because its supply made it, are known to
+/// have slowed the run: an estimate passes over such runs where there are others (statistics.hpp).
+
+#include <string>
+#include <vector>
+
+#include "space/run.hpp"
+
+namespace nocturne::measure {
+
+inline constexpr double kQuietOthers = 0.05;     ///< share of the machine that others may use before step times suffer
+inline constexpr double kQuietSteal = 0.01;      ///< of CPU time
+inline constexpr double kQuietThrottled = 0.05;  ///< of a device's readings
+
+/// "thermal in 40 % of its readings": the reasons for which the run's device lowered its clocks in more than
+/// kQuietThrottled of its readings. Empty: it did not, or there is none. "power_cap" is no such reason: that is how a
+/// device under full load keeps to its rating, in every run of the configuration alike.
+[[nodiscard]] std::string held_back(const space::Run& run);
+
+/// A clause each, worst to know first; empty: nothing is known to have disturbed it.
+[[nodiscard]] std::vector<std::string> disturbances(const space::Run& run);
+
+}  // namespace nocturne::measure

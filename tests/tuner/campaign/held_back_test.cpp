@@ -1,0 +1,89 @@
+// Runs whose device lowered its clocks: they are kept, and measured again, but not for ever.
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/tuner/campaign/sitter.hpp"
+#include "tuner/campaign_file.hpp"
+
+namespace nocturne::tests {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+tuner::CampaignSpec three_trials() {
+  auto spec = tuner::parse_campaign(R"({
+    "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
+    "objective": {"minimise": "time", "epochs": [1, 12]}, "worker": {"command": ["/bin/true"]},
+    "space": {"parameters": [{"name": "threads", "stage": "run", "range": [1, 8], "default": 4}]},
+    "strategy": {"name": "random", "seed": 3}, "budget": {"trials": 3},
+    "verify": {"pairs": 2, "finalists": 1, "simplify": false, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0}})",
+                                    "test.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  return std::move(*spec);
+}
+
+space::DeviceReport throttled_by(const std::string& reason) {
+  return {.name = "Fake GPU", .readings = 4, .throttled = {{reason, 0.5}}};
+}
+
+/// Of the trial with this number: how many runs it has, and on how many its estimate rests.
+std::pair<std::size_t, int> runs_of(const CampaignSitter& sitter, std::int64_t number) {
+  const db::Store store = sitter.reading();
+  const auto trials = store.list_trials({}).value();
+  const db::StoredTrial& trial = trials.at(static_cast<std::size_t>(number));
+  std::size_t searched = 0;
+  for (const auto& run : store.load_trial(trial.id).value().runs) {
+    searched += run.record.run.purpose == space::Purpose::Search ? 1 : 0;
+  }
+  return {searched, trial.trial.estimate.value().runs};
+}
+
+TEST_CASE("a run whose device was held back is measured again, and the trial rests on the other", "[campaign]") {
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  // The default's first process is hot, and takes twice as long.
+  sitter.executor.device = [](std::size_t count) -> std::optional<space::DeviceReport> {
+    return count == 0 ? std::optional(throttled_by("thermal")) : std::nullopt;
+  };
+  sitter.executor.luck = [&](const space::Configuration&) {
+    return sitter.executor.run_configurations.size() == 1 ? 2.0 : 1.0;
+  };
+  CHECK(sitter.sit(three_trials()).ending == tuner::Ending::Complete);
+  REQUIRE(sitter.executor.run_configurations.size() >= 4);
+  CHECK(sitter.executor.run_configurations[0] == sitter.executor.run_configurations[1]);
+  CHECK(runs_of(sitter, 0) == std::pair<std::size_t, int>{2, 1});
+  CHECK(runs_of(sitter, 1) == std::pair<std::size_t, int>{1, 1});
+  const auto trials = sitter.reading().list_trials({}).value();
+  CHECK(trials.at(0).trial.parts.value().steady_step == Catch::Approx(0.05));
+  REQUIRE_FALSE(sitter.watcher.notes.empty());
+  CHECK_THAT(sitter.watcher.notes[0], ContainsSubstring("trial 0: the device was held back (thermal in 50 % of its "
+                                                        "readings): it is measured again"));
+}
+
+TEST_CASE("a device that is hot all night costs each trial one run more, and no trial is lost", "[campaign]") {
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  sitter.executor.device = [](std::size_t) { return std::optional(throttled_by("thermal")); };
+  CHECK(sitter.sit(three_trials()).ending == tuner::Ending::Complete);
+  for (const std::int64_t number : {0, 1, 2}) CHECK(runs_of(sitter, number) == std::pair<std::size_t, int>{2, 2});
+}
+
+TEST_CASE("a device that keeps to its power is no reason to measure again", "[campaign]") {
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  sitter.executor.device = [](std::size_t) { return std::optional(throttled_by("power_cap")); };
+  CHECK(sitter.sit(three_trials()).ending == tuner::Ending::Complete);
+  for (const std::int64_t number : {0, 1, 2}) CHECK(runs_of(sitter, number) == std::pair<std::size_t, int>{1, 1});
+  const auto store = sitter.reading();
+  const auto trials = store.list_trials({}).value();
+  CHECK(store.load_trial(trials.at(0).id).value().runs.at(0).record.run.device == throttled_by("power_cap"));
+}
+
+}  // namespace
+}  // namespace nocturne::tests
