@@ -13,6 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kSameAgain = 0.1;     // two measurements of a peak that differ by less agree
+constexpr double kLeastGain = 1.3;     // of two threads over one, as in kernels/machine/plausibility.hpp
 constexpr double kSecondsOfOne = 2.0;  // of one figure, with one thread and with all
 
 /// Null where it is no document of figures.
@@ -30,6 +31,18 @@ bool has_rate(const json& figure) {
 
 bool is_doubtful(const json& figure) {
   return has_rate(figure) && figure.contains("doubt");
+}
+
+/// Measured before anybody looked whether that can be, and it cannot: an arithmetic peak of several threads that is
+/// hardly above that of one.
+bool was_never_doubted(const json& figure, const json& list) {
+  if (!has_rate(figure) || figure.contains("tries") || !figure["name"].is_string()) return false;
+  const std::string name = figure["name"].get<std::string>();
+  if (!name.starts_with("fma_") || figure.value("threads", json(1)) == 1) return false;
+  return std::ranges::any_of(list, [&](const json& one) {
+    return has_rate(one) && one["name"] == name && one.value("threads", json(1)) == 1 &&
+           figure["maximum"].get<double>() < kLeastGain * one["maximum"].get<double>();
+  });
 }
 
 bool measures_the_same(const json& a, const json& b) {
@@ -61,7 +74,7 @@ std::vector<std::string> doubted_names(const json& figures) {
   const json* list = list_of(figures);
   if (list == nullptr) return names;
   for (const json& figure : *list) {
-    if (!is_doubtful(figure) || !figure["name"].is_string()) continue;
+    if (!(is_doubtful(figure) && figure["name"].is_string()) && !was_never_doubted(figure, *list)) continue;
     const std::string name = figure["name"].get<std::string>();
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }

@@ -14,7 +14,9 @@
 
 namespace nocturne::tuner {
 
-/// Names of doubtful figures, each once: "fma_f32". Empty where `figures` is no such document.
+/// Names of doubtful figures, each once: "fma_f32"; those, too, that were measured before doubts were noted (they have
+/// no `tries`) and have an arithmetic peak of several threads hardly above that of one. Empty where `figures` is no
+/// such document.
 [[nodiscard]] std::vector<std::string> doubted_names(const nlohmann::json& figures);
 
 /// `stored` with what was measured again. A rate is a maximum, so the higher one stays; `tries` are added. One that was

@@ -50,6 +50,17 @@ TEST_CASE("doubtful figures are known by name, each once", "[roofline]") {
   }
 }
 
+TEST_CASE("figures from before doubts were noted are looked at once", "[roofline]") {
+  json old = figures_with(117, false);
+  CHECK(tuner::doubted_names(old) == std::vector<std::string>{"fma_f32"});
+  old["measurements"][1]["tries"] = 4;  // measured by a program that would have said so
+  CHECK(tuner::doubted_names(old).empty());
+  CHECK(tuner::doubted_names(figures_with(131, false)).empty());
+  const json again = tuner::with_measured_again(figures_with(117, false), figures_with(118, true));
+  CHECK(tuner::doubted_names(again).empty());
+  CHECK(two_threads(again)["confirmed"] == true);
+}
+
 TEST_CASE("a figure that is higher when it is measured again counts, and its doubt is gone", "[roofline]") {
   const json joined = tuner::with_measured_again(figures_with(100, true), figures_with(199, false));
   CHECK(two_threads(joined)["maximum"] == 199);
