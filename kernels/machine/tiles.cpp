@@ -3,7 +3,8 @@
 
 #include "kernels/machine/tiles.hpp"
 
-#if defined(__x86_64__) && defined(__linux__) && __has_include(<amxbf16intrin.h>)
+// The one header is GCC's (11 and newer), the other clang's.
+#if defined(__x86_64__) && defined(__linux__) && (__has_include(<amxbf16intrin.h>) || __has_include(<amxintrin.h>))
 #define NOCTURNE_COMPILES_TILES 1
 #else
 #define NOCTURNE_COMPILES_TILES 0
@@ -181,7 +182,7 @@ std::vector<ArithmeticKernel> tile_kernels() {
 namespace nocturne::machine {
 
 std::string tile_obstacle(const TileFacts& facts) {
-  if (!facts.compiled) return "this program was built without AMX: another processor, or a compiler before GCC 11";
+  if (!facts.compiled) return "this program was built without AMX: another processor, or a compiler that knows none";
   if (!facts.processor) return "this processor has no AMX for bf16";
   if (!facts.saved) return "the system does not keep AMX tiles for threads: too old a kernel, or switched off";
   if (!facts.permitted) return "the system does not let this process use AMX tiles (arch_prctl refused)";
