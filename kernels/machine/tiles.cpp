@@ -124,7 +124,7 @@ double counted_in_tiles(std::int64_t iterations) {
 bool processor_has_tiles() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-  return (d >> 24U & 1U) != 0 && (d >> 22U & 1U) != 0;
+  return ((d >> 24U) & 1U) != 0 && ((d >> 22U) & 1U) != 0;
 }
 
 bool system_saves_tiles() {

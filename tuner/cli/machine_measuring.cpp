@@ -38,13 +38,16 @@ tuner::MachineMeasuring measuring_of(const Context& context, const measure::Mach
 }
 
 /// Costs two seconds a figure, so it is done before a short campaign, too.
-void measure_doubted_figures(const Context& context, db::Store& store, const measure::MachineFacts& machine,
-                             db::MachineFiguresRecord record) {
+void measure_doubted_figures(const MachineMeasuringOptions& options, const Context& context, db::Store& store,
+                             const measure::MachineFacts& machine, db::MachineFiguresRecord record) {
   const auto names = tuner::doubted_names(record.figures);
   if (names.empty()) return;
   say_of_machine(
       context, fmt::format("Measuring again what was doubtful of this machine's figures: {}.", fmt::join(names, ", ")));
-  auto figures = tuner::measure_doubted(record.figures, measuring_of(context, machine));
+  tuner::MachineMeasuring measuring = measuring_of(context, machine);
+  measuring.programs = options.programs;
+  measuring.slot_folder = options.slot_folder;
+  auto figures = tuner::measure_doubted(record.figures, std::move(measuring));
   if (!figures) {
     say_of_machine(context, "They stay doubtful: " + figures.error());
     return;
@@ -102,7 +105,7 @@ void know_machine(const MachineMeasuringOptions& options, const Context& context
     }
     has_figures = true;
   } else if (has_figures) {
-    measure_doubted_figures(context, store, machine, **known);
+    measure_doubted_figures(options, context, store, machine, **known);
   }
   const auto network = store.network(spec.workload.network);
   if (!has_figures || !ours || !network || *network) return;

@@ -17,8 +17,10 @@ namespace nocturne::cli {
 
 /// Of `tune`.
 struct MachineMeasuringOptions {
-  bool measure = false;  ///< now, even where they are known
-  bool none = false;     ///< not at all
+  bool measure = false;                 ///< now, even where they are known
+  bool none = false;                    ///< not at all
+  std::filesystem::path programs{};     ///< where nocturne-machine lies; empty: beside this program
+  std::filesystem::path slot_folder{};  ///< of the lock files; empty: the machine's
 };
 
 /// --measure-machine and --no-measure-machine.

@@ -2,10 +2,17 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/cli/desk.hpp"
 #include "tests/tuner/roofline/sample_roof.hpp"
+#include "tuner/campaign_file.hpp"
+#include "tuner/cli/machine_measuring.hpp"
 #include "tuner/executor/installation.hpp"
 #include "tuner/roofline/machine_figures.hpp"
 
@@ -164,4 +171,54 @@ TEST_CASE("machine says which figures are doubtful, how often they were measured
   CHECK_THAT(desk.out(), ContainsSubstring("loop, the best of 4 tries") &&
                              ContainsSubstring("Doubtful: f32 arithmetic with 2 threads: 2 threads reached 1.00") &&
                              ContainsSubstring("nocturne machine --measure"));
+}
+
+TEST_CASE("doubtful figures are measured again before a campaign, however short, unless that is refused", "[cli]") {
+  test::Desk desk;
+  const test::TemporaryFolder programs;
+  const auto program = programs.path() / "nocturne-machine";
+  auto better = test::sample_figures();
+  better["measurements"][1]["tries"] = 1;
+  std::ofstream(programs.path() / "said") << better.dump();
+  std::ofstream(program) << "#!/bin/sh\ncat '" << (programs.path() / "said").string() << "'\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+
+  const measure::MachineFacts machine = measure::probe_machine({});
+  const auto fingerprint = measure::fingerprint_of(machine);
+  const std::string key = tuner::figures_key(fingerprint);
+  auto doubtful = better;
+  doubtful["measurements"][1]["maximum"] = 100;
+  doubtful["measurements"][1]["doubt"] = "2 threads reached 1.00 times what one did";
+  auto store = desk.open();
+  REQUIRE(store.save_machine_figures(
+      {.key = key, .fields = tuner::figure_fields(fingerprint), .figures = doubtful, .measured_unix_ns = 7}));
+  REQUIRE(store.save_network("mnist_cnn", test::sample_network()));
+  const auto spec = tuner::parse_campaign(R"({
+    "campaign": "short", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
+    "objective": {"minimise": "time", "epochs": [1]},
+    "space": {"parameters": [{"name": "threads", "stage": "run", "values": [1, 2], "default": 1}]},
+    "strategy": {"name": "random", "seed": 1}, "budget": {"trials": 2}})",
+                                          "short.json", "/", space::Facts());
+  REQUIRE(spec);
+  std::ostringstream err;
+  cli::Context context;
+  context.err = &err;
+  context.environment = {{"NOCTURNE_DATA", desk.data().string()}};
+  cli::MachineMeasuringOptions options{.programs = programs.path(), .slot_folder = programs.path()};
+
+  options.none = true;
+  cli::know_machine(options, context, *spec, store, machine);
+  CHECK(err.str().empty());
+  options.none = false;
+  cli::know_machine(options, context, *spec, store, machine);
+  CHECK_THAT(err.str(), ContainsSubstring("doubtful of this machine's figures: fma_f32."));
+  const auto known = store.machine_figures(key);
+  REQUIRE(known);
+  REQUIRE(*known);
+  CHECK((*known)->figures["measurements"][1]["maximum"] == 200.0);
+  CHECK((*known)->figures["measurements"][1]["tries"] == 2);
+  CHECK((*known)->measured_unix_ns > 7);
+  err.str("");
+  cli::know_machine(options, context, *spec, store, machine);
+  CHECK(err.str().empty());  // nothing is doubtful any more
 }
