@@ -1,17 +1,20 @@
 #include "kernels/cuda/options.hpp"
 
-#include <charconv>
-#include <functional>
-#include <map>
+#include <cmath>
+#include <cstdlib>
 
 namespace nocturne::cuda {
 namespace {
 
-std::int64_t whole_number(const std::string& option, const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
-    throw UsageError(option + " " + text + ": a whole number is expected");
+using worker::whole_number;
+
+constexpr double kLongestSurvey = 600;
+
+double seconds(const std::string& option, const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || *end != '\0' || !std::isfinite(value) || value <= 0 || value > kLongestSurvey) {
+    throw UsageError(option + " " + text + ": a number above 0 and at most 600 is expected");
   }
   return value;
 }
@@ -26,12 +29,10 @@ void set_value(nlohmann::json& configuration, const std::string& text) {
   configuration[text.substr(0, sign)] = scalar ? parsed : nlohmann::json(value);
 }
 
-using Setter = std::function<void(Options&, const std::string& option, const std::string& value)>;
-
-const std::map<std::string, Setter>& valued_options() {
+const worker::Valued<Options>& valued_options() {
   using O = Options;
   using S = const std::string;
-  static const std::map<std::string, Setter> all = {
+  static const worker::Valued<Options> all = {
       {"--request", [](O& o, S&, S& value) { o.request_path = value; }},
       {"--events", [](O& o, S&, S& value) { o.events_path = value; }},
       {"--network", [](O& o, S&, S& value) { o.request.network = value; }},
@@ -41,15 +42,20 @@ const std::map<std::string, Setter>& valued_options() {
       {"--set", [](O& o, S&, S& value) { set_value(o.request.configuration, value); }},
       {"--seed", [](O& o, S& name, S& v) { o.request.seed = static_cast<std::uint64_t>(whole_number(name, v)); }},
       {"--steps", [](O& o, S& name, S& value) { o.request.steps = whole_number(name, value), o.request.epochs = 0; }},
+      {"--seconds", [](O& o, S& name, S& value) { o.survey_seconds = seconds(name, value); }},
       {"--epochs", [](O& o, S& name, S& value) { o.request.epochs = whole_number(name, value); }},
   };
   return all;
 }
 
-const std::map<std::string, Command>& commands() {
-  static const std::map<std::string, Command> all = {{"--train", Command::Train}, {"--plan", Command::Plan},
-                                                     {"--probe", Command::Probe}, {"--help", Command::Help},
-                                                     {"-h", Command::Help},       {"--version", Command::Version}};
+const worker::Flags<Options>& flags() {
+  const auto command = [](Command which) { return [which](Options& options) { options.command = which; }; };
+  static const worker::Flags<Options> all = {
+      {"--train", command(Command::Train)},     {"--plan", command(Command::Plan)},
+      {"--probe", command(Command::Probe)},     {"--machine", command(Command::Machine)},
+      {"--help", command(Command::Help)},       {"-h", command(Command::Help)},
+      {"--version", command(Command::Version)},
+  };
   return all;
 }
 
@@ -59,23 +65,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
   Options options;
   options.request.epochs = 1;  // of --train; a request file says its own
   options.request.accuracy = true;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (const auto command = commands().find(arguments[i]); command != commands().end()) {
-      options.command = command->second;
-      continue;
-    }
-    const auto option = valued_options().find(arguments[i]);
-    if (option == valued_options().end()) {
-      throw UsageError("unknown argument '" + arguments[i] + "'; --help lists them");
-    }
-    if (i + 1 == arguments.size()) throw UsageError(arguments[i] + ": its value is missing");
-    option->second(options, arguments[i], arguments[i + 1]);
-    ++i;
-  }
-  if (options.request_path.empty() != options.events_path.empty()) {
-    throw UsageError("--request and --events belong together");
-  }
-  if (!options.request_path.empty()) options.command = Command::Serve;
+  worker::read_arguments(arguments, options, flags(), valued_options());
+  if (worker::are_served(options.request_path, options.events_path)) options.command = Command::Serve;
   if (options.request.data == "synthetic") options.request.accuracy = false;  // it has no test images
   if (options.command == Command::Train && options.request.data != "synthetic" && options.request.data_folder.empty()) {
     throw UsageError("--train needs --folder FOLDER with the data set, or --data synthetic");
@@ -98,9 +89,13 @@ By hand:
     --seed N              weights, order, dropout (default 1)
     --set NAME=VALUE      of the configuration, as often as needed:
                           precision=f32|tf32|bf16|f16  layout=nchw|nhwc  algorithm=heuristic|find|fixed  batch=128
-                          workspace_mib=256  cuda_graphs=false|true  streams=1|2  data_threads=0  prefetch=2
+                          workspace_mib=256  fusion=off|auto  cuda_graphs=false|true  streams=1|2  data_threads=0
+                          prefetch=2
   nocturne-cudnn --plan [--network NAME] [--set …]   memory that a training takes on the GPU, as JSON; needs no GPU
   nocturne-cudnn --probe                             the GPU, its driver and why it cannot be used, as JSON
+  nocturne-cudnn --machine [--seconds S]             what each GPU can do at best, as JSON: arithmetic by precision, memory,
+                                                     PCIe; S seconds for all of it (default 10). Nothing else should
+                                                     run meanwhile
   nocturne-cudnn --version | --help
 
 The GPU is the first that the driver shows; CUDA_VISIBLE_DEVICES chooses another. Without one, or with one that cannot
@@ -111,9 +106,10 @@ Examples:
   nocturne-cudnn --train --network resnet50 --data synthetic --optimizer sgd_momentum --steps 50 \
       --set precision=bf16 --set layout=nhwc --set batch=96 --set cuda_graphs=true --set streams=2
   nocturne-cudnn --plan --network resnet50 --set batch=256 --set precision=f16
+  nocturne-cudnn --machine --seconds 5
 
 Exit codes: 0 done (also where the request is unsupported, the training diverged or the GPU's memory did not suffice: the
-events say so), 1 failed, 2 wrong usage.
+events say so), 1 failed or computed a wrong result, 2 wrong usage.
 )";
 }
 

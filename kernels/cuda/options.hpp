@@ -2,26 +2,23 @@
 
 /// The command line.
 
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "kernels/worker/arguments.hpp"
 #include "measure/protocol/request.hpp"
 
 namespace nocturne::cuda {
 
-/// what() says which argument is wrong and what is allowed.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using worker::UsageError;
 
-enum class Command { Serve, Train, Plan, Probe, Help, Version };
+enum class Command { Serve, Train, Plan, Probe, Machine, Help, Version };
 
 struct Options {
   Command command = Command::Help;
   std::string request_path, events_path;  ///< Serve
   protocol::Request request;              ///< Train, Plan
+  double survey_seconds = 10;             ///< Machine: for all measurements of all GPUs together
 };
 
 /// Throws UsageError.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
 
 #include "kernels/networks/network.hpp"
 #include "kernels/onednn/instruction_set.hpp"
@@ -10,16 +9,9 @@
 namespace nocturne::onednn {
 namespace {
 
-constexpr double kLargestNumber = 1e18;
+using worker::whole_number;
 
-std::int64_t whole_number(const std::string& option, const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
-    throw UsageError(option + " " + text + ": a whole number is expected");
-  }
-  return value;
-}
+constexpr double kLargestNumber = 1e18;
 
 double decimal(const std::string& option, const std::string& text, double most) {
   double value = 0;
@@ -31,13 +23,7 @@ double decimal(const std::string& option, const std::string& text, double most) 
   return value;
 }
 
-// Options with a value: what each does with it.
-using Setter = std::function<void(Options&, const std::string& option, const std::string& value)>;
-
-struct Named {
-  std::string_view name;
-  Setter set;
-};
+using Setter = worker::Valued<Options>::mapped_type;
 
 Setter configure(const char* key) {
   return [key](Options& options, const std::string&, const std::string& value) {
@@ -56,10 +42,10 @@ protocol::GateRequest& gate_of(Options& options) {
   return *options.request.gate;
 }
 
-const std::vector<Named>& valued_options() {
+const worker::Valued<Options>& valued_options() {
   using O = Options;
   using S = const std::string;
-  static const std::vector<Named> all = {
+  static const worker::Valued<Options> all = {
       {"--request", [](O& o, S&, S& value) { o.request_path = value; }},
       {"--events", [](O& o, S&, S& value) { o.events_path = value; }},
       {"--network", [](O& o, S&, S& value) { o.request.network = value; }},
@@ -98,30 +84,18 @@ const std::vector<Named>& valued_options() {
   return all;
 }
 
-const Named* find_valued(std::string_view name) {
-  for (const Named& option : valued_options()) {
-    if (option.name == name) return &option;
-  }
-  return nullptr;
-}
-
-bool take_flag(Options& options, const std::string& argument) {
-  if (argument == "--train") {
-    options.command = Command::Train;
-  } else if (argument == "--describe") {
-    options.command = Command::Describe;
-  } else if (argument == "--check-gradients") {
-    options.command = Command::CheckGradients;
-  } else if (argument == "--version") {
-    options.command = Command::Version;
-  } else if (argument == "--help" || argument == "-h") {
-    options.command = Command::Help;
-  } else if (argument == "--profile") {
-    options.profile = true;
-  } else {
-    return false;
-  }
-  return true;
+const worker::Flags<Options>& flags() {
+  const auto command = [](Command which) { return [which](Options& options) { options.command = which; }; };
+  static const worker::Flags<Options> all = {
+      {"--train", command(Command::Train)},
+      {"--describe", command(Command::Describe)},
+      {"--check-gradients", command(Command::CheckGradients)},
+      {"--version", command(Command::Version)},
+      {"--help", command(Command::Help)},
+      {"-h", command(Command::Help)},
+      {"--profile", [](Options& options) { options.profile = true; }},
+  };
+  return all;
 }
 
 // By hand only the network is named: its data set and optimizer are what it is trained with.
@@ -146,18 +120,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
   Options options;
   options.request.epochs = 1;  // of --train; a request file says its own
   options.request.accuracy = true;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (take_flag(options, arguments[i])) continue;
-    const Named* option = find_valued(arguments[i]);
-    if (option == nullptr) throw UsageError("unknown argument '" + arguments[i] + "'; --help lists them");
-    if (i + 1 == arguments.size()) throw UsageError(arguments[i] + ": its value is missing");
-    option->set(options, arguments[i], arguments[i + 1]);
-    ++i;
-  }
-  if (options.request_path.empty() != options.events_path.empty()) {
-    throw UsageError("--request and --events belong together");
-  }
-  if (!options.request_path.empty()) options.command = Command::Serve;
+  worker::read_arguments(arguments, options, flags(), valued_options());
+  if (worker::are_served(options.request_path, options.events_path)) options.command = Command::Serve;
   if (options.command == Command::Train) take_workload(options.request);
   return options;
 }

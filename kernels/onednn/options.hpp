@@ -3,19 +3,15 @@
 /// The command line.
 
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "kernels/worker/arguments.hpp"
 #include "measure/protocol/request.hpp"
 
 namespace nocturne::onednn {
 
-/// what() says which argument is wrong and what is allowed.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using worker::UsageError;
 
 enum class Command { Serve, Train, Describe, CheckGradients, Help, Version };
 

@@ -13,6 +13,17 @@ TEST_CASE("values of the configuration keep their types on the command line", "[
   CHECK(options.request.epochs == 0);
 }
 
+TEST_CASE("a survey of the GPUs takes as long as it is given", "[cuda]") {
+  CHECK(parse_options({"--machine"}).command == Command::Machine);
+  CHECK(parse_options({"--machine"}).survey_seconds == 10);
+  CHECK(parse_options({"--machine", "--seconds", "0.5"}).survey_seconds == 0.5);
+  CHECK(parse_options({"--machine", "--seconds", "2", "--seconds", "3"}).survey_seconds == 3);
+  for (const char* wrong : {"0", "-1", "601", "nan", "5s", ""}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(parse_options({"--machine", "--seconds", wrong}), UsageError);
+  }
+}
+
 TEST_CASE("wrong usage is refused before anything is loaded", "[cuda]") {
   CHECK_THROWS_AS(parse_options({"--train"}), UsageError);
   CHECK_THROWS_AS(parse_options({"--request", "x"}), UsageError);

@@ -1,0 +1,21 @@
+#include "kernels/worker/arguments.hpp"
+
+#include <charconv>
+
+namespace nocturne::worker {
+
+std::int64_t whole_number(const std::string& option, const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
+    throw UsageError(option + " " + text + ": a whole number is expected");
+  }
+  return value;
+}
+
+bool are_served(const std::string& request_path, const std::string& events_path) {
+  if (request_path.empty() != events_path.empty()) throw UsageError("--request and --events belong together");
+  return !request_path.empty();
+}
+
+}  // namespace nocturne::worker
