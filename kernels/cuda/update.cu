@@ -47,6 +47,19 @@ __global__ void momentum(float* __restrict__ weights, const G* __restrict__ grad
   }
 }
 
+// Calls launch(gradient, copy, blocks) with the two in their types.
+template <typename Launch>
+void launch_update(const char* name, const UpdateArrays& arrays, const Launch& launch) {
+  if (arrays.count == 0) return;
+  with_type(arrays.gradient_type, [&](auto gradient) {
+    with_type(arrays.copy_type, [&](auto copy) {
+      launch(static_cast<const decltype(gradient)*>(arrays.gradient), static_cast<decltype(copy)*>(arrays.copy),
+             blocks_for(arrays.count));
+    });
+  });
+  check_launch(name);
+}
+
 }  // namespace
 
 void launch_check_finite(const void* gradient, DataType type, std::int64_t count, StepState* state,
@@ -61,32 +74,17 @@ void launch_check_finite(const void* gradient, DataType type, std::int64_t count
 
 void launch_adadelta(const UpdateArrays& arrays, const AdadeltaRule& rule, const StepState* state,
                      cudaStream_t stream) {
-  if (arrays.count == 0) return;
-  with_type(arrays.gradient_type, [&](auto gradient) {
-    with_type(arrays.copy_type, [&](auto copy) {
-      using G = decltype(gradient);
-      using C = decltype(copy);
-      adadelta<<<blocks_for(arrays.count), kThreads, 0, stream>>>(
-          arrays.weights, static_cast<const G*>(arrays.gradient), arrays.first, arrays.second,
-          static_cast<C*>(arrays.copy), arrays.count, rule, state);
-    });
+  launch_update("adadelta", arrays, [&](const auto* gradient, auto* copy, unsigned blocks) {
+    adadelta<<<blocks, kThreads, 0, stream>>>(arrays.weights, gradient, arrays.first, arrays.second, copy, arrays.count,
+                                              rule, state);
   });
-  check_launch("adadelta");
 }
 
 void launch_momentum(const UpdateArrays& arrays, const MomentumUpdate& rule, const StepState* state,
                      cudaStream_t stream) {
-  if (arrays.count == 0) return;
-  with_type(arrays.gradient_type, [&](auto gradient) {
-    with_type(arrays.copy_type, [&](auto copy) {
-      using G = decltype(gradient);
-      using C = decltype(copy);
-      momentum<<<blocks_for(arrays.count), kThreads, 0, stream>>>(
-          arrays.weights, static_cast<const G*>(arrays.gradient), arrays.first, static_cast<C*>(arrays.copy),
-          arrays.count, rule, state);
-    });
+  launch_update("momentum", arrays, [&](const auto* gradient, auto* copy, unsigned blocks) {
+    momentum<<<blocks, kThreads, 0, stream>>>(arrays.weights, gradient, arrays.first, copy, arrays.count, rule, state);
   });
-  check_launch("momentum");
 }
 
 }  // namespace nocturne::cuda
