@@ -1,27 +1,66 @@
 # Finds cuDNN 9: beside the CUDA toolkit, in the system's folders, in .deps/cuda (./quickstart --cuda), or inside a Python
-# environment (nvidia/cudnn/include and lib, where no libcudnn.so without a number lies).
+# environment (nvidia/cudnn/include and lib, where no libcudnn.so without a number lies). CUDNN_HOME or CUDNN_PATH says where to look
+# first. Headers and library are of one copy: the first folder that has both counts, and two that were named (-DCudnn_INCLUDE_DIR=…
+# -DCudnn_LIBRARY=…) must lie in one.
 #
 #   Cudnn_FOUND, Cudnn_VERSION, Cudnn_INCLUDE_DIR, Cudnn_LIBRARY, Cudnn_RPATH (folders the program looks in), Cudnn_REASON
 
 include(${CMAKE_CURRENT_LIST_DIR}/PythonNvidia.cmake)
 python_nvidia_folders(folders)
 
-set(hints $ENV{CUDNN_HOME} $ENV{CUDNN_PATH})
+# The folder of a copy, from that of its headers or of its library: without include or lib, and Debian's triplet below them.
+function(cudnn_copy_of place result)
+  string(REGEX REPLACE "/(include|lib64|lib)(/[a-z0-9_]+-linux-gnu)?$" "" copy "${place}")
+  file(REAL_PATH "${copy}/" copy)
+  set(${result} ${copy} PARENT_SCOPE)
+endfunction()
+
+foreach(each IN ITEMS Cudnn_INCLUDE_DIR Cudnn_LIBRARY)  # not found the last time is no name
+  if(NOT ${each})
+    unset(${each} CACHE)
+  endif()
+endforeach()
+set(copies $ENV{CUDNN_HOME} $ENV{CUDNN_PATH})
+foreach(named IN LISTS Cudnn_INCLUDE_DIR Cudnn_LIBRARY)  # one was: the other is looked for beside it
+  if(IS_DIRECTORY ${named})
+    cudnn_copy_of(${named} copy)
+  else()
+    cmake_path(GET named PARENT_PATH folder)
+    cudnn_copy_of(${folder} copy)
+  endif()
+  list(PREPEND copies ${copy})
+endforeach()
 if(Nvcc_INCLUDE_DIR)
   cmake_path(GET Nvcc_INCLUDE_DIR PARENT_PATH toolkit)
-  list(APPEND hints ${toolkit})
+  list(APPEND copies ${toolkit})
 endif()
 list(TRANSFORM folders APPEND /cudnn OUTPUT_VARIABLE in_python)
-find_path(Cudnn_INCLUDE_DIR cudnn_version.h HINTS ${hints} PATHS /usr/local/cuda ${in_python} PATH_SUFFIXES include)
-find_library(Cudnn_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${hints} PATHS /usr/local/cuda ${in_python}
-  PATH_SUFFIXES lib64 lib lib/x86_64-linux-gnu)
+list(APPEND copies /usr/local/cuda /usr/local /usr ${in_python})
+
+foreach(copy IN LISTS copies)
+  find_path(header cudnn_version.h PATHS ${copy} PATH_SUFFIXES include include/x86_64-linux-gnu NO_DEFAULT_PATH NO_CACHE)
+  find_library(library NAMES cudnn libcudnn.so.9 PATHS ${copy} PATH_SUFFIXES lib64 lib lib/x86_64-linux-gnu NO_DEFAULT_PATH NO_CACHE)
+  if(header AND library)
+    set(Cudnn_INCLUDE_DIR ${header} CACHE PATH "cuDNN's headers")  # what was named stays
+    set(Cudnn_LIBRARY ${library} CACHE FILEPATH "cuDNN")
+    break()
+  endif()
+  unset(header)
+  unset(library)
+endforeach()
+unset(header)
+unset(library)
 
 set(Cudnn_REASON)
-if(NOT Cudnn_INCLUDE_DIR)
-  set(Cudnn_REASON "no cuDNN found (cudnn_version.h)")
-elseif(NOT Cudnn_LIBRARY)
-  set(Cudnn_REASON "cuDNN's headers are there (${Cudnn_INCLUDE_DIR}), its library is not")
+if(NOT Cudnn_INCLUDE_DIR OR NOT Cudnn_LIBRARY)
+  set(Cudnn_REASON "no cuDNN found: no folder has both cudnn_version.h and libcudnn.so (CUDNN_HOME names one)")
 else()
+  cmake_path(GET Cudnn_LIBRARY PARENT_PATH own)
+  cudnn_copy_of(${Cudnn_INCLUDE_DIR} of_headers)
+  cudnn_copy_of(${own} of_library)
+  if(NOT of_headers STREQUAL of_library)
+    set(Cudnn_REASON "cuDNN's headers are those of ${of_headers}, its library that of ${of_library}: name one copy (CUDNN_HOME)")
+  endif()
   file(STRINGS ${Cudnn_INCLUDE_DIR}/cudnn_version.h lines REGEX "^#define CUDNN_(MAJOR|MINOR|PATCHLEVEL) ")
   set(Cudnn_VERSION)
   foreach(part IN ITEMS MAJOR MINOR PATCHLEVEL)
@@ -34,7 +73,6 @@ else()
     set(Cudnn_REASON "cuDNN ${Cudnn_VERSION} is older than 9")
   endif()
   # cuDNN opens its parts, and cuBLAS, by name when they are needed.
-  cmake_path(GET Cudnn_LIBRARY PARENT_PATH own)
   set(Cudnn_RPATH ${own})
   foreach(folder IN LISTS folders)
     file(GLOB beside ${folder}/cu[0-9]*/lib ${folder}/cublas/lib)
