@@ -145,6 +145,7 @@ need_packages() {
   fi
   onednn_present || set -- "$@" python3-pip
   ((${with_cuda:-0} == 0)) || cuda_present || set -- "$@" python3-pip
+  ((${with_cuda:-0} + ${frontend:-0} == 0)) || cudnn_frontend_present || set -- "$@" python3-pip
   read -r -d '' -a missing <<<"$(packages_missing "$@")" || true
   if ((with_catch2)) && ! catch2_missing; then with_catch2=0; fi
   if ((${#missing[@]} + with_catch2 == 0)); then
@@ -232,6 +233,31 @@ need_cuda() {
     echo "there"
   else
     step "nvcc 13.0 and cuDNN 9 from PyPI, into .deps/cuda (1.5 GB)" unpack_cuda
+  fi
+}
+
+cudnn_frontend_present() { [[ -e .deps/cudnn-frontend/include/cudnn_frontend.h ]]; }
+
+# Only its headers are kept. Without them the GPU worker is built all the same, and fuses nothing.
+unpack_cudnn_frontend() {
+  local work=.deps/cudnn-frontend.unpacking python=python3
+  rm -rf "$work"
+  mkdir -p "$work/wheels" "$work/prefix"
+  $python -m pip --version >/dev/null 2>&1 || python=/usr/bin/python3
+  $python -m pip download --quiet --no-deps --only-binary :all: --python-version 3.11 --implementation cp --abi cp311 \
+    --platform manylinux_2_28_x86_64 --require-hashes -r .ci/cudnn-frontend.txt -d "$work/wheels"
+  python3 -m zipfile -e "$work"/wheels/*.whl "$work/unpacked"
+  mv "$work/unpacked/include" "$work/prefix/include"
+  mv -T "$work/prefix" .deps/cudnn-frontend  # the last step, so that a half-made one is never taken for whole
+  rm -rf "$work"
+}
+
+need_cudnn_frontend() {
+  if cudnn_frontend_present; then
+    announce "cudnn-frontend"
+    echo "there"
+  else
+    step "cudnn-frontend 1.32 from PyPI, into .deps/cudnn-frontend (12 MB)" unpack_cudnn_frontend
   fi
 }
 

@@ -9,6 +9,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kPrecisions = {"f32", "tf32", "bf16", "f16"};
 constexpr std::array<std::string_view, 2> kLayouts = {"nchw", "nhwc"};
 constexpr std::array<std::string_view, 3> kAlgorithms = {"heuristic", "find", "fixed"};
+constexpr std::array<std::string_view, 2> kFusions = {"off", "auto"};
 
 }  // namespace
 
@@ -22,6 +23,10 @@ std::string_view to_text(Layout layout) {
 
 std::string_view to_text(Algorithm algorithm) {
   return kAlgorithms[static_cast<std::size_t>(algorithm)];
+}
+
+std::string_view to_text(Fusion fusion) {
+  return kFusions[static_cast<std::size_t>(fusion)];
 }
 
 std::int64_t bytes_per_value(Precision precision) {

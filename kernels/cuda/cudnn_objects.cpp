@@ -33,6 +33,11 @@ cudnnDataType_t cudnn_type(DataType type) {
   return type == DataType::F16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT;
 }
 
+cudnnMathType_t math_type(Precision precision) {
+  if (precision == Precision::F32) return CUDNN_FMA_MATH;
+  return precision == Precision::Tf32 ? CUDNN_DEFAULT_MATH : CUDNN_TENSOR_OP_MATH;
+}
+
 cudnnTensorFormat_t cudnn_format(Layout layout) {
   return layout == Layout::Nhwc ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
 }

@@ -7,7 +7,7 @@
 
 namespace nocturne::cuda {
 
-DeviceFacts probe_device() {
+DeviceFacts probe_device(int index) {
   DeviceFacts facts;
   cudaRuntimeGetVersion(&facts.runtime);
   cudaDriverGetVersion(&facts.driver);  // 0 where there is none
@@ -18,8 +18,10 @@ DeviceFacts probe_device() {
   }
   if (facts.count == 0) return facts;
   cudaDeviceProp properties{};
-  if (const cudaError_t status = cudaGetDeviceProperties(&properties, 0); status != cudaSuccess) {
-    facts.error = cudaGetErrorString(status);
+  cudaError_t told = cudaSetDevice(index);
+  if (told == cudaSuccess) told = cudaGetDeviceProperties(&properties, index);
+  if (told != cudaSuccess) {
+    facts.error = cudaGetErrorString(told);
     return facts;
   }
   facts.name = properties.name;
@@ -27,7 +29,7 @@ DeviceFacts probe_device() {
   facts.minor = properties.minor;
   facts.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   char bus[32] = {};
-  if (cudaDeviceGetPCIBusId(bus, sizeof bus, 0) == cudaSuccess) facts.pci_bus = bus;
+  if (cudaDeviceGetPCIBusId(bus, sizeof bus, index) == cudaSuccess) facts.pci_bus = bus;
   std::size_t free = 0, total = 0;
   if (const cudaError_t status = cudaMemGetInfo(&free, &total); status != cudaSuccess) {  // makes the context
     facts.error = cudaGetErrorString(status);

@@ -12,8 +12,9 @@
 
 namespace nocturne::cuda {
 
-/// Asks the driver. Throws nothing: a driver that does not answer is a fact. Makes no context unless there is a GPU.
-[[nodiscard]] DeviceFacts probe_device();
+/// Asks the driver about one of the GPUs it shows this process, which is the current one from then on. Throws nothing:
+/// a driver that does not answer is a fact. Makes no context unless there is a GPU.
+[[nodiscard]] DeviceFacts probe_device(int index = 0);
 
 /// Memory of the GPU, zeros at first. Throws worker::OutOfDeviceMemory saying what was to lie there.
 class DeviceMemory {

@@ -13,7 +13,7 @@ namespace nocturne::cuda {
 struct DeviceFacts {
   std::string error;         ///< the driver's sentence where it does not answer; empty: it does
   int count = 0;             ///< GPUs the driver shows this process
-  std::string name;          ///< of the first, which is the one used; CUDA_VISIBLE_DEVICES chooses it
+  std::string name;          ///< trainings use the first; CUDA_VISIBLE_DEVICES chooses it
   std::string pci_bus;       ///< "0000:17:00.0"
   int major = 0, minor = 0;  ///< compute capability
   std::int64_t memory_bytes = 0;

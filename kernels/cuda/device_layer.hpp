@@ -30,7 +30,14 @@ struct LayerPlace {
   /// Convolution, dense: weights and biases in the activations' type. Normalisation: scale and shift in f32.
   void *weights = nullptr, *biases = nullptr;
   void *weights_gradient = nullptr, *biases_gradient = nullptr;
-  float* statistics = nullptr;  ///< normalisation: 4 · channels
+  /// Of a normalisation (StatisticsPart), `channels` floats a part; a convolution without biases has those of the one
+  /// that reads it.
+  float* statistics = nullptr;
+  [[nodiscard]] float* part(StatisticsPart which) const {
+    const networks::Shape& normalised =
+        layer().kind == networks::Kind::BatchNormalisation ? plan.figures.input : plan.figures.output;
+    return statistics + static_cast<std::int64_t>(which) * normalised.channels;
+  }
   [[nodiscard]] const networks::Layer& layer() const { return *plan.figures.layer; }
   [[nodiscard]] DataType type() const { return data_type(settings.precision); }
   [[nodiscard]] std::int64_t input_count() const { return batch * plan.figures.input.elements(); }
@@ -65,6 +72,13 @@ class DeviceLayer {
   virtual void backward(const Pass& pass) = 0;
   /// Chooses algorithms; may run some of them on whatever lies there. Throws worker::Unsupported where none will do.
   virtual void choose(const Pass& /*pass*/) {}
+  /// Makes a graph that fuses its forward pass (fusion_groups.hpp). Throws worker::Unsupported where cuDNN has none, or
+  /// none within the workspace.
+  virtual void prepare_fusion(const Pass& /*pass*/) {}
+  /// Whether forward() in a training uses it from now on. REQUIRES: it was prepared.
+  virtual void use_fusion(bool /*fused*/) {}
+  /// Gives the graph back.
+  virtual void drop_fusion() {}
   /// Most that one of its operations needs.
   [[nodiscard]] virtual std::int64_t workspace_bytes() const { return 0; }
   [[nodiscard]] virtual std::vector<Implementation> implementations() const { return {}; }

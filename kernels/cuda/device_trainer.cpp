@@ -73,11 +73,20 @@ void DeviceTrainer::choose_algorithms(const DeviceFacts& facts) {
     pass.workspace = scratch.data();
     pass.workspace_bytes = scratch.bytes();
   }
-  main_->choose(pass);
-  if (partial_) partial_->choose(pass);
+  std::vector<NetworkPass*> passes = {main_.get()};
+  if (partial_) passes.push_back(partial_.get());
+  const bool fuse = options_.settings.fusion == Fusion::Auto;
+  std::int64_t most = 0;
+  for (NetworkPass* each : passes) {
+    each->choose(pass);
+    if (fuse) each->prepare_fusions(pass);
+    most = std::max(most, each->workspace_bytes());
+  }
   scratch = DeviceMemory();
-  const std::int64_t most = std::max(main_->workspace_bytes(), partial_ ? partial_->workspace_bytes() : 0);
   workspace_ = DeviceMemory(most, "workspace");
+  if (!fuse) return;
+  for (NetworkPass* each : passes) each->settle_fusions(pass_of(true));
+  check(cudaStreamSynchronize(stream_.get()), "waiting for the GPU");
 }
 
 void DeviceTrainer::begin_with(const protocol::InitialState* initial) {

@@ -56,6 +56,7 @@ class DeviceTrainer final : public worker::Training {
   /// Master weights, row-major, one array a tensor of the table.
   [[nodiscard]] std::vector<std::vector<float>> weights() const { return parameters_.read(); }
   [[nodiscard]] std::vector<Implementation> implementations() const { return main_->implementations(); }
+  [[nodiscard]] const std::vector<SettledFusion>& fusions() const { return main_->fusions(); }
   [[nodiscard]] std::int64_t device_bytes() const;
   /// Steps not applied because of an overflow (f16), as of the last settle().
   [[nodiscard]] std::int64_t skipped_steps() const { return settled_.skipped; }

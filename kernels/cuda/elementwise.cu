@@ -1,5 +1,6 @@
 /// Kernels over flat arrays: one pass over memory each, 16 bytes a load.
 
+#include "kernels/cuda/channels.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/random.cuh"
 
@@ -67,24 +68,6 @@ struct Accumulate {
 template <typename T>
 __global__ void convert(const float* __restrict__ in, T* __restrict__ out, std::int64_t count) {
   for (std::int64_t i = first_item(); i < count; i += item_stride()) out[i] = from_float<T>(in[i]);
-}
-
-// A channel of a flat index; 32 bits where they suffice, for a division of 64 bits takes longer than a load.
-template <typename Index>
-struct Channels {
-  Index channels, pixels;
-  bool last;  // channels last
-  __device__ Index operator()(Index i) const { return last ? i % channels : i / pixels % channels; }
-};
-
-template <typename Index>
-Channels<Index> channels_of(const ChannelOrder& order) {
-  return {static_cast<Index>(order.channels), static_cast<Index>(order.pixels), order.layout == Layout::Nhwc};
-}
-
-// Whether indices fit into 32 bits, one more stride beyond the end included.
-bool is_small(std::int64_t count) {
-  return count < (std::int64_t{1} << 30);
 }
 
 template <typename T, typename Index>

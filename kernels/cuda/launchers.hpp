@@ -66,6 +66,36 @@ struct DropoutRule {
 void launch_dropout(const void* in, void* out, DataType type, std::int64_t count, const DropoutRule& rule,
                     const StepState* state, cudaStream_t stream);
 
+// --- normalisation of what a fused convolution summed up (normalise.cu)
+// ---------------------------------------------------
+
+/// Of `channels` each, f32. `sums` and `squares` of the values, over `per_channel` values a channel.
+struct NormalisationArrays {
+  const float *sums = nullptr, *squares = nullptr;
+  float *running_mean = nullptr, *running_variance = nullptr;
+  float *mean = nullptr, *inverse_deviation = nullptr;  ///< of the batch
+  const float *scale = nullptr, *shift = nullptr;
+  std::int64_t channels = 0, per_channel = 0;
+};
+/// mean = sum / n, variance = squares / n - mean² (not below 0), inverse deviation = 1 / sqrt(variance + epsilon); the
+/// running averages follow by `momentum`, the variance with its divisor n - 1 (kernels/networks/network.hpp).
+void launch_finish_statistics(const NormalisationArrays& arrays, float epsilon, float momentum, cudaStream_t stream);
+/// out[i] = (in[i] - mean) · inverse deviation · scale + shift of i's channel, then the rectifier if asked for.
+void launch_normalise(const void* in, void* out, const NormalisationArrays& arrays, DataType type, std::int64_t count,
+                      const ChannelOrder& order, bool relu, cudaStream_t stream);
+
+// --- two arrays beside each other (compare.cu)
+// -----------------------------------------------------------------------------
+
+/// On the device; floats as their bits, which for positive numbers have the same order. Begins as zeros.
+struct Comparison {
+  unsigned largest_difference = 0, largest_value = 0;
+  unsigned not_finite = 0;  ///< of either array
+};
+/// Largest |a[i] - b[i]|, largest |a[i]|.
+void launch_compare(const void* a, const void* b, DataType type, std::int64_t count, Comparison* into,
+                    cudaStream_t stream);
+
 // --- the loss and the step around it (loss.cu)
 // -----------------------------------------------------------------------------
 

@@ -1,11 +1,13 @@
 /// nocturne-cudnn: the GPU worker. help_text() in options.cpp is its manual.
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <iostream>
 #include <string>
 
 #include "kernels/cuda/device.hpp"
+#include "kernels/cuda/gpu_loops.hpp"
 #include "kernels/cuda/memory_need.hpp"
 #include "kernels/cuda/options.hpp"
 #include "kernels/cuda/session.hpp"
@@ -51,6 +53,21 @@ int probe() {
   return 0;
 }
 
+bool all_right(const nlohmann::json& gpus) {
+  for (const auto& gpu : gpus) {
+    for (const auto& measurement : gpu.at("measurements")) {
+      if (!measurement.value("right", true)) return false;
+    }
+  }
+  return true;
+}
+
+int survey(const Options& options) {
+  const nlohmann::json document = cuda::survey_gpus(std::chrono::duration<double>(options.survey_seconds));
+  std::cout << document.dump(2) << '\n';
+  return all_right(document.at("gpus")) ? 0 : 1;
+}
+
 int run(const Options& options) {
   switch (options.command) {
     case Command::Serve:
@@ -61,6 +78,8 @@ int run(const Options& options) {
       return plan(options);
     case Command::Probe:
       return probe();
+    case Command::Machine:
+      return survey(options);
     case Command::Version:
       std::cout << cuda::kWorkerName << ' ' << cuda::kWorkerVersion << " (protocol " << protocol::kVersion << ")\n";
       return 0;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/fusion_trial.hpp"
+#include "kernels/worker/refusal.hpp"
+
 namespace nocturne::cuda {
 namespace {
 
@@ -19,7 +22,8 @@ NetworkPass::NetworkPass(const NetworkPlan& plan, const Settings& settings, std:
       type_(data_type(settings.precision)),
       image_(arena + plan.image),
       logits_(arena + plan.rows.back().output),
-      logits_difference_(arena + plan.rows.back().difference) {
+      logits_difference_(arena + plan.rows.back().difference),
+      groups_(fusion_groups(plan)) {
   const auto output_of = [&](std::int64_t row) -> void* {
     return row < 0 ? image_ : arena + plan.rows[static_cast<std::size_t>(row)].output;
   };
@@ -46,12 +50,41 @@ NetworkPass::NetworkPass(const NetworkPlan& plan, const Settings& settings, std:
       place.biases_gradient = parameters.gradient(*following);
     }
     if (planned.statistics >= 0) place.statistics = statistics + planned.statistics;
-    layers_.push_back(make_layer(place));
+    places_.push_back(place);
   }
+  for (const FusionGroup& group : groups_) {
+    if (group.normalisation) places_[group.row].statistics = places_[*group.normalisation].statistics;
+  }
+  for (const LayerPlace& place : places_) layers_.push_back(make_layer(place));
 }
 
 void NetworkPass::choose(const Pass& pass) {
   for (const auto& layer : layers_) layer->choose(pass);
+}
+
+void NetworkPass::prepare_fusions(const Pass& pass) {
+  for (const FusionGroup& group : groups_) {
+    SettledFusion fusion{.layer = std::string(places_[group.row].layer().name), .choice = {}};
+    try {
+      layers_[group.row]->prepare_fusion(pass);
+    } catch (const worker::Unsupported& error) {
+      fusion.choice.reason = error.what();
+    }
+    fusions_.push_back(std::move(fusion));
+  }
+}
+
+void NetworkPass::settle_fusions(const Pass& pass) {
+  for (std::size_t i = 0; i < fusions_.size(); ++i) {
+    if (!fusions_[i].choice.reason.empty()) continue;  // there is no graph
+    const FusionGroup& group = groups_[i];
+    FusedRows rows{.weighted = layers_[group.row].get(), .weighted_place = &places_[group.row]};
+    if (group.normalisation) {
+      rows.normalisation = layers_[*group.normalisation].get();
+      rows.normalisation_place = &places_[*group.normalisation];
+    }
+    fusions_[i].choice = settle_fusion(rows, pass);
+  }
 }
 
 std::int64_t NetworkPass::workspace_bytes() const {

@@ -8,8 +8,16 @@
 
 #include "kernels/cuda/device_layer.hpp"
 #include "kernels/cuda/device_parameters.hpp"
+#include "kernels/cuda/fusion_choice.hpp"
+#include "kernels/cuda/fusion_groups.hpp"
 
 namespace nocturne::cuda {
+
+/// What became of a row that could be fused.
+struct SettledFusion {
+  std::string layer;
+  FusionChoice choice;
+};
 
 class NetworkPass {
  public:
@@ -20,6 +28,13 @@ class NetworkPass {
   [[nodiscard]] std::int64_t batch() const { return batch_; }
   /// As DeviceLayer::choose, for all layers.
   void choose(const Pass& pass);
+  /// Makes the graphs of all rows that can be fused; what cuDNN refuses is noted. After choose().
+  void prepare_fusions(const Pass& pass);
+  /// Tries each (fusion_trial.hpp). Spoils all tensors, parameters and statistics. REQUIRES: the pass has a workspace
+  /// of workspace_bytes().
+  void settle_fusions(const Pass& pass);
+  /// In the order of the rows; empty: none was prepared.
+  [[nodiscard]] const std::vector<SettledFusion>& fusions() const { return fusions_; }
   [[nodiscard]] std::int64_t workspace_bytes() const;
   [[nodiscard]] std::vector<Implementation> implementations() const;
 
@@ -36,7 +51,10 @@ class NetworkPass {
   DataType type_;
   void* image_;
   void *logits_ = nullptr, *logits_difference_ = nullptr;
+  std::vector<LayerPlace> places_;  ///< by row, as layers_
   std::vector<std::unique_ptr<DeviceLayer>> layers_;
+  std::vector<FusionGroup> groups_;
+  std::vector<SettledFusion> fusions_;  ///< by group
 };
 
 }  // namespace nocturne::cuda

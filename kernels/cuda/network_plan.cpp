@@ -55,7 +55,7 @@ class Planner {
     if (figures.layer->kind == Kind::BatchNormalisation) {
       if (figures.source < 0) throw worker::Unsupported("layer " + name + " normalises the image");
       planned.statistics = plan_.statistics_count;
-      plan_.statistics_count += 4 * figures.input.channels;
+      plan_.statistics_count += kStatisticsParts * figures.input.channels;
     }
     plan_.rows.push_back(planned);
   }

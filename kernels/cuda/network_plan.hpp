@@ -23,12 +23,17 @@ enum class Handing {
   Share,       ///< Add: the summand's difference is its own, in the same bytes: nothing to do
 };
 
+/// What a normalisation keeps, `channels` floats each: running averages; mean and inverse deviation of the batch, which
+/// the backward pass reads; sums of values and of squares, where a fused convolution gives them (fusion_groups.hpp).
+enum class StatisticsPart { RunningMean, RunningVariance, Mean, InverseDeviation, Sums, Squares };
+inline constexpr std::int64_t kStatisticsParts = 6;
+
 struct RowPlan {
   networks::LayerFigures figures;
   std::int64_t output = 0;                                    ///< offset of its output in the arena, bytes
   std::int64_t difference = 0;                                ///< offset of that output's difference
   Handing handing = Handing::None, handing2 = Handing::None;  ///< to source and, for Add, to source2
-  std::int64_t statistics = -1;  ///< normalisation: first of 4 · channels floats: running mean and variance, saved both
+  std::int64_t statistics = -1;  ///< normalisation: first of 6 · channels floats (StatisticsPart)
 };
 
 struct NetworkPlan {

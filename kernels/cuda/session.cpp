@@ -14,6 +14,7 @@
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/device_trainer.hpp"
 #include "kernels/cuda/device_watch.hpp"
+#include "kernels/cuda/fused_convolution.hpp"
 #include "kernels/cuda/gate_run.hpp"
 #include "kernels/cuda/memory_need.hpp"
 #include "kernels/cuda/nvml.hpp"
@@ -39,6 +40,9 @@ class Session {
     reporter_.hello();
     const networks::Network& network = worker::known_network(request_.network);
     const Settings settings = read_settings(request_.configuration);
+    if (settings.fusion == Fusion::Auto && !can_fuse()) {
+      throw worker::Unsupported("fusion = auto: this nocturne-cudnn was built where there was no cudnn-frontend");
+    }
     options_ = {.settings = settings,
                 .seed = request_.seed,
                 .steps = request_.gate ? request_.gate->steps : worker::steps_asked_for(request_),
@@ -157,6 +161,11 @@ class Session {
     fields["layout"] = to_text(settings.layout);
     fields["algorithm"] = to_text(settings.algorithm);
     fields["workspace_mib"] = settings.workspace_mib;
+    fields["fusion"] = to_text(settings.fusion);
+    for (const SettledFusion& each : trainer_->fusions()) {
+      fields["fusions"].push_back(
+          {{"layer", each.layer}, {"fused", each.choice.fused}, {"reason", each.choice.reason}});
+    }
     fields["cuda_graphs"] = settings.cuda_graphs;
     fields["streams"] = settings.streams;
     fields["batch"] = settings.batch;

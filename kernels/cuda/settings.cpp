@@ -30,6 +30,7 @@ Settings read_settings(const nlohmann::json& configuration) {
   settings.algorithm = choice_of(configuration, "algorithm", 3, settings.algorithm);
   settings.workspace_mib =
       worker::read_integer(configuration, "workspace_mib", settings.workspace_mib, kLargestWorkspaceMib);
+  settings.fusion = choice_of(configuration, "fusion", 2, settings.fusion);
   settings.cuda_graphs = worker::read_flag(configuration, "cuda_graphs", settings.cuda_graphs);
   settings.streams = static_cast<int>(worker::read_integer(configuration, "streams", settings.streams, 2));
   settings.batch = worker::read_integer(configuration, "batch", settings.batch, kLargestBatch);

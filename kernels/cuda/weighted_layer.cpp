@@ -2,6 +2,7 @@
 /// all values of its input, as they lie in memory; its weights lie in the same order (to_device_order).
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "kernels/cuda/convolution_algorithms.hpp"
 #include "kernels/cuda/cudnn_objects.hpp"
 #include "kernels/cuda/device_layer.hpp"
+#include "kernels/cuda/fused_convolution.hpp"
 #include "kernels/worker/refusal.hpp"
 
 namespace nocturne::cuda {
@@ -41,11 +43,7 @@ ConvolutionDescriptor convolution_descriptor(const LayerPlace& place) {
   check(cudnnSetConvolution2dDescriptor(descriptor.get(), padding, padding, stride, stride, 1, 1,
                                         CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
         "convolution");
-  // By default cuDNN may round f32 to tf32.
-  cudnnMathType_t math = CUDNN_TENSOR_OP_MATH;
-  if (place.settings.precision == Precision::F32) math = CUDNN_FMA_MATH;
-  if (place.settings.precision == Precision::Tf32) math = CUDNN_DEFAULT_MATH;
-  check(cudnnSetConvolutionMathType(descriptor.get(), math), "convolution");
+  check(cudnnSetConvolutionMathType(descriptor.get(), math_type(place.settings.precision)), "convolution");
   return descriptor;
 }
 
@@ -70,17 +68,51 @@ class WeightedLayer final : public DeviceLayer {
   }
 
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    return std::max({forward_.workspace_bytes, weights_.workspace_bytes, data_ ? data_->workspace_bytes : 0});
+    return std::max({forward_.workspace_bytes, weights_.workspace_bytes, data_ ? data_->workspace_bytes : 0,
+                     graph_ ? graph_->workspace_bytes() : 0});
   }
 
   [[nodiscard]] std::vector<Implementation> implementations() const override {
-    std::vector<Implementation> all = {implementation(Operation::Forward, forward_),
+    std::vector<Implementation> all = {fused_ ? fused_implementation() : implementation(Operation::Forward, forward_),
                                        implementation(Operation::BackwardWeights, weights_)};
     if (data_) all.push_back(implementation(Operation::BackwardData, *data_));
     return all;
   }
 
+  void prepare_fusion(const Pass& pass) override {
+    const networks::Layer& layer = place_.layer();
+    const bool dense = layer.kind == Kind::Dense;
+    const FusedShape shape{.precision = place_.settings.precision,
+                           .layout = place_.settings.layout,
+                           .batch = place_.batch,
+                           .input = input_shape(place_),
+                           .output = place_.plan.figures.output,
+                           .kernel = dense ? 1 : layer.kernel,
+                           .stride = dense ? 1 : layer.stride,
+                           .padding = dense ? 0 : layer.padding,
+                           .relu = layer.relu,
+                           .workspace_limit_bytes = place_.settings.workspace_mib << 20};
+    FusedPlaces places{
+        .input = place_.input, .weights = place_.weights, .biases = place_.biases, .output = place_.output};
+    if (gives_statistics()) {
+      places.sums = place_.part(StatisticsPart::Sums);
+      places.squares = place_.part(StatisticsPart::Squares);
+    }
+    graph_ = std::make_unique<FusedConvolution>(shape, places, pass.cudnn);
+  }
+
+  void use_fusion(bool fused) override { fused_ = fused; }
+
+  void drop_fusion() override {
+    fused_ = false;
+    graph_.reset();
+  }
+
   void forward(const Pass& pass) override {
+    if (fused_ && (pass.training || !gives_statistics())) {
+      graph_->run(pass.cudnn, pass.workspace);
+      return;
+    }
     check(cudnnConvolutionForward(pass.cudnn, &kOne, input_.get(), place_.input, filter_.get(), place_.weights,
                                   convolution_.get(), static_cast<cudnnConvolutionFwdAlgo_t>(forward_.algorithm),
                                   pass.workspace, static_cast<std::size_t>(pass.workspace_bytes), &kZero, output_.get(),
@@ -123,6 +155,16 @@ class WeightedLayer final : public DeviceLayer {
   }
 
  private:
+  [[nodiscard]] bool gives_statistics() const { return place_.statistics != nullptr; }
+
+  [[nodiscard]] Implementation fused_implementation() const {
+    std::string primitive(to_text(Operation::Forward));
+    if (place_.biases != nullptr) primitive += ", bias";
+    if (place_.layer().relu) primitive += ", rectifier";
+    if (gives_statistics()) primitive += ", statistics";
+    return {name_, primitive, "graph " + graph_->name(), graph_->workspace_bytes()};
+  }
+
   [[nodiscard]] Candidate chosen(const Pass& pass, Operation operation) const {
     const ConvolutionTensors tensors{.input = input_.get(),
                                      .filter = filter_.get(),
@@ -158,6 +200,8 @@ class WeightedLayer final : public DeviceLayer {
   std::optional<TensorDescriptor> bias_;
   Candidate forward_, weights_;
   std::optional<Candidate> data_;
+  std::unique_ptr<FusedConvolution> graph_;
+  bool fused_ = false;
 };
 
 }  // namespace

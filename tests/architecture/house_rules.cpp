@@ -25,7 +25,10 @@ const std::map<std::string, std::set<std::string>, std::less<>> kArrows = {
     {"measure", {"space", "measure/protocol"}},
     {"measure/protocol", {}},
     {"db", {"space"}},
-    {"kernels", {"kernels/data", "kernels/networks", "kernels/worker", "measure/protocol"}},  // holds for each kernels/NAME
+    {"kernels",
+     {"kernels/data", "kernels/networks", "kernels/worker", "measure/protocol"}},  // holds for each kernels/NAME
+    // Its GPUs' figures are told as those of the processor: one shape, one way of repeating.
+    {"kernels/cuda", {"kernels/data", "kernels/machine", "kernels/networks", "kernels/worker", "measure/protocol"}},
     {"tuner", {"space", "search", "measure", "measure/protocol", "db"}},
 };
 
@@ -122,7 +125,8 @@ std::string room_of(std::string_view path) {
 
 bool may_include(std::string_view from, std::string_view to) {
   if (from == to) return true;
-  const auto arrows = kArrows.find(from.starts_with("kernels/") ? "kernels" : from);
+  auto arrows = kArrows.find(from);
+  if (arrows == kArrows.end() && from.starts_with("kernels/")) arrows = kArrows.find("kernels");
   return arrows != kArrows.end() && arrows->second.contains(std::string(to));
 }
 

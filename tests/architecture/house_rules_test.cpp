@@ -76,6 +76,8 @@ TEST_CASE("each arrow that is not in the table is refused", "[architecture]") {
       {"measure/protocol/a.cpp", "measure/run/runner.hpp"},
       {"kernels/onednn/a.cpp", "space/trial.hpp"},
       {"kernels/onednn/a.cpp", "kernels/machine/peak.hpp"},
+      {"kernels/cuda/a.cpp", "kernels/onednn/plan.hpp"},
+      {"kernels/machine/a.cpp", "kernels/cuda/device.hpp"},
       {"kernels/networks/a.cpp", "tuner/cli/a.hpp"},
       {"tuner/a.cpp", "kernels/networks/network.hpp"},
       {"tuner/a.cpp", "tests/support/fake.hpp"}};
@@ -94,6 +96,7 @@ TEST_CASE("each arrow of the table is allowed", "[architecture]") {
       {"measure/supervisor/a.cpp", "measure/run/runner.hpp"},
       {"kernels/onednn/a.cpp", "kernels/networks/network.hpp"},
       {"kernels/onednn/a.cpp", "measure/protocol/request.hpp"},
+      {"kernels/cuda/a.cpp", "kernels/machine/repeats.hpp"},
       {"tuner/cli/a.cpp", "search/strategy.hpp"},
       {"tests/db/a_test.cpp", "db/store.hpp"}};
   for (const auto& [file, header] : allowed) {

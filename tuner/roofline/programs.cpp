@@ -10,6 +10,8 @@
 #include <fmt/ranges.h>
 
 #include "measure/artifact/process.hpp"
+#include "tuner/executor/shipped_worker.hpp"
+#include "tuner/executor/worker_catalogue.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -40,17 +42,25 @@ bool is_name_of_network(const std::string& name) {
          std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-' || c == '.'; });
 }
 
-/// Empty where there is no program for them.
-nlohmann::json gpus_of_machine(const MachineMeasuring& measuring, const std::stop_token& stop) {
-  const fs::path program = program_beside("nocturne-cudnn", measuring.programs);
-  if (program.empty()) return nlohmann::json::array();
+/// The figures of the machine's GPUs. The error is a sentence: why none was measured; empty where nothing speaks for
+/// one.
+std::expected<nlohmann::json, std::string> gpus_of_machine(const MachineMeasuring& measuring,
+                                                           const std::stop_token& stop) {
+  const WorkerRecipe* worker = find_worker("cudnn");
+  const bool ours = measuring.programs.empty();
+  const fs::path program = ours ? find_shipped(*worker) : program_beside(worker->program, measuring.programs);
+  if (program.empty()) return std::unexpected(ours && sees_gpu() ? shipped_obstacle(*worker) : std::string());
   const auto said = json_printed_by({program.string(), "--machine"}, kGpuMeasuring, stop);
-  if (!said) {
-    if (measuring.note) measuring.note(fmt::format("no GPU was measured: {}", said.error()));
-    return nlohmann::json::array();
-  }
+  if (!said) return std::unexpected(said.error());
   const auto gpus = said->find("gpus");
-  return gpus != said->end() && gpus->is_array() ? *gpus : nlohmann::json::array();
+  if (gpus == said->end() || !gpus->is_array()) {
+    return std::unexpected(fmt::format("{} says nothing of GPUs", program.filename().string()));
+  }
+  const auto reason = said->find("reason");
+  if (gpus->empty() && reason != said->end() && reason->is_string()) {
+    return std::unexpected(reason->get<std::string>());
+  }
+  return *gpus;
 }
 
 }  // namespace
@@ -79,8 +89,12 @@ std::expected<nlohmann::json, std::string> measure_machine(const MachineMeasurin
   if (!measuring.disk.empty()) argv.insert(argv.end(), {"--disk", fs::absolute(measuring.disk).string()});
   if (!measuring.only.empty()) argv.insert(argv.end(), {"--only", fmt::format("{}", fmt::join(measuring.only, ","))});
   auto figures = json_printed_by(argv, kSetUp + 2 * std::chrono::duration<double>(measuring.seconds), stop);
-  if (!figures || !measuring.only.empty()) return figures;
-  if (auto gpus = gpus_of_machine(measuring, stop); !gpus.empty()) (*figures)["gpus"] = std::move(gpus);
+  if (!figures) return figures;
+  if (auto gpus = gpus_of_machine(measuring, stop)) {
+    (*figures)["gpus"] = *std::move(gpus);
+  } else if (!gpus.error().empty() && measuring.note) {
+    measuring.note("No GPU was measured: " + gpus.error());
+  }
   return figures;
 }
 

@@ -64,6 +64,21 @@ class Training(unittest.TestCase):
             for a, b in zip(first, train(MNIST, {"batch": 64, "algorithm": algorithm}, steps=5)[1]):
                 self.assertAlmostEqual(a, b, delta=1e-3 * abs(a))
 
+    def test_a_fused_pass_computes_what_its_operations_do(self):
+        for workload in (MNIST, RESNET):
+            for cuda_graphs in (False, True):
+                with self.subTest(network=workload["network"], cuda_graphs=cuda_graphs):
+                    configuration = {"precision": "f16", "layout": "nhwc", "batch": 64, "cuda_graphs": cuda_graphs}
+                    apart = train(workload, configuration, steps=5)[1]
+                    end, fused, events = train(workload, dict(configuration, fusion="auto"), steps=5)
+                    if end["status"] == "unsupported":
+                        self.skipTest(end["reason"])
+                    self.assertEqual(end["status"], "ok", end["reason"])
+                    for each in only(events, "ready")[0]["fusions"]:
+                        self.assertNotIn("refused", each["reason"], each)
+                    for a, b in zip(apart, fused):
+                        self.assertAlmostEqual(a, b, delta=2e-2 * abs(a))
+
     def test_an_epoch_with_its_smaller_batch_is_judged(self):
         end, _, events = train(MNIST, {"batch": 4096, "cuda_graphs": True, "streams": 2}, epochs=1,
                                partial_batch="train", accuracy=True)

@@ -25,6 +25,7 @@ TEST_CASE("a GPU's configuration is read, and what concerns others is passed ove
                                            {"layout", "nhwc"},
                                            {"algorithm", "find"},
                                            {"workspace_mib", 64},
+                                           {"fusion", "auto"},
                                            {"cuda_graphs", true},
                                            {"streams", 2},
                                            {"batch", 96},
@@ -34,6 +35,7 @@ TEST_CASE("a GPU's configuration is read, and what concerns others is passed ove
   CHECK(settings.layout == Layout::Nhwc);
   CHECK(settings.algorithm == Algorithm::Find);
   CHECK(settings.workspace_mib == 64);
+  CHECK(settings.fusion == Fusion::Auto);
   CHECK(settings.cuda_graphs);
   CHECK(settings.streams == 2);
   CHECK(settings.batch == 96);
@@ -43,6 +45,7 @@ TEST_CASE("a GPU's configuration is read, and what concerns others is passed ove
   CHECK(defaults.precision == Precision::F32);
   CHECK(defaults.layout == Layout::Nchw);
   CHECK(defaults.algorithm == Algorithm::Heuristic);
+  CHECK(defaults.fusion == Fusion::Off);
   CHECK_FALSE(defaults.cuda_graphs);
   CHECK(defaults.streams == 1);
 }
@@ -51,6 +54,7 @@ TEST_CASE("values that a GPU worker cannot have are refused with what is allowed
   require_refused({{"precision", "f64"}}, "precision = \"f64\", allowed: f32, tf32, bf16, f16");
   require_refused({{"layout", "blocked"}}, "allowed: nchw, nhwc");
   require_refused({{"algorithm", "best"}}, "allowed: heuristic, find, fixed");
+  require_refused({{"fusion", true}}, "allowed: off, auto");
   require_refused({{"streams", 3}}, "streams = 3, allowed: a whole number from 1 to 2");
   require_refused({{"cuda_graphs", "yes"}}, "cuda_graphs = \"yes\", allowed: true, false");
   require_refused({{"workspace_mib", 0}}, "workspace_mib = 0");

@@ -62,6 +62,24 @@ class Worker(unittest.TestCase):
         probe = json.loads(run("--probe").stdout)
         self.assertEqual(probe["usable"], probe["reason"] == "")
 
+    def test_what_gpus_can_do_is_told_or_why_it_is_not(self):
+        survey = json.loads(run("--machine", "--seconds", "1").stdout)
+        self.assertEqual(survey["gpus"] == [], "reason" in survey)
+        if not usable():
+            self.assertEqual(survey["reason"], json.loads(run("--probe").stdout)["reason"])
+            return
+        for gpu in survey["gpus"]:
+            measured = {each["name"]: each for each in gpu["measurements"]}
+            self.assertEqual(list(measured), ["fma_f32", "fma_tf32", "fma_bf16", "fma_f16", "triad", "to_device",
+                                              "from_device"])
+            for each in measured.values():
+                self.assertTrue("absent" in each or (each["right"] and each["median"] > 0), each)
+
+    def test_fusion_without_its_library_is_refused_on_any_machine(self):
+        _, events = converse({"configuration": {"fusion": "auto"}})
+        self.assertEqual(events[-1]["status"] == "unsupported" and "cudnn-frontend" in events[-1]["reason"],
+                         os.environ["NOCTURNE_CUDNN_FUSION"] == "0", events[-1])
+
     def test_the_memory_of_a_training_is_known_without_a_gpu(self):
         def plan(*settings):
             words = [word for each in settings for word in ("--set", each)]

@@ -77,6 +77,17 @@ TEST_CASE("GPUs come from the worker that can use them, where it is there", "[ro
   CHECK(without->at("gpus").empty());
   REQUIRE(notes.size() == 1);
   CHECK_THAT(notes[0], ContainsSubstring("no driver"));
+  place_program(folder.path(), "nocturne-cudnn", R"({"gpus": [], "reason": "no GPU can be used: it is too old"})");
+  CHECK(tuner::measure_machine(measuring)->at("gpus").empty());
+  REQUIRE(notes.size() == 2);
+  CHECK(notes[1] == "No GPU was measured: no GPU can be used: it is too old");
+  place_program(folder.path(), "nocturne-cudnn", "{}");
+  CHECK(tuner::measure_machine(measuring));
+  REQUIRE(notes.size() == 3);
+  CHECK_THAT(notes[2], ContainsSubstring("nocturne-cudnn says nothing of GPUs"));
+  fs::remove(folder.path() / "nocturne-cudnn");
+  CHECK(tuner::measure_machine(measuring));
+  CHECK(notes.size() == 3);
 }
 
 TEST_CASE("a program that fails, or prints no JSON, is an error with its words", "[roofline]") {

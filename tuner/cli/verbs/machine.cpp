@@ -34,6 +34,8 @@ std::string words_of_figure(const tuner::Figure& figure) {
   if (figure.name == "latency_node") what = fmt::format("latency of node {} to {}", figure.node, figure.memory_node);
   if (figure.name == "disk_write") what = "disk, written";
   if (figure.name == "disk_read") what = "disk, read";
+  if (figure.name == "to_device") what = "copied to it";
+  if (figure.name == "from_device") what = "copied from it";
   return what;
 }
 

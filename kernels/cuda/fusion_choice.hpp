@@ -1,0 +1,54 @@
+#pragma once
+
+/// Whether a forward pass is left to one of cuDNN's graphs: tried before the first step, on random tensors, against the
+/// operations one by one. A graph that computes something else is refused, however fast it is; of those that are right
+/// the faster way counts. Host logic; a real GPU's trials are in fusion_trial.hpp, tests play them.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/choices.hpp"
+
+namespace nocturne::cuda {
+
+/// Of a tensor of the graph with that of the operations one by one.
+struct Agreement {
+  double largest_difference = 0;  ///< absolute, of two values in the same place
+  double largest_value = 0;       ///< absolute, of the operations one by one
+  bool finite = true;             ///< every value of both
+};
+
+/// Largest difference that is rounding, as a share of the largest value.
+///
+///   f32: 2^-14. Sums of some thousand products in another order differ by far less, factors rounded to tf32 by more: a
+///   graph that uses tensor cores in secret is refused. tf32: 2^-8; factors are rounded to 10 bits, by whichever rule.
+///   bf16: 2^-6 and f16: 2^-9, four units in the last place: between the operations values are rounded, in a graph not.
+[[nodiscard]] double fusion_tolerance(Precision precision);
+
+/// What is needed for a trial: each puts its work on the GPU.
+struct FusionWays {
+  std::function<void()> prepare;                    ///< before each pass that is compared
+  std::function<void()> apart, fused;               ///< a forward pass
+  std::function<void()> keep;                       ///< remembers what the last pass left, and spoils it where it lies
+  std::function<std::vector<Agreement>()> compare;  ///< of what lies there with what was kept
+  std::function<double(const std::function<void()>& pass)> time;  ///< ms that a pass takes
+};
+
+struct FusionTrial {
+  std::string obstacle;               ///< why the graph could not be run; then nothing else is known
+  std::vector<Agreement> agreements;  ///< by tensor
+  double apart_ms = 0, fused_ms = 0;  ///< the least of some alternating runs; 0: it differs, and was not timed
+};
+
+/// Runs both. What `fused` throws is an obstacle; what the others throw is thrown on.
+[[nodiscard]] FusionTrial try_fusion(const FusionWays& ways, Precision precision);
+
+struct FusionChoice {
+  bool fused = false;
+  std::string reason;  ///< for `ready`
+};
+
+[[nodiscard]] FusionChoice choose_fusion(const FusionTrial& trial, Precision precision);
+
+}  // namespace nocturne::cuda
