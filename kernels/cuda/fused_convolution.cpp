@@ -20,7 +20,7 @@ enum Id : std::int64_t { kInput = 1, kWeights, kBiases, kOutput, kSums, kSquares
 
 constexpr std::int64_t kVector = 4;  // floats: cuDNN reads statistics sixteen bytes at a time
 
-void demand(const fe::error_t& status, const char* what) {
+void demand(fe::error_t status, const char* what) {
   if (status.is_bad()) throw worker::Unsupported(std::string(what) + ": " + status.get_message());
 }
 
@@ -114,7 +114,7 @@ FusedConvolution::FusedConvolution(const FusedShape& shape, const FusedPlaces& p
 FusedConvolution::~FusedConvolution() = default;
 
 void FusedConvolution::run(cudnnHandle_t cudnn, void* workspace) const {
-  const fe::error_t status = plan_->graph.execute(cudnn, plan_->places, workspace);
+  fe::error_t status = plan_->graph.execute(cudnn, plan_->places, workspace);
   if (status.is_bad()) throw CudaError("fused convolution: " + status.get_message());
 }
 

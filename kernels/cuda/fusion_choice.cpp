@@ -50,11 +50,16 @@ FusionTrial try_fusion(const FusionWays& ways, Precision precision) {
   try {
     ways.fused();
     trial.agreements = ways.compare();
+    if (!agree(trial.agreements, fusion_tolerance(precision))) return trial;
+    ways.poison();
+    ways.fused();
+    trial.hides_nan = ways.compare().front().finite;
   } catch (const std::exception& error) {
     trial.obstacle = error.what();
     return trial;
   }
-  if (!agree(trial.agreements, fusion_tolerance(precision))) return trial;
+  if (trial.hides_nan) return trial;
+  ways.prepare();
   trial.apart_ms = trial.fused_ms = std::numeric_limits<double>::infinity();
   for (int round = 0; round < kRounds; ++round) {  // in turn: clocks rise and fall
     trial.apart_ms = std::min(trial.apart_ms, ways.time(ways.apart));
@@ -73,6 +78,7 @@ FusionChoice choose_fusion(const FusionTrial& trial, Precision precision) {
             formatted("refused: its result differs by %.2g where the largest value is %.2g; %.2g of it is allowed",
                       tensor.largest_difference, tensor.largest_value, tolerance)};
   }
+  if (trial.hides_nan) return {false, "refused: it makes numbers of what is none"};
   const std::string times = formatted("%.4f ms, one by one %.4f ms", trial.fused_ms, trial.apart_ms);
   return {trial.fused_ms < trial.apart_ms, times};
 }

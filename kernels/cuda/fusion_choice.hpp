@@ -28,7 +28,8 @@ struct Agreement {
 
 /// What is needed for a trial: each puts its work on the GPU.
 struct FusionWays {
-  std::function<void()> prepare;                    ///< before each pass that is compared
+  std::function<void()> prepare;                    ///< lays out what a pass reads
+  std::function<void()> poison;                     ///< no number at all in place of its input
   std::function<void()> apart, fused;               ///< a forward pass
   std::function<void()> keep;                       ///< remembers what the last pass left, and spoils it where it lies
   std::function<std::vector<Agreement>()> compare;  ///< of what lies there with what was kept
@@ -37,8 +38,9 @@ struct FusionWays {
 
 struct FusionTrial {
   std::string obstacle;               ///< why the graph could not be run; then nothing else is known
-  std::vector<Agreement> agreements;  ///< by tensor
-  double apart_ms = 0, fused_ms = 0;  ///< the least of some alternating runs; 0: it differs, and was not timed
+  std::vector<Agreement> agreements;  ///< by tensor, the activations first
+  bool hides_nan = false;             ///< the graph makes numbers of what is none: a diverged training would go unseen
+  double apart_ms = 0, fused_ms = 0;  ///< the least of some alternating runs; 0: it is wrong, and was not timed
 };
 
 /// Runs both. What `fused` throws is an obstacle; what the others throw is thrown on.

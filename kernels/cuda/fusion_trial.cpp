@@ -81,12 +81,19 @@ FusionTrial run_trial(const FusedRows& rows, const Pass& pass) {
     rows.weighted->forward(pass);
     if (rows.normalisation != nullptr) rows.normalisation->forward(pass);
   };
-  fill(rows, pass.stream);
   return try_fusion({.prepare =
-                         [&] {  // running averages follow what was there
-                           if (rows.normalisation == nullptr) return;
+                         [&] {
+                           fill(rows, pass.stream);
+                           if (rows.normalisation == nullptr) return;  // running averages follow what was there
                            check(cudaMemsetAsync(last.statistics, 0,
                                                  static_cast<std::size_t>(kept_parts) * sizeof(float), pass.stream),
+                                 "a trial of fusion");
+                         },
+                     .poison =
+                         [&] {
+                           const LayerPlace& first = *rows.weighted_place;
+                           const std::int64_t bytes = first.input_count() * bytes_per_value(first.settings.precision);
+                           check(cudaMemsetAsync(first.input, 0xff, static_cast<std::size_t>(bytes), pass.stream),
                                  "a trial of fusion");
                          },
                      .apart = [&] { forward(false); },

@@ -15,14 +15,20 @@ using Catch::Matchers::ContainsSubstring;
 struct PlayedGpu {
   double apart_leaves = 8, fused_leaves = 8;
   double apart_ms = 2, fused_ms = 1;
-  bool fused_writes = true, fused_fails = false;
+  bool fused_writes = true, fused_fails = false, fused_hides = false;
   int timed = 0;
   std::string order = {};
 
   double lies_there = 0, kept = 0, now_ms = 0;
+  bool poisoned = false;
 
   FusionWays ways() {
-    return {.prepare = [this] { order += 'p'; },
+    return {.prepare =
+                [this] {
+                  order += 'p';
+                  poisoned = false;
+                },
+            .poison = [this] { poisoned = true; },
             .apart =
                 [this] {
                   order += 'a';
@@ -33,7 +39,7 @@ struct PlayedGpu {
                 [this] {
                   order += 'f';
                   if (fused_fails) throw std::runtime_error("no plan");
-                  if (fused_writes) lies_there = fused_leaves;
+                  if (fused_writes) lies_there = poisoned && !fused_hides ? std::nan("") : fused_leaves;
                   now_ms = fused_ms;
                 },
             .keep =
@@ -64,7 +70,8 @@ TEST_CASE("a fused pass is used where it is right and faster", "[cuda]") {
   const FusionChoice choice = gpu.choice(Precision::Bf16);
   CHECK(choice.fused);
   CHECK(choice.reason == "1.0000 ms, one by one 2.0000 ms");
-  CHECK(gpu.order.starts_with("papfaf"));  // compared first, then timed in turn
+  CHECK(gpu.order.starts_with("papffpafaf"));  // compared, poisoned, then timed in turn
+  CHECK_FALSE(gpu.poisoned);
   PlayedGpu slow{.fused_ms = 2};
   CHECK_FALSE(slow.choice(Precision::Bf16).fused);
 }
@@ -87,6 +94,14 @@ TEST_CASE("a fused pass that writes nothing, or no number, is refused", "[cuda]"
   CHECK_FALSE(silent.choice(Precision::Bf16).fused);
   PlayedGpu nothing{.fused_leaves = std::nan("")};
   CHECK(nothing.choice(Precision::Bf16).reason == "refused: its result is not finite");
+}
+
+TEST_CASE("a fused pass that hides what is no number is refused: the loss must show a diverged training", "[cuda]") {
+  PlayedGpu hiding{.fused_hides = true};
+  const FusionChoice choice = hiding.choice(Precision::Bf16);
+  CHECK_FALSE(choice.fused);
+  CHECK(choice.reason == "refused: it makes numbers of what is none");
+  CHECK(hiding.timed == 0);
 }
 
 TEST_CASE("where there is no graph the operations stay apart, and the reason is known", "[cuda]") {
