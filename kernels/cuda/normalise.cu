@@ -11,7 +11,8 @@ __global__ void finish_statistics(NormalisationArrays arrays, float epsilon, flo
   const auto count = static_cast<float>(arrays.per_channel);
   for (std::int64_t c = first_item(); c < arrays.channels; c += item_stride()) {
     const float mean = arrays.sums[c] / count;
-    const float variance = fmaxf(arrays.squares[c] / count - mean * mean, 0.0F);
+    const float apart = arrays.squares[c] / count - mean * mean;
+    const float variance = apart < 0.0F ? 0.0F : apart;  // a NaN stays one
     const float unbiased = arrays.per_channel > 1 ? variance * (count / (count - 1.0F)) : variance;
     arrays.mean[c] = mean;
     arrays.inverse_deviation[c] = 1.0F / sqrtf(variance + epsilon);

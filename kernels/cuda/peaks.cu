@@ -17,15 +17,15 @@ __device__ void note_wrong(bool right, unsigned* wrong) {
 __global__ void fma_chains(std::int64_t iterations, float half, float one, unsigned* wrong) {
   float x[kFmaChains];
 #pragma unroll
-  for (float& chain : x) chain = one;
+  for (int k = 0; k < kFmaChains; ++k) x[k] = one;
 #pragma unroll 4
   for (std::int64_t i = 0; i < iterations; ++i) {
 #pragma unroll
-    for (float& chain : x) chain = fmaf(chain, half, one);
+    for (int k = 0; k < kFmaChains; ++k) x[k] = fmaf(x[k], half, one);
   }
   bool right = true;
 #pragma unroll
-  for (const float chain : x) right = right && chain == 2.0F * one;
+  for (int k = 0; k < kFmaChains; ++k) right = right && x[k] == 2.0F * one;
   note_wrong(right, wrong);
 }
 
@@ -70,15 +70,15 @@ __global__ void mma_chains(std::int64_t iterations, unsigned ones, unsigned* wro
 #pragma unroll 4
   for (std::int64_t i = 0; i < iterations; ++i) {
 #pragma unroll
-    for (auto& chain : c) multiply<kType>(chain, ones);
+    for (int k = 0; k < kMmaChains; ++k) multiply<kType>(c[k], ones);
   }
   constexpr std::int64_t kDepth = mma_depth(kType);
   const auto expected = static_cast<float>(iterations * kDepth);
   bool right = true;
 #pragma unroll
-  for (const auto& chain : c) {
+  for (int k = 0; k < kMmaChains; ++k) {
 #pragma unroll
-    for (const float element : chain) right = right && element == expected;
+    for (int element = 0; element < 4; ++element) right = right && c[k][element] == expected;
   }
   note_wrong(right, wrong);
 }
