@@ -67,6 +67,9 @@ class Connection {
     }
   }
 
+  /// Store::compact(). Must not be called inside a transaction. (compaction.cpp)
+  [[nodiscard]] Expected<void> compact();
+
   /// As a sentence: what happened to this file, and what to do.
   [[nodiscard]] Error describe(const std::exception& exception) const;
 
@@ -93,6 +96,7 @@ class Connection {
   [[nodiscard]] std::optional<Error> may_not_write() const;
   [[nodiscard]] std::optional<Error> lost_on_network() const;
   void committed();
+  [[nodiscard]] Expected<void> compact_on_network();
 
   std::unique_ptr<NetworkWriter> network_;  // before the database, so that the lease is given back after it is closed
   mutable SQLite::Database database_;  // SQLite has no read-only connection to a file that others write: locks change

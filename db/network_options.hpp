@@ -4,14 +4,27 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
 
 #include "db/file_system.hpp"
 
 namespace nocturne::db {
 
+/// Who opens a database waits for a sign of life of the writer before it, of whom nothing else can be known.
+struct LeaseWait {
+  std::filesystem::path database{};
+  std::filesystem::path lease{};         ///< the file that says who writes; removed by hand, it ends the wait at once
+  std::string writer{};                  ///< "process 4711 on 'node7'", or "another process"
+  std::chrono::milliseconds patience{};  ///< how long at most
+};
+
 struct LeaseTimes {
   std::chrono::milliseconds renewal{4'000};    ///< the writer says so often that it lives
   std::chrono::milliseconds patience{20'000};  ///< silence after which a writer on another machine counts as dead
+  /// Called before a wait begins.
+  std::function<void(const LeaseWait&)> waiting = [](const LeaseWait&) {};
 };
 
 struct NetworkOptions {

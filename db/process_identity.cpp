@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <system_error>
 
@@ -50,17 +51,53 @@ std::string own_pid_namespace() {
   return std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
 }
 
+// The namespace in which a machine starts: PROC_PID_INIT_INO of Linux's include/linux/proc_ns.h.
+constexpr const char* kMachinesOwnNamespace = "pid:[4026531836]";
+
+/// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/): the same in every build, and nothing here is secret.
+std::string digest(const std::set<std::string>& words) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const std::string& word : words) {
+    for (const char letter : word + '\n') hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211ULL;
+  }
+  std::ostringstream text;
+  text << std::hex << hash;
+  return text.str();
+}
+
+std::string this_machine(const std::string& pid_namespace) {
+  if (pid_namespace != kMachinesOwnNamespace) return {};
+  std::set<std::string> addresses;
+  std::error_code error;
+  for (const auto& card : std::filesystem::directory_iterator("/sys/class/net", error)) {
+    // Bridges and tunnels have no device; their addresses are made up.
+    if (!std::filesystem::exists(card.path() / "device", error)) continue;
+    const std::string address = first_line((card.path() / "address").string());
+    if (address.find_first_not_of("0:") != std::string::npos) addresses.insert(address);
+  }
+  if (addresses.empty()) return {};
+  addresses.insert("id " + first_line("/etc/machine-id"));
+  return digest(addresses);
+}
+
 }  // namespace
 
 ProcessIdentity this_process() {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   const auto stat = read_stat("self");
+  const std::string pid_namespace = own_pid_namespace();
   return {.pid = ::getpid(),
           .start_ticks = stat ? stat->start_ticks : 0,
           .boot_id = first_line("/proc/sys/kernel/random/boot_id"),
-          .pid_namespace = own_pid_namespace(),
-          .host = host.data()};
+          .pid_namespace = pid_namespace,
+          .host = host.data(),
+          .machine = this_machine(pid_namespace)};
+}
+
+bool ended_with_its_boot(const ProcessIdentity& process, const ProcessIdentity& self) {
+  return !process.machine.empty() && process.machine == self.machine && process.host == self.host &&
+         !process.boot_id.empty() && !self.boot_id.empty() && process.boot_id != self.boot_id;
 }
 
 Life life_of(const ProcessIdentity& process) {

@@ -13,6 +13,10 @@ struct ProcessIdentity {
   std::string boot_id;           ///< /proc/sys/kernel/random/boot_id
   std::string pid_namespace;     ///< link target of /proc/self/ns/pid
   std::string host;              ///< for people
+  /// Digest of what sets this machine apart from every other one of its network: machine-id(5) and the hardware
+  /// addresses of its network cards. Empty: not known. So it is inside a container, whose image may run on many
+  /// machines.
+  std::string machine{};
 };
 
 [[nodiscard]] ProcessIdentity this_process();
@@ -23,7 +27,11 @@ enum class Life {
   Unknown,  ///< it runs, or ran, in another container of this machine, where we cannot look
 };
 
-/// A zombie is dead: it will not write any more.
+/// A zombie is dead: it will not write any more. For what lies on a file system of this machine's own.
 [[nodiscard]] Life life_of(const ProcessIdentity& process);
+
+/// Whether it is known to be dead because its machine is the one of `self`, which was started again since. Wherever it
+/// is read: another boot alone may be another machine. Pure.
+[[nodiscard]] bool ended_with_its_boot(const ProcessIdentity& process, const ProcessIdentity& self);
 
 }  // namespace nocturne::db

@@ -190,7 +190,8 @@ class Store {
   /// Removes a generation with all its trials. Runs that trials of other campaigns reuse move to these. Owned: a
   /// living process tunes it.
   Expected<void> remove_campaign(CampaignId campaign);
-  /// Gives unused pages back to the file system. Needs about the file's size of free room for its time.
+  /// Gives unused pages back to the file system. Needs about the file's size of free room for its time, on a network
+  /// file system twice that. Owned, and nothing is changed: there another program became the writer meanwhile.
   Expected<void> compact();
   /// Empty: sound. Else what SQLite found, one line each: pages, indexes and foreign keys.
   [[nodiscard]] Expected<std::vector<std::string>> integrity_check() const;

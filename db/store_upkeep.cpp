@@ -84,13 +84,7 @@ Expected<void> Store::remove_campaign(CampaignId campaign) {
 }
 
 Expected<void> Store::compact() {
-  try {
-    connection_->database().exec("VACUUM");
-    SQLite::Statement(connection_->database(), "PRAGMA wal_checkpoint(TRUNCATE)").executeStep();
-    return {};
-  } catch (const std::exception& exception) {
-    return std::unexpected(connection_->describe(exception));
-  }
+  return connection_->compact();
 }
 
 Expected<std::vector<std::string>> Store::integrity_check() const {

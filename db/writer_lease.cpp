@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::size_t kLeaseBytes = 512;  // always as many, so that each count overwrites the one before
 constexpr std::uint64_t kFirstCount =
-    1'000'000'000;  // as many digits ever after: half a count differs in no other byte
+    1'000'000'000;                       // as many digits ever after: half a count differs in no other byte
+constexpr std::size_t kMostOfHost = 64;  // as many as Linux gives one
 constexpr std::chrono::milliseconds kBetweenLooks{20};
 
 struct LeaseWords {
@@ -36,7 +37,8 @@ std::string lease_text(const std::string& token, const ProcessIdentity& process,
                                    {"start_ticks", process.start_ticks},
                                    {"boot_id", process.boot_id},
                                    {"pid_namespace", process.pid_namespace},
-                                   {"host", process.host.substr(0, 64)}};
+                                   {"host", process.host.substr(0, kMostOfHost)},
+                                   {"machine", process.machine}};
   std::string text = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   text.resize(std::max(kLeaseBytes - 1, text.size()), ' ');
   return text + '\n';
@@ -61,7 +63,8 @@ LeaseWords words_of(const std::string& text) {
                      .start_ticks = document.at("start_ticks").get<std::int64_t>(),
                      .boot_id = document.at("boot_id").get<std::string>(),
                      .pid_namespace = document.at("pid_namespace").get<std::string>(),
-                     .host = document.at("host").get<std::string>()};
+                     .host = document.at("host").get<std::string>(),
+                     .machine = document.value("machine", "")};
     words.token = document.at("token").get<std::string>();
   } catch (const nlohmann::json::exception&) {
     return {};
@@ -115,25 +118,30 @@ bool stays_silent(const std::filesystem::path& file, const std::string& text, st
   return read_lease_text(file).value_or(text) == text;
 }
 
-/// Whether its holder is gone. Of one that is not known to be gone and cannot be asked: whether it is silent.
+/// Whether its holder is gone. Of one that is not known to be gone and cannot be asked: whether it is silent, after
+/// `before_waiting`.
+template <typename BeforeWaiting>
 bool holder_is_gone(const std::filesystem::path& file, const std::string& text, const ProcessIdentity& self,
-                    std::chrono::milliseconds patience) {
+                    std::chrono::milliseconds patience, const BeforeWaiting& before_waiting) {
   const ProcessIdentity holder = words_of(text).process;
-  // Another boot is another machine as a rule, here.
-  const bool same_machine = holder.boot_id == self.boot_id && holder.pid_namespace == self.pid_namespace;
-  if (same_machine) return life_of(holder) == Life::Dead;
+  const bool same_boot = holder.boot_id == self.boot_id && holder.pid_namespace == self.pid_namespace;
+  if (same_boot) return life_of(holder) == Life::Dead;
+  if (ended_with_its_boot(holder, self)) return true;
+  before_waiting();  // another boot is another machine as a rule, here
   return stays_silent(file, text, patience);
 }
 
-Error written_by_another(const std::filesystem::path& database, const std::string& text) {
+std::string writer_in(const std::string& text) {
   const LeaseWords words = words_of(text);
-  const std::string who = words.token.empty()
-                              ? "another process"
-                              : fmt::format("process {} on '{}'", words.process.pid, words.process.host);
+  return words.token.empty() ? "another process"
+                             : fmt::format("process {} on '{}'", words.process.pid, words.process.host);
+}
+
+Error written_by_another(const std::filesystem::path& database, const std::string& text) {
   return {ErrorCode::Owned,
           fmt::format("'{}' is being written by {}, and lies on a file system that lets one program write at a time. "
                       "Wait for it or end it, or name another file with --db; reading goes on meanwhile.",
-                      database.string(), who)};
+                      database.string(), writer_in(text))};
 }
 
 Error cannot_make_lease(const std::filesystem::path& file, int error) {
@@ -161,7 +169,7 @@ int clear_away(const std::filesystem::path& file, const std::string& stale, cons
     const int error = errno;
     const auto other = error == EEXIST ? read_lease_text(turn) : std::nullopt;
     // Who was killed in its turn gives it up.
-    if (other && holder_is_gone(turn, *other, self, patience)) ::unlink(turn.c_str());
+    if (other && holder_is_gone(turn, *other, self, patience, [] {})) ::unlink(turn.c_str());
     return error == EEXIST ? 0 : error;
   }
   ::close(descriptor);
@@ -192,7 +200,12 @@ Expected<std::unique_ptr<WriterLease>> WriterLease::take(const std::filesystem::
     const auto held = read_lease_text(file);
     if (!held) continue;  // given back just now
     last = *held;
-    if (!holder_is_gone(file, *held, self, times.patience)) return std::unexpected(written_by_another(database, *held));
+    const auto tell = [&] {
+      times.waiting({.database = database, .lease = file, .writer = writer_in(*held), .patience = times.patience});
+    };
+    if (!holder_is_gone(file, *held, self, times.patience, tell)) {
+      return std::unexpected(written_by_another(database, *held));
+    }
     if (const int error = clear_away(file, *held, token, text, self, times.patience); error != 0) {
       return std::unexpected(cannot_make_lease(file, error));
     }

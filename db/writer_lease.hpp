@@ -4,8 +4,9 @@
 ///
 /// The lease is a small file beside the database, DATABASE-writer: who holds it, and a count that its holder raises
 /// every few seconds. Made by link(2), which one of many wins on every file system, however its locks lie; where there
-/// are no hard links, by an exclusive open(2). A holder that is dead is known at once on its own machine; of one
-/// elsewhere nothing can be known but whether it still counts, so who wants the lease watches for a while. Clocks of
+/// are no hard links, by an exclusive open(2). A holder that is dead is known at once on its own machine, also where
+/// that was started again since (process_identity.hpp, ended_with_its_boot); of one elsewhere nothing can be known but
+/// whether it still counts, so who wants the lease watches for a while, and says so (LeaseTimes::waiting). Clocks of
 /// different machines are never compared.
 ///
 /// One that was taken away (its machine slept) is told so by lost(), which is asked before each transaction begins and
@@ -30,7 +31,8 @@ namespace nocturne::db {
 
 class WriterLease {
  public:
-  /// Owned: somebody else writes; the message says who and where. Waits for `patience` where only that can tell.
+  /// Owned: somebody else writes; the message says who and where. Waits for `patience` where only that can tell; a
+  /// lease that is removed meanwhile ends the wait.
   [[nodiscard]] static Expected<std::unique_ptr<WriterLease>> take(const std::filesystem::path& database,
                                                                    LeaseTimes times = {},
                                                                    const ProcessIdentity& self = this_process());

@@ -9,14 +9,18 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Transaction.h>
+#include <sqlite3.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -59,10 +63,10 @@ ProcessIdentity of_another_machine() {
 }
 
 /// A lease as a machine leaves it that lost its power.
-void leave_lease_behind(const std::filesystem::path& path) {
+void leave_lease_behind(const std::filesystem::path& path, const ProcessIdentity& who = of_another_machine()) {
   std::string bytes;
   {
-    const auto lease = must(WriterLease::take(path, {.renewal = 1h, .patience = 60ms}, of_another_machine()));
+    const auto lease = must(WriterLease::take(path, {.renewal = 1h, .patience = 60ms}, who));
     bytes = read_bytes(writer_lease_file(path));
   }
   std::ofstream(writer_lease_file(path), std::ios::binary) << bytes;
@@ -171,6 +175,26 @@ TEST_CASE("a writer elsewhere is dead when it is silent, and alive as long as it
     Store store = open_on_nfs(path);
     must(store.append_event({.what = "taken over"}));
   }
+  SECTION("silent, and who waits is told for whom and until when") {
+    leave_lease_behind(path);
+    StoreOptions options = on_nfs();
+    std::vector<LeaseWait> waits;
+    options.network.lease.waiting = [&waits](const LeaseWait& wait) { waits.push_back(wait); };
+    Store store = must(Store::open(path, Mode::ReadWrite, options));
+    must(store.append_event({.what = "taken over"}));
+    REQUIRE(waits.size() == 1);
+    CHECK(waits[0].writer == "process 4711 on 'node7'");
+    CHECK(waits[0].lease == writer_lease_file(path));
+    CHECK(waits[0].patience == 60ms);
+  }
+  SECTION("silent, and removed by hand while somebody waits") {
+    leave_lease_behind(path);
+    StoreOptions options = on_nfs();
+    options.network.lease.patience = 1h;
+    options.network.lease.waiting = [](const LeaseWait& wait) { std::filesystem::remove(wait.lease); };
+    Store store = must(Store::open(path, Mode::ReadWrite, options));
+    must(store.append_event({.what = "taken over"}));
+  }
   SECTION("torn by its end") {
     std::ofstream(writer_lease_file(path)) << "{\"token\": \"../../x";
     Store store = open_on_nfs(path);
@@ -198,6 +222,40 @@ TEST_CASE("a writer elsewhere is dead when it is silent, and alive as long as it
   }
   for (const auto& left : std::filesystem::directory_iterator(folder.path())) {
     CHECK_THAT(left.path().filename().string(), !ContainsSubstring("-after-"));
+  }
+}
+
+TEST_CASE("a writer whose machine was started again holds nobody up there, and elsewhere as long as any other",
+          "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  ProcessIdentity before = of_another_machine();
+  before.machine = "cafe";
+  leave_lease_behind(path, before);
+  ProcessIdentity after = before;
+  after.boot_id = "the next boot";
+  CHECK(ended_with_its_boot(before, after));
+  int waits = 0;
+  LeaseTimes times{.renewal = 1h, .patience = 60ms, .waiting = [&waits](const LeaseWait&) { ++waits; }};
+  SECTION("there") {
+    times.patience = 1h;
+    must(WriterLease::take(path, times, after));
+    CHECK(waits == 0);
+  }
+  SECTION("on a machine of the same name") {
+    after.machine = "babe";
+    CHECK_FALSE(ended_with_its_boot(before, after));
+    must(WriterLease::take(path, times, after));
+    CHECK(waits == 1);
+  }
+  SECTION("in containers, which cannot be told apart") {
+    before.machine.clear();
+    after.machine.clear();
+    CHECK_FALSE(ended_with_its_boot(before, after));
+  }
+  SECTION("on a copy of the machine that has another name") {
+    after.host = "node8";
+    CHECK_FALSE(ended_with_its_boot(before, after));
   }
 }
 
@@ -242,6 +300,75 @@ TEST_CASE("a writer whose lease was taken away writes nothing more, and does not
   }
   CHECK(read_bytes(writer_lease_file(path)) == others);
   CHECK(read_events(open_on_nfs(path, Mode::ReadOnly)) == std::vector<std::string>{"mine"});
+}
+
+namespace {
+
+// What happens as the next VACUUM begins; SQLite calls a plain function.
+std::function<void()> at_vacuum;
+
+int on_statement_traced(unsigned, void*, void*, void* text) {
+  if (at_vacuum && std::string_view(static_cast<const char*>(text)).starts_with("VACUUM")) {
+    std::exchange(at_vacuum, nullptr)();
+  }
+  return 0;
+}
+
+int trace_statements(sqlite3* connection, char**, const sqlite3_api_routines*) {
+  return sqlite3_trace_v2(connection, SQLITE_TRACE_STMT, on_statement_traced, nullptr);
+}
+
+/// Every connection that is opened meanwhile calls at_vacuum.
+class TracedVacuum {
+ public:
+  TracedVacuum() { sqlite3_auto_extension(reinterpret_cast<void (*)()>(trace_statements)); }
+  TracedVacuum(const TracedVacuum&) = delete;
+  TracedVacuum& operator=(const TracedVacuum&) = delete;
+  ~TracedVacuum() {
+    sqlite3_cancel_auto_extension(reinterpret_cast<void (*)()>(trace_statements));
+    at_vacuum = nullptr;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("compacting changes nothing once another writer has come, before it or in its midst", "[db]") {
+  const TracedVacuum traced;
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  const auto others_come = [&path] {
+    std::filesystem::remove(writer_lease_file(path));
+    leave_lease_behind(path);
+  };
+  Store store = open_on_nfs(path);
+  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  const std::vector<RunRecord> runs = {run("r", 20'000)};
+  must(store.finish_trial(must(store.claim_trial(id, claim(0))), ok_result(1), runs));
+  must(store.remove_campaign(id));
+  const std::string before = read_bytes(path);
+  SECTION("undisturbed it gives the room back") {
+    must(store.compact());
+    CHECK(std::filesystem::file_size(path) < before.size() / 2);
+    CHECK(must(store.integrity_check()).empty());
+    must(store.append_event({.what = "goes on"}));
+    CHECK(read_events(open_on_nfs(path, Mode::ReadOnly)) == std::vector<std::string>{"goes on"});
+  }
+  SECTION("another came before") {
+    others_come();
+    const auto compacted = store.compact();
+    REQUIRE(!compacted);
+    CHECK(compacted.error().code == ErrorCode::Owned);
+    CHECK(read_bytes(path) == before);
+  }
+  SECTION("another came in between") {
+    at_vacuum = others_come;
+    const auto compacted = store.compact();
+    CHECK(!at_vacuum);
+    REQUIRE(!compacted);
+    CHECK(compacted.error().code == ErrorCode::Owned);
+    CHECK(read_bytes(path) == before);
+  }
+  CHECK_FALSE(std::filesystem::exists(path.string() + "-compact"));
 }
 
 TEST_CASE("readers have a copy that is whole, and how old it is", "[db]") {

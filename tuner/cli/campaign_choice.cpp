@@ -1,7 +1,9 @@
 #include "tuner/cli/campaign_choice.hpp"
 
+#include <chrono>
 #include <ostream>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 namespace nocturne::cli {
@@ -26,6 +28,22 @@ void tell_notice(const Context& context, const db::Store& store) {
   if (const std::string notice = store.notice(); !notice.empty()) *context.err << "nocturne: " << notice << '\n';
 }
 
+db::StoreOptions store_options(const Context& context) {
+  db::StoreOptions options;
+  options.network.lease.waiting = [&context](const db::LeaseWait& wait) {
+    const auto end = std::chrono::system_clock::now() + wait.patience;
+    *context.err
+        << fmt::format(
+               "nocturne: '{}' was left by {} in the middle of writing: waiting for a sign of life of it, until "
+               "{:%H:%M:%S} at most. To go on at once, remove '{}' when you know that it has ended; one that "
+               "lives writes nothing more without that file\n",
+               wait.database.string(), wait.writer, fmt::localtime(std::chrono::system_clock::to_time_t(end)),
+               wait.lease.string())
+        << std::flush;
+  };
+  return options;
+}
+
 std::expected<db::Store, ExitCode> open_database(const Context& context, db::Mode mode) {
   std::error_code ignored;
   if (mode == db::Mode::ReadOnly && !std::filesystem::exists(context.database(), ignored)) {
@@ -33,7 +51,7 @@ std::expected<db::Store, ExitCode> open_database(const Context& context, db::Mod
         context, ExitCode::NotFound,
         fmt::format("there is no database at {} yet; 'nocturne tune FILE' begins one", context.database().string())));
   }
-  auto store = db::Store::open(context.database(), mode);
+  auto store = db::Store::open(context.database(), mode, store_options(context));
   if (!store) {
     return std::unexpected(complain(context, store.error()));
   }

@@ -32,6 +32,10 @@ void add_campaign_choice(CLI::App& verb, CampaignChoice& choice);
 /// Says in a line where the database lies on a network file system, and how old is what is read from there.
 void tell_notice(const Context& context, const db::Store& store);
 
+/// For whoever opens a database to write: on a network file system it may have to wait for a writer that went silent,
+/// and says on context.err for whom, until when, and how to go on sooner. The context outlives what they are used for.
+[[nodiscard]] db::StoreOptions store_options(const Context& context);
+
 /// Opens the database; says what is wrong and gives the exit code where it cannot. Reading never creates one.
 [[nodiscard]] std::expected<db::Store, ExitCode> open_database(const Context& context,
                                                                db::Mode mode = db::Mode::ReadOnly);

@@ -131,7 +131,7 @@ ExitCode run(const NoiseOptions& options, Context& context) {
   const SignalWatch signals(interruption, {.say = [&context](const std::string& sentence) {
                               *context.err << '\n' + sentence + '\n' << std::flush;
                             }});
-  auto store = db::Store::open(context.database(), db::Mode::ReadWrite);
+  auto store = db::Store::open(context.database(), db::Mode::ReadWrite, store_options(context));
   if (!store) return complain(context, store.error());
   const auto floor = tuner::measure_noise({.spec = *spec,
                                            .executor = executor,

@@ -229,7 +229,7 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   }
   finish.campaign = spec->name;
   finish.database = context.database().string();
-  auto store = db::Store::open(context.database(), db::Mode::ReadWrite);
+  auto store = db::Store::open(context.database(), db::Mode::ReadWrite, store_options(context));
   if (!store) return database_failed(context, store.error(), finish);
   tell_notice(context, *store);
   auto rehearsal = choose_rehearsal(options.rehearsal, *spec, *store);

@@ -78,7 +78,7 @@ class Verifier {
     const auto spec =
         tuner::parse_campaign(document->dump(), "the profile", "/", measure::facts_of(machine_), frameworks.get());
     if (!spec) return {.because = one_line(tuner::to_text(spec.error()))};
-    auto store = db::Store::open(database(context_), db::Mode::ReadWrite);
+    auto store = db::Store::open(database(context_), db::Mode::ReadWrite, store_options(context_));
     if (!store) return {.because = store.error().message};
     tuner::LocalExecutor executor(*spec, executor_options(context_, installation_, machine_, frameworks));
     tuner::Sitting sitting{.spec = *spec,

@@ -157,7 +157,7 @@ ExitCode run_family(const VerifyOptions& options, Context& context, const std::v
     if (!parsed) return complain(context, ExitCode::Usage, "--time: " + parsed.error());
     time = *parsed;
   }
-  auto store = db::Store::open(context.data_folder() / "verifications.db", db::Mode::ReadWrite);
+  auto store = db::Store::open(context.data_folder() / "verifications.db", db::Mode::ReadWrite, store_options(context));
   if (!store) return complain(context, store.error());
   FamilyDesk desk(context, *store);
   const auto began = desk.clock().steady();
