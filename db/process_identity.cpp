@@ -13,6 +13,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "space/digest.hpp"
+
 namespace nocturne::db {
 namespace {
 
@@ -54,17 +56,6 @@ std::string own_pid_namespace() {
 // The namespace in which a machine starts: PROC_PID_INIT_INO of Linux's include/linux/proc_ns.h.
 constexpr const char* kMachinesOwnNamespace = "pid:[4026531836]";
 
-/// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/): the same in every build, and nothing here is secret.
-std::string digest(const std::set<std::string>& words) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const std::string& word : words) {
-    for (const char letter : word + '\n') hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211ULL;
-  }
-  std::ostringstream text;
-  text << std::hex << hash;
-  return text.str();
-}
-
 std::string this_machine(const std::string& pid_namespace) {
   if (pid_namespace != kMachinesOwnNamespace) return {};
   std::set<std::string> addresses;
@@ -76,8 +67,9 @@ std::string this_machine(const std::string& pid_namespace) {
     if (address.find_first_not_of("0:") != std::string::npos) addresses.insert(address);
   }
   if (addresses.empty()) return {};
-  addresses.insert("id " + first_line("/etc/machine-id"));
-  return digest(addresses);
+  std::string words = first_line("/etc/machine-id");
+  for (const std::string& address : addresses) words += '\n' + address;
+  return space::short_digest(words);
 }
 
 }  // namespace

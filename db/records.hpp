@@ -243,7 +243,7 @@ struct ComparisonRecord {
   CampaignId campaign = 0;
   space::Configuration candidate{}, baseline{};
   std::string role = "verify";  ///< select: to choose the winner; verify: fresh pairs, from which the gain is reported;
-                                ///< compare: a person asked
+                                ///< compare: a person asked; blame: the present program against one of then
   std::string method = "slices";     ///< of measuring its pairs: sequential, slices, duet
   std::string estimator = "paired";  ///< median or minimum of a process's steady steps; paired: neighbouring slices
 };

@@ -136,7 +136,23 @@ class CommandLine(unittest.TestCase):
             document["estimate"]["seconds"] *= 6
             calm = workspace.run("blame", workspace.write(document, "calm.json"), *few, check=0)
             self.assertIn("Nothing became slower", calm.stdout)
+            self.assertRegex(calm.stdout, r"Kept: nocturne --db \S*verifications.db list comparisons blame-fake")
+            kept = json.loads(workspace.run("--db", workspace.data / "verifications.db", "list", "trials", "blame-fake",
+                                            "--json", check=0).stdout)
+            self.assertEqual([(each["outcome"], each["runs"]) for each in kept], [("ok", 3)])
             workspace.run("blame", "no-such-campaign", check=3)
+
+    def test_a_blame_that_was_killed_goes_on(self):
+        with Workspace() as workspace:
+            workspace.run("tune", workspace.write(campaign(mode="obey", trials=1, run={"steps": 4000})), check=0)
+            blamed = workspace.start("blame", "fake")
+            for line in blamed.stderr:
+                if line.startswith("run 2 of 3"):
+                    blamed.kill()
+                    break
+            blamed.communicate()
+            kept = json.loads(workspace.run("blame", "fake", "--json").stdout)["kept"]
+            self.assertEqual((kept["generation"], kept["runs_before"]), (1, 1), kept)
 
     def test_noise_that_is_stored_decides_how_campaigns_compare(self):
         with Workspace() as workspace:

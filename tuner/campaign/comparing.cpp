@@ -19,24 +19,6 @@ constexpr std::int64_t kSparePairs = 3;
 /// Pairs that others killed say nothing of the configurations; but somebody who goes on killing is let have his way.
 constexpr std::int64_t kMostLost = 10;
 
-db::Side side_of(measure::Side side, bool candidate_first) {
-  return (side == measure::Side::A) == candidate_first ? db::Side::Candidate : db::Side::Baseline;
-}
-
-std::vector<db::Slice> stored_slices(const measure::PairResult& result, bool candidate_first) {
-  std::vector<db::Slice> slices;
-  for (const measure::Slice& slice : result.slices) {
-    if (slice.samples.empty()) continue;
-    db::Slice stored{.side = side_of(slice.side, candidate_first), .first_step = slice.samples.front().first_step};
-    for (const space::Sample& sample : slice.samples) {
-      stored.steps += sample.steps;
-      stored.wall_ns += sample.wall.count();
-    }
-    slices.push_back(stored);
-  }
-  return slices;
-}
-
 std::optional<Prepared> prepare_again(const Sitting& sitting, const db::StoredTrial& trial) {
   auto prepared = sitting.prepare(trial.trial.configuration);
   if (prepared) return std::move(*prepared);

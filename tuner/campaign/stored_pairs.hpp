@@ -1,6 +1,6 @@
 #pragma once
 
-/// The pairs of a stored comparison, condensed: what its verdicts are computed from, at any horizon.
+/// The pairs of a comparison as they are stored, and condensed: what its verdicts are computed from, at any horizon.
 
 #include <cstdint>
 #include <optional>
@@ -9,6 +9,7 @@
 
 #include "db/store.hpp"
 #include "measure/comparison/comparison.hpp"
+#include "measure/comparison/pair.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "tuner/campaign/stored_document.hpp"
 
@@ -19,6 +20,9 @@ struct StoredPairs {
   std::vector<std::string> unusable;      ///< a sentence for each pair that cannot be judged
 };
 
+/// What a measured pair adds to the database beside its runs.
+[[nodiscard]] std::vector<db::Slice> stored_slices(const measure::PairResult& result, bool candidate_first);
+
 /// Schedules: of the baseline and of the candidate.
 [[nodiscard]] db::Expected<StoredPairs> stored_pairs(const db::Store& store, const db::StoredComparison& comparison,
                                                      const measure::Schedule& baseline,
@@ -28,7 +32,8 @@ struct StoredPairs {
 [[nodiscard]] std::vector<double> log_ratios_at(const StoredPairs& stored, double epochs);
 
 /// The confidence that the interval of a comparison must be asked for where this many pairs (2 or more) were measured
-/// with the looks that the rules plan, so that all of them together keep kStatedConfidence (measure/comparison/planned_looks.hpp).
+/// with the looks that the rules plan, so that all of them together keep kStatedConfidence
+/// (measure/comparison/planned_looks.hpp).
 [[nodiscard]] double look_confidence(std::int64_t pairs, const JudgingRules& rules);
 
 /// The candidate's verdict at a horizon; empty with fewer than two pairs.

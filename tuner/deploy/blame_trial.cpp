@@ -1,9 +1,11 @@
 #include "tuner/deploy/blame_trial.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -27,40 +29,53 @@ constexpr double kBlameSurely = 2.576;  // 99 %, two-sided
 
 class Inquiry {
  public:
-  Inquiry(const BlameWork& work, std::vector<ProgramTrial>& trials, std::vector<Suspect>& suspects)
+  Inquiry(const BlameWork& work, const std::vector<ProgramTrial>& trials, std::vector<Suspect>& suspects)
       : work_(work), trials_(trials), suspects_(suspects) {}
 
   std::expected<PresentTimes, std::string> run() {
     if (trials_.empty()) {
       alone();
-      return std::move(times_);
+    } else {
+      in_turns();
     }
+    if (trouble_) return std::unexpected(trouble_->message);
+    auto seconds = work_.record.present_seconds();
+    if (!seconds) return std::unexpected(seconds.error().message);
+    times_.seconds = std::move(*seconds);
+    return std::move(times_);
+  }
+
+ private:
+  void in_turns() {
     measure::FamilyLooks looks(work_.pairs, std::max(work_.pairs, work_.most_pairs), kBlameError);
     std::vector<std::size_t> open(trials_.size());
     std::iota(open.begin(), open.end(), std::size_t{0});
     const auto plan = looks.plan(trials_.size());
     int round = 0;
     for (const measure::Look& look : plan) {
-      for (; round < look.pairs && !times_.cut_short; ++round) {
+      for (; round < look.pairs && !over(); ++round) {
         for (const std::size_t i : open) {
-          if (!times_.cut_short) add_pair(trials_[i], round);
+          if (!over() && work_.record.pairs(program_of(i)) <= round) add_pair(i);
         }
       }
-      std::erase_if(open, [&](std::size_t i) { return is_decided(trials_[i], plan); });
-      if (open.empty() || times_.cut_short) break;
+      std::erase_if(open, [&](std::size_t i) { return is_decided(i, plan); });
+      if (open.empty() || over()) return;
     }
-    return std::move(times_);
   }
 
- private:
-  void add_pair(ProgramTrial& trial, int round) {
+  [[nodiscard]] bool over() const { return times_.cut_short || trouble_; }
+  static std::size_t program_of(std::size_t trial) { return trial + 1; }  // the present one is the first
+
+  void add_pair(std::size_t i) {
     if (!may_begin()) return;
-    work_.say(fmt::format("pair {} of {}", round + 1, suspects_[trial.suspect].name));
+    const ProgramTrial& trial = trials_[i];
+    const std::int64_t index = work_.record.next_index(program_of(i));
+    work_.say(fmt::format("pair {} of {}", index + 1, suspects_[trial.suspect].name));
     const auto began = work_.clock.steady();
     const auto suspensions = work_.interruption.suspensions();
-    const bool present_first = round % 2 == 1;
-    measure::PairResult result = measure_once(trial, present_first, round);
-    if (work_.interruption.again_after_suspension(suspensions)) result = measure_once(trial, present_first, round);
+    const bool present_first = index % 2 == 1;
+    measure::PairResult result = measure_once(trial, present_first, index);
+    if (work_.interruption.again_after_suspension(suspensions)) result = measure_once(trial, present_first, index);
     const std::size_t present = present_first ? 0 : 1;
     for (const std::size_t side : {present, 1 - present}) {
       const space::Run& run = result.runs[side];
@@ -72,16 +87,11 @@ class Inquiry {
       times_.cut_short = work_.interruption.requested() || ++failures_ >= kMostLostPairs;
       return;
     }
-    const std::array<double, 1> epochs = {work_.spec.objective.primary};
-    const auto& schedule = work_.present.schedule;
-    const auto ratios = measure::log_ratios(result, schedule, schedule, epochs);
-    if (!ratios) return;
-    trial.log_ratios.push_back(present_first ? -ratios->front() : ratios->front());
-    remember(result.runs[present]);
+    keep(work_.record.add_pair(program_of(i), std::move(result), present_first));
     longest_ = std::max<std::chrono::nanoseconds>(longest_, work_.clock.steady() - began);
   }
 
-  [[nodiscard]] measure::PairResult measure_once(const ProgramTrial& trial, bool present_first, int round) {
+  [[nodiscard]] measure::PairResult measure_once(const ProgramTrial& trial, bool present_first, std::int64_t index) {
     const auto flight = work_.interruption.begin();
     measure::PairResult result;
     const auto slot = measure::SlotLock::take(
@@ -97,7 +107,7 @@ class Inquiry {
     for (const std::size_t side : {0UL, 1UL}) {
       const bool is_present = (side == 0) == present_first;
       pair.sides[side].plan =
-          plan_of(is_present ? work_.present : trial.other, verify.slices * verify.slice_steps, round);
+          plan_of(is_present ? work_.present : trial.other, verify.slices * verify.slice_steps, index);
       pair.sides[side].slice_steps = verify.slice_steps;
     }
     measure::PairControl control;
@@ -106,21 +116,27 @@ class Inquiry {
   }
 
   void alone() {
-    while (std::ssize(times_.seconds) < kLoneRuns && may_begin()) {
-      work_.say(fmt::format("run {} of {}", times_.seconds.size() + 1, kLoneRuns));
+    for (std::int64_t done = work_.record.found(); done < kLoneRuns;) {
+      if (!may_begin()) return;
+      work_.say(fmt::format("run {} of {}", done + 1, kLoneRuns));
+      const auto began = work_.clock.steady();
       const auto suspensions = work_.interruption.suspensions();
-      const space::Run run = run_once();
+      const space::Run run = run_once(done);
       if (work_.interruption.again_after_suspension(suspensions)) continue;
       if (run.outcome != space::Outcome::Ok) {
+        times_.cut_short = true;
+        if (run.outcome == space::Outcome::Killed) return;
         work_.say(fmt::format("the present program does not train: {}: {}", space::to_text(run.outcome), run.reason));
-        break;
+        return;
       }
-      remember(run);
+      keep(work_.record.add_run(run));
+      if (over()) return;
+      ++done;
+      longest_ = std::max<std::chrono::nanoseconds>(longest_, work_.clock.steady() - began);
     }
-    times_.cut_short = std::ssize(times_.seconds) < kLoneRuns;
   }
 
-  [[nodiscard]] space::Run run_once() {
+  [[nodiscard]] space::Run run_once(std::int64_t index) {
     const auto flight = work_.interruption.begin();
     const auto slot = measure::SlotLock::take(
         measure::Slot{}, work_.spec.name, [](const measure::SlotHolder&) {}, work_.interruption.waiting_token(),
@@ -128,15 +144,14 @@ class Inquiry {
     if (!slot) return {};  // killed
     measure::RunControl control;
     control.stop = work_.interruption.token();
-    return work_.executor.run(plan_of(work_.present, work_.spec.run.steps, static_cast<int>(times_.seconds.size())),
-                              control);
+    return work_.executor.run(plan_of(work_.present, work_.spec.run.steps, index), control);
   }
 
-  [[nodiscard]] measure::RunPlan plan_of(const tuner::Prepared& prepared, std::int64_t steps, int round) {
+  [[nodiscard]] measure::RunPlan plan_of(const tuner::Prepared& prepared, std::int64_t steps, std::int64_t index) {
     return work_.executor.plan(work_.spec.space.default_configuration(), prepared,
                                {.purpose = space::Purpose::Verify,
                                 .steps = steps,
-                                .seed = work_.spec.run.seed + static_cast<std::uint64_t>(round),
+                                .seed = work_.spec.run.seed + static_cast<std::uint64_t>(index),
                                 .deadline = {}});
   }
 
@@ -146,32 +161,56 @@ class Inquiry {
     return false;
   }
 
-  void remember(const space::Run& run) {
-    const auto summary = measure::summarise(run, work_.present.schedule);
-    if (summary) times_.seconds.push_back(space::total_time(summary->parts, work_.spec.objective.primary));
+  void keep(const db::Expected<void>& stored) {
+    if (!stored) trouble_ = stored.error();
   }
 
-  bool is_decided(const ProgramTrial& trial, std::span<const measure::Look> plan) {
-    const auto pairs = static_cast<int>(trial.log_ratios.size());
+  bool is_decided(std::size_t i, std::span<const measure::Look> plan) {
+    if (trouble_) return false;
+    const auto ratios = work_.record.log_ratios(program_of(i));
+    if (!ratios) {
+      trouble_ = ratios.error();
+      return false;
+    }
+    const auto pairs = static_cast<int>(ratios->size());
     if (pairs < 2) return false;
     const double confidence = measure::confidence_after(pairs, plan, kBlameError / static_cast<double>(trials_.size()));
-    const auto found = measure::compare(trial.log_ratios,
-                                        {.margin_percent = work_.spec.verify.margin_percent, .confidence = confidence});
-    suspects_[trial.suspect].measured = found;
+    const auto found =
+        measure::compare(*ratios, {.margin_percent = work_.spec.verify.margin_percent, .confidence = confidence});
+    suspects_[trials_[i].suspect].measured = found;
+    keep(work_.record.save_verdict(program_of(i), found));
     return found.verdict != measure::Verdict::Undecided;
   }
 
   const BlameWork& work_;
-  std::vector<ProgramTrial>& trials_;
+  const std::vector<ProgramTrial>& trials_;
   std::vector<Suspect>& suspects_;
   PresentTimes times_;
+  std::optional<db::Error> trouble_;  // of the database: nothing that follows could be kept
   std::chrono::nanoseconds longest_{};
   int failures_ = 0;
 };
 
+std::string program_name(std::string_view what, const tuner::Prepared& prepared) {
+  const std::string& key = prepared.artifact.empty() ? prepared.worker : prepared.artifact;
+  return fmt::format("{} {}", what, key.substr(0, 12));
+}
+
 }  // namespace
 
-std::expected<PresentTimes, std::string> measure_programs(const BlameWork& work, std::vector<ProgramTrial>& trials,
+std::vector<BlamedProgram> blamed_programs(const tuner::Prepared& present, const std::vector<ProgramTrial>& trials,
+                                           const std::vector<Suspect>& suspects) {
+  std::vector<BlamedProgram> programs = {{.name = program_name("present", present), .why = "as it is now"}};
+  for (const ProgramTrial& trial : trials) {
+    const Suspect& suspect = suspects[trial.suspect];
+    programs.push_back({.name = program_name(suspect.name + " of then", trial.other),
+                        .why = fmt::format("{} as it was: {}", suspect.name, suspect.before)});
+  }
+  return programs;
+}
+
+std::expected<PresentTimes, std::string> measure_programs(const BlameWork& work,
+                                                          const std::vector<ProgramTrial>& trials,
                                                           std::vector<Suspect>& suspects) {
   return Inquiry(work, trials, suspects).run();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Two programs that train one configuration, in turns: the present one and one of then.
+/// Two programs that train one configuration, in turns: the present one and one of then. Each pair is stored before the
+/// next is begun, and one that is stored is not measured again.
 
 #include <chrono>
 #include <cstdint>
@@ -15,15 +16,20 @@
 #include "tuner/campaign/interruption.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/deploy/blame.hpp"
+#include "tuner/deploy/blame_record.hpp"
 #include "tuner/executor/executor.hpp"
 
 namespace nocturne::deploy {
 
 struct ProgramTrial {
-  std::size_t suspect = 0;           ///< index of whom it convicts or clears
-  tuner::Prepared other{};           ///< with the suspect's part as it was
-  std::vector<double> log_ratios{};  ///< ln(T(other) / T(present)) of each pair
+  std::size_t suspect = 0;  ///< index of whom it convicts or clears
+  tuner::Prepared other{};  ///< with the suspect's part as it was
 };
+
+/// As they are recorded: the present one, then that of each trial.
+[[nodiscard]] std::vector<BlamedProgram> blamed_programs(const tuner::Prepared& present,
+                                                         const std::vector<ProgramTrial>& trials,
+                                                         const std::vector<Suspect>& suspects);
 
 struct BlameWork {
   const tuner::CampaignSpec& spec;  ///< its default is the configuration
@@ -31,6 +37,7 @@ struct BlameWork {
   const tuner::Clock& clock;
   tuner::Interruption& interruption;
   const tuner::Prepared& present;
+  BlameRecord& record;  ///< of these programs
   int pairs = 6, most_pairs = 20;
   /// Whether work that takes that long may still be begun.
   std::function<bool(std::chrono::nanoseconds)> time_for = [](std::chrono::nanoseconds) { return true; };
@@ -38,17 +45,18 @@ struct BlameWork {
   std::filesystem::path slot_folder = {};  ///< of the lock files; empty: the machine's
 };
 
-/// What was measured of the present program: seconds for the primary horizon, one a process.
+/// What was measured of the present program, in this sitting and before: seconds for the primary horizon, one a
+/// process.
 struct PresentTimes {
   std::vector<double> seconds;
   bool cut_short = false;  ///< by time, an interruption, or a side that does not train (which is said)
 };
 
 /// Rounds of one pair of each trial that is open, judged at planned looks whose error is shared by all of them; fills
-/// `suspects[…].measured`. Without trials the present program alone is run three times. The error is a sentence.
-/// Blocks.
+/// `suspects[…].measured`. Without trials the present program alone is run three times. The error is a sentence of the
+/// database's. Blocks.
 [[nodiscard]] std::expected<PresentTimes, std::string> measure_programs(const BlameWork& work,
-                                                                        std::vector<ProgramTrial>& trials,
+                                                                        const std::vector<ProgramTrial>& trials,
                                                                         std::vector<Suspect>& suspects);
 
 /// What the present times say against an estimate of then; `luck` is the sd of the log of a process. Empty: nothing.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/support/temporary_folder.hpp"
@@ -149,24 +150,51 @@ struct Courtroom {
     if (!parsed) FAIL(tuner::to_text(parsed.error()));
     spec = std::move(*parsed);
     REQUIRE(spec->space.default_configuration() == accused.configuration);
+    executor.artifact = "now";
     present = executor.ready_to_start();
     suspects.push_back({.name = "program", .apart = deploy::Apart::Program});
     trials.push_back({.suspect = 0, .other = present});
     trials.front().other.argv = {"/then/worker"};
+    trials.front().other.artifact = "then";
+    machine.set({.name = "cpu.model", .value = "A CPU", .match = space::Match::Must});
   }
-  std::expected<deploy::PresentTimes, std::string> measure(std::function<bool(std::chrono::nanoseconds)> time_for) {
+  /// A sitting that ends without a last word, as one that was killed.
+  std::expected<deploy::PresentTimes, std::string> measure(std::function<bool(std::chrono::nanoseconds)> time_for,
+                                                           bool closes = false) {
+    auto store = db::Store::open(database(), db::Mode::ReadWrite);
+    if (!store) FAIL(store.error().message);
+    auto record = deploy::BlameRecord::open(*store, *spec, machine, present.schedule,
+                                            deploy::blamed_programs(present, trials, suspects));
+    if (!record) FAIL(record.error().message);
+    found = record->found();
+    generation = record->generation();
+    auto times = run(*record, std::move(time_for));
+    if (closes) REQUIRE(record->close(!times->cut_short));
+    return times;
+  }
+  std::expected<deploy::PresentTimes, std::string> run(deploy::BlameRecord& record,
+                                                       std::function<bool(std::chrono::nanoseconds)> time_for) {
     return deploy::measure_programs({.spec = *spec,
                                      .executor = executor,
                                      .clock = clock,
                                      .interruption = interruption,
                                      .present = present,
+                                     .record = record,
                                      .pairs = 4,
                                      .most_pairs = 8,
                                      .time_for = std::move(time_for),
                                      .slot_folder = folder.path()},
                                     trials, suspects);
   }
+  /// Time for so many pairs or runs and no more.
+  static std::function<bool(std::chrono::nanoseconds)> time_for_only(int number) {
+    return [left = number](std::chrono::nanoseconds) mutable { return left-- > 0; };
+  }
+  [[nodiscard]] std::filesystem::path database() const { return folder.path() / "kept.db"; }
+
   test::TemporaryFolder folder;
+  space::Fingerprint machine;
+  std::int64_t found = 0, generation = 0;
   std::optional<tuner::CampaignSpec> spec;
   tests::FakeExecutor executor;
   tuner::SystemClock clock;
@@ -217,6 +245,88 @@ TEST_CASE("where nothing can be set apart the present program alone is measured 
   CHECK(std::abs(std::exp(change->log_ratio) - 1.3) < 1e-3);
   CHECK(change->log_ratio > change->explained);
   CHECK_FALSE(deploy::whole_change(*times, std::nullopt, 0.05, 1));
+}
+
+TEST_CASE("an inquiry that was killed goes on with the pairs that are stored", "[blame]") {
+  Courtroom court;
+  court.executor.plan_factor = [](const measure::RunPlan& plan) {
+    return plan.argv.front() == "/then/worker" ? 1.0 : 1.08;
+  };
+  REQUIRE(court.measure(Courtroom::time_for_only(3)));
+  CHECK(court.executor.pairs == 3);
+  const bool closes = GENERATE(false, true);  // killed once more, or interrupted, which it still can tell
+  court.executor.id_suffix = "b";
+  const auto cut = court.measure(Courtroom::time_for_only(0), closes);
+  REQUIRE(cut);
+  CHECK(cut->cut_short);
+  CHECK(court.found == 3);
+  court.executor.id_suffix = "c";
+  const auto times = court.measure([](auto) { return true; }, true);
+  REQUIRE(times);
+  CHECK(court.generation == 1);
+  CHECK(court.executor.pairs == 4);
+  CHECK(times->seconds.size() == 4);
+  REQUIRE(court.suspects.front().measured);
+  CHECK(court.suspects.front().measured->pairs == 4);
+  CHECK(court.suspects.front().measured->verdict == measure::Verdict::Slower);
+
+  {
+    const auto store = db::Store::open(court.database(), db::Mode::ReadOnly);
+    REQUIRE(store);
+    const auto campaign = store->find_campaign("blame-evening");
+    REQUIRE(campaign);
+    CHECK(campaign->finished_unix_ns);
+    const auto trials = store->list_trials({.campaign = campaign->id}).value();
+    REQUIRE(trials.size() == 2);
+    CHECK(space::to_text(*trials[0].trial.configuration.find("program")) == "present now");
+    CHECK(space::to_text(*trials[1].trial.configuration.find("program")) == "program of then then");
+    for (const db::StoredTrial& each : trials) CHECK(each.trial.outcome == space::Outcome::Ok);
+    const auto comparisons = store->comparisons(campaign->id).value();
+    REQUIRE(comparisons.size() == 1);
+    CHECK(comparisons[0].record.role == "blame");
+    CHECK(comparisons[0].record.candidate == trials[0].trial.configuration);
+    CHECK(comparisons[0].pairs.size() == 4);
+    REQUIRE(comparisons[0].verdicts.size() == 1);
+    CHECK(comparisons[0].verdicts[0].verdict == "slower");
+  }
+  // The next question is a new one.
+  court.executor.id_suffix = "d";
+  REQUIRE(court.measure(Courtroom::time_for_only(1)));
+  CHECK(court.generation == 2);
+  CHECK(court.found == 0);
+}
+
+TEST_CASE("pairs of another program or another machine do not count", "[blame]") {
+  Courtroom court;
+  REQUIRE(court.measure(Courtroom::time_for_only(2)));
+  court.executor.id_suffix = "b";
+  SECTION("the present program was built anew") {
+    court.present.artifact = "newer";
+  }
+  SECTION("the program of then is another") {
+    court.trials.front().other.artifact = "older";
+  }
+  SECTION("the machine has another kernel") {
+    court.machine.set({.name = "system.kernel", .value = "6.2", .match = space::Match::Verify});
+  }
+  const auto times = court.measure(Courtroom::time_for_only(1));
+  REQUIRE(times);
+  CHECK(court.found == 0);
+  CHECK(court.generation == 2);
+  CHECK(times->seconds.size() == 1);
+}
+
+TEST_CASE("lone runs of the present program are kept, too", "[blame]") {
+  Courtroom court;
+  court.trials.clear();
+  REQUIRE(court.measure(Courtroom::time_for_only(2)));
+  court.executor.id_suffix = "b";
+  const auto times = court.measure([](auto) { return true; }, true);
+  REQUIRE(times);
+  CHECK(court.found == 2);
+  CHECK(court.executor.run_plans.size() == 3);
+  CHECK(times->seconds.size() == 3);
+  CHECK_FALSE(times->cut_short);
 }
 
 TEST_CASE("a profile without a database says what it knows of then", "[blame]") {

@@ -9,6 +9,7 @@
 #include "space/fingerprint.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/table.hpp"
+#include "tuner/deploy/shell_quote.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -39,7 +40,8 @@ std::string apart_text(deploy::Apart apart) {
 }  // namespace
 
 void print_blame(const Context& context, const std::vector<deploy::Suspect>& suspects,
-                 const std::optional<deploy::WholeChange>& change, const deploy::Blame& blame) {
+                 const std::optional<deploy::WholeChange>& change, const deploy::Blame& blame,
+                 const std::optional<KeptInquiry>& kept) {
   std::ostream& out = *context.out;
   if (!suspects.empty()) {
     Table table({{"changed"}, {"then"}, {"now"}, {"the present one gains"}});
@@ -60,10 +62,16 @@ void print_blame(const Context& context, const std::vector<deploy::Suspect>& sus
     sentence.front() = static_cast<char>(sentence.front() - 'a' + 'A');
   }
   out << printable(sentence) << ".\n";
+  if (kept) {
+    out << fmt::format("Kept: nocturne --db {} list comparisons {}\n",
+                       deploy::shell_quote(printable(kept->database.string())),
+                       deploy::shell_quote(printable(kept->campaign)));
+  }
 }
 
 nlohmann::json blame_json(const std::string& name, const std::vector<deploy::Suspect>& suspects,
-                          const std::optional<deploy::WholeChange>& change, const deploy::Blame& blame) {
+                          const std::optional<deploy::WholeChange>& change, const deploy::Blame& blame,
+                          const std::optional<KeptInquiry>& kept) {
   auto list = nlohmann::json::array();
   for (const deploy::Suspect& each : suspects) {
     nlohmann::json entry = {{"name", each.name},
@@ -86,7 +94,14 @@ nlohmann::json blame_json(const std::string& name, const std::vector<deploy::Sus
                              {"told", blame.told},
                              {"culprits", blame.culprits},
                              {"sentence", blame.sentence},
-                             {"change_percent", nullptr}};
+                             {"change_percent", nullptr},
+                             {"kept", nullptr}};
+  if (kept) {
+    document["kept"] = {{"database", kept->database.string()},
+                        {"campaign", kept->campaign},
+                        {"generation", kept->generation},
+                        {"runs_before", kept->runs_before}};
+  }
   if (change) {
     document["change_percent"] = 100 * std::expm1(change->log_ratio);
     document["explained_percent"] = 100 * std::expm1(change->explained);

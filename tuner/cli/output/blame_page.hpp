@@ -2,6 +2,8 @@
 
 /// What `nocturne blame` prints.
 
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,10 +15,21 @@
 
 namespace nocturne::cli {
 
+/// Where what was measured can be looked at.
+struct KeptInquiry {
+  std::filesystem::path database;
+  std::string campaign;
+  std::int64_t generation = 1;
+  std::int64_t runs_before = 0;  ///< of the present program, from a sitting that did not come to its end
+};
+
+/// `kept`: empty where nothing was measured.
 void print_blame(const Context& context, const std::vector<deploy::Suspect>& suspects,
-                 const std::optional<deploy::WholeChange>& change, const deploy::Blame& blame);
+                 const std::optional<deploy::WholeChange>& change, const deploy::Blame& blame,
+                 const std::optional<KeptInquiry>& kept);
 
 [[nodiscard]] nlohmann::json blame_json(const std::string& name, const std::vector<deploy::Suspect>& suspects,
-                                        const std::optional<deploy::WholeChange>& change, const deploy::Blame& blame);
+                                        const std::optional<deploy::WholeChange>& change, const deploy::Blame& blame,
+                                        const std::optional<KeptInquiry>& kept);
 
 }  // namespace nocturne::cli

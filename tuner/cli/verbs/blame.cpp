@@ -24,6 +24,7 @@
 #include "tuner/cli/profile_choice.hpp"
 #include "tuner/cli/signals.hpp"
 #include "tuner/deploy/accused.hpp"
+#include "tuner/deploy/blame_record.hpp"
 #include "tuner/executor/installation.hpp"
 #include "tuner/executor/local_executor.hpp"
 
@@ -90,13 +91,29 @@ class Court {
       trials = make_trials(suspects, *present, exhibits, executor, spec->space.default_configuration());
 
     deploy::PresentTimes times;
+    std::optional<KeptInquiry> kept;
     if (!options_.only_list && (!suspects.empty() || case_.estimate)) {
+      auto store = db::Store::open(context_.data_folder() / "verifications.db", db::Mode::ReadWrite,
+                                   store_options(context_));
+      if (!store) return complain(context_, store.error());
+      tell_notice(context_, *store);
+      auto record = deploy::BlameRecord::open(*store, *spec, now.machine, present->schedule,
+                                              deploy::blamed_programs(*present, trials, suspects));
+      if (!record) return complain(context_, record.error());
+      kept = KeptInquiry{.database = store->path(),
+                         .campaign = spec->name,
+                         .generation = record->generation(),
+                         .runs_before = record->found()};
+      if (kept->runs_before > 0) {
+        say(fmt::format("goes on with {} runs of the present program that an earlier sitting left", kept->runs_before));
+      }
       auto measured = deploy::measure_programs(
           {.spec = *spec,
            .executor = executor,
            .clock = clock_,
            .interruption = interruption_,
            .present = *present,
+           .record = *record,
            .pairs = options_.pairs,
            .most_pairs = std::max(options_.pairs, options_.most_pairs),
            .time_for = [&](std::chrono::nanoseconds work) { return !time || clock_.steady() - began + work <= *time; },
@@ -104,14 +121,15 @@ class Court {
           trials, suspects);
       if (!measured) return cannot(measured.error());
       times = std::move(*measured);
+      if (const auto closed = record->close(!times.cut_short); !closed) return complain(context_, closed.error());
     }
     const auto change =
         deploy::whole_change(times, case_.estimate, spec->run.process_luck, spec->verify.margin_percent);
     const deploy::Blame blame = deploy::conclude(suspects, change);
     if (context_.json) {
-      print_json(context_, blame_json(case_.accused.name, suspects, change, blame));
+      print_json(context_, blame_json(case_.accused.name, suspects, change, blame, kept));
     } else {
-      print_blame(context_, suspects, change, blame);
+      print_blame(context_, suspects, change, blame, kept);
     }
     if (interruption_.requested()) return signals_.terminated() ? ExitCode::Terminated : ExitCode::Interrupted;
     return blame.told ? ExitCode::Ok : ExitCode::Negative;
@@ -200,12 +218,14 @@ void setup(CLI::App& verb, BlameOptions& options) {
       "microcode and driver are one at a time: they are named, and that it cannot be told is said.\n"
       "\n"
       "Exit code 0: there is an answer (a culprit, or nothing became slower), 1: it cannot be told, 2: it could not be\n"
-      "measured. Nothing is stored.\n"
+      "measured. What was measured is kept in verifications.db of the data folder, as the campaign blame-NAME; the same call\n"
+      "goes on where it was interrupted, killed, or out of time.\n"
       "\n"
       "Examples:\n"
       "  nocturne blame mnist-evening\n"
       "  nocturne blame /etc/nocturne/train.json --time 20min\n"
-      "  nocturne blame mnist-evening --list --json\n");
+      "  nocturne blame mnist-evening --list --json\n"
+      "  nocturne --db ~/.local/share/nocturne/verifications.db list comparisons blame-mnist-evening\n");
 }
 
 ExitCode run(const BlameOptions& options, Context& context) {

@@ -273,6 +273,7 @@ ExitCode list_events(const ListOptions& options, const Context& context) {
 constexpr Listing kListings[] = {
     {"campaigns", "campaigns of the database, the last opened first", list_campaigns},
     {"trials", "trials of a campaign", list_trials},
+    {"comparisons", "trials of a campaign that were measured in pairs, oldest first", list_comparisons},
     {"parameters", "parameters of a campaign", list_parameters},
     {"events", "log of a campaign: opened, resumed, ended and why, the last lines", list_events},
     {"builds", "builds of workers, the last used first", list_builds},

@@ -22,6 +22,9 @@ struct ListOptions {
   std::optional<std::int64_t> limit;
 };
 
+/// One of the things that are listed (list_comparisons.cpp).
+[[nodiscard]] ExitCode list_comparisons(const ListOptions& options, const Context& context);
+
 void setup(CLI::App& verb, ListOptions& options);
 [[nodiscard]] ExitCode run(const ListOptions& options, Context& context);
 

@@ -1,0 +1,221 @@
+#include "tuner/deploy/blame_record.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "space/digest.hpp"
+#include "space/outcome.hpp"
+#include "tuner/campaign/stored_pairs.hpp"
+#include "tuner/campaign/stored_space.hpp"
+
+namespace nocturne::deploy {
+namespace {
+
+constexpr const char* kBlameAsk = "blame";
+constexpr double kBlameConfidence = 0.95;  // that the intervals of all its looks keep together
+
+std::string inquiry_identity(const tuner::CampaignSpec& spec, const nlohmann::json& programs) {
+  return space::short_digest(nlohmann::json{
+      {"blame", spec.identity()},
+      {"steps", spec.run.steps},
+      {"slices", {spec.verify.slices, spec.verify.slice_steps}},
+      {"programs", programs}}.dump());
+}
+
+/// Whether the last inquiry into the same did not come to its end, on the machine as it is now.
+db::Expected<bool> goes_on(const db::Store& store, const db::CampaignRecord& record) {
+  const auto all = store.list_campaigns();
+  if (!all) return std::unexpected(all.error());
+  const db::CampaignSummary* last = nullptr;
+  for (const db::CampaignSummary& each : *all) {
+    if (each.name != record.name || each.identity != record.identity) continue;
+    if (last == nullptr || each.generation > last->generation) last = &each;
+  }
+  return last != nullptr && !last->finished_unix_ns && last->fingerprint == record.fingerprint.hash;
+}
+
+}  // namespace
+
+db::Expected<BlameRecord> BlameRecord::open(db::Store& store, const tuner::CampaignSpec& spec,
+                                            const space::Fingerprint& machine, const measure::Schedule& schedule,
+                                            const std::vector<BlamedProgram>& programs) {
+  BlameRecord record(store, spec, schedule, machine.identity());
+  if (auto begun = record.begin(machine, programs); !begun) return std::unexpected(begun.error());
+  return record;
+}
+
+space::Configuration BlameRecord::configuration(const std::string& program) const {
+  space::Configuration named = spec_->space.default_configuration();
+  named.set(parameter_, program);
+  return named;
+}
+
+db::Expected<void> BlameRecord::begin(const space::Fingerprint& machine, const std::vector<BlamedProgram>& programs) {
+  parameter_ = "program";
+  while (spec_->space.default_configuration().find(parameter_) != nullptr) parameter_ += '_';
+  auto names = nlohmann::json::array();
+  for (const BlamedProgram& each : programs) names.push_back(each.name);
+  db::CampaignRecord record{.name = spec_->name,
+                            .identity = inquiry_identity(*spec_, names),
+                            .spec = spec_->document,
+                            .strategy = kBlameAsk,
+                            .seed = static_cast<std::int64_t>(spec_->run.seed),
+                            .fingerprint = {.hash = fingerprint_, .fields = machine.to_json()},
+                            .parameters = tuner::parameter_records(spec_->space)};
+  record.parameters.push_back({.name = parameter_,
+                               .stage = space::Stage::Build,
+                               .domain = {{"values", names}},
+                               .default_value = names.front(),
+                               .description = "which program trains: the present one, or one of then"});
+  const auto resumed = goes_on(*store_, record);
+  if (!resumed) return std::unexpected(resumed.error());
+  record.fresh = !*resumed;
+  const auto handle = store_->begin_or_resume_campaign(record);
+  if (!handle) return std::unexpected(handle.error());
+  campaign_ = handle->id;
+  generation_ = handle->generation;
+  if (auto trials = take_up_trials(handle->trials == 0, programs); !trials) return trials;
+  if (auto comparisons = take_up_comparisons(); !comparisons) return comparisons;
+  const auto runs = good_runs(sides_.front());
+  if (!runs) return std::unexpected(runs.error());
+  found_ = std::ssize(*runs);
+  return {};
+}
+
+db::Expected<void> BlameRecord::take_up_trials(bool is_new, const std::vector<BlamedProgram>& programs) {
+  // Claims of a sitting that was killed: each is claimed again below.
+  if (const auto recovered = store_->recover_interrupted(campaign_); !recovered) {
+    return std::unexpected(recovered.error());
+  }
+  db::Ask ask{.strategy = kBlameAsk, .count = std::ssize(programs)};
+  for (const BlamedProgram& each : programs) {
+    configurations_.push_back(configuration(each.name));
+    ask.answer.push_back({.number = std::ssize(ask.answer),
+                          .configuration = configurations_.back(),
+                          .purpose = space::Purpose::Verify,
+                          .reason = each.why});
+  }
+  if (is_new) {
+    if (auto asked = store_->record_ask(campaign_, ask); !asked) return asked;
+  }
+  const auto stored = store_->list_trials({.campaign = campaign_});
+  if (!stored) return std::unexpected(stored.error());
+  for (const db::Asked& each : ask.answer) {
+    Side& side = sides_.emplace_back();
+    const auto known =
+        std::ranges::find_if(*stored, [&](const db::StoredTrial& trial) { return trial.trial.number == each.number; });
+    if (known != stored->end() && known->state == db::TrialState::Finished) {
+      side.trial = known->id;
+      side.finished = true;
+      continue;
+    }
+    const std::string key = space::short_digest(kBlameAsk + each.configuration.canonical() + fingerprint_);
+    const auto claimed = store_->claim_trial(campaign_, {.number = each.number,
+                                                         .configuration = each.configuration,
+                                                         .fidelity = {.steps = spec_->run.steps},
+                                                         .key = key});
+    if (!claimed) return std::unexpected(claimed.error());
+    side.trial = *claimed;
+  }
+  return {};
+}
+
+db::Expected<void> BlameRecord::take_up_comparisons() {
+  const auto known = store_->comparisons(campaign_);
+  if (!known) return std::unexpected(known.error());
+  for (std::size_t program = 1; program < sides_.size(); ++program) {
+    Side& side = sides_[program];
+    for (const db::StoredComparison& each : *known) {
+      if (each.record.role != kBlameRole || each.record.baseline != configurations_[program]) continue;
+      side.comparison = each.id;
+      side.pairs = std::ssize(each.pairs);
+      for (const db::StoredPair& pair : each.pairs) side.next_index = std::max(side.next_index, pair.index + 1);
+    }
+    if (side.comparison != 0) continue;
+    const auto begun = store_->begin_comparison({.campaign = campaign_,
+                                                 .candidate = configurations_.front(),
+                                                 .baseline = configurations_[program],
+                                                 .role = kBlameRole});
+    if (!begun) return std::unexpected(begun.error());
+    side.comparison = *begun;
+  }
+  return {};
+}
+
+db::Expected<void> BlameRecord::add_pair(std::size_t program, measure::PairResult result, bool present_first) {
+  Side& side = sides_[program];
+  const std::size_t present = present_first ? 0 : 1;
+  const db::PairRecord pair{.index = side.next_index,
+                            .first = present_first ? db::Side::Candidate : db::Side::Baseline,
+                            .candidate_trial = sides_.front().trial,
+                            .baseline_trial = side.trial,
+                            .candidate = {.run = result.runs[present], .fingerprint = fingerprint_},
+                            .baseline = {.run = result.runs[1 - present], .fingerprint = fingerprint_},
+                            .slices = tuner::stored_slices(result, present_first)};
+  if (auto added = store_->add_pair(side.comparison, pair); !added) return added;
+  ++side.next_index;
+  ++side.pairs;
+  return {};
+}
+
+db::Expected<std::vector<double>> BlameRecord::log_ratios(std::size_t program) const {
+  const auto known = store_->comparisons(campaign_);
+  if (!known) return std::unexpected(known.error());
+  const auto found = std::ranges::find(*known, sides_[program].comparison, &db::StoredComparison::id);
+  if (found == known->end()) return std::vector<double>();
+  const auto pairs = tuner::stored_pairs(*store_, *found, schedule_, schedule_);
+  if (!pairs) return std::unexpected(pairs.error());
+  return tuner::log_ratios_at(*pairs, spec_->objective.primary);
+}
+
+db::Expected<void> BlameRecord::save_verdict(std::size_t program, const measure::Comparison& comparison) {
+  db::VerdictRecord verdict =
+      tuner::verdict_record(comparison, sides_[program].comparison, spec_->objective.primary, kBlameConfidence);
+  verdict.primary = true;
+  return store_->save_verdict(verdict);
+}
+
+db::Expected<void> BlameRecord::add_run(const space::Run& run) {
+  return store_->add_run(sides_.front().trial, {.run = run, .fingerprint = fingerprint_});
+}
+
+db::Expected<std::vector<space::Run>> BlameRecord::good_runs(const Side& side) const {
+  const auto detail = store_->load_trial(side.trial);
+  if (!detail) return std::unexpected(detail.error());
+  std::vector<space::Run> runs;
+  for (const db::StoredRun& each : detail->runs) {
+    if (!each.in_flight && each.record.run.outcome == space::Outcome::Ok) runs.push_back(each.record.run);
+  }
+  return runs;
+}
+
+db::Expected<std::vector<double>> BlameRecord::present_seconds() const {
+  const auto runs = good_runs(sides_.front());
+  if (!runs) return std::unexpected(runs.error());
+  std::vector<double> seconds;
+  for (const space::Run& run : *runs) {
+    const auto summary = measure::summarise(run, schedule_);
+    if (summary) seconds.push_back(space::total_time(summary->parts, spec_->objective.primary));
+  }
+  return seconds;
+}
+
+db::Expected<void> BlameRecord::close(bool ended) {
+  for (Side& side : sides_) {
+    const auto runs = good_runs(side);
+    if (!runs) return std::unexpected(runs.error());
+    const auto summary = measure::summarise(*runs, schedule_, spec_->objective);
+    if (!summary) continue;  // nothing of it ended well: it stays as begun
+    const db::TrialResult result{
+        .outcome = space::Outcome::Ok, .reason = "", .estimate = summary->estimate, .parts = summary->parts};
+    auto stored = side.finished ? store_->update_trial(side.trial, result) : store_->finish_trial(side.trial, result);
+    if (!stored) return stored;
+    side.finished = true;
+  }
+  if (ended) {
+    if (auto finished = store_->finish_campaign(campaign_); !finished) return finished;
+  }
+  return store_->release_campaign(campaign_);
+}
+
+}  // namespace nocturne::deploy
