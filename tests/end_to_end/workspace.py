@@ -13,6 +13,7 @@ import time
 PATIENCE = 120  # seconds for what takes one: how busy a machine is, is nothing a test is about
 NOCTURNE = os.environ.get("NOCTURNE", "")
 FAKE_WORKER = os.environ.get("FAKE_WORKER", "")
+WORKERS = [b"nocturne_fake_worker", b"nocturne-onednn"]  # as their command lines say
 
 
 def campaign(name="fake", mode="computed", trials=40, strategy="local", parameters=None, run=None, verify=None):
@@ -35,15 +36,22 @@ def campaign(name="fake", mode="computed", trials=40, strategy="local", paramete
 
 
 class Workspace:
-    def __init__(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="nocturne-end-to-end-"))
+    def __init__(self, folder=None):
+        """`folder`: made where it is missing, and kept; else one for the time being."""
+        self.kept = folder is not None
+        if self.kept:
+            self.folder = pathlib.Path(folder).absolute()
+            self.folder.mkdir(parents=True, exist_ok=True)
+        else:
+            self.folder = pathlib.Path(tempfile.mkdtemp(prefix="nocturne-end-to-end-"))
         self.data = self.folder / "data"
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if not self.kept:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def write(self, document, name="campaign.json"):
         path = self.folder / name
@@ -104,7 +112,7 @@ def workers_alive(data_folder):
             continue
         with contextlib.suppress(OSError):
             arguments = (entry / "cmdline").read_bytes()
-            if b"nocturne_fake_worker" in arguments and marker in arguments:
+            if marker in arguments and any(worker in arguments for worker in WORKERS):
                 alive.append(int(entry.name))
     return alive
 
