@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "db/migrations.hpp"
+#include "db/rows.hpp"
 
 namespace nocturne::db {
 namespace {
@@ -158,7 +159,8 @@ Error newer_error(const std::filesystem::path& path, int found) {
 
 Error describe_exception(const std::exception& exception, const std::filesystem::path& path,
                          std::chrono::milliseconds busy_timeout) {
-  if (dynamic_cast<const nlohmann::json::exception*>(&exception) != nullptr) {
+  if (dynamic_cast<const nlohmann::json::exception*>(&exception) != nullptr ||
+      dynamic_cast<const TamperedRow*>(&exception) != nullptr) {
     return damaged(path, exception.what());
   }
   const auto* sqlite = dynamic_cast<const SQLite::Exception*>(&exception);

@@ -1,7 +1,8 @@
 #include "db/rows.hpp"
 
-#include <stdexcept>
 #include <variant>
+
+#include "space/nesting.hpp"
 
 namespace nocturne::db {
 namespace {
@@ -23,6 +24,13 @@ void save_value(SQLite::Statement& insert, std::int64_t id, const std::string& n
 std::int64_t now_unix_ns() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+nlohmann::json parse_json(const std::string& text) {
+  if (space::is_nested_too_deep(text)) {
+    throw TamperedRow("its JSON is nested deeper than any of ours");
+  }
+  return nlohmann::json::parse(text);
 }
 
 std::string json_text(const nlohmann::json& document) {
@@ -48,9 +56,9 @@ std::int64_t save_configuration(SQLite::Database& database, const space::Configu
 }
 
 space::Configuration parse_configuration(const std::string& canonical) {
-  auto configuration = space::Configuration::from_json(nlohmann::json::parse(canonical));
+  auto configuration = space::Configuration::from_json(parse_json(canonical));
   if (!configuration) {
-    throw std::runtime_error("a stored configuration cannot be read: " + configuration.error());
+    throw TamperedRow("a stored configuration cannot be read: " + configuration.error());
   }
   return *std::move(configuration);
 }

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -73,6 +74,14 @@ template <typename... Values>
   return statement;
 }
 
+/// Stored text that is none of ours; the sentence says what about it.
+struct TamperedRow : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws where it is no JSON, or nested deeper than any of ours (space/nesting.hpp): the file may come from elsewhere.
+[[nodiscard]] nlohmann::json parse_json(const std::string& text);
+
 /// Reads the current row from its first column on; reading follows the order of the SELECT.
 class Reader {
  public:
@@ -94,7 +103,7 @@ class Reader {
     if constexpr (IsOptional<T>::value) {
       return statement_.isColumnNull(index) ? T{} : T{convert<typename T::value_type>(index)};
     } else if constexpr (std::same_as<T, nlohmann::json>) {
-      return nlohmann::json::parse(statement_.getColumn(index).getString());
+      return parse_json(statement_.getColumn(index).getString());
     } else if constexpr (std::same_as<T, std::chrono::nanoseconds>) {
       return T{statement_.getColumn(index).getInt64()};
     } else if constexpr (std::same_as<T, bool>) {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "measure/protocol/request.hpp"
+#include "space/nesting.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -155,6 +156,9 @@ void EventReader::fail(std::string what) {
 
 void EventReader::consume(std::string_view line) {
   ++line_;
+  if (space::is_nested_too_deep(line)) {
+    return fail(fmt::format("brackets are nested more than {} deep", space::kDeepestNesting));
+  }
   const json event = json::parse(line, nullptr, false);
   if (!event.is_object() || !event.contains("event") || !event["event"].is_string()) {
     const std::string_view start = line.substr(0, 60);

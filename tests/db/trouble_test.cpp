@@ -120,4 +120,7 @@ TEST_CASE("a stored JSON that was tampered with is reported as damage", "[db]") 
   must(store.begin_or_resume_campaign(campaign("c")));
   execute_sql(path, "UPDATE campaigns SET spec_json = '{torn'");
   CHECK(store.find_campaign("c").error().code == ErrorCode::Damaged);
+  const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+  execute_sql(path, "UPDATE campaigns SET spec_json = '" + deep + "'");
+  CHECK(store.find_campaign("c").error().code == ErrorCode::Damaged);
 }

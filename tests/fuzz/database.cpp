@@ -1,5 +1,6 @@
 // A file that says it is a database: opened to be read, then to be written; refused with a sentence, or usable.
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "db/store.hpp"
@@ -20,11 +21,20 @@ void read_all(const db::Store& store) {
   told(campaigns);
   told(store.events({}));
   told(store.list_builds());
+  told(store.gate_runs(0, 1000));
+  told(store.machine_figures("k"));
+  told(store.network("mnist_cnn"));
+  told(store.run_folders(INT64_MAX));
   if (!campaigns) return;
   for (const db::CampaignSummary& campaign : *campaigns) {
     told(store.exchanges(campaign.id));
     told(store.comparisons(campaign.id));
     told(store.rehearsals(campaign.id));
+    told(store.parameters(campaign.id));
+    told(store.history(campaign.id));
+    told(store.roof(campaign.id));
+    told(store.noise_floors("mnist_cnn/mnist/adadelta"));
+    if (!campaign.fingerprint.empty()) told(store.load_fingerprint(campaign.fingerprint));
     const auto trials = store.list_trials({.campaign = campaign.id});
     told(trials);
     if (!trials) continue;
@@ -48,6 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   told(store);
   if (!store) return 0;
   told(store->integrity_check());
+  read_all(*store);  // one of an older version only now, migrated
   const auto begun = store->begin_or_resume_campaign({.name = "c", .identity = "i", .strategy = "random", .seed = 1});
   told(begun);
   if (begun) told(store->recover_interrupted(begun->id));

@@ -164,6 +164,14 @@ TEST_CASE("a loss that is not finite is remembered with its step", "[events]") {
   CHECK_FALSE(events.samples.at(0).loss);
 }
 
+TEST_CASE("brackets without end are an error, not the end of the tuner", "[events]") {
+  const std::string deep(400'000, '[');
+  const Events events = read_text(std::string(kHello) + "\n{\"event\":\"ready\",\"threads\":" + deep +
+                                  std::string(deep.size(), ']') + "}\n");
+  CHECK_THAT(events.error.value().what, ContainsSubstring("nested more than 100 deep"));
+  CHECK(events.ready.is_null());
+}
+
 TEST_CASE("a file beyond its cap, and a line without end, are cut off", "[events]") {
   std::string many = std::string(kHello) + '\n';
   while (many.size() < 200'000) many += "{\"event\":\"x\"}\n";

@@ -1,12 +1,14 @@
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 #include "space/configuration.hpp"
 #include "space/count.hpp"
 #include "space/digest.hpp"
 #include "space/fingerprint.hpp"
 #include "space/nearest.hpp"
+#include "space/nesting.hpp"
 #include "space/objective.hpp"
 #include "space/outcome.hpp"
 #include "space/stage.hpp"
@@ -118,6 +120,19 @@ TEST_CASE("a fingerprint comes back from its JSON", "[fingerprint]") {
   CHECK_FALSE(Fingerprint::from_json(nlohmann::json::parse(R"([{"name": "a"}])")).has_value());
   CHECK(Fingerprint::from_json(nlohmann::json::parse(R"([{"name":"a","value":"","match":"maybe","cheap":true}])"))
             .error() == "match is must, verify or ignore, not \"maybe\"");
+}
+
+TEST_CASE("brackets are counted where they are open at once, and not within strings", "[nesting]") {
+  const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  CHECK_FALSE(is_nested_too_deep(nested(kDeepestNesting)));
+  CHECK(is_nested_too_deep(nested(kDeepestNesting + 1)));
+  std::string flat;
+  for (std::size_t i = 0; i < 2 * kDeepestNesting; ++i) flat += "[{}],";
+  CHECK_FALSE(is_nested_too_deep(flat));
+  CHECK_FALSE(is_nested_too_deep("[\"" + std::string(500, '[') + "\"]"));
+  CHECK_FALSE(is_nested_too_deep(R"(["\")" + std::string(500, '{') + "\"]"));
+  CHECK(is_nested_too_deep(R"(["\\"])" + std::string(500, '{')));
+  CHECK_FALSE(is_nested_too_deep("]]]]"));
 }
 
 TEST_CASE("counts do not wrap", "[count]") {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "measure/run/command_template.hpp"
+#include "space/nesting.hpp"
 #include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/profile.hpp"
 #include "tuner/deploy/shell_quote.hpp"
@@ -303,6 +304,10 @@ std::expected<Profile, std::string> load_profile(const std::filesystem::path& fi
   text.resize(static_cast<std::size_t>(stream.gcount()));
   if (std::ssize(text) > kLimit) {
     return std::unexpected(fmt::format("{} is no profile: it is larger than 1 MiB", file.string()));
+  }
+  if (space::is_nested_too_deep(text)) {
+    return std::unexpected(fmt::format("{} is no profile: its brackets are nested more than {} deep", file.string(),
+                                       space::kDeepestNesting));
   }
   const json document = json::parse(text, nullptr, false);
   if (document.is_discarded()) {

@@ -80,6 +80,8 @@ TEST_CASE("a file that is no profile is refused with its path", "[deploy]") {
   CHECK_THAT(deploy::load_profile(file).error(), ContainsSubstring("not JSON"));
   test::make_file(file, std::string(2 << 20, ' '));
   CHECK_THAT(deploy::load_profile(file).error(), ContainsSubstring("larger than"));
+  test::make_file(file, std::string(400'000, '[') + std::string(400'000, ']'));
+  CHECK_THAT(deploy::load_profile(file).error(), ContainsSubstring("nested more than"));
   test::make_file(file, deploy::to_json(test::sample_profile()).dump());
   CHECK(deploy::load_profile(file) == test::sample_profile());
 }
