@@ -149,8 +149,8 @@ db::Expected<void> BlameRecord::add_pair(std::size_t program, measure::PairResul
                             .first = present_first ? db::Side::Candidate : db::Side::Baseline,
                             .candidate_trial = sides_.front().trial,
                             .baseline_trial = side.trial,
-                            .candidate = {.run = result.runs[present], .fingerprint = fingerprint_},
-                            .baseline = {.run = result.runs[1 - present], .fingerprint = fingerprint_},
+                            .candidate = {.run = std::move(result.runs[present]), .fingerprint = fingerprint_},
+                            .baseline = {.run = std::move(result.runs[1 - present]), .fingerprint = fingerprint_},
                             .slices = tuner::stored_slices(result, present_first)};
   if (auto added = store_->add_pair(side.comparison, pair); !added) return added;
   ++side.next_index;
