@@ -143,11 +143,10 @@ class Tally:
             self.victims[victim] = self.victims.get(victim, 0) + count
 
     def last_line(self, trouble):
-        one_each = "yes" if self.lost <= self.kills else "no"
+        found = f"FAILED: {trouble}" if trouble else "corrupt: 0, equal to undisturbed: yes"
         return (f"kills: {self.kills} ({self.real} in real training, {self.in_run} in the midst of a run; {self.victims}), "
-                f"campaigns: {self.campaigns}, runs lost: {self.lost} (at most one a kill: {one_each}), corrupt: "
-                f"{1 if trouble else 0}, equal to undisturbed: {'no' if trouble else 'yes'}; {self.took():.0f} s, "
-                f"seed {self.seed}" + (f"; FAILED: {trouble}" if trouble else ""))
+                f"campaigns: {self.campaigns}, runs lost: {self.lost} (at most one a kill), {found}; {self.took():.0f} s, "
+                f"seed {self.seed}")
 
 
 class Disturbed:
