@@ -1,10 +1,17 @@
 #include "tuner/cli/context.hpp"
 
+#include <chrono>
+#include <sstream>
+
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/support/temporary_folder.hpp"
+#include "tuner/cli/campaign_choice.hpp"
 
 using namespace nocturne;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Matches;
 namespace fs = std::filesystem;
 
 namespace {
@@ -33,6 +40,18 @@ TEST_CASE("the data folder is the option, else the variable, else XDG's, else be
   context.database_option = "/elsewhere/x.db";
   CHECK(context.database() == "/elsewhere/x.db");
   CHECK(context.runs_folder() == "/home/a/.local/share/nocturne/runs");
+}
+
+TEST_CASE("who waits for a silent writer is told for whom, until when, and how to end that", "[cli]") {
+  std::ostringstream err;
+  cli::Context context;
+  context.err = &err;
+  cli::store_options(context).network.lease.waiting({.database = "/nfs/n.db",
+                                                     .lease = "/nfs/n.db-writer",
+                                                     .writer = "process 4711 on 'node7'",
+                                                     .patience = std::chrono::seconds(20)});
+  CHECK_THAT(err.str(), ContainsSubstring("'/nfs/n.db' was left by process 4711 on 'node7'"));
+  CHECK_THAT(err.str(), Matches(".*until [0-9]{2}:[0-9]{2}:[0-9]{2} at most.*remove '/nfs/n.db-writer'.*\n"));
 }
 
 TEST_CASE("colours are for terminals whose user does not mind", "[cli]") {

@@ -84,6 +84,23 @@ TEST_CASE("list filters, sorts and limits trials", "[cli]") {
              ContainsSubstring("precision=bf16") && ContainsSubstring("in flight") && ContainsSubstring("signal 11"));
 }
 
+TEST_CASE("list comparisons shows which trials were measured in pairs, and what these say", "[cli]") {
+  test::Desk desk;
+  (void)test::fill(desk);
+  CHECK(desk.nocturne({"list", "comparisons", "--json"}) == ExitCode::Ok);
+  const auto document = desk.json();
+  REQUIRE(document.size() == 1);
+  CHECK(document[0].at("role") == "verify");
+  CHECK(document[0].at("candidate") == 1);
+  CHECK(document[0].at("baseline") == 0);
+  const auto verdict = document[0].at("verdicts").at(0);
+  CHECK(verdict.at("verdict") == "faster");
+  CHECK(verdict.at("gain_percent").get<double>() == Approx(100 * (1 / 0.6 - 1)));
+  CHECK(verdict.at("low_percent").get<double>() == Approx(100 * (1 / 0.65 - 1)));
+  CHECK(desk.nocturne({"list", "comparisons", "evening"}) == ExitCode::Ok);
+  CHECK_THAT(desk.out(), ContainsSubstring("verify") && ContainsSubstring("faster") && ContainsSubstring("+66.7 %"));
+}
+
 TEST_CASE("list names what can be named in a campaign file", "[cli]") {
   test::Desk desk;
   for (const char* what : {"strategies", "workers", "exporters"}) {
