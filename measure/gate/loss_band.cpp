@@ -10,9 +10,6 @@
 namespace nocturne::measure {
 namespace {
 
-/// Losses are positive; one that rounds to zero has no logarithm.
-constexpr double kSmallestLoss = 1e-12;
-
 struct RunningMean {
   double sum = 0;
   std::int64_t count = 0;
@@ -77,16 +74,12 @@ std::expected<BandJudgement, std::string> judge_losses(std::span<const space::Ru
     curves.push_back(std::move(*curve));
   }
 
-  const auto n = static_cast<double>(curves.size());
-  const auto numbers = static_cast<double>(found->size());
-  const boost::math::students_t_distribution<double> student(n - 1);
-  const double factor = boost::math::quantile(student, 1 - options.false_alarm / (2 * numbers)) * std::sqrt(1 + 1 / n);
+  const double each = options.false_alarm / static_cast<double>(found->size());
   BandJudgement judgement;
   for (std::size_t j = 0; j < found->size(); ++j) {
-    double mean = 0, squares = 0;
-    for (const auto& curve : curves) mean += curve[j] / n;
-    for (const auto& curve : curves) squares += (curve[j] - mean) * (curve[j] - mean);
-    const double half = factor * std::sqrt(squares / (n - 1));
+    std::vector<double> values;
+    for (const auto& curve : curves) values.push_back(curve[j]);
+    const auto [mean, half] = predict_next(values, each);
     const double distance = std::abs((*found)[j] - mean);
     // References that agree to the last bit leave no room but rounding's.
     const double share = distance / std::max(half, 1e-9);
@@ -98,6 +91,16 @@ std::expected<BandJudgement, std::string> judge_losses(std::span<const space::Ru
                                      std::exp(mean - half), std::exp(mean + half));
   }
   return judgement;
+}
+
+Prediction predict_next(std::span<const double> values, double false_alarm) {
+  const auto n = static_cast<double>(values.size());
+  double mean = 0, squares = 0;
+  for (const double value : values) mean += value / n;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  const boost::math::students_t_distribution<double> student(n - 1);
+  const double factor = boost::math::quantile(student, 1 - false_alarm / 2) * std::sqrt(1 + 1 / n);
+  return {.mean = mean, .half = factor * std::sqrt(squares / (n - 1))};
 }
 
 AccuracyDifference compare_accuracy(const space::Accuracy& baseline, const space::Accuracy& candidate,

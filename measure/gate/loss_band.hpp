@@ -24,8 +24,20 @@
 
 namespace nocturne::measure {
 
+/// Losses are positive; one that rounds to zero has no logarithm.
+inline constexpr double kSmallestLoss = 1e-12;
+
 /// Seeds below which no band is drawn: the quantile of Student's t grows beyond any use.
 inline constexpr std::size_t kFewestReferences = 4;
+
+/// The prediction interval of one further value: mean ± half.
+struct Prediction {
+  double mean = 0, half = 0;
+};
+
+/// What a further value of the same kind lies within, but for the probability `false_alarm` (both sides together).
+/// REQUIRES: at least two values.
+[[nodiscard]] Prediction predict_next(std::span<const double> values, double false_alarm);
 
 struct BandOptions {
   std::int64_t stretches = 20;  ///< fewer where an epoch has fewer than twice as many samples

@@ -254,6 +254,11 @@ class Frameworks(unittest.TestCase):
             self.assertEqual(env("install", "--", "-rx", check=2).returncode, 2)
             self.assertRegex(env("check", "quick-1").stdout, r"^quick-1: trains")
             self.assertIn("env install broken-1", env("check", "broken-1", check=1).stderr)
+            thorough = json.loads(env("check", "--thorough", "--json", "quick-1", "broken-1", check=1).stdout)
+            self.assertEqual([(row["name"], row["verdict"]) for row in thorough],
+                             [("broken-1", "failed"), ("quick-1", "failed")])
+            self.assertIn("the reference cannot be prepared", thorough[1]["reason"])  # this tree has no worker of ours
+            self.assertIn("environment", env("check", "--all", "--thorough", check=1).stdout)
 
             lock = workspace.folder / "lock.json"
             env("export", "quick-1", "--output", str(lock))

@@ -129,6 +129,28 @@ TEST_CASE("env update resolves anew and keeps the old one until then; clean drop
   CHECK(place.row("tiny-1.0").at("state") == "available");
 }
 
+TEST_CASE("env check --all has nothing to check where nothing is installed", "[cli][env]") {
+  EnvDesk place;
+  CHECK(place.desk.nocturne({"env", "check", "--all"}) == ExitCode::NotFound);
+  CHECK_THAT(place.desk.err(), ContainsSubstring("no environment is installed"));
+}
+
+TEST_CASE("options of env check that do not go together are refused", "[cli][env]") {
+  EnvDesk place;
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"env", "list", "--thorough"},
+                                                {"env", "install", "--all"},
+                                                {"env", "check", "tiny-1.0", "--all"},
+                                                {"env", "check", "tiny-1.0", "--vary", "precision=f32"},
+                                                {"env", "check", "--thorough", "tiny-1.0", "--vary", "precision"},
+                                                {"env", "check", "--thorough", "tiny-1.0", "--vary", "precision=f32,"},
+                                                {"env", "check", "--thorough", "tiny-1.0", "--vary", "framework=x"}}) {
+    INFO(words.back());
+    CHECK(place.desk.nocturne(words) == ExitCode::Usage);
+  }
+  CHECK(place.desk.nocturne({"env", "check", "--thorough", "tiny-1.0", "--vary", "precison=f32"}) == ExitCode::Usage);
+  CHECK_THAT(place.desk.err(), ContainsSubstring("did you mean 'precision'?"));
+}
+
 TEST_CASE("options of env that do not go together are refused", "[cli][env]") {
   test::Desk desk;
   for (const std::vector<std::string>& words : {std::vector<std::string>{"env", "list", "--bundle", "x"},

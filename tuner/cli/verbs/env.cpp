@@ -24,7 +24,8 @@ struct EnvAction {
 constexpr EnvAction kEnvActions[] = {
     {"list", "all recipes and images: installed, available, or not here and why", false},
     {"install", "installs; goes on after a failure, and goes on with what a killed one had downloaded", true},
-    {"check", "imports, and trains three steps", true},
+    {"check", "imports, and trains three steps; --thorough: an epoch beside our own worker, whose losses it must share",
+     true},
     {"remove", "removes what is installed", true},
     {"export",
      "prints the resolved versions, for install --lock elsewhere; --bundle packs all for a node without network", true},
@@ -45,6 +46,12 @@ std::string unknown_name(const std::string& name, const tuner::Frameworks& frame
   }
   const std::string hint = space::did_you_mean(name, frameworks.names());
   return fmt::format("no recipe is called '{}'{}", name, hint.empty() ? "; 'nocturne env list' shows them" : hint);
+}
+
+void add_installed(EnvOrder& order) {
+  for (const measure::EnvironmentRecipe& recipe : order.frameworks->recipes()) {
+    if (order.frameworks->installed(recipe.name)) order.recipes.push_back(&recipe);
+  }
 }
 
 ExitCode act(const EnvOrder& order, Context& context) {
@@ -81,6 +88,12 @@ void setup(CLI::App& verb, EnvOptions& options) {
       ->type_name("FILE");
   verb.add_option("--profile", options.profile, "export --bundle: with this profile, its environment and its build")
       ->type_name("PROFILE");
+  verb.add_flag("--thorough", options.thorough,
+                "check: exact steps and the first 50 losses against our own worker, and the accuracy after an epoch");
+  verb.add_flag("--all", options.all, "check: every environment that is installed");
+  verb.add_option("--vary", options.vary, "check --thorough: a row for each value, such as graph_compiler=none,xla")
+      ->type_name("NAME=VALUE,…")
+      ->allow_extra_args(false);
   verb.footer(fmt::format(
       "Actions:\n{}\n"
       "A recipe says which Python and which packages a framework needs; its name is a value of the parameter `framework`.\n"
@@ -91,6 +104,8 @@ void setup(CLI::App& verb, EnvOptions& options) {
       "  nocturne env list\n"
       "  nocturne env install mxnet-1.9.1 pytorch-2.15\n"
       "  nocturne env check mxnet-1.9.1\n"
+      "  nocturne env check --thorough --all\n"
+      "  nocturne env check --thorough pytorch-2.15 --vary graph_compiler=none,torchscript --vary precision=f32,bf16\n"
       "  nocturne env export mxnet-1.9.1 > mxnet.lock.json\n"
       "  nocturne env install --lock mxnet.lock.json\n"
       "  nocturne env export --profile mnist-evening --bundle .\n"
@@ -119,6 +134,17 @@ ExitCode run(const EnvOptions& options, Context& context) {
   if (!options.profile.empty() && !(bundled && options.action == "export")) {
     return complain(context, ExitCode::Usage, "--profile goes with export --bundle");
   }
+  const bool checks = options.action == "check";
+  if ((options.thorough || options.all) && !checks) {
+    return complain(context, ExitCode::Usage, "--thorough and --all go with check");
+  }
+  if (!options.vary.empty() && !options.thorough) {
+    return complain(context, ExitCode::Usage, "--vary goes with check --thorough");
+  }
+  if (options.all && !names.empty()) return complain(context, ExitCode::Usage, "give either names or --all");
+  if (const std::string problem = problem_of_variations(options.vary); !problem.empty()) {
+    return complain(context, ExitCode::Usage, problem);
+  }
   if (!options.lock.empty()) {
     const auto lock = read_lock_file(options.lock);
     if (!lock) return complain(context, ExitCode::Usage, lock.error());
@@ -128,7 +154,7 @@ ExitCode run(const EnvOptions& options, Context& context) {
     }
   }
   const bool says_itself = bundled && (options.action == "install" || !options.profile.empty());
-  if (action->takes_names && names.empty() && !says_itself) {
+  if (action->takes_names && names.empty() && !says_itself && !options.all) {
     return complain(context, ExitCode::Usage, fmt::format("env {} needs a name, or several", action->name));
   }
   if (options.action == "export" && !bundled && names.size() > 1) {
@@ -140,6 +166,10 @@ ExitCode run(const EnvOptions& options, Context& context) {
     }
     const measure::EnvironmentRecipe* recipe = order.frameworks->recipe(name);
     if (std::ranges::find(order.recipes, recipe) == order.recipes.end()) order.recipes.push_back(recipe);
+  }
+  if (options.all) add_installed(order);
+  if (options.all && order.recipes.empty()) {
+    return complain(context, ExitCode::NotFound, "no environment is installed: 'nocturne env install NAME' makes one");
   }
   return act(order, context);
 }

@@ -4,10 +4,12 @@
 
 #include <expected>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tuner/campaign/interruption.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 #include "tuner/cli/verbs/env.hpp"
@@ -25,8 +27,15 @@ struct EnvOrder {
 [[nodiscard]] ExitCode list_environments(const EnvOrder& order, Context& context);
 /// Installs or, with `anew`, resolves and installs beside; one after the other, going on after a failure.
 [[nodiscard]] ExitCode make_environments(const EnvOrder& order, Context& context, bool anew);
-/// Imports, and trains three steps with the real worker under the real supervisor.
+/// Imports, and trains three steps with the real worker under the real supervisor; with --thorough as below.
 [[nodiscard]] ExitCode check_environments(const EnvOrder& order, Context& context);
+/// Imports, and trains an epoch beside the reference (tuner/training_check). REQUIRES: the slot is held.
+[[nodiscard]] ExitCode check_thoroughly(const EnvOrder& order, Context& context, tuner::Interruption& interruption);
+/// What is wrong with the words of --vary, a sentence; empty: nothing.
+[[nodiscard]] std::string problem_of_variations(const std::vector<std::string>& words);
+/// Why a recipe cannot be checked here: it is not installed, does not import, is an image. Empty: it can.
+[[nodiscard]] std::string why_not_checked(const measure::EnvironmentRecipe& recipe, const EnvOrder& order,
+                                          const std::stop_token& stop);
 [[nodiscard]] ExitCode remove_environments(const EnvOrder& order, Context& context);
 /// The resolved versions as JSON, which `install --lock` takes.
 [[nodiscard]] ExitCode export_environment(const EnvOrder& order, Context& context);

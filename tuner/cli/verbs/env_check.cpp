@@ -3,6 +3,7 @@
 #include <chrono>
 #include <ostream>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -58,18 +59,8 @@ std::string import_trouble(const measure::Environment& environment, const measur
 
 Checked check(const measure::EnvironmentRecipe& recipe, const EnvOrder& order, const Context& context,
               const tuner::Interruption& interruption) {
-  const auto environment = order.frameworks->installed(recipe.name);
-  if (recipe.kind == measure::RecipeKind::Image) {
-    return {.reason =
-                "is in a container's image: 'nocturne tune --rehearse' of a campaign with the parameter container "
-                "trains it"};
-  }
-  if (!environment && recipe.is_installed()) {
-    return {.reason = fmt::format("is not installed: 'nocturne env install {}' does that", recipe.name)};
-  }
-  if (environment) {
-    const std::string trouble = import_trouble(*environment, recipe, interruption.token());
-    if (!trouble.empty()) return {.reason = "does not import: " + trouble};
+  if (std::string reason = why_not_checked(recipe, order, interruption.token()); !reason.empty()) {
+    return {.reason = std::move(reason)};
   }
   const tuner::Installation installation = tuner::find_installation();
   const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
@@ -114,6 +105,20 @@ std::string good_text(const space::Run& run) {
 
 }  // namespace
 
+std::string why_not_checked(const measure::EnvironmentRecipe& recipe, const EnvOrder& order,
+                            const std::stop_token& stop) {
+  if (recipe.kind == measure::RecipeKind::Image) {
+    return "is in a container's image: 'nocturne tune --rehearse' of a campaign with the parameter container trains it";
+  }
+  const auto environment = order.frameworks->installed(recipe.name);
+  if (!environment) {
+    if (!recipe.is_installed()) return {};
+    return fmt::format("is not installed: 'nocturne env install {}' does that", recipe.name);
+  }
+  const std::string trouble = import_trouble(*environment, recipe, stop);
+  return trouble.empty() ? trouble : "does not import: " + trouble;
+}
+
 ExitCode check_environments(const EnvOrder& order, Context& context) {
   if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
   if (const std::string missing = missing_supervisor(); !missing.empty()) {
@@ -129,6 +134,7 @@ ExitCode check_environments(const EnvOrder& order, Context& context) {
                                             },
                                             interruption.waiting_token(), {});
   if (!slot) return complain(context, ExitCode::Unavailable, slot.error().error);
+  if (order.options.thorough) return check_thoroughly(order, context, interruption);
   nlohmann::json document = nlohmann::json::array();
   ExitCode code = ExitCode::Ok;
   for (const measure::EnvironmentRecipe* recipe : order.recipes) {
