@@ -53,7 +53,7 @@ static double step(const unsigned char *labels, int batch, float rate) {
       for (int p = 0; p < PIXELS; ++p) sum += first[h][p] * images[n][p];
       hidden[n][h] = sum > 0 ? sum : 0;
     }
-    float largest = -INFINITY, total = 0;
+    float largest = -1e30f, total = 0;  /* no infinity: -ffast-math knows none */
     for (int c = 0; c < CLASSES; ++c) {
       error[n][c] = 0;
       for (int h = 0; h < HIDDEN; ++h) error[n][c] += second[c][h] * hidden[n][h];

@@ -87,12 +87,10 @@ std::vector<std::string> command_worker_argv(const CommandTemplate& command, con
   return argv;
 }
 
-std::string command_identity(const CommandTemplate& command) {
+std::string command_identity(const CommandTemplate& command, const std::vector<std::string>& words) {
   std::string all = measure::to_json(command).dump();
-  for (const auto& group : command.groups) {
-    for (const std::string& word : group) {
-      if (!word.empty()) all += '\0' + state_of_file(command.folder / word);
-    }
+  for (const std::string& word : words) {
+    if (!word.empty()) all += '\0' + state_of_file(command.folder / word);
   }
   return space::sha256(all);
 }
@@ -119,7 +117,7 @@ std::expected<Prepared, PreparationFailure> prepare_command(const CampaignSpec& 
     std::erase(prepared.launch.unset, name);
   }
   prepared.argv = command_worker_argv(command, *words, prepared.schedule.batch, installation);
-  prepared.worker = command_identity(command);
+  prepared.worker = command_identity(command, *words);
   return prepared;
 }
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "measure/run/command_template.hpp"
 #include "measure/comparison/pair.hpp"
+#include "measure/run/command_template.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/executor/executor.hpp"
 #include "tuner/executor/installation.hpp"
@@ -25,9 +25,10 @@ namespace nocturne::tuner {
                                                            const std::vector<std::string>& words, std::int64_t batch,
                                                            const Installation& installation);
 
-/// Identity of the command: its words as the campaign has them, and the contents of the files that they name. A script
-/// that was edited is another program.
-[[nodiscard]] std::string command_identity(const measure::CommandTemplate& command);
+/// Identity of the command: its words as the campaign has them, and the contents of the files that they name, filled in
+/// (`words`). A script that was edited, or a "./train-{build}" that was built again, is another program.
+[[nodiscard]] std::string command_identity(const measure::CommandTemplate& command,
+                                           const std::vector<std::string>& words);
 
 /// Checks that the words of `prepared.own` can be filled and fills in argv, worker and variables. Launch and schedule
 /// are there.

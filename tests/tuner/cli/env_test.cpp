@@ -82,6 +82,8 @@ TEST_CASE("env list says what there is of environments, commands and images, and
   CHECK(place.row("tiny-1.0").at("state") == "available");
   CHECK(place.row("tiny-1.0").at("type") == "environment");
   CHECK(place.row("own-1").at("state") == "not here");
+  CHECK(place.desk.nocturne({"env", "python", "own-1"}) == ExitCode::Negative);
+  CHECK(place.desk.nocturne({"env", "python", "tiny-1.0"}) == ExitCode::NotFound);
   CHECK_THAT(place.row("own-1").at("reason"), ContainsSubstring("gone is not here"));
   CHECK(place.row("mine").at("type") == "image");
   CHECK(place.row("mine").at("state") == "not here");
@@ -98,6 +100,8 @@ TEST_CASE("env update resolves anew and keeps the old one until then; clean drop
   const nlohmann::json first = place.row("tiny-1.0");
   CHECK(first.at("state") == "installed");
   CHECK(first.at("disk_bytes").get<std::int64_t>() > 0);
+  REQUIRE(place.desk.nocturne({"env", "python", "tiny-1.0"}) == ExitCode::Ok);
+  CHECK(place.desk.out() == first.at("folder").get<std::string>() + "/bin/python\n");
 
   place.house.add("tiny", "2.0", "raise RuntimeError('broken')");
   CHECK(place.desk.nocturne({"env", "update", "tiny-1.0"}) == ExitCode::Negative);

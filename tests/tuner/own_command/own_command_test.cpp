@@ -166,12 +166,19 @@ TEST_CASE("a template's places are checked where they stand", "[campaign_file]")
         "/verify/accuracy_epochs");
 }
 
-TEST_CASE("a script that was edited is another program", "[own_command]") {
+TEST_CASE("a script that was edited is another program, and so is a build of the configuration's", "[own_command]") {
   const test::TemporaryFolder folder;
   std::ofstream(folder.path() / "t.py") << "1";
-  const measure::CommandTemplate command{.groups = {{"python"}, {"t.py"}}, .folder = folder.path()};
-  const std::string before = command_identity(command);
-  CHECK(command_identity(command) == before);
+  std::ofstream(folder.path() / "train-O2") << "built";
+  const measure::CommandTemplate command{.groups = {{"./train-{build}"}, {"t.py"}}, .folder = folder.path()};
+  const std::vector<std::string> words = {"./train-O2", "t.py"};
+  const std::string before = command_identity(command, words);
+  CHECK(command_identity(command, words) == before);
   std::ofstream(folder.path() / "t.py") << "2";
-  CHECK(command_identity(command) != before);
+  const std::string edited = command_identity(command, words);
+  CHECK(edited != before);
+  std::ofstream(folder.path() / "train-O3") << "built";
+  CHECK(command_identity(command, words) == edited);  // another configuration's
+  std::ofstream(folder.path() / "train-O2") << "built again";
+  CHECK(command_identity(command, words) != edited);
 }

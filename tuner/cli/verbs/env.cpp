@@ -27,6 +27,7 @@ constexpr EnvAction kEnvActions[] = {
     {"check", "imports, and trains three steps; --thorough: an epoch beside our own worker, whose losses it must share",
      true},
     {"remove", "removes what is installed", true},
+    {"python", "prints the path of its Python, to run a script of your own with", true},
     {"export",
      "prints the resolved versions, for install --lock elsewhere; --bundle packs all for a node without network", true},
     {"update", "resolves the versions anew; the old environment counts until the new one is whole", true},
@@ -61,6 +62,7 @@ ExitCode act(const EnvOrder& order, Context& context) {
   if (action == "install") return make_environments(order, context, false);
   if (action == "update") return make_environments(order, context, true);
   if (action == "check") return check_environments(order, context);
+  if (action == "python") return print_python(order, context);
   if (action == "remove") return remove_environments(order, context);
   if (action == "export") return export_environment(order, context);
   return list_environments(order, context);
@@ -159,6 +161,9 @@ ExitCode run(const EnvOptions& options, Context& context) {
   }
   if (options.action == "export" && !bundled && names.size() > 1) {
     return complain(context, ExitCode::Usage, "env export writes one lock: give one name");
+  }
+  if (options.action == "python" && names.size() > 1) {
+    return complain(context, ExitCode::Usage, "env python prints one path: give one name");
   }
   for (const std::string& name : names) {
     if (const std::string sentence = unknown_name(name, *order.frameworks); !sentence.empty()) {

@@ -13,7 +13,7 @@
 namespace nocturne::cli {
 
 struct EnvOptions {
-  std::string action = "list";  ///< list, install, check, remove, export, update
+  std::string action = "list";  ///< list, install, check, remove, python, export, update
   std::vector<std::string> names;
   std::string lock;               ///< of install: a file that export wrote
   std::string output;             ///< of export: a file; empty: standard output

@@ -37,6 +37,8 @@ struct EnvOrder {
 [[nodiscard]] std::string why_not_checked(const measure::EnvironmentRecipe& recipe, const EnvOrder& order,
                                           const std::stop_token& stop);
 [[nodiscard]] ExitCode remove_environments(const EnvOrder& order, Context& context);
+/// The path of the Python of an environment, for scripts.
+[[nodiscard]] ExitCode print_python(const EnvOrder& order, Context& context);
 /// The resolved versions as JSON, which `install --lock` takes.
 [[nodiscard]] ExitCode export_environment(const EnvOrder& order, Context& context);
 

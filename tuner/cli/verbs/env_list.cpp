@@ -165,6 +165,24 @@ ExitCode remove_environments(const EnvOrder& order, Context& context) {
   return code;
 }
 
+ExitCode print_python(const EnvOrder& order, Context& context) {
+  const measure::EnvironmentRecipe& recipe = *order.recipes.front();
+  if (recipe.kind != measure::RecipeKind::Python) {
+    return complain(context, ExitCode::Negative, fmt::format("{} is no environment with a Python", recipe.name));
+  }
+  const auto installed = order.frameworks->installed(recipe.name);
+  if (!installed) {
+    return complain(context, ExitCode::NotFound,
+                    fmt::format("{0} is not installed: 'nocturne env install {0}' does that", recipe.name));
+  }
+  if (context.json) {
+    print_json(context, {{"name", recipe.name}, {"python", installed->python.string()}});
+  } else {
+    *context.out << installed->python.string() << '\n';
+  }
+  return ExitCode::Ok;
+}
+
 ExitCode export_environment(const EnvOrder& order, Context& context) {
   const measure::EnvironmentRecipe& recipe = *order.recipes.front();
   const auto installed = order.frameworks->installed(recipe.name);
