@@ -54,6 +54,15 @@ fs::path file_ending_in(const fs::path& folder, std::string_view extension) {
   return {};
 }
 
+/// What stands between the first `before` and the next `behind`; empty: there is no such thing on a line.
+std::string_view between(std::string_view text, std::string_view before, std::string_view behind) {
+  const std::size_t at = text.find(before);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = first_line(text.substr(at + before.size()));
+  const std::size_t end = rest.find(behind);
+  return end == std::string_view::npos ? std::string_view() : rest.substr(0, end);
+}
+
 /// The .dsc file of the source package, beside the archives it names.
 std::expected<fs::path, EnvironmentFailure> get_source(InstallSession& session) {
   const SourcePackage& source = *session.recipe().build;
@@ -100,7 +109,7 @@ std::optional<EnvironmentFailure> compile_source(InstallSession& session, const 
     session.say(what);
     const auto ended = session.start(command);
     if (!ended.result.ok()) {
-      return session.failure(ended, what, fmt::format("{} fails: {}", what, last_line(ended.output)));
+      return session.failure(ended, what, explain_build(what, ended.output));
     }
   }
   return std::nullopt;
@@ -126,6 +135,25 @@ std::string version_of_dsc(std::string_view text) {
   constexpr std::string_view kKey = "\nVersion: ";
   const std::size_t at = text.find(kKey);
   return at == std::string_view::npos ? std::string() : std::string(first_line(text.substr(at + kKey.size())));
+}
+
+std::string explain_build(std::string_view what, std::string_view output) {
+  if (const auto package = between(output, "configuration file provided by \"", "\""); !package.empty()) {
+    return fmt::format(
+        "{} needs the development files of {}; install them (Debian: the package lib{}-dev, or the one "
+        "that `apt-file search {}Config.cmake` names)",
+        what, package, package, package);
+  }
+  // Of an error; what may be missing is told with dashes before it.
+  if (const auto package = between(output, "\n  Could NOT find ", " "); !package.empty()) {
+    return fmt::format("{} needs {}, and that is not here: install its development files", what, package);
+  }
+  if (const auto header = between(output, "fatal error: ", ": No such file"); !header.empty()) {
+    return fmt::format(
+        "{} needs the header {}; install the package that holds it (Debian: `apt-file search {}` names it)", what,
+        header, header);
+  }
+  return fmt::format("{} fails: {}", what, last_line(output));
 }
 
 std::string build_abi(const EnvironmentRecipe& recipe) {

@@ -22,6 +22,10 @@ namespace nocturne::measure {
 /// "3.7.2-1" of a line "Version: 3.7.2-1" in a .dsc file's text; empty: it has none.
 [[nodiscard]] std::string version_of_dsc(std::string_view text);
 
+/// Why CMake or the compiler ended, from what they printed: the first package or header that is missing, with the
+/// remedy; else the last line. `what`: configure, build, install.
+[[nodiscard]] std::string explain_build(std::string_view what, std::string_view output);
+
 /// What decides the outcome beside the source: the compiler's first line of --version and, where a flag says `native`,
 /// the processor's instruction sets.
 [[nodiscard]] std::string build_abi(const EnvironmentRecipe& recipe);

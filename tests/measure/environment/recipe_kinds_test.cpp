@@ -143,4 +143,20 @@ TEST_CASE("the mirror is Debian's own and no security updates", "[environment][d
   CHECK(version_of_dsc("Standards-Version: 4\n").empty());
 }
 
+TEST_CASE("a build that lacks something says what, and how to get it", "[environment]") {
+  CHECK(explain_build(
+            "configure",
+            "-- Could NOT find Doxygen (missing: DOXYGEN_EXECUTABLE)\nCMake Error at CMakeLists.txt:7 (find_package):\n"
+            "  Could not find a package configuration file provided by \"spdlog\" with any\n  of the following\n")
+            .starts_with(
+                "configure needs the development files of spdlog; install them (Debian: the package libspdlog-dev,"));
+  CHECK(explain_build("configure",
+                      "CMake Error at Find.cmake:230 (message):\n  Could NOT find OpenMP_CXX (missing: x)\n") ==
+        "configure needs OpenMP_CXX, and that is not here: install its development files");
+  CHECK(explain_build("build", "x.cpp:3:10: fatal error: spdlog/spdlog.h: No such file or directory\nmake: *** 2\n")
+            .starts_with("build needs the header spdlog/spdlog.h;"));
+  CHECK(explain_build("build", "-- Could NOT find Doxygen (missing: x)\nninja: build stopped\n") ==
+        "build fails: ninja: build stopped");
+}
+
 }  // namespace nocturne::measure
