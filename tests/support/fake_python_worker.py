@@ -1,6 +1,7 @@
 """A worker in Python for tests: trains nothing; a step takes as long as its configuration says, on paper only.
 
-It says what it was started with in `ready`: variables, interpreter, whether the compile cache was there already.
+It says what it was started with in `ready`: variables, interpreter, whether the compile cache was there already, and
+what other runs had left in it; it leaves a file there itself.
 """
 
 import argparse
@@ -30,9 +31,13 @@ def main():
         say("phase_end", name=phase, wall_s=0.001, cpu_s=0.001)
     cache = os.environ.get("NOCTURNE_COMPILE_CACHE", "")
     was_there = os.path.isdir(cache)
+    found = []
     if cache:  # a deployment has none
         os.makedirs(cache, exist_ok=True)
+        found = sorted(os.listdir(cache))
+        open(os.path.join(cache, "of-" + request["run_id"]), "w").close()
     say("ready", threads=1, versions={"fake": "1"}, python=sys.executable, cache=cache, cache_was_there=was_there,
+        found_in_cache=found,
         environment={name: value for name, value in os.environ.items() if name.startswith(("PYTHON", "FAKE_"))})
     step_ns = 1000 * fake_python_module.MICROSECONDS[configuration["framework"]] + 10 * configuration.get("batch", 0)
     say("phase_begin", name="first_step")

@@ -16,6 +16,15 @@ std::unexpected<PreparationFailure> refuse_recipe(space::Outcome outcome, std::s
   return std::unexpected(PreparationFailure{outcome, std::move(reason), {}});
 }
 
+/// Where compilers keep what they made, by the worker and its environment. What a warm cache spares is not what a cold
+/// one costs: another measurement.
+void lead_to_cache(const RunSettings& run, const std::filesystem::path& caches, const std::string& digest,
+                   Prepared& prepared) {
+  const bool warm = run.compile_cache == CompileCache::Warm;
+  prepared.worker = warm ? space::sha256(digest + " warm") : digest;
+  prepared.compile_cache = warm ? caches / digest.substr(0, 16) : std::filesystem::path("compile-cache");
+}
+
 std::int64_t unix_ns_of(std::chrono::system_clock::time_point time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
@@ -82,8 +91,7 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_image(const m
   if (!digest) return refuse_recipe(space::Outcome::BuildFailed, digest.error());
   prepared.argv = python_arguments(inside, folder, recipe.worker);
   prepared.launch = python_launch(recipe, std::move(prepared.launch));
-  prepared.worker = *digest;
-  prepared.compile_cache = "compile-cache";
+  lead_to_cache(spec_.run, options_.caches_folder, *digest, prepared);
   prepared.image = recipe.image;
   return prepared;
 }
@@ -96,13 +104,9 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_environment(c
   const std::filesystem::path folder = options_.frameworks->worker_folder();
   const auto digest = python_worker_digest(*environment, folder, recipe.worker);
   if (!digest) return refuse_recipe(space::Outcome::BuildFailed, digest.error());
-  const bool warm = spec_.run.compile_cache == CompileCache::Warm;
   prepared.argv = python_arguments(*environment, folder, recipe.worker);
   prepared.launch = python_launch(recipe, std::move(prepared.launch), environment->folder);
-  // What a warm cache spares is not what a cold one costs: another measurement.
-  prepared.worker = warm ? space::sha256(*digest + " warm") : *digest;
-  prepared.compile_cache =
-      warm ? options_.caches_folder / digest->substr(0, 16) : std::filesystem::path("compile-cache");
+  lead_to_cache(spec_.run, options_.caches_folder, *digest, prepared);
   prepared.artifact = environment->key;
   prepared.built_now = environment->installed_now;
   prepared.build_time = environment->install_time;
