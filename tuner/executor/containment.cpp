@@ -104,6 +104,8 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
   const std::string image_name = prepared.image.empty() ? word_of(configuration, "image", "debian-12") : prepared.image;
   auto image = obtain(image_name, *runtime, stop);
   if (!image) return std::unexpected(std::move(image.error()));
+  // What was compiled and linked outside, or in another image, need not run in this one.
+  if (prepared.compile_cache.is_absolute()) prepared.compile_cache += "-" + space::sha256(image->digest).substr(0, 12);
   auto mounts = mounts_of(prepared, *image, *runtime);
   if (!mounts) return refuse_container(space::Outcome::Unsupported, std::move(mounts.error()));
   if (!runtime->makes_mount_points() && !image->root.empty()) {
