@@ -78,7 +78,8 @@ class PyTorch(Worker):
         if self.on_gpu:
             self.device = pytorch_cuda.find_device(torch, settings)
         else:
-            self.device = self.extension.xla_device() if settings.graph_compiler == "xla" else torch.device("cpu")
+            on_xla = settings.graph_compiler == "xla"
+            self.device = self._xla("device", "xla_device")() if on_xla else torch.device("cpu")
 
     def _check_release(self, settings):
         def needs(least, what):
@@ -120,10 +121,15 @@ class PyTorch(Worker):
             if name == "ipex":
                 import intel_extension_for_pytorch
                 return intel_extension_for_pytorch
-            import torch_xla.core.xla_model
-            return torch_xla.core.xla_model
+            import torch_xla
+            import torch_xla.core.xla_model  # torch_xla does not import it by itself in each version
+            return torch_xla
         except ImportError as error:
             raise Unsupported("graph_compiler %s is not in this environment: %s" % (name, error))
+
+    def _xla(self, name, name_before):
+        """A function of torch_xla; older ones have it in xla_model, under another name."""
+        return getattr(self.extension, name, None) or getattr(self.extension.core.xla_model, name_before)
 
     def versions(self):
         found = {"torch": torch.__version__}
@@ -133,8 +139,7 @@ class PyTorch(Worker):
         if self.settings.graph_compiler == "ipex":
             found["ipex"] = self.extension.__version__
         elif self.settings.graph_compiler == "xla":
-            import torch_xla
-            found["torch_xla"] = torch_xla.__version__
+            found["torch_xla"] = self.extension.__version__
         if self.on_gpu:
             found.update({"cuda": torch.version.cuda, "cudnn": str(torch.backends.cudnn.version())})
         return found
@@ -252,14 +257,14 @@ class PyTorch(Worker):
         self.optimizer.zero_grad()
         loss = self._train(images, labels)
         if self.settings.graph_compiler == "xla":
-            self.extension.mark_step()
+            self._xla("sync", "mark_step")()
         return loss
 
     def synchronise(self):
         if self.on_gpu:
             torch.cuda.synchronize()
         if self.settings.graph_compiler == "xla":
-            self.extension.wait_device_ops()
+            self.extension.core.xla_model.wait_device_ops()
 
     def loss(self, handle):
         return handle.item()
