@@ -16,8 +16,7 @@ namespace nocturne::measure {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::array<std::string_view, 23> kRecipeKeys = {"recipe",
+constexpr std::array<std::string_view, 24> kRecipeKeys = {"recipe",
                                                           "title",
                                                           "kind",
                                                           "worker",
@@ -39,7 +38,8 @@ constexpr std::array<std::string_view, 23> kRecipeKeys = {"recipe",
                                                           "command",
                                                           "interpreter",
                                                           "environment",
-                                                          "uses_system_packages"};
+                                                          "uses_system_packages",
+                                                          "graph_compilers"};
 constexpr std::array<std::string_view, 4> kSources = {"pip", "distribution", "opt-build", "image"};
 constexpr std::int64_t kMegabyte = 1'000'000;
 constexpr std::int64_t kMostMegabytes = 1'000'000;  // a terabyte: more is a typing error
@@ -317,6 +317,8 @@ std::expected<EnvironmentRecipe, std::string> parse_recipe(const json& document,
       "a module's name");
   recipe.debian =
       members.texts(members.member("debian"), "/debian", is_package_name, "the name of a package of the distribution");
+  recipe.graph_compilers =
+      members.texts(members.member("graph_compilers"), "/graph_compilers", is_plain_name, "a name");
   read_build(members, document, recipe);
   recipe.image = members.text("image", "");
   recipe.interpreter = members.text("interpreter", "/usr/bin/python3");

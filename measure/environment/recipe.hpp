@@ -14,10 +14,11 @@
 ///    "no_dependencies": [true],                     steps that take no dependencies along; absent: they do
 ///    "fix_ups": ["cuda_stand_ins"],                 programs of measure/environment/fix_ups/, run in this order
 ///    "imports": ["torch"],                          what `check` imports
-///    "needs": {"commands": ["g++"], "isa": ["avx2"], "gpu": true},
-///    "uses_system_packages": true,                  where a Python of this machine imports them already, those are
-///    taken "environment": {"PJRT_DEVICE": "CPU"},         variables the worker runs with; {environment} is its folder
-///    "licence": "BSD-3-Clause", "download_mb": 740, "disk_mb": 1430, "note": "…"}
+///    "graph_compilers": ["none", "torchscript"],    what it has of them, the first what it is for; `check` trains with
+///    it "needs": {"commands": ["g++"], "isa": ["avx2"], "gpu": true}, "uses_system_packages": true, where a Python of
+///    this machine imports them already, those are taken "environment": {"PJRT_DEVICE": "CPU"},         variables the
+///    worker runs with; {environment} is its folder "licence": "BSD-3-Clause", "download_mb": 740, "disk_mb": 1430,
+///    "note": "…"}
 ///
 /// Of the other kinds and sources, beside the keys that say what they are:
 ///
@@ -71,6 +72,7 @@ struct EnvironmentRecipe {
   bool uses_system_packages = false;
   std::vector<std::string> fix_ups;
   std::vector<std::string> imports;
+  std::vector<std::string> graph_compilers;  ///< values of the parameter, the usual one first; empty: it has none
   std::vector<std::string> needed_commands;
   std::vector<std::string> needed_isa;
   bool needs_gpu = false;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
+#include <iterator>
+#include <string>
 
 #include "tests/support/temporary_folder.hpp"
 
@@ -92,6 +94,9 @@ TEST_CASE("each shipped recipe can be read, and its worker and fix-ups are there
     }
     if (recipe.kind != RecipeKind::Python) continue;
     CHECK(fs::exists(root / "kernels/python" / recipe.worker));
+    std::ifstream worker(root / "kernels/python" / recipe.worker);
+    const std::string source{std::istreambuf_iterator<char>(worker), {}};
+    for (const std::string& compiler : recipe.graph_compilers) CHECK(source.contains('"' + compiler + '"'));
     CHECK_FALSE(recipe.imports.empty());
     CHECK(recipe.download_bytes > 0);
     CHECK(recipe.disk_bytes > recipe.download_bytes);

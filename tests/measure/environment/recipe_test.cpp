@@ -15,6 +15,7 @@ json good_recipe() {
     "recipe": "pytorch-1.4", "title": "PyTorch 1.4", "kind": "python", "worker": "pytorch_worker.py",
     "python": ">=3.6,<3.8", "source": "pip", "packages": [["torch==1.4.0", "numpy<1.20"], ["pillow<7"]],
     "no_dependencies": [true], "fix_ups": ["cuda_stand_ins"], "imports": ["torch", "torch.nn"],
+    "graph_compilers": ["none", "torchscript"],
     "needs": {"commands": ["g++"], "isa": ["avx2"]}, "environment": {"PJRT_DEVICE": "CPU"},
     "licence": "BSD-3-Clause", "download_mb": 740, "disk_mb": 1430, "note": "old"})");
 }
@@ -39,6 +40,7 @@ TEST_CASE("a recipe is read whole", "[environment][recipe]") {
   CHECK_FALSE(recipe->steps[1].no_dependencies);
   CHECK(recipe->fix_ups == std::vector<std::string>{"cuda_stand_ins"});
   CHECK(recipe->imports == std::vector<std::string>{"torch", "torch.nn"});
+  CHECK(recipe->graph_compilers == std::vector<std::string>{"none", "torchscript"});
   CHECK(recipe->needed_commands == std::vector<std::string>{"g++"});
   CHECK(recipe->needed_isa == std::vector<std::string>{"avx2"});
   CHECK(recipe->environment.at("PJRT_DEVICE") == "CPU");
@@ -72,6 +74,10 @@ TEST_CASE("what is wrong with a recipe is said with its place", "[environment][r
     document.erase("packages");
     document.erase("no_dependencies");
     CHECK(problem_of(document).starts_with("/packages is missing"));
+  }
+  SECTION("graph compilers that are no names") {
+    document["graph_compilers"] = json::array({"none", "--xla"});
+    CHECK(problem_of(document).starts_with("/graph_compilers/1 is \"--xla\", not"));
   }
   SECTION("a size that is none") {
     document["disk_mb"] = -3;

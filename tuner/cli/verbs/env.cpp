@@ -93,7 +93,8 @@ void setup(CLI::App& verb, EnvOptions& options) {
   verb.add_flag("--thorough", options.thorough,
                 "check: exact steps and the first 50 losses against our own worker, and the accuracy after an epoch");
   verb.add_flag("--all", options.all, "check: every environment that is installed");
-  verb.add_option("--vary", options.vary, "check --thorough: a row for each value, such as graph_compiler=none,xla")
+  verb.add_option("--vary", options.vary,
+                  "check --thorough: a row for each value; else one for each graph compiler of the recipe")
       ->type_name("NAME=VALUE,…")
       ->allow_extra_args(false);
   verb.footer(fmt::format(

@@ -35,12 +35,17 @@ struct Checked {
 };
 
 /// A campaign of one configuration; nothing is installed for it.
-std::string check_campaign(const std::string& framework) {
+std::string check_campaign(const measure::EnvironmentRecipe& recipe) {
+  nlohmann::json parameters = nlohmann::json::array();
+  parameters.push_back(
+      {{"name", "framework"}, {"stage", "environment"}, {"values", nlohmann::json::array({recipe.name})}});
+  parameters.push_back({{"name", "batch"}, {"stage", "run"}, {"values", nlohmann::json::array({32})}});
+  if (!recipe.graph_compilers.empty()) {
+    const nlohmann::json usual = nlohmann::json::array({recipe.graph_compilers.front()});
+    parameters.push_back({{"name", "graph_compiler"}, {"stage", "compile"}, {"values", usual}});
+  }
   const nlohmann::json document = {{"campaign", "env-check"},
-                                   {"space",
-                                    {{"parameters",
-                                      {{{"name", "framework"}, {"stage", "environment"}, {"values", {framework}}},
-                                       {{"name", "batch"}, {"stage", "run"}, {"values", {32}}}}}}},
+                                   {"space", {{"parameters", parameters}}},
                                    {"environments", {{"install", false}}},
                                    {"run", {{"steps", kCheckSteps}, {"deadline", "5min"}}}};
   return document.dump();
@@ -64,7 +69,7 @@ Checked check(const measure::EnvironmentRecipe& recipe, const EnvOrder& order, c
   }
   const tuner::Installation installation = tuner::find_installation();
   const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
-  const auto spec = tuner::parse_campaign(check_campaign(recipe.name), "env-check", "/", measure::facts_of(machine),
+  const auto spec = tuner::parse_campaign(check_campaign(recipe), "env-check", "/", measure::facts_of(machine),
                                           order.frameworks.get());
   if (!spec) return {.reason = one_line(tuner::to_text(spec.error()))};
   tuner::LocalExecutor executor(*spec, executor_options(context, installation, machine, order.frameworks));

@@ -86,6 +86,20 @@ std::expected<std::vector<space::Configuration>, std::string> variations_of(cons
   return all;
 }
 
+/// A row for each graph compiler of the recipe, unless --vary says which.
+std::vector<space::Configuration> rows_of_recipe(const measure::EnvironmentRecipe& recipe,
+                                                 const std::vector<space::Configuration>& variations) {
+  if (recipe.graph_compilers.empty() || variations.front().find("graph_compiler") != nullptr) return variations;
+  std::vector<space::Configuration> rows;
+  for (const std::string& compiler : recipe.graph_compilers) {
+    for (const space::Configuration& varied : variations) {
+      rows.push_back(varied);
+      rows.back().set("graph_compiler", compiler);
+    }
+  }
+  return rows;
+}
+
 /// What is checked: recipes that can be, with why not for the others.
 struct ToCheck {
   std::vector<const measure::EnvironmentRecipe*> recipes;
@@ -147,14 +161,14 @@ ExitCode check_thoroughly(const EnvOrder& order, Context& context, tuner::Interr
     tuner::TrainingCheck check(
         executor, interruption,
         {.kept = context.data_folder() / "references", .machine = measure::fingerprint_of(machine).key(), .say = say});
-    for (const std::string& name : names) {
-      for (const space::Configuration& varied : *variations) {
+    for (const measure::EnvironmentRecipe* recipe : to_check.recipes) {
+      for (const space::Configuration& varied : rows_of_recipe(*recipe, *variations)) {
         if (interruption.requested()) break;
         space::Configuration configuration = spec->space.default_configuration();
-        configuration.set("framework", space::Value(name));
+        configuration.set("framework", recipe->name);
         for (const auto& [parameter, value] : varied.values()) configuration.set(parameter, value);
         const auto began = std::chrono::steady_clock::now();
-        CheckedRow row{.name = name, .varied = varied, .found = check.check(configuration)};
+        CheckedRow row{.name = recipe->name, .varied = varied, .found = check.check(configuration)};
         row.took = std::chrono::steady_clock::now() - began;
         say(fmt::format("{}: {}", checked_row_name(row), to_text(row.found.verdict)));
         rows.push_back(std::move(row));
