@@ -2,6 +2,8 @@
 
 import json
 import pathlib
+import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -269,6 +271,46 @@ class TuneCommand(unittest.TestCase):
                     self.assertIn(sentence, refused.stderr)
             failed = workspace.run("tune", "--", "sh", "-c", "echo no data here; exit 7", check=1, cwd=workspace.folder)
             self.assertIn("your command does not run: failed: exit code 7: no data here", failed.stderr)
+
+
+class Example(unittest.TestCase):
+    """examples/own-command.json as it stands, with fewer steps and pairs."""
+
+    @unittest.skipUnless(shutil.which("make") and shutil.which("cc"), "make or a C compiler is missing")
+    def test_the_program_is_made_tuned_and_made_again(self):
+        examples = pathlib.Path(__file__).parents[2] / "examples"
+        text = (examples / "own-command.json").read_text()
+        document = json.loads("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//")))
+        document["space"]["parameters"][0]["values"] = ["O1", "O2"]
+        document["strategy"] = {"name": "random"}
+        document["run"] = {"steps": 4, "deadline": "60s"}
+        document["verify"] = {"pairs": 3, "most_pairs": 3, "finalists": 1, "simplify": False, "slices": 2, "slice_steps": 2}
+        document["budget"] = {"trials": 3}
+        with Workspace() as workspace:
+            folder = workspace.folder / "own-command"
+            folder.mkdir()
+            for name in ("Makefile", "train.c"):
+                shutil.copy(examples / "own-command" / name, folder)
+
+            def make(*words):
+                subprocess.run(["make", "-C", folder, f"MNIST={examples / 'data/mnist'}", *words], check=True,
+                               capture_output=True, timeout=120)
+
+            def trials_of(name, check=0):
+                workspace.run("tune", workspace.write({**document, "campaign": name}), check=check)
+                return [trial for trial in workspace.json("list", "trials", name) if trial["outcome"] is not None]
+
+            self.assertIn("cannot start './train-O", trials_of("unmade", check=1)[0]["reason"])
+            make("train-O1", "train-O2", "images", "labels")
+            first = trials_of("made")
+            self.assertEqual([trial["outcome"] for trial in first], ["ok"] * 3)
+            losses = [sample["loss"] for sample in workspace.json("show", "0", "--samples")["runs"][0]["samples"]]
+            self.assertEqual(len(losses), 4)
+            self.assertTrue(all(0 < loss < 5 for loss in losses), losses)
+            self.assertTrue(all(trial["reused"] for trial in trials_of("same")))
+            (folder / "train.c").write_text((folder / "train.c").read_text() + "int another_program;\n")
+            make("train-O1", "train-O2")
+            self.assertFalse(any(trial["reused"] for trial in trials_of("again")))
 
 
 class Shim(unittest.TestCase):
