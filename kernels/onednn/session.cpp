@@ -74,6 +74,8 @@ nlohmann::json ready_fields(const Settings& settings, const Trainer& trainer) {
   fields["precision"] = to_text(settings.precision);
   fields["layout"] = to_text(settings.layout);
   fields["batch"] = settings.batch;
+  fields["data_threads"] = settings.data_threads;
+  if (settings.data_threads > 0) fields["prefetch"] = settings.prefetch;
   fields["gate"] = true;
   fields["parameters"] = trainer.plan().network().parameters;
   fields["buffer_bytes"] = trainer.plan().bytes();
@@ -138,6 +140,12 @@ void train_gate(const protocol::Request& request, Reporter& reporter, const netw
   run_gate(request, *trainer, reporter);
 }
 
+void warn_of_skipped(const data::BatchSource& batches) {
+  if (batches.skipped() == 0) return;
+  std::fprintf(stderr, "warning: %lld times a file was no image that could be decoded, and another took its place\n",
+               static_cast<long long>(batches.skipped()));
+}
+
 void train(const protocol::Request& request, Reporter& reporter, Profile* profile, const Sabotage& sabotage) {
   reporter.hello();
   const networks::Network& network = known_network(request.network);
@@ -154,6 +162,7 @@ void train(const protocol::Request& request, Reporter& reporter, Profile* profil
                                 [&] { return data::open_batches(source_options(request, options.settings, network)); });
   const auto trainer = compile(reporter, network, options, *batches);
   run_training(request, *trainer, reporter, [&] { trainer->profile(profile); });
+  warn_of_skipped(*batches);
   if (request.accuracy) report_accuracy(request, options.settings, *trainer, reporter);
 }
 

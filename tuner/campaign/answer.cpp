@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "tuner/campaign/comparing.hpp"
 #include "tuner/campaign/stored_pairs.hpp"
@@ -41,6 +43,26 @@ db::Expected<std::optional<space::Accuracy>> accuracy_of(const db::Store& store,
   return accuracy;
 }
 
+db::Expected<std::optional<measure::DataWait>> stored_wait(const db::Store& store, const db::StoredTrial& trial) {
+  const auto detail = store.load_trial(trial.id);
+  if (!detail) return std::unexpected(detail.error());
+  return data_wait_of(*detail);
+}
+
+db::Expected<Answer> with_waits(const db::Store& store, Answer answer) {
+  if (answer.best) {
+    auto wait = stored_wait(store, *answer.best);
+    if (!wait) return std::unexpected(wait.error());
+    answer.best_wait = *wait;
+  }
+  if (answer.baseline) {
+    auto wait = stored_wait(store, *answer.baseline);
+    if (!wait) return std::unexpected(wait.error());
+    answer.baseline_wait = *wait;
+  }
+  return answer;
+}
+
 /// What the pairs of the answer's comparison say at its horizon.
 db::Expected<std::optional<db::VerdictRecord>> verdict_for(const db::Store& store, const Answer& answer) {
   const space::Workload workload = workload_of(answer.campaign.spec);
@@ -59,6 +81,16 @@ db::Expected<std::optional<db::VerdictRecord>> verdict_for(const db::Store& stor
 
 bool trained_for_accuracy(const space::Run& run, std::int64_t epochs) {
   return run.purpose == space::Purpose::Gate && run.accuracy && std::ssize(run.epochs) == epochs;
+}
+
+std::optional<measure::DataWait> data_wait_of(const db::TrialDetail& detail) {
+  std::vector<space::Run> runs;
+  for (const db::StoredRun& stored : detail.runs) {
+    const space::Run& run = stored.record.run;
+    const bool searched = run.purpose == space::Purpose::Search || run.purpose == space::Purpose::Audit;
+    if (searched && !stored.in_flight && run.outcome == space::Outcome::Ok) runs.push_back(run);
+  }
+  return measure::data_wait(runs);
 }
 
 double gain_percent(double log_ratio) {
@@ -93,7 +125,7 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
   // What was faster and trains wrongly must not be missed among what merely failed.
   std::ranges::stable_partition(
       answer.failures, [](const db::StoredTrial& failure) { return failure.trial.outcome == space::Outcome::Wrong; });
-  if (!answer.best || !answer.baseline) return answer;
+  if (!answer.best || !answer.baseline) return with_waits(store, std::move(answer));
 
   auto comparisons = store.comparisons(campaign.id);
   if (!comparisons) return std::unexpected(comparisons.error());
@@ -132,7 +164,7 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
       answer.baseline_accuracy = *baseline;
     }
   }
-  return answer;
+  return with_waits(store, std::move(answer));
 }
 
 }  // namespace nocturne::tuner

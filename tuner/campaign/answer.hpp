@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "db/store.hpp"
+#include "measure/comparison/data_wait.hpp"
 #include "space/objective.hpp"
 #include "space/outcome.hpp"
 #include "tuner/campaign/changes.hpp"
@@ -31,9 +32,10 @@ struct Answer {
   std::optional<db::VerdictRecord> verdict;                         ///< of it, at the primary horizon
   std::optional<space::Accuracy> baseline_accuracy, best_accuracy;  ///< on the test set, after `accuracy_epochs`
   std::int64_t accuracy_epochs = 0;
-  std::map<space::Outcome, std::int64_t> outcomes;  ///< of finished trials
-  std::vector<db::StoredTrial> failures;            ///< finished and not ok: wrong ones, then by number
-  std::optional<Ranking> ranking;                   ///< of the environments (frameworks), where there is a choice
+  std::optional<measure::DataWait> baseline_wait, best_wait;  ///< of the trials' own runs
+  std::map<space::Outcome, std::int64_t> outcomes;            ///< of finished trials
+  std::vector<db::StoredTrial> failures;                      ///< finished and not ok: wrong ones, then by number
+  std::optional<Ranking> ranking;  ///< of the environments (frameworks), where there is a choice
 
   /// Whether best is faster than the default beyond doubt, measured again.
   [[nodiscard]] bool verified_faster() const;
@@ -47,6 +49,10 @@ struct Answer {
 
 /// Whether this run is the epochs that a finalist trains before its accuracy is read.
 [[nodiscard]] bool trained_for_accuracy(const space::Run& run, std::int64_t epochs);
+
+/// How long the trial's steps wait for data, over its runs of search and audit that ended well: what its estimate is
+/// made of. Empty: none has samples.
+[[nodiscard]] std::optional<measure::DataWait> data_wait_of(const db::TrialDetail& detail);
 
 /// Gain of the candidate over the baseline in percent, from a log ratio ln(T(candidate) / T(baseline)):
 /// 100 · (exp(−log_ratio) − 1); 100 means twice as fast.

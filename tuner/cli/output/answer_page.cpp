@@ -20,6 +20,8 @@ namespace {
 
 /// An accuracy this much lower is said aloud: half a point in a hundred.
 constexpr double kAccuracyMargin = 0.005;
+/// From this share of a step on, waiting for data is a line of the page.
+constexpr double kWaitMargin = 0.01;
 
 std::string epochs_text(double epochs) {
   return epochs == 1 ? "1 epoch" : fmt::format("{:g} epochs", epochs);
@@ -78,6 +80,26 @@ void print_trial_line(std::ostream& out, const char* title, const tuner::Answer&
     out << fmt::format(", {:.2f} % test accuracy after {}", 100 * accuracy->accuracy,
                        epochs_text(static_cast<double>(answer.accuracy_epochs)));
   }
+  out << '\n';
+}
+
+/// "12.3 ms of each step (5.7 %, 34 s of 12 epochs)"
+std::string wait_text(const tuner::Answer& answer, const db::StoredTrial& trial, const measure::DataWait& wait) {
+  std::string text = fmt::format("{} of each step ({}", seconds_text(wait.step_seconds), percent_text(wait.share));
+  if (trial.trial.parts) {
+    const double epochs = answer.objective.primary;
+    text += fmt::format(", {} of {}", seconds_text(measure::data_wait_seconds(wait, *trial.trial.parts, epochs)),
+                        horizon_text(answer, epochs));
+  }
+  return text + ")";
+}
+
+void print_data_wait(std::ostream& out, const tuner::Answer& answer) {
+  const auto matters = [](const std::optional<measure::DataWait>& wait) { return wait && wait->share >= kWaitMargin; };
+  const bool two = answer.baseline && answer.baseline->id != answer.best->id && answer.baseline_wait;
+  if (!answer.best_wait || !(matters(answer.best_wait) || (two && matters(answer.baseline_wait)))) return;
+  out << "Data      the best waits for it " << wait_text(answer, *answer.best, *answer.best_wait);
+  if (two) out << ", the default " << wait_text(answer, *answer.baseline, *answer.baseline_wait);
   out << '\n';
 }
 
@@ -170,6 +192,7 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
     table.print(out, colour);
   }
   print_own_command(out, answer);
+  print_data_wait(out, answer);
   if (answer.ranking && std::ranges::count_if(answer.ranking->levels, trained_any) > 1) {
     print_ranking(context, *answer.ranking);
   }
@@ -178,7 +201,8 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
 
 nlohmann::json answer_json(const tuner::Answer& answer) {
   const auto trial_json = [&](const std::optional<db::StoredTrial>& trial,
-                              const std::optional<space::Accuracy>& accuracy) -> nlohmann::json {
+                              const std::optional<space::Accuracy>& accuracy,
+                              const std::optional<measure::DataWait>& wait) -> nlohmann::json {
     if (!trial) return nullptr;
     nlohmann::json json = {{"trial", trial->trial.number},
                            {"configuration", trial->trial.configuration.to_json()},
@@ -193,6 +217,11 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
                          {"epoch_overhead", parts->epoch_overhead},
                          {"steady_step", parts->steady_step}};
       json["steps_per_epoch"] = parts->steps_per_epoch;
+      if (wait) {
+        json["data_wait"] = {{"step_s", wait->step_seconds},
+                             {"share", wait->share},
+                             {"seconds", measure::data_wait_seconds(*wait, *parts, answer.objective.primary)}};
+      }
     }
     if (accuracy) json["accuracy"] = accuracy->accuracy;
     return json;
@@ -201,8 +230,8 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
                          {"generation", answer.campaign.generation},
                          {"finished", answer.campaign.finished_unix_ns.has_value()},
                          {"epochs", answer.objective.primary},
-                         {"best", trial_json(answer.best, answer.best_accuracy)},
-                         {"default", trial_json(answer.baseline, answer.baseline_accuracy)},
+                         {"best", trial_json(answer.best, answer.best_accuracy, answer.best_wait)},
+                         {"default", trial_json(answer.baseline, answer.baseline_accuracy, answer.baseline_wait)},
                          {"gain", nullptr},
                          {"changes", nlohmann::json::array()},
                          {"outcomes", nlohmann::json::object()}};

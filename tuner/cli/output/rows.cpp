@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/comparison/disturbance.hpp"
+#include "measure/comparison/data_wait.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "tuner/cli/output/format.hpp"
 
@@ -148,6 +148,10 @@ json run_row(const db::StoredRun& stored, bool samples) {
                     {"minimum_s", summary.minimum},
                     {"maximum_s", summary.maximum},
                     {"spread_s", summary.spread}};
+    if (const auto wait = measure::data_wait(run)) {
+      row["steps"]["data_wait_s"] = wait->step_seconds;
+      row["steps"]["data_wait_share"] = wait->share;
+    }
   }
   for (const space::Epoch& epoch : run.epochs) {
     row["epochs"].push_back({{"index", epoch.index}, {"wall_s", seconds(epoch.wall)}, {"loss", or_null(epoch.loss)}});

@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "measure/comparison/disturbance.hpp"
+#include "measure/comparison/data_wait.hpp"
 #include "measure/comparison/statistics.hpp"
+#include "tuner/campaign/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -38,8 +39,9 @@ std::string why_chosen(const db::Store& store, db::CampaignId campaign, std::int
   return {};
 }
 
-void print_trial(const Context& context, const db::StoredTrial& stored, double epochs, const std::string& chosen) {
+void print_trial(const Context& context, const db::TrialDetail& detail, double epochs, const std::string& chosen) {
   std::ostream& out = *context.out;
+  const db::StoredTrial& stored = detail.stored;
   const bool colour = context.colour_out();
   const space::Trial& trial = stored.trial;
   const bool finished = stored.state == db::TrialState::Finished;
@@ -75,6 +77,11 @@ void print_trial(const Context& context, const db::StoredTrial& stored, double e
                        seconds_text(parts.first_step_excess));
     out << fmt::format("               epoch's overhead {}, {:g} steps of {} an epoch\n",
                        seconds_text(parts.epoch_overhead), parts.steps_per_epoch, seconds_text(parts.steady_step));
+    if (const auto wait = tuner::data_wait_of(detail); wait && wait->step_seconds > 0) {
+      out << fmt::format("               of each step {} ({}) waits for data: {} of an epoch\n",
+                         seconds_text(wait->step_seconds), percent_text(wait->share),
+                         seconds_text(measure::data_wait_seconds(*wait, parts, 1)));
+    }
   }
 }
 
@@ -179,6 +186,10 @@ void print_run(const Context& context, const db::StoredRun& stored, bool whole_l
                        steps.size(), seconds_text(summary.median), seconds_text(summary.minimum),
                        seconds_text(summary.maximum), seconds_text(summary.spread));
     out << "               " << sparkline(steps, kSparkline) << '\n';
+    if (const auto wait = measure::data_wait(run); wait && wait->step_seconds > 0) {
+      out << fmt::format("  data         waited for {} a step, {} of its time\n", seconds_text(wait->step_seconds),
+                         percent_text(wait->share));
+    }
     const auto& losses = run.samples;
     if (losses.front().loss && losses.back().loss) {
       out << fmt::format("  loss         {:.4g} → {:.4g}\n", *losses.front().loss, *losses.back().loss);
@@ -248,6 +259,9 @@ ExitCode run(const ShowOptions& options, Context& context) {
   if (context.json) {
     nlohmann::json document = trial_row(detail->stored);
     document["chosen"] = chosen;
+    if (const auto wait = tuner::data_wait_of(*detail)) {
+      document["data_wait"] = {{"step_s", wait->step_seconds}, {"share", wait->share}};
+    }
     document["runs"] = nlohmann::json::array();
     for (const db::StoredRun& each : detail->runs) {
       document["runs"].push_back(run_row(each, options.samples));
@@ -255,7 +269,7 @@ ExitCode run(const ShowOptions& options, Context& context) {
     print_json(context, document);
     return ExitCode::Ok;
   }
-  print_trial(context, detail->stored, tuner::objective_of(campaign.spec).primary, chosen);
+  print_trial(context, *detail, tuner::objective_of(campaign.spec).primary, chosen);
   for (const db::StoredRun& each : detail->runs) {
     print_run(context, each, options.log);
   }

@@ -1,0 +1,31 @@
+#pragma once
+
+/// How long a training waits for its data: the part of its steps in which images were read, decoded or waited for.
+/// Pure.
+
+#include <optional>
+#include <span>
+
+#include "space/objective.hpp"
+#include "space/run.hpp"
+
+namespace nocturne::measure {
+
+struct DataWait {
+  double step_seconds = 0;  ///< of a step: a part of Parts::steady_step, nothing beside it
+  double share = 0;         ///< of the steps' time, 0 to 1
+  friend bool operator==(const DataWait&, const DataWait&) = default;
+};
+
+/// Of the samples behind the warm-up (warm_up.hpp): all their waits divided by all their steps, and by all their time.
+/// Sums, where a steady step is a trimmed mean: a reader that falls behind is waited for in few steps, and long.
+/// Empty: the run has no samples.
+[[nodiscard]] std::optional<DataWait> data_wait(const space::Run& run);
+
+/// The mean over the runs of a trial that have one. Empty: none has.
+[[nodiscard]] std::optional<DataWait> data_wait(std::span<const space::Run> runs);
+
+/// Seconds of T(N) that are such waiting: N · steps_per_epoch · step_seconds.
+[[nodiscard]] double data_wait_seconds(const DataWait& wait, const space::Parts& parts, double epochs);
+
+}  // namespace nocturne::measure
