@@ -51,14 +51,15 @@ void read_tells(const SQLite::Database& database, CampaignId campaign, std::map<
                         " e.first_step_excess_s, e.epoch_overhead_s, e.steps_per_epoch, e.steady_step_s"
                         " FROM tells e JOIN trials t ON t.id = e.trial_id"
                         " JOIN configurations k ON k.id = t.configuration_id WHERE e.campaign_id = ?1",
-                        kPeakColumn),
+                        kPeakColumns),
             campaign);
   while (tells.executeStep()) {
     std::int64_t ordinal = 0;
     std::string canonical;
     space::Trial trial;
     Reader reader(tells);
-    reader.into(ordinal, trial.number, trial.fidelity.steps, canonical, trial.peak_bytes);
+    reader.into(ordinal, trial.number, trial.fidelity.steps, canonical, trial.peak_bytes, trial.device_bytes,
+                trial.device_memory_bytes);
     TrialResult result = read_result(reader);
     trial.configuration = parse_configuration(canonical);
     trial.outcome = result.outcome;

@@ -98,7 +98,7 @@ std::string select_trials() {
       " t.fidelity_steps, t.claimed_unix_ns, t.finished_unix_ns, t.reused_from,"
       " (SELECT count(*) FROM runs WHERE trial_id IN (t.id, t.reused_from)), {}, {}"
       " FROM trials t JOIN campaigns c ON c.id = t.campaign_id JOIN configurations k ON k.id = t.configuration_id ",
-      kPeakColumn, kResultColumns);
+      kPeakColumns, kResultColumns);
 }
 
 StoredTrial read_trial(const SQLite::Statement& statement) {
@@ -108,7 +108,8 @@ StoredTrial read_trial(const SQLite::Statement& statement) {
   Reader reader(statement);
   reader.into(stored.id, stored.campaign, stored.campaign_name, stored.generation, state, stored.key,
               stored.trial.number, canonical, stored.trial.fidelity.steps, stored.claimed_unix_ns,
-              stored.finished_unix_ns, stored.reused_from, stored.runs, stored.trial.peak_bytes);
+              stored.finished_unix_ns, stored.reused_from, stored.runs, stored.trial.peak_bytes,
+              stored.trial.device_bytes, stored.trial.device_memory_bytes);
   stored.state = state == "finished" ? TrialState::Finished : TrialState::Claimed;
   stored.trial.configuration = parse_configuration(canonical);
   TrialResult result = read_result(reader);

@@ -12,6 +12,9 @@ constexpr std::size_t kAtOnce = 8;           // out-of-memories up to which each
 constexpr std::size_t kPeaksOfOneBatch = 8;  // of a group: more of the same say nothing new about a line
 // So sure a line must have been for an out-of-memory to be none of its business.
 constexpr double kAllButCertain = 0.999;
+// One that was ended at its limit held this much of it: the last look may have missed the rest; and a limit of an
+// earlier sitting may have been another one.
+constexpr double kNearLimit = 0.8;
 
 std::size_t axis_of(const space::Lattice& lattice, const std::string& name) {
   for (std::size_t i = 0; i < lattice.width(); ++i) {
@@ -27,35 +30,67 @@ bool counts_examples(const space::Lattice::Axis& axis) {
 }  // namespace
 
 MemoryGuard::MemoryGuard(const space::Lattice& lattice, std::string batch, std::int64_t limit_bytes)
-    : lattice_(lattice), batch_(std::move(batch)), limit_(static_cast<double>(limit_bytes)) {
+    : lattice_(lattice), batch_(std::move(batch)), limit_(static_cast<double>(limit_bytes)), host_limit_(limit_) {
   const auto axis = batch_.empty() ? lattice.width() : axis_of(lattice, batch_);
   if (axis < lattice.width() && counts_examples(lattice.axis(axis))) axis_ = axis;
 }
 
 void MemoryGuard::tell(const space::Trial& trial) {
   if (!models() || trial.outcome == space::Outcome::Killed) return;
-  const bool exceeded = trial.outcome == space::Outcome::OutOfMemory;
-  const bool peak = trial.outcome == space::Outcome::Ok && trial.peak_bytes.value_or(0) > 0;
+  if (trial.device_bytes.value_or(0) > 0) look_at_device(trial);
+  auto known = known_of(trial);
+  if (!known) return;
+  if (!known->explained) {  // of the host's memory, while the device's is modelled
+    unexplained_.push_back(std::move(known->configuration));
+    return;
+  }
+  const auto [place, is_new] = place_.try_emplace(trial.configuration.identity(), known_.size());
+  stale_ = stale_ || known->exceeded || !is_new;
+  if (is_new) {
+    known_.push_back(*std::move(known));
+  } else {
+    known->handed_on = known_[place->second].handed_on;
+    known->group = group(known->point);
+    known_[place->second] = *std::move(known);
+  }
+}
+
+std::optional<MemoryGuard::Known> MemoryGuard::known_of(const space::Trial& trial) const {
   auto point = lattice_.point_of(trial.configuration);
   const auto* batch = trial.configuration.find(batch_);
   const auto* number = batch == nullptr ? nullptr : std::get_if<std::int64_t>(batch);
-  if (!(peak || (exceeded && guards())) || !point || number == nullptr) return;
+  if (!point || number == nullptr) return std::nullopt;
+  const auto host = static_cast<double>(trial.peak_bytes.value_or(0));
   Known known{.configuration = trial.configuration, .point = *std::move(point), .batch = *number};
-  known.bytes = static_cast<double>(trial.peak_bytes.value_or(0));
-  known.exceeded = exceeded;
-  // It was ended at its limit, which the last look at it may have missed; a limit of an earlier sitting may have been
-  // another one.
-  constexpr double kNear = 0.8;
-  if (exceeded && (known.bytes <= 0 || known.bytes >= kNear * limit_)) known.bytes = std::max(known.bytes, limit_);
-  const auto [place, is_new] = place_.try_emplace(trial.configuration.identity(), known_.size());
-  stale_ = stale_ || exceeded || !is_new;
-  if (is_new) {
-    known_.push_back(std::move(known));
-  } else {
-    known.handed_on = known_[place->second].handed_on;
-    known.group = group(known.point);
-    known_[place->second] = std::move(known);
+  known.bytes = on_device_ ? static_cast<double>(trial.device_bytes.value_or(0)) : host;
+  known.exceeded = trial.outcome == space::Outcome::OutOfMemory;
+  if (!known.exceeded) {
+    return trial.outcome == space::Outcome::Ok && known.bytes > 0 ? std::optional(std::move(known)) : std::nullopt;
   }
+  if (!guards()) return std::nullopt;
+  if (on_device_) {
+    // An allocator refuses what is too much at once: what it had given before is no measure of what was needed.
+    known.explained = known.bytes > 0 || host_limit_ <= 0 || host < kNearLimit * host_limit_;
+    known.bytes = std::max(known.bytes, limit_);
+  } else if (known.bytes <= 0 || known.bytes >= kNearLimit * limit_) {
+    known.bytes = std::max(known.bytes, limit_);
+  }
+  return known;
+}
+
+void MemoryGuard::look_at_device(const space::Trial& trial) {
+  if (!on_device_) {
+    on_device_ = true;
+    limit_ = 0;
+    known_.clear();
+    place_.clear();
+    learnt_ = chosen_for_ = 0;
+    stale_ = true;
+  }
+  const auto has = static_cast<double>(trial.device_memory_bytes.value_or(0));
+  if (has <= limit_) return;
+  limit_ = has;
+  stale_ = true;
 }
 
 std::vector<space::Configuration> MemoryGuard::take_unexplained() {

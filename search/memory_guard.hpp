@@ -9,6 +9,9 @@
 /// Before kSettled peaks are known it is not, which values matter: until then each value of each unordered parameter is
 /// held to have a line of its own, and a point is as likely to fit as the least of these says.
 ///
+/// As soon as a trial held memory of a device (GPU), it is the device's that is modelled, within what its worker said
+/// that there is: batches hardly show in the host's. Trials that use none say nothing then.
+///
 /// Not every out-of-memory is a matter of the batch size. One that is at odds with its line (as large a batch has
 /// fitted with the same values, or the line was all but certain) stays out of it: it is handed to whoever models
 /// failures (take_unexplained()). Two such that nothing contradicts are believed.
@@ -38,11 +41,12 @@ class MemoryGuard {
   static constexpr std::size_t kSettled = 16;
 
   /// `batch`: the parameter that is the batch size; empty, or without positive numbers as values: nothing is modelled.
-  /// `limit_bytes`: of a run; 0: not known, everything fits.
+  /// `limit_bytes`: of a run, in the host's memory; 0: not known, everything fits.
   MemoryGuard(const space::Lattice& lattice, std::string batch, std::int64_t limit_bytes);
 
   [[nodiscard]] bool models() const { return axis_.has_value(); }
   [[nodiscard]] bool guards() const { return models() && limit_ > 0; }
+  /// The device's, where that is what is modelled.
   [[nodiscard]] double limit_bytes() const { return limit_; }
 
   /// Every trial, whatever its outcome; one told again replaces what was told of it.
@@ -69,6 +73,10 @@ class MemoryGuard {
     bool handed_on = false;  // as unexplained
     std::string group{};
   };
+  /// What the trial says of memory; empty: nothing that can be used.
+  [[nodiscard]] std::optional<Known> known_of(const space::Trial& trial) const;
+  /// From the host's memory to the device's, once; takes its size where the trial names a larger one.
+  void look_at_device(const space::Trial& trial);
   void learn();
   /// Whether they are others than before.
   bool choose_groups();
@@ -83,7 +91,8 @@ class MemoryGuard {
   const space::Lattice& lattice_;
   std::string batch_;
   std::optional<std::size_t> axis_;
-  double limit_;
+  double limit_, host_limit_;
+  bool on_device_ = false;
   std::vector<Known> known_;
   std::unordered_map<std::string, std::size_t> place_;  // by identity of the configuration
   std::vector<space::Configuration> unexplained_;       // not taken yet

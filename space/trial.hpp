@@ -32,6 +32,9 @@ struct Trial {
   /// The most memory that the processes of one of its runs held together, as far as anybody saw. Of a trial that is out
   /// of memory: what it had when it was ended, so that it needs more.
   std::optional<std::int64_t> peak_bytes{};
+  /// The most memory of a device (GPU) that one of its runs held, as its worker said. Empty: it used none.
+  std::optional<std::int64_t> device_bytes{};
+  std::optional<std::int64_t> device_memory_bytes{};  ///< what that device has; empty: its worker did not say
 };
 
 }  // namespace nocturne::space

@@ -179,7 +179,7 @@ int run_session(const protocol::Request& request, Reporter& reporter, Profile* p
   } catch (const Diverged& error) {
     status = "diverged", reason = error.what();
   } catch (const std::bad_alloc&) {
-    status = "failed", reason = "out of memory";
+    status = "out_of_memory", reason = "this machine's memory is too small: it was refused";
   } catch (const dnnl::error& error) {
     status = error.status == dnnl_unimplemented ? "unsupported" : "failed";
     reason = std::string("oneDNN: ") + error.what();

@@ -82,6 +82,7 @@ class Jax(Worker):
         found = {"graph_compiler": "xla"}
         if self._gpu is not None:
             found["device"] = self._gpu.device_kind
+            found["device_memory_bytes"] = int((self._gpu.memory_stats() or {}).get("bytes_limit", 0))
         return found
 
     def build(self, plan):

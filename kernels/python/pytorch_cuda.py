@@ -25,9 +25,9 @@ def find_device(torch, settings):
 
 
 def facts(torch, device):
-    return {"device": torch.cuda.get_device_name(device), "multiprocessors":
-            torch.cuda.get_device_properties(device).multi_processor_count,
-            "capability": "%d.%d" % torch.cuda.get_device_capability(device)}
+    properties = torch.cuda.get_device_properties(device)
+    return {"device": torch.cuda.get_device_name(device), "multiprocessors": properties.multi_processor_count,
+            "device_memory_bytes": properties.total_memory, "capability": "%d.%d" % torch.cuda.get_device_capability(device)}
 
 
 def is_out_of_memory(torch, error):

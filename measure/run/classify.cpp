@@ -56,7 +56,7 @@ Judgement judge_words(const Events& events, const ExitFacts& facts, const Asked&
   }
   const EndEvent& end = *events.end;
   if (end.status == "unsupported") return {Outcome::Unsupported, end.reason.empty() ? "no reason given" : end.reason};
-  // A device's memory is seen by nobody but the worker: its allocator's refusal is the evidence.
+  // An allocator's refusal is evidence, too; a device's memory is seen by nobody but the worker.
   if (end.status == "out_of_memory") {
     return {Outcome::OutOfMemory,
             fmt::format("{}, {}", end.reason.empty() ? "on the device" : end.reason, place(events))};

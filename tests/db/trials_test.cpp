@@ -149,6 +149,36 @@ TEST_CASE("the peak of a trial is that of its own runs, whatever is run or kille
   CHECK(std::get<Tell>(must(store.exchanges(second)).at(0)).trial.peak_bytes == 300);
 }
 
+TEST_CASE("what a trial held of a device, and what that has, is read back, and told again", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  const auto run_of = [](const std::string& name, std::int64_t device, Purpose purpose) {
+    RunRecord record = run(name);
+    record.run.purpose = purpose;
+    record.run.memory = nocturne::space::Memory{.peak_rss_bytes = 100, .device_bytes = device};
+    record.run.ready = {{"device_memory_bytes", 80}};
+    return record;
+  };
+  const std::vector<RunRecord> on_device = {run_of("r1", 30, Purpose::Search), run_of("r2", 50, Purpose::Audit)};
+  const auto trial = must(store.claim_trial(id, claim(0)));
+  must(store.finish_trial(trial, ok_result(6), on_device));
+  must(store.add_run(trial, run_of("verified", 70, Purpose::Verify)));
+  const std::vector<RunRecord> on_host = {run_of("r3", 0, Purpose::Search)};
+  must(store.finish_trial(must(store.claim_trial(id, claim(1))), ok_result(6), on_host));
+
+  const auto log = must(store.exchanges(id));
+  for (const auto& known : {must(store.find_trial(id, 0)).trial, std::get<Tell>(log.at(0)).trial}) {
+    CHECK(known.device_bytes == 50);
+    CHECK(known.device_memory_bytes == 80);
+    CHECK(known.peak_bytes == 100);
+  }
+  for (const auto& known : {must(store.find_trial(id, 1)).trial, std::get<Tell>(log.at(1)).trial}) {
+    CHECK_FALSE(known.device_bytes);
+    CHECK_FALSE(known.device_memory_bytes);
+  }
+}
+
 TEST_CASE("an equal trial that went well is preferred to one that failed later", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");

@@ -125,17 +125,23 @@ class ImageFolder(unittest.TestCase):
             self.assertIn("images: there is no class in it", self.failure(workspace))
 
 
+def played(parameters):
+    document = campaign(parameters=parameters, strategy="exhaustive")
+    document["worker"] = {"command": [sys.executable, str(ROOT / "tests/support/played_worker.py")]}
+    return document
+
+
 class Waiting(unittest.TestCase):
     def test_the_answer_says_how_long_the_best_waits_where_that_matters(self):
         def parameters(percent):
             return [{"name": "data_wait_percent", "stage": "run", "values": [percent], "default": percent},
-                    {"name": "width", "stage": "run", "range": [1, 6], "default": 3}]
+                    {"name": "batch", "stage": "run", "values": [64, 128], "default": 64}]
         with Workspace() as workspace:
-            done = workspace.run("tune", workspace.write(campaign(parameters=parameters(40), strategy="exhaustive")), check=0)
+            done = workspace.run("tune", workspace.write(played(parameters(40))), check=0)
             self.assertRegex(done.stdout, r"(?m)^Data +the best waits for it [\d.]+ .s of each step \(40\.0 %, .* of 12 epochs\)")
             self.assertAlmostEqual(workspace.json("best")["best"]["data_wait"]["share"], 0.4, places=3)
         with Workspace() as workspace:
-            done = workspace.run("tune", workspace.write(campaign(parameters=parameters(0), strategy="exhaustive")), check=0)
+            done = workspace.run("tune", workspace.write(played(parameters(0))), check=0)
             self.assertNotRegex(done.stdout, r"(?m)^Data ")
 
 

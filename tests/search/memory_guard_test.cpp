@@ -208,6 +208,71 @@ TEST_CASE("an out-of-memory of another cause than the batch size leaves the line
   CHECK(guard.fits(lattice.point_of(configuration).value()) == 1);
 }
 
+namespace {
+
+/// The same lines, on a GPU of as much memory: the host's hardly grows. Ended by its allocator, a trial had a quarter of what it needed.
+Trial on_device(const Machine& machine, const Configuration& configuration) {
+  Trial trial = machine.measure(configuration);
+  const auto need = static_cast<std::int64_t>(machine.bytes(configuration));
+  trial.device_bytes = trial.outcome == Outcome::OutOfMemory ? need / 4 : need;
+  if (trial.outcome != Outcome::OutOfMemory) trial.device_memory_bytes = machine.limit;
+  trial.peak_bytes = 900 * kMebibyte + integer(configuration, "batch");
+  return trial;
+}
+
+}  // namespace
+
+TEST_CASE("a GPU's memory is modelled as the machine's is, once a trial has held some of it", "[memory]") {
+  const auto space = deployments();
+  const Machine machine{.bytes = two_lines};
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Options options = guarded(seed);
+    options.memory_limit_bytes = 1 << 30;  // of the host: met by none
+    auto made = make_strategy("auto", space, options);
+    REQUIRE(made);
+    std::map<std::string, std::size_t> refused;
+    std::int64_t largest = 0;
+    auto configuration = space.default_configuration();
+    for (int trials = 0; trials < 60; ++trials) {
+      const Trial trial = on_device(machine, configuration);
+      if (trial.outcome == Outcome::OutOfMemory) ++refused[space::to_text(*configuration.find("precision"))];
+      if (trial.estimate) largest = std::max(largest, integer(configuration, "batch"));
+      (*made)->tell({&trial, 1});
+      const auto next = (*made)->ask(1);
+      if (next.empty()) break;
+      configuration = next[0].configuration;
+    }
+    INFO("seed " << seed);
+    CHECK(largest >= 3072);
+    for (const auto& [precision, count] : refused) CHECK(count <= 2);
+  }
+}
+
+TEST_CASE("beside a GPU's lines the host's out-of-memory is handed on, and what a GPU refused is not", "[memory]") {
+  const auto space = deployments();
+  space::Lattice lattice(space);
+  MemoryGuard guard(lattice, "batch", kLimit);
+  const Machine machine{.bytes = two_lines};
+  auto configuration = space.default_configuration();
+  for (const std::int64_t batch : {16, 64, 128, 256, 512, 4096}) {
+    configuration.set("batch", batch);
+    guard.tell(on_device(machine, configuration));
+  }
+  CHECK(guard.limit_bytes() == static_cast<double>(kLimit));
+  CHECK(guard.take_unexplained().empty());
+  CHECK(guard.fits(lattice.point_of(configuration).value()) == 0);
+  CHECK(guard.lines().coefficients("")->bytes_each == Catch::Approx(2 * static_cast<double>(kMebibyte)).epsilon(0.1));
+
+  Trial killed;
+  configuration.set("batch", std::int64_t{32});
+  killed.configuration = configuration;
+  killed.outcome = Outcome::OutOfMemory;
+  killed.peak_bytes = kLimit;
+  guard.tell(killed);
+  REQUIRE(guard.take_unexplained().size() == 1);
+  CHECK(guard.fits(lattice.point_of(configuration).value()) > 0.99);
+}
+
 TEST_CASE("a few configurations are walked through without those that cannot fit", "[memory]") {
   const auto space = make_space(
       {batches(), choices("precision", {std::string("f32"), std::string("bf16")}), integers("threads", 1, 2)});

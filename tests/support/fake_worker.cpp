@@ -3,7 +3,6 @@
 ///   obey (default)   samples of `step_us` microseconds each, spent spinning; takes turns when asked
 ///   computed         the same without spending time: step times are a function of the configuration alone, 20 to 200
 ///   us
-///   either           says that it waited for data for `data_wait_percent` of each step
 ///   hungry           holds `fixed_bytes` and `bytes_each` times `batch`; the larger its batch, the shorter its epochs
 ///   unsupported, diverge, say_failed      ends so;   not_finite   says ok, though its loss is not a number exit
 ///   prints a message and exits with `code`;   no_end   exits with 0 without its last word torn             its last
@@ -187,12 +186,8 @@ class FakeWorker {
       std::int64_t wall = count * step_ns();
       if (settings_.mode != "computed") wall = (std::chrono::steady_clock::now() - begin).count();
       const double loss = settings_.mode == "not_finite" ? std::nan("") : 2.3 / static_cast<double>(next_step_);
-      events_.sample({.first_step = next_step_,
-                      .steps = count,
-                      .wall_ns = wall,
-                      .cpu_ns = wall,
-                      .data_wait_ns = wall * settings_.integer("data_wait_percent", 0) / 100,
-                      .loss = loss});
+      events_.sample(
+          {.first_step = next_step_, .steps = count, .wall_ns = wall, .cpu_ns = wall, .data_wait_ns = 0, .loss = loss});
       next_step_ += count;
       steps -= count;
       await_file();

@@ -28,12 +28,21 @@ db::RunRecord begun(const measure::RunPlan& plan, const Sitting& sitting) {
   return record;
 }
 
-std::optional<std::int64_t> peak_of(std::span<const space::Run> runs) {
-  std::optional<std::int64_t> peak;
+/// As the store reads it again (db/trial_rows.hpp).
+void take_memory(std::span<const space::Run> runs, space::Trial& trial) {
+  const auto raise = [](std::optional<std::int64_t>& most, std::int64_t bytes) {
+    most = std::max(most.value_or(0), bytes);
+  };
   for (const space::Run& run : runs) {
-    if (run.memory) peak = std::max(peak.value_or(0), run.memory->peak_rss_bytes);
+    if (!run.memory) continue;
+    raise(trial.peak_bytes, run.memory->peak_rss_bytes);
+    if (run.memory->device_bytes <= 0) continue;
+    raise(trial.device_bytes, run.memory->device_bytes);
+    const auto said = run.ready.find("device_memory_bytes");  // of what is no object: the end
+    if (said != run.ready.end() && said->is_number_integer()) {
+      raise(trial.device_memory_bytes, said->get<std::int64_t>());
+    }
   }
-  return peak;
 }
 
 /// Runs beyond its repeats that a trial may have, so that one is not held back.
@@ -114,6 +123,8 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::run(std::int64_t number,
       record.estimate = (*known)->trial.estimate;
       record.parts = (*known)->trial.parts;
       record.peak_bytes = (*known)->trial.peak_bytes;
+      record.device_bytes = (*known)->trial.device_bytes;
+      record.device_memory_bytes = (*known)->trial.device_memory_bytes;
       return FinishedTrial{.trial = std::move(record), .reused = true};
     }
   }
@@ -217,7 +228,7 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::measure(db::TrialId tria
                                          another ? ": it is measured again" : ""));
     }
   }
-  record.peak_bytes = peak_of(runs);
+  take_memory(runs, record);
   const db::TrialResult result{
       .outcome = record.outcome, .reason = record.reason, .estimate = record.estimate, .parts = record.parts};
   if (auto done = sitting_.store.finish_trial(trial, result, records); !done) return std::unexpected(done.error());

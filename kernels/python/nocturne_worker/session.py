@@ -24,6 +24,7 @@ from .training_loop import run_training
 from .worker import OPTIMIZERS, Plan
 
 VERSION = "1.0"
+REFUSED = "this machine's memory is too small: it was refused"
 
 
 @contextlib.contextmanager
@@ -144,7 +145,7 @@ def _device_bytes(worker):
 
 
 def run(worker, request_path, events_path):
-    """Returns the exit code: 0 after ok, unsupported and diverged."""
+    """Returns the exit code: 0 after ok, unsupported, diverged and out_of_memory."""
     events = EventWriter(events_path)
     events.hello("%s %s" % (worker.name, VERSION))
     status, reason = "ok", ""
@@ -155,15 +156,17 @@ def run(worker, request_path, events_path):
     except Diverged as error:
         status, reason = "diverged", str(error)
     except MemoryError:
-        status, reason = "failed", "out of memory"
+        status, reason = "out_of_memory", REFUSED
     except BaseException as error:  # SystemExit too: some frameworks leave by it
         traceback.print_exc()
         status, reason = "failed", _sentence(error)
         if worker.is_out_of_memory(error):
             status, reason = "out_of_memory", "the GPU's memory is too small: " + reason
+        elif "DefaultCPUAllocator" in reason:  # PyTorch has no name of its own for it
+            status, reason = "out_of_memory", REFUSED
     events.memory(peak_resident_bytes(), _device_bytes(worker))
     events.end(status, reason)
-    return 1 if status in ("failed", "out_of_memory") else 0
+    return 1 if status == "failed" else 0
 
 
 def main(worker):

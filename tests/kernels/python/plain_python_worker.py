@@ -68,6 +68,8 @@ class PlainPython(Worker):
             sys.exit("left by the framework")
         if self.mode == "memory":
             raise MemoryError()
+        if self.mode == "torch_memory":
+            raise RuntimeError("[enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
         if self.plan.network is MNIST_CNN:
             return 0.0
         loss, gradient = 0.0, {"dense.weights": [0.0] * 7840, "dense.biases": [0.0] * 10}

@@ -124,18 +124,24 @@ class Protocol(unittest.TestCase):
     def test_a_framework_that_raises_leaves_or_is_not_there_is_failed_with_one_line(self):
         for mode, reason, phase in (("raise", "RuntimeError: the third step went wrong", None),
                                     ("leave", "SystemExit: left by the framework", "first_step"),
-                                    ("no_framework", "ModuleNotFoundError: No module named", "import"),
-                                    ("memory", "out of memory", "first_step")):
+                                    ("no_framework", "ModuleNotFoundError: No module named", "import")):
             with self.subTest(mode), Conversation() as talk:
                 talk.environment["PLAIN_PYTHON_MODE"] = mode
                 found = self.finished(talk, "failed", 1)
                 self.assertTrue(found.startswith(reason), found)
                 self.assertNotIn("\n", found)
-                self.assertEqual("Traceback" in talk.stderr, mode != "memory")
+                self.assertIn("Traceback", talk.stderr)
                 self.assertEqual(talk.events("memory")[0]["device_bytes"], 0)
                 if phase is not None:  # the phase that was left open says where
                     self.assertEqual(talk.events("phase_begin")[-1]["name"], phase)
                     self.assertNotIn(phase, [each["name"] for each in talk.events("phase_end")])
+
+    def test_memory_that_is_refused_is_out_of_memory_and_no_failure(self):
+        for mode in ("memory", "torch_memory"):
+            with self.subTest(mode), Conversation() as talk:
+                talk.environment["PLAIN_PYTHON_MODE"] = mode
+                self.assertIn("memory is too small", self.finished(talk, "out_of_memory"))
+                self.assertEqual(talk.events("phase_begin")[-1]["name"], "first_step")
 
     def test_damaged_data_and_broken_requests_fail_with_a_sentence(self):
         def damaged(damage, why):

@@ -88,6 +88,7 @@ json trial_row(const db::StoredTrial& stored) {
               {"runs", stored.runs},
               {"reused", stored.reused_from.has_value()},
               {"peak_bytes", or_null(trial.peak_bytes)},
+              {"device_bytes", or_null(trial.device_bytes)},
               {"configuration", trial.configuration.to_json()},
               {"estimate", nullptr},
               {"parts_s", nullptr}};

@@ -65,6 +65,10 @@ void print_trial(const Context& context, const db::TrialDetail& detail, double e
         "memory         {} {}\n", bytes_text(*trial.peak_bytes),
         trial.outcome == space::Outcome::OutOfMemory ? "when it was ended: it needs more" : "at its peak");
   }
+  if (trial.device_bytes) {
+    out << fmt::format("device         {}{}\n", bytes_text(*trial.device_bytes),
+                       trial.device_memory_bytes ? " of " + bytes_text(*trial.device_memory_bytes) : "");
+  }
   if (trial.estimate) {
     out << fmt::format("estimate       {} for {:g} epoch{}\n",
                        seconds_with_error(trial.estimate->value, trial.estimate->standard_error), epochs,

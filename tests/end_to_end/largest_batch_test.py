@@ -1,0 +1,91 @@
+"""The largest batch that fits, found by a campaign with two out-of-memories at most: in a device's memory and in the machine's."""
+
+import os
+import pathlib
+import sys
+import unittest
+
+from workspace import Workspace, campaign
+
+PLAYED = pathlib.Path(__file__).resolve().parent.parent / "support/played_worker.py"
+ONEDNN = os.environ.get("NOCTURNE_ONEDNN", "")
+
+
+def tried(workspace):
+    """(batches that trained, trials out of memory)"""
+    trials = workspace.json("list", "trials")
+    return (sorted({trial["configuration"]["batch"] for trial in trials if trial["outcome"] == "ok"}),
+            [trial for trial in trials if trial["outcome"] == "out_of_memory"])
+
+
+class OnADevice(unittest.TestCase):
+    BATCHES = [16, 32, 64, 128, 256, 384, 512, 768, 896, 1024, 1536, 2048, 4096]
+
+    def tune(self, workspace, parameters, trials):
+        batch = {"name": "batch", "stage": "run", "values": self.BATCHES, "type": "ordinal", "default": 64}
+        device = {"name": "device_mib", "stage": "run", "values": [1024], "default": 1024}
+        document = campaign(strategy="auto", trials=trials, parameters=[batch, device] + parameters)
+        document["worker"] = {"command": [sys.executable, str(PLAYED)]}
+        workspace.run("tune", workspace.write(document), check=0)
+
+    def test_its_memory_is_modelled_and_met_twice_at_most(self):
+        with Workspace() as workspace:
+            self.tune(workspace, [{"name": "width", "stage": "run", "range": [1, 20], "default": 10}], trials=40)
+            fitted, exceeded = tried(workspace)
+            self.assertEqual(max(fitted), 896)  # of 924 that there is room for
+            self.assertLessEqual(len(exceeded), 2, exceeded)
+            for trial in exceeded:
+                self.assertIn("the device has 1024 MiB", trial["reason"])
+            self.assertRegex(workspace.run("model", check=0).stdout, r"at most 92\d images fit in 1\.0 GiB")
+            self.assertRegex(workspace.run("show", 0, check=0).stdout, r"(?m)^device +164\.0 MiB of 1\.0 GiB")
+
+    def test_a_small_space_is_walked_through_without_what_cannot_fit(self):
+        with Workspace() as workspace:
+            self.tune(workspace, [], trials=len(self.BATCHES))
+            fitted, exceeded = tried(workspace)
+            self.assertEqual(fitted, [batch for batch in self.BATCHES if batch <= 924])
+            self.assertLessEqual(len(exceeded), 2, exceeded)
+
+
+@unittest.skipUnless(ONEDNN, "nocturne-onednn is not built here")
+class InMemory(unittest.TestCase):
+    BATCHES = [32, 64, 128, 256, 512, 768, 1024, 1536, 2048, 3072, 4096]
+    LIMIT = 640 * 2**20
+
+    def test_our_own_worker_trains_what_the_limit_allows(self):
+        parameters = [{"name": "batch", "stage": "run", "values": self.BATCHES, "type": "ordinal", "default": 64}]
+        document = campaign(strategy="auto", trials=len(self.BATCHES), parameters=parameters,
+                            run={"steps": 2, "deadline": "60s", "memory": "640MiB"},
+                            verify={"pairs": 2, "most_pairs": 2, "slice_steps": 1, "gate": {"on": False}})
+        document["worker"] = {"command": [ONEDNN]}
+        with Workspace() as workspace:
+            workspace.run("tune", workspace.write(document))
+            fitted, exceeded = tried(workspace)
+            self.assertLessEqual(len(exceeded), 2, exceeded)
+            self.assertEqual(fitted, self.BATCHES[:len(fitted)])
+            self.assertLess(len(fitted), len(self.BATCHES), "the limit is too high for this test")
+            peaks = {trial["configuration"]["batch"]: trial["peak_bytes"] for trial in workspace.json("list", "trials")
+                     if trial["outcome"] == "ok"}
+            self.assertLess(max(peaks.values()), self.LIMIT)
+            low, high, following = fitted[-2], fitted[-1], self.BATCHES[len(fitted)]
+            needed = peaks[high] + (following - high) * (peaks[high] - peaks[low]) / (high - low)
+            self.assertGreater(needed, 0.9 * self.LIMIT, peaks)  # so the next one was left out for a reason
+
+    def test_a_batch_that_no_memory_holds_is_out_of_memory_and_not_a_failure(self):
+        # Hundreds of gigabytes: most systems refuse them at once, on the others the limit is met.
+        parameters = [{"name": "batch", "stage": "run", "values": [32, 1048576], "type": "ordinal", "default": 32}]
+        document = campaign(strategy="exhaustive", trials=2, parameters=parameters,
+                            run={"steps": 2, "deadline": "60s", "memory": "640MiB"},
+                            verify={"pairs": 2, "most_pairs": 2, "slice_steps": 1, "gate": {"on": False}})
+        document["worker"] = {"command": [ONEDNN]}
+        document["workload"] = {"network": "mnist_cnn", "data": "synthetic", "training_examples": 2**21,
+                                "optimizer": "adadelta"}
+        with Workspace() as workspace:
+            workspace.run("tune", workspace.write(document))
+            outcomes = {trial["configuration"]["batch"]: (trial["outcome"], trial["reason"])
+                        for trial in workspace.json("list", "trials")}
+            self.assertEqual(outcomes[1048576][0], "out_of_memory", outcomes)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
