@@ -147,7 +147,7 @@ By hand:
     --prefetch N          batches made ahead (default 2)
     --learning-rate X     of SGD with momentum (default 0.01), as --momentum X (0.9) and --weight-decay X (0.0001)
     --label-smoothing X   share of a label given to all classes alike (default 0)
-    --profile             print where the time goes, operation by operation
+    --profile             print where the time goes, operation by operation and layer by layer
     --peak GFLOPS         with it: what the machine can do with this precision and these threads (nocturne-machine
                           measures it), to print shares of it
     --gate-steps K        instead: the epoch's last K steps from the initial weights, nothing dropped; prints losses and

@@ -171,15 +171,15 @@ std::size_t Plan::unshared_bytes() const {
   return bytes() - builder_.shared_bytes() + builder_.unshared_bytes();
 }
 
-void Plan::refresh() {
+void Plan::refresh(bool training) {
   if (refreshed_version_ == parameters_->version()) return;
-  run(refresh_, {}, {}, {});
+  run(refresh_, {.dropout_key = 0, .training = training, .dropout = false}, {}, {});
   refreshed_version_ = parameters_->version();
 }
 
 float Plan::train(const std::int32_t* labels, std::optional<std::uint64_t> dropout_key, float smoothing) {
   const StepContext step{.dropout_key = dropout_key.value_or(0), .training = true, .dropout = dropout_key.has_value()};
-  refresh();
+  refresh(true);
   run(forward_, step, observe_forward_, outputs_);
   const std::int64_t begin = now_ns();
   const LossOptions options{.count = batch_, .classes = network_.classes, .smoothing = smoothing};
@@ -194,7 +194,7 @@ float Plan::train(const std::int32_t* labels, std::optional<std::uint64_t> dropo
 }
 
 const float* Plan::infer() {
-  refresh();
+  refresh(false);
   run(forward_, {.dropout_key = 0, .training = false, .dropout = false}, {}, {});
   return static_cast<const float*>(logits_.get_data_handle());
 }
@@ -206,7 +206,7 @@ void Plan::observe(Observer forward, Observer backward) {
 
 void Plan::run(const std::vector<Operation>& list, const StepContext& step, const Observer& observer,
                const std::vector<dnnl::memory>& observed) {
-  if (profile_ != nullptr) {
+  if (profile_ != nullptr && step.training) {
     run_timed(list, step);
     return;
   }
@@ -232,6 +232,9 @@ void Plan::run_timed(const std::vector<Operation>& list, const StepContext& step
       const networks::Layer& layer = network_.layers[operation.layer];
       OperationTime entry;
       entry.name = operation.name;
+      entry.layer = std::string(layer.name);
+      entry.row = static_cast<std::int64_t>(operation.layer);
+      entry.part = &list == &forward_ ? Part::Forward : &list == &backward_ ? Part::Backward : Part::Rest;
       entry.group = std::string(networks::to_text(layer.kind)) + operation.name.substr(layer.name.size());
       entry.implementation = operation.implementation;
       spent.emplace_back(std::move(entry), 0);

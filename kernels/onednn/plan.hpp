@@ -58,6 +58,7 @@ class Plan {
   [[nodiscard]] std::size_t unshared_bytes() const;
 
   void observe(Observer forward, Observer backward);
+  /// Null: no more. Evaluations are no part of it.
   void profile(Profile* into) { profile_ = into; }
 
  private:
@@ -68,7 +69,7 @@ class Plan {
   void run(const std::vector<Operation>& list, const StepContext& step, const Observer& observer,
            const std::vector<dnnl::memory>& observed);
   void run_timed(const std::vector<Operation>& list, const StepContext& step);
-  void refresh();
+  void refresh(bool training);
   [[nodiscard]] std::string name_of(std::size_t row) const { return std::string(network_.layers[row].name); }
 
   const networks::Network& network_;

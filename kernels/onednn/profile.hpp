@@ -9,9 +9,15 @@
 
 namespace nocturne::onednn {
 
+/// Forward and Backward: of the passes. Rest: copies of weights in other layouts, loss, update, batch.
+enum class Part { Forward, Backward, Rest };
+
 /// One operation over the steps; the minimum is what the machine can do when nobody disturbs.
 struct OperationTime {
-  std::string name;            ///< "stage1.block1.conv2 backward data"
+  std::string name;       ///< "stage1.block1.conv2 backward data"
+  std::string layer;      ///< "stage1.block1.conv2"
+  std::int64_t row = -1;  ///< the layer's, in the network's table; -1: of no layer
+  Part part = Part::Rest;
   std::string group;           ///< "convolution backward data"
   std::string implementation;  ///< oneDNN's name of it; empty for own loops
   std::int64_t flops = 0;      ///< of one step; 0: not counted
@@ -24,15 +30,22 @@ class Profile {
   void add(const OperationTime& operation, std::int64_t ns);
   /// Adds one step's time to what is no operation of a layer: "(update)".
   void add_own(const std::string& name, std::int64_t ns);
+  /// Adds one step as a whole, from before its batch to behind its update: what the operations are parts of.
+  void add_step(std::int64_t ns);
   /// In the order in which they came first.
   [[nodiscard]] const std::vector<OperationTime>& operations() const { return operations_; }
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+  [[nodiscard]] std::int64_t steps_ns() const { return steps_ns_; }  ///< of all of them together
 
  private:
   std::vector<OperationTime> operations_;
+  std::int64_t steps_ = 0, steps_ns_ = 0;
 };
 
-/// A table of operations and one of groups: time, share of the step, GFLOP/s, share of the peak, implementation.
-/// `peak_gflops` is that of the precision and threads used (nocturne-machine measures it); 0: not known, no such column.
+/// A table of operations, one of layers in the network's order (forward and backward apart, means, which add up), and
+/// one of groups: time, share of the step, GFLOP/s, share of the peak, implementation. At last what a step took, and
+/// how much of that the operations are. `peak_gflops` is that of the precision and threads used (nocturne-machine
+/// measures it); 0: not known, no such column.
 void print_profile(const Profile& profile, double peak_gflops, std::ostream& out);
 
 }  // namespace nocturne::onednn

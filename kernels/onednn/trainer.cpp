@@ -79,9 +79,10 @@ StepResult Trainer::step() {
   if (tampering.gradients) tampering.gradients(*parameters_);
   const auto update_begin = Clock::now();
   parameters_->update(options_.rule);
-  if (profile_ != nullptr) {
+  if (profile_ != nullptr && !partial) {
     profile_->add_own("(update)", since(update_begin));
     profile_->add_own("(batch)", result.data_wait_ns);
+    profile_->add_step(since(begin));
   }
   if (tampering.values) tampering.values(*parameters_);
   ++steps_done_;
@@ -117,7 +118,6 @@ std::vector<Implementation> Trainer::implementations() const {
 void Trainer::profile(Profile* into) {
   profile_ = into;
   main_.profile(into);
-  if (partial_) partial_->profile(into);
 }
 
 }  // namespace nocturne::onednn

@@ -64,6 +64,7 @@ class Trainer {
   [[nodiscard]] const Parameters& parameters() const { return *parameters_; }
   /// Of the full batch; of the smaller one only reference implementations are added.
   [[nodiscard]] std::vector<Implementation> implementations() const;
+  /// Of full batches: a smaller one's times are not theirs. Null: no more.
   void profile(Profile* into);
 
  private:

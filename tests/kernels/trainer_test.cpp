@@ -2,10 +2,12 @@
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/networks/mnist_cnn.hpp"
 #include "kernels/networks/resnet20.hpp"
@@ -224,6 +226,52 @@ TEST_CASE("label smoothing changes the loss that is trained", "[onednn]") {
   smooth.label_smoothing = 0.1F;
   Training plain = residual_training(options_of(8)), smoothed = residual_training(smooth);
   CHECK(plain.trainer.step().loss != smoothed.trainer.step().loss);
+}
+
+TEST_CASE("a profile has each layer's work, forward and backward, and no more time than the steps took", "[onednn]") {
+  constexpr std::int64_t kBatch = 4, kSteps = 3;
+  Training training = residual_training(options_of(kBatch));
+  Profile profile;
+  training.trainer.step();
+  training.trainer.profile(&profile);
+  for (std::int64_t i = 0; i < kSteps; ++i) training.trainer.step();
+  training.trainer.profile(nullptr);
+  training.trainer.step();
+
+  CHECK(profile.steps() == kSteps);
+  std::int64_t spent = 0;
+  const auto rows = networks::figures(networks::kResNet20);
+  std::vector<std::int64_t> forward(rows.size()), backward(rows.size()), spent_backward(rows.size());
+  for (const OperationTime& operation : profile.operations()) {
+    INFO(operation.name);
+    CHECK(operation.calls == kSteps);
+    spent += operation.total_ns;
+    if (operation.row < 0) continue;
+    const auto row = static_cast<std::size_t>(operation.row);
+    CHECK(operation.layer == rows[row].layer->name);
+    (operation.part == Part::Backward ? backward : forward)[row] += operation.flops;
+    if (operation.part == Part::Backward) spent_backward[row] += operation.total_ns;
+  }
+  CHECK(spent <= profile.steps_ns());
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    INFO(rows[row].layer->name);
+    CHECK(forward[row] == kBatch * rows[row].forward_flops);
+    CHECK(backward[row] == kBatch * rows[row].backward_flops);
+    if (rows[row].weights > 0) CHECK(spent_backward[row] > 0);
+  }
+}
+
+TEST_CASE("evaluations and smaller batches are no part of a profile", "[onednn]") {
+  Training training(options_of(128), true);  // 200 images: 128 and 72
+  Profile profile;
+  training.trainer.profile(&profile);
+  REQUIRE_FALSE(training.trainer.step().partial);
+  const std::size_t operations = profile.operations().size();
+  REQUIRE(training.trainer.step().partial);
+  static_cast<void>(training.evaluate());
+  CHECK(profile.steps() == 1);
+  CHECK(profile.operations().size() == operations);
+  for (const OperationTime& operation : profile.operations()) CHECK(operation.calls == 1);
 }
 
 }  // namespace nocturne::onednn

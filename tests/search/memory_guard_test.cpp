@@ -210,7 +210,8 @@ TEST_CASE("an out-of-memory of another cause than the batch size leaves the line
 
 namespace {
 
-/// The same lines, on a GPU of as much memory: the host's hardly grows. Ended by its allocator, a trial had a quarter of what it needed.
+/// The same lines, on a GPU of as much memory: the host's hardly grows. Ended by its allocator, a trial had a quarter
+/// of what it needed.
 Trial on_device(const Machine& machine, const Configuration& configuration) {
   Trial trial = machine.measure(configuration);
   const auto need = static_cast<std::int64_t>(machine.bytes(configuration));
