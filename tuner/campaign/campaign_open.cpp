@@ -7,12 +7,12 @@
 
 #include "search/registry.hpp"
 #include "tuner/campaign/campaign.hpp"
+#include "tuner/campaign/campaign_record.hpp"
 #include "tuner/campaign/heartbeat.hpp"
 #include "tuner/campaign/history.hpp"
 #include "tuner/campaign/machine_changes.hpp"
 #include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/search_options.hpp"
-#include "tuner/campaign/stored_space.hpp"
 #include "tuner/roofline/roof.hpp"
 
 namespace nocturne::tuner {
@@ -144,22 +144,10 @@ db::Expected<void> Campaign::keep_roof(db::CampaignId campaign) {
 
 db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
   const CampaignSpec& spec = sitting_.spec;
-  db::CampaignRecord record{
-      .name = spec.name,
-      .identity = spec.identity(),
-      .spec = spec.document,
-      .strategy = spec.strategy.name,
-      .seed = static_cast<std::int64_t>(spec.strategy.seed),
-      .fingerprint = {.hash = sitting_.fingerprint.identity(), .fields = sitting_.fingerprint.to_json()},
-      .parameters = parameter_records(spec.space),
-      .fresh = fresh_ || set_aside_};
+  auto begun = present_record(sitting_, fresh_ || set_aside_);
+  if (!begun) return std::unexpected(begun.error());
+  db::CampaignRecord& record = *begun;
   if (auto saved = sitting_.store.save_fingerprint(record.fingerprint); !saved) return saved;
-  const auto changed = machine_changes(sitting_.store, spec.name, sitting_.fingerprint);
-  if (!changed) return std::unexpected(changed.error());
-  if (!changed->empty()) {
-    record.fresh = true;
-    sitting_.observer.note(fmt::format("{}: results from before do not hold, a new generation begins", *changed));
-  }
   auto history = history_to_begin_with();
   if (!history) return std::unexpected(history.error());
   record.history = std::move(*history);

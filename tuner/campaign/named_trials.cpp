@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "tuner/campaign/campaign_record.hpp"
 #include "tuner/campaign/history.hpp"
 #include "tuner/campaign/machine_changes.hpp"
-#include "tuner/campaign/stored_space.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 
 namespace nocturne::tuner {
@@ -21,22 +19,10 @@ constexpr const char* kNamedDefaultAsk = "default";
 
 db::Expected<db::CampaignRecord> NamedTrials::record(bool fresh) {
   const CampaignSpec& spec = sitting_.spec;
-  db::CampaignRecord record{
-      .name = spec.name,
-      .identity = spec.identity(),
-      .spec = spec.document,
-      .strategy = spec.strategy.name,
-      .seed = static_cast<std::int64_t>(spec.strategy.seed),
-      .fingerprint = {.hash = sitting_.fingerprint.identity(), .fields = sitting_.fingerprint.to_json()},
-      .parameters = parameter_records(spec.space),
-      .fresh = fresh,
-      .history = std::vector<db::HistorySource>()};
-  const auto changed = machine_changes(sitting_.store, spec.name, sitting_.fingerprint);
-  if (!changed) return std::unexpected(changed.error());
-  if (!changed->empty() && !fresh) {
-    record.fresh = true;
-    sitting_.observer.note(fmt::format("{}: results from before do not hold, a new generation begins", *changed));
-  }
+  auto begun = present_record(sitting_, fresh);
+  if (!begun) return std::unexpected(begun.error());
+  db::CampaignRecord& record = *begun;
+  record.history = std::vector<db::HistorySource>();
   bool unverified = false;
   if (!record.fresh) {
     const auto recheck = recheck_after_changes(sitting_);
@@ -68,7 +54,7 @@ db::Expected<db::CampaignRecord> NamedTrials::record(bool fresh) {
     if (!history) return std::unexpected(history.error());
     record.history = std::move(*history);
   }
-  return record;
+  return begun;
 }
 
 db::Expected<void> NamedTrials::open(bool fresh) {
