@@ -1,0 +1,101 @@
+#include "tuner/cli/verbs/tune_report.hpp"
+
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
+#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/stored_document.hpp"
+#include "tuner/cli/measuring.hpp"
+#include "tuner/cli/output/answer_page.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/deploy/make_profile.hpp"
+#include "tuner/deploy/proof.hpp"
+#include "tuner/executor/installation.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+struct ProfileReport {
+  nlohmann::json json;
+  std::string text;
+};
+
+/// Writes the profile of the best, so that a night ends with something to deploy.
+ProfileReport export_profile(const Context& context, const db::Store& store, const tuner::Answer& answer) {
+  if (!answer.best) return {};
+  if (const std::string doubt = deploy::missing_proof(answer); !doubt.empty()) {
+    return {.json = {}, .text = "No profile was written: " + doubt + "\n"};
+  }
+  const auto profile = deploy::make_profile(
+      store, answer,
+      deploy::present_circumstances(tuner::workload_of(answer.campaign.spec), context.builds_folder(),
+                                    frameworks_here(context, tuner::find_installation())));
+  if (!profile) return {.json = {}, .text = "No profile was written: " + profile.error() + "\n"};
+  const auto written = deploy::write_profile(context.profiles_folder(), *profile);
+  if (!written) return {.json = {}, .text = "No profile was written: " + written.error() + "\n"};
+  return {.json = {{"json", written->json.string()}, {"env", written->env.string()}, {"sh", written->sh.string()}},
+          .text = fmt::format("Profile   {}\nRun it    sh {}\nApply it  nocturne apply {} -- COMMAND\n",
+                              written->json.string(), written->sh.string(), written->json.string())};
+}
+
+}  // namespace
+
+ExitCode database_failed(const Context& context, const db::Error& error, Finish& finish) {
+  *context.err << "nocturne tune: " << error.message << '\n';
+  finish.because = error.message;
+  return error.code == db::ErrorCode::Owned ? ExitCode::Unavailable : ExitCode::Database;
+}
+
+std::string_view word_of(tuner::Ending ending) {
+  switch (ending) {
+    case tuner::Ending::Complete:
+      return "complete";
+    case tuner::Ending::AlreadyDone:
+      return "already_done";
+    case tuner::Ending::Interrupted:
+      return "interrupted";
+    case tuner::Ending::Rehearsed:
+      return "rehearsed";
+    case tuner::Ending::MachineChanged:
+      break;
+  }
+  return "machine_changed";
+}
+
+ExitCode report_sitting(const Context& context, const db::Store& store, const tuner::SittingResult& result,
+                        const std::string& same_command, Finish& finish) {
+  const auto summary = store.list_campaigns();
+  if (!summary) return database_failed(context, summary.error(), finish);
+  for (const db::CampaignSummary& campaign : *summary) {
+    if (campaign.id != result.campaign) continue;
+    const auto answer = tuner::answer_of(store, campaign);
+    if (!answer) return database_failed(context, answer.error(), finish);
+    const ProfileReport profile = export_profile(context, store, *answer);
+    finish.know(*answer);
+    finish.profile = profile.json.is_object() ? profile.json.value("json", "") : "";
+    const auto going_on = tuner::going_on(store, campaign, measure::facts_of(measure::probe_machine_cheaply()));
+    if (context.json) {
+      nlohmann::json document = answer_json(*answer);
+      document["ending"] = result.because;
+      document["going_on"] = going_on_json(going_on);
+      document["profile"] = profile.json;
+      print_json(context, document);
+    } else {
+      *context.out << '\n';
+      print_answer(context, *answer);
+      print_going_on(context, going_on);
+      *context.out << profile.text;
+      if (result.ending == tuner::Ending::Interrupted) {
+        *context.out << fmt::format("Go on     nocturne tune {}\n", same_command);
+      }
+    }
+    if (result.ending == tuner::Ending::Interrupted) return ExitCode::Interrupted;
+    return answer->best ? ExitCode::Ok : ExitCode::Negative;
+  }
+  return ExitCode::NotFound;
+}
+
+}  // namespace nocturne::cli
