@@ -94,6 +94,8 @@ db::Expected<std::optional<db::RehearsalRecord>> Rehearsal::rehearse(const Rehea
   if (!slot) return std::nullopt;
   db::RehearsalRecord record{.row = row.values};
   for (const space::Configuration& configuration : row.ladder) {
+    const bool last = &configuration == &row.ladder.back();
+    if (record.too_large.size() >= kMostTooLarge && !last) continue;
     record.configuration = configuration;
     const auto began = sitting_.clock.steady();
     const auto prepared = sitting_.executor.prepare(configuration, sitting_.interruption.token());
@@ -131,7 +133,6 @@ db::Expected<std::optional<db::RehearsalRecord>> Rehearsal::rehearse(const Rehea
     record.train = run.wall;
     record.log_tail = run.outcome == space::Outcome::Ok ? std::string() : run.log_tail;
     const auto batch = batch_of(sitting_.spec.space, configuration);
-    const bool last = &configuration == &row.ladder.back();
     if (run.outcome != space::Outcome::OutOfMemory || !batch || last) break;
     record.too_large.push_back(*batch);
   }

@@ -16,6 +16,9 @@
 namespace nocturne::tuner {
 
 inline constexpr std::int64_t kRehearsalSteps = 3;
+/// After so many batches of a row that were out of memory only its smallest is tried: whether it goes is the question,
+/// how large its batch may be is the search's.
+inline constexpr std::size_t kMostTooLarge = 2;
 
 /// How a rehearsal came out; each row's own result stands in the database.
 struct RehearsalReport {

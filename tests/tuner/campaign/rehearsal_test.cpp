@@ -216,6 +216,22 @@ TEST_CASE("a rehearsal trains every row three steps, the largest batch first, an
   }
 }
 
+TEST_CASE("after two batches that are out of memory a rehearsal tries the smallest alone", "[rehearsal]") {
+  Stage stage;
+  stage.executor.fate = [](std::size_t, const space::Configuration& configuration) {
+    return batch_in(configuration) > 8 ? Outcome::OutOfMemory : Outcome::Ok;
+  };
+  const auto spec = spec_of(R"([{"name": "batch", "stage": "run", "range": [1, 64], "default": 8}])");
+  const auto result = stage.sit(spec, tuner::Rehearse::Only);
+  CHECK(result.because == "The rehearsal: 1 of 1 row goes");
+  const auto records = stage.stored();
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].outcome == Outcome::Ok);
+  CHECK(records[0].too_large == std::vector<std::int64_t>{64, 32});
+  CHECK(batch_in(records[0].configuration) == 1);
+  CHECK(stage.executor.run_configurations.size() == 3);
+}
+
 TEST_CASE("a campaign goes on after its rehearsal, and does not repeat it when it is resumed", "[rehearsal]") {
   Stage stage;
   stage.executor.can_be_built = [](const space::Configuration& configuration) {
