@@ -119,9 +119,23 @@ class ImageFolder(unittest.TestCase):
             self.assertIn(f"there is no folder {workspace.folder / 'images'}", done.stderr)
             self.assertIn("/workload/data_folder", done.stderr)
 
-    def test_classes_that_vanished_end_the_trial(self):
+    def test_images_that_are_gone_end_the_sitting_and_blame_no_trial(self):
+        with Workspace() as workspace:
+            images = workspace.folder / "images"
+            images.mkdir()
+            file = workspace.write(pictures("images", READERS[2:], trials=1))
+            done = workspace.run("tune", file, check=5)
+            self.assertIn(f"the folder of images {images} is empty", done.stderr)
+            self.assertEqual(workspace.finished_trials(), [])
+            draw(images)
+            workspace.run("tune", file, check=0)
+            [(_, _, outcome)] = workspace.finished_trials()
+            self.assertEqual(outcome, "ok")
+
+    def test_a_folder_without_classes_is_named(self):
         with Workspace() as workspace:
             (workspace.folder / "images").mkdir()
+            (workspace.folder / "images/notes.txt").write_text("to be filled")
             self.assertIn("images: there is no class in it", self.failure(workspace))
 
 

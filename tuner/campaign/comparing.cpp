@@ -156,6 +156,7 @@ db::Expected<Comparing::PairEnd> Comparing::measure_pair() {
     const auto failed = [&](const space::Run& run) { return run.outcome != space::Outcome::Ok && !killed(run); };
     if (std::ranges::any_of(result.runs, killed) && std::ranges::none_of(result.runs, failed)) return PairEnd::Lost;
     if (auto no_room = no_room_in(plan.sides.front().plan.folder)) return std::unexpected(*std::move(no_room));
+    if (auto gone = images_gone(sitting_->spec.workload)) return std::unexpected(*std::move(gone));
     if (!sitting_->interruption.requested()) {
       for (const space::Run& run : result.runs) {
         if (run.outcome == space::Outcome::Ok || run.outcome == space::Outcome::Killed) continue;

@@ -62,16 +62,17 @@ db::Expected<space::Run> Sitting::run(const std::function<db::Expected<measure::
     space::Run run = executor.run(*planned, control);
     if (run.outcome == space::Outcome::Ok) return run;
     const bool killed = killed_by_others(run, control.stop);
-    const auto no_room = run.outcome != space::Outcome::Killed ? no_room_in(planned->folder) : std::nullopt;
-    if (!killed && !no_room) return run;
-    if (killed && !no_room && tries == kMostKills) {
+    auto trouble = run.outcome != space::Outcome::Killed ? no_room_in(planned->folder) : std::nullopt;
+    if (!killed && !trouble) trouble = images_gone(spec.workload);
+    if (!killed && !trouble) return run;
+    if (killed && !trouble && tries == kMostKills) {
       run.outcome = space::Outcome::Crashed;
       run.reason = fmt::format("killed {} times: {}", kMostKills, run.reason);
       return run;
     }
     run.outcome = space::Outcome::Killed;
     if (auto kept = lost(run); !kept) return std::unexpected(kept.error());
-    if (no_room) return std::unexpected(*no_room);
+    if (trouble) return std::unexpected(*std::move(trouble));
     observer.note(fmt::format("a run was killed from outside ({}): it runs again", run.reason));
   }
 }
@@ -88,6 +89,16 @@ std::optional<db::Error> no_room_in(const std::filesystem::path& folder) {
   const auto space = std::filesystem::space(there, error);
   if (error || space.available >= kNoRoomBytes) return std::nullopt;
   return no_room_left(fmt::format("'{}'", there.string()));
+}
+
+std::optional<db::Error> images_gone(const space::Workload& workload) {
+  if (workload.data_folder.empty()) return std::nullopt;
+  std::error_code error;
+  const std::filesystem::directory_iterator entries(workload.data_folder, error);
+  if (!error && entries != std::filesystem::directory_iterator()) return std::nullopt;
+  return db::Error{db::ErrorCode::NotFound,
+                   fmt::format("the folder of images {} {}. Bring it back and start again: what was stored is safe.",
+                               workload.data_folder, error ? "cannot be read: " + error.message() : "is empty")};
 }
 
 std::optional<db::Error> no_room_for(const PreparationFailure& failure) {

@@ -48,6 +48,9 @@ class HeldSlot {
 [[nodiscard]] std::optional<db::Error> no_room_for(const PreparationFailure& failure);
 /// Set where the disk of a run's folder (which need not be there) is full.
 [[nodiscard]] std::optional<db::Error> no_room_in(const std::filesystem::path& folder);
+/// Set (NotFound) where the workload's own folder of images cannot be read any more or is empty, as where a disk was
+/// taken away. No other folder than `data_folder` is looked at.
+[[nodiscard]] std::optional<db::Error> images_gone(const space::Workload& workload);
 
 /// References outlive the sitting; nothing here is owned.
 struct Sitting {
@@ -81,9 +84,9 @@ struct Sitting {
 
   /// Runs what `plan` gives, told to the observer while it lasts. Two ways to end say nothing of the configuration:
   /// where another hand killed the worker or its supervisor it is run again, as `plan` gives it anew, three times in
-  /// all (then it has crashed); where it failed and no room is left on the disk of its folder, that is the error, and
-  /// the trial is left to the next sitting. `lost` is called with each run that does not count, as Outcome::Killed.
-  /// Killed is returned only where the sitting is suspended or abandoned.
+  /// all (then it has crashed); where it failed and no room is left on the disk of its folder, or the images it reads
+  /// are gone, that is the error, and the trial is left to the next sitting. `lost` is called with each run that does
+  /// not count, as Outcome::Killed. Killed is returned only where the sitting is suspended or abandoned.
   [[nodiscard]] db::Expected<space::Run> run(const std::function<db::Expected<measure::RunPlan>()>& plan,
                                              const std::function<db::Expected<void>(const space::Run&)>& lost) const;
 };

@@ -2,6 +2,9 @@
 
 #include <csignal>
 
+#include <filesystem>
+#include <string>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -73,6 +76,38 @@ TEST_CASE("what is killed each time has crashed, and what crashed of itself is n
   CHECK(trials[2].trial.outcome == Outcome::Crashed);
   CHECK(trials[2].trial.reason == "the test wanted it");
   CHECK(sitter.executor.run_configurations.size() == 8);
+}
+
+TEST_CASE("where the images are gone the sitting ends with a sentence, and no trial is blamed for it", "[campaign]") {
+  const CampaignFolder folder;
+  const std::filesystem::path images = folder.path / "images";
+  std::filesystem::create_directories(images / "disc");
+  tuner::CampaignSpec spec = six_trials();
+  spec.workload.data = "folder";
+  spec.workload.data_folder = images.string();
+  CampaignSitter sitter(folder);
+  sitter.executor.fate = [&](std::size_t count, const space::Configuration&) {
+    if (count == 1) return Outcome::Failed;  // of itself: the images are there
+    if (count != 2) return Outcome::Ok;
+    std::filesystem::remove_all(images);
+    return Outcome::Failed;
+  };
+  const auto said = sitter.with_sitting(spec, [](tuner::Sitting& sitting) -> db::Expected<std::string> {
+    const auto result = tuner::Campaign(sitting, false).run();
+    return result ? std::string() : result.error().message;
+  });
+  CHECK_THAT(said, ContainsSubstring(images.string() + " cannot be read") && ContainsSubstring("Bring it back"));
+  CHECK(sitter.watcher.numbers == std::vector<std::int64_t>{0, 1});
+  std::filesystem::create_directories(images);
+  CHECK_THAT(tuner::images_gone(spec.workload).value().message, ContainsSubstring("is empty"));
+
+  std::filesystem::create_directories(images / "disc");
+  CHECK(sitter.sit(spec).ending == tuner::Ending::Complete);
+  CHECK(sitter.watcher.numbers == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5});
+  const auto trials = trials_in(folder);
+  REQUIRE(trials.size() == 6);
+  CHECK(trials[1].trial.outcome == Outcome::Failed);
+  CHECK(trials[2].trial.outcome == Outcome::Ok);
 }
 
 TEST_CASE("a build that finds no room is no failed build", "[campaign]") {

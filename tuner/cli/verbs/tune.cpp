@@ -210,10 +210,8 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
       context.out_is_terminal = context.err_is_terminal = false;
     }
     if (!result) {
-      *context.err << "nocturne tune: " << result.error().message << '\n';
-      finish.because = result.error().message;
       heartbeat.end("error", result.error().message);
-      return result.error().code == db::ErrorCode::Owned ? ExitCode::Unavailable : ExitCode::Database;
+      return database_failed(context, result.error(), finish);
     }
     finish.ending = word_of(result->ending);
     finish.because = result->because;

@@ -46,7 +46,9 @@ ProfileReport export_profile(const Context& context, const db::Store& store, con
 ExitCode database_failed(const Context& context, const db::Error& error, Finish& finish) {
   *context.err << "nocturne tune: " << error.message << '\n';
   finish.because = error.message;
-  return error.code == db::ErrorCode::Owned ? ExitCode::Unavailable : ExitCode::Database;
+  // NotFound: the images, for a campaign finds all else.
+  const bool lacks = error.code == db::ErrorCode::Owned || error.code == db::ErrorCode::NotFound;
+  return lacks ? ExitCode::Unavailable : ExitCode::Database;
 }
 
 std::string_view word_of(tuner::Ending ending) {
