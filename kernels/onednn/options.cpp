@@ -169,8 +169,8 @@ Examples:
   nocturne-onednn --check-gradients --precision bf16
   nocturne-onednn --check-gradients --network resnet20 --batch 4
 
-Exit codes: 0 done (also where the request is unsupported or the training diverged: the events say so), 1 failed or
-gradients differ, 2 wrong usage.
+Exit codes: 0 done (also where the request is unsupported, memory was refused or the training diverged: the events say
+so), 1 failed or gradients differ, 2 wrong usage.
 )";
 }
 

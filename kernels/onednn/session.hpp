@@ -19,7 +19,7 @@ struct Sabotage {
 };
 
 /// Trains as requested and reports. Everything that can go wrong ends in an `end` event; returns the process's exit
-/// code: 0 for ok, unsupported and diverged, 1 for failed. Throws only where the reporter itself does.
+/// code: 0 for ok, unsupported, diverged and out_of_memory, 1 for failed. Throws only where the reporter itself does.
 ///
 /// Samples: a sample ends early at an epoch's end, and an epoch's smaller batch is a sample of its own, so that all
 /// other samples are of equal work.
