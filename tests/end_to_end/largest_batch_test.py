@@ -26,16 +26,18 @@ class OnADevice(unittest.TestCase):
         device = {"name": "device_mib", "stage": "run", "values": [1024], "default": 1024}
         document = campaign(strategy="auto", trials=trials, parameters=[batch, device] + parameters)
         document["worker"] = {"command": [sys.executable, str(PLAYED)]}
-        workspace.run("tune", workspace.write(document), check=0)
+        return workspace.run("tune", workspace.write(document), check=0)
 
     def test_its_memory_is_modelled_and_met_twice_at_most(self):
         with Workspace() as workspace:
-            self.tune(workspace, [{"name": "width", "stage": "run", "range": [1, 20], "default": 10}], trials=40)
+            done = self.tune(workspace, [{"name": "width", "stage": "run", "range": [1, 20], "default": 10}], trials=40)
             fitted, exceeded = tried(workspace)
             self.assertEqual(max(fitted), 896)  # of 924 that there is room for
             self.assertLessEqual(len(exceeded), 2, exceeded)
             for trial in exceeded:
                 self.assertIn("the device has 1024 MiB", trial["reason"])
+            # Alone it fits, beside the default it does not.
+            self.assertIn("together they need 1.1 GiB of the GPU's 1.0", done.stderr)
             self.assertRegex(workspace.run("model", check=0).stdout, r"at most 92\d images fit in 1\.0 GiB")
             self.assertRegex(workspace.run("show", 0, check=0).stdout, r"(?m)^device +164\.0 MiB of 1\.0 GiB")
 

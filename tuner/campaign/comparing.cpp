@@ -82,11 +82,15 @@ PairMethodChoice Comparing::choose_method() const {
   const PairedSide baseline{.configuration = baseline_->trial.configuration,
                             .launch = prepared_baseline_.launch,
                             .peak_bytes = baseline_->trial.peak_bytes,
-                            .contained = prepared_baseline_.contained != nullptr};
+                            .contained = prepared_baseline_.contained != nullptr,
+                            .device_bytes = baseline_->trial.device_bytes,
+                            .device_memory_bytes = baseline_->trial.device_memory_bytes};
   const PairedSide candidate{.configuration = candidate_->trial.configuration,
                              .launch = prepared_candidate_.launch,
                              .peak_bytes = candidate_->trial.peak_bytes,
-                             .contained = prepared_candidate_.contained != nullptr};
+                             .contained = prepared_candidate_.contained != nullptr,
+                             .device_bytes = candidate_->trial.device_bytes,
+                             .device_memory_bytes = candidate_->trial.device_memory_bytes};
   auto choice = choose_pair_method(sitting_->spec.verify, baseline, candidate, sitting_->executor.cpus().size(),
                                    sitting_->executor.shared_memory_bytes());
   if (!choice.instead.empty()) {

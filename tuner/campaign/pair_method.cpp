@@ -10,6 +10,8 @@ namespace {
 
 using measure::PairMethod;
 
+constexpr double kUsableOfDevice = 0.9;
+
 std::string too_many_threads(const space::Configuration& configuration, std::size_t cpus) {
   const space::Value* value = configuration.find("threads");
   const auto* threads = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
@@ -50,9 +52,17 @@ PairMethodChoice fall_back(const VerifySettings& verify, PairMethod method, cons
 }  // namespace
 
 std::string not_together_because(const PairedSide& a, const PairedSide& b, std::int64_t memory_bytes) {
+  constexpr double kGibibyte = 1 << 30;
+  if (a.device_bytes && b.device_bytes) {
+    const double both = static_cast<double>(*a.device_bytes + *b.device_bytes);
+    const auto has =
+        static_cast<double>(std::max(a.device_memory_bytes.value_or(0), b.device_memory_bytes.value_or(0)));
+    if (has > 0 && both > kUsableOfDevice * has) {
+      return fmt::format("together they need {:.1f} GiB of the GPU's {:.1f}", both / kGibibyte, has / kGibibyte);
+    }
+  }
   if (memory_bytes <= 0 || !a.peak_bytes || !b.peak_bytes) return {};
   if (*a.peak_bytes + *b.peak_bytes <= memory_bytes) return {};
-  constexpr double kGibibyte = 1 << 30;
   return fmt::format("together they need {:.1f} GiB of {:.1f}",
                      static_cast<double>(*a.peak_bytes + *b.peak_bytes) / kGibibyte,
                      static_cast<double>(memory_bytes) / kGibibyte);
@@ -67,6 +77,7 @@ std::string no_duet_because(const PairedSide& a, const PairedSide& b, std::size_
       return "a side is bound to CPUs of its own";
     }
   }
+  if (a.device_bytes && b.device_bytes) return "both compute on the GPU";
   return not_together_because(a, b, memory_bytes);
 }
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "measure/run/launch.hpp"
 #include "measure/comparison/noise.hpp"
+#include "measure/run/launch.hpp"
 #include "space/configuration.hpp"
 #include "tuner/campaign_file.hpp"
 
@@ -18,16 +18,20 @@ namespace nocturne::tuner {
 struct PairedSide {
   const space::Configuration& configuration;
   const measure::LaunchSettings& launch;
-  std::optional<std::int64_t> peak_bytes{};  ///< of a process; empty: not known
-  bool contained = false;                    ///< it runs in a container
+  std::optional<std::int64_t> peak_bytes{};           ///< of a process; empty: not known
+  bool contained = false;                             ///< it runs in a container
+  std::optional<std::int64_t> device_bytes{};         ///< of a GPU's memory; empty: it uses none
+  std::optional<std::int64_t> device_memory_bytes{};  ///< what the GPU has; empty: not known
 };
 
 /// Why these two cannot share the machine, in a clause; empty: they can. Each must say that it uses at most half of the
-/// `cpus` (parameter `threads`) and leave open which ones; together they must stay below `memory_bytes` (0: no limit).
+/// `cpus` (parameter `threads`) and leave open which ones; they cannot compute on one GPU at a time; together they must
+/// stay below `memory_bytes` (0: no limit).
 [[nodiscard]] std::string no_duet_because(const PairedSide& a, const PairedSide& b, std::size_t cpus,
                                           std::int64_t memory_bytes);
 
-/// Why both cannot be alive together, in a clause; empty: they can, as far as is known.
+/// Why both cannot be alive together, in a clause; empty: they can, as far as is known. Of a GPU's memory a tenth is
+/// left to what each process has there beside its tensors, which no worker counts.
 [[nodiscard]] std::string not_together_because(const PairedSide& a, const PairedSide& b, std::int64_t memory_bytes);
 
 struct PairMethodChoice {

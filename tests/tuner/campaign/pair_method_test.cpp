@@ -110,6 +110,28 @@ TEST_CASE("who cannot be measured as wanted is measured the next best way, and w
   CHECK(choice.method == PairMethod::Slices);  // no limit is known
 }
 
+TEST_CASE("two that fit a GPU alone and not together are measured one after the other, and never at once",
+          "[pair_method]") {
+  const measure::LaunchSettings unbound;
+  const auto two = using_threads(2);
+  const auto on_gpu = [&](std::int64_t bytes) {
+    return tuner::PairedSide{
+        .configuration = two, .launch = unbound, .peak_bytes = 10, .device_bytes = bytes, .device_memory_bytes = 1000};
+  };
+  auto choice =
+      tuner::choose_pair_method(wants(PairMethod::Slices, StepEstimator::Paired), on_gpu(200), on_gpu(900), 4, 0);
+  CHECK(choice.method == PairMethod::Sequential);
+  CHECK_THAT(choice.instead, ContainsSubstring("of the GPU's"));
+  choice = tuner::choose_pair_method(wants(PairMethod::Slices, StepEstimator::Paired), on_gpu(200), on_gpu(600), 4, 0);
+  CHECK(choice.method == PairMethod::Slices);
+  choice = tuner::choose_pair_method(wants(PairMethod::Duet, StepEstimator::Minimum), on_gpu(200), on_gpu(600), 4, 0);
+  CHECK(choice.method == PairMethod::Slices);
+  CHECK_THAT(choice.instead, ContainsSubstring("both compute on the GPU"));
+  const tuner::PairedSide beside{.configuration = two, .launch = unbound, .peak_bytes = 10};
+  choice = tuner::choose_pair_method(wants(PairMethod::Duet, StepEstimator::Minimum), beside, on_gpu(900), 4, 0);
+  CHECK(choice.method == PairMethod::Duet);
+}
+
 TEST_CASE("finals are a duet where both leave half of the machine free, with sides swapped", "[pair_method]") {
   const CampaignFolder folder;
   CampaignSitter sitter(folder);
