@@ -21,6 +21,8 @@ namespace {
 using worker::in_phase;
 using worker::known_network;
 
+constexpr const char* kRefused = "this machine's memory is too small: it was refused";
+
 UpdateRule rule_of(const protocol::Request& request) {
   if (request.optimizer == "adadelta") return Adadelta{};
   if (request.optimizer == "sgd_momentum") {
@@ -179,10 +181,11 @@ int run_session(const protocol::Request& request, Reporter& reporter, Profile* p
   } catch (const Diverged& error) {
     status = "diverged", reason = error.what();
   } catch (const std::bad_alloc&) {
-    status = "out_of_memory", reason = "this machine's memory is too small: it was refused";
+    status = "out_of_memory", reason = kRefused;
   } catch (const dnnl::error& error) {
     status = error.status == dnnl_unimplemented ? "unsupported" : "failed";
     reason = std::string("oneDNN: ") + error.what();
+    if (error.status == dnnl_out_of_memory) status = "out_of_memory", reason = kRefused;
   } catch (const std::exception& error) {
     status = "failed", reason = error.what();
   }

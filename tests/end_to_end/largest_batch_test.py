@@ -73,20 +73,19 @@ class InMemory(unittest.TestCase):
             needed = peaks[high] + (following - high) * (peaks[high] - peaks[low]) / (high - low)
             self.assertGreater(needed, 0.9 * self.LIMIT, peaks)  # so the next one was left out for a reason
 
-    def test_a_batch_that_no_memory_holds_is_out_of_memory_and_not_a_failure(self):
-        # Hundreds of gigabytes: most systems refuse them at once, on the others the limit is met.
-        parameters = [{"name": "batch", "stage": "run", "values": [32, 1048576], "type": "ordinal", "default": 32}]
-        document = campaign(strategy="exhaustive", trials=2, parameters=parameters,
-                            run={"steps": 2, "deadline": "60s", "memory": "640MiB"},
+    def test_memory_that_the_system_refuses_is_out_of_memory_and_no_failure(self):
+        parameters = [{"name": "batch", "stage": "run", "values": [32, 8192], "type": "ordinal", "default": 32}]
+        document = campaign(strategy="exhaustive", trials=2, parameters=parameters, run={"steps": 2, "deadline": "60s"},
                             verify={"pairs": 2, "most_pairs": 2, "slice_steps": 1, "gate": {"on": False}})
-        document["worker"] = {"command": [ONEDNN]}
-        document["workload"] = {"network": "mnist_cnn", "data": "synthetic", "training_examples": 2**21,
-                                "optimizer": "adadelta"}
+        document["worker"] = {"command": ["/bin/sh", "-c", 'ulimit -v 1500000; exec "$0" "$@"', ONEDNN]}
         with Workspace() as workspace:
             workspace.run("tune", workspace.write(document))
             outcomes = {trial["configuration"]["batch"]: (trial["outcome"], trial["reason"])
                         for trial in workspace.json("list", "trials")}
-            self.assertEqual(outcomes[1048576][0], "out_of_memory", outcomes)
+            if outcomes[32][0] != "ok":
+                self.skipTest(f"a process needs more addresses here: {outcomes[32][1]}")  # a sanitizer's
+            self.assertEqual(outcomes[8192][0], "out_of_memory", outcomes)
+            self.assertIn("it was refused", outcomes[8192][1])
 
 
 if __name__ == "__main__":
