@@ -6,6 +6,7 @@
 
 #include "search/model/bound_feature.hpp"
 #include "search/model/physics.hpp"
+#include "search/model/refit.hpp"
 #include "search/model_search_state.hpp"
 
 namespace nocturne::search {
@@ -13,11 +14,6 @@ namespace {
 
 constexpr double kKnee = 0.25;            // only the fastest quarter is told apart in full: that is where the best is
 constexpr std::size_t kMostPending = 32;  // proposals under way that the model takes into account
-
-/// Whether the scales are chosen anew after so many trials: often while each trial changes them.
-bool refit_is_due(std::size_t trials, std::size_t fitted) {
-  return trials - fitted >= (trials <= 40 ? 1U : trials <= 100 ? 3U : 8U);
-}
 
 /// What history says, and what physics says.
 std::vector<model::Feature> features_of(const space::Lattice& lattice, const Options& options,
@@ -142,7 +138,7 @@ void ModelSearch::State::learn(space::Point point, double log_value) {
   times.tell(point, log_value);
   prior.settle(times);
   if (prior.holds() != held || prior.ranks() != ranked) fitted = 0;
-  if (prior.holds() == held) return;
+  if (prior.holds() == held || !prior.agreement().rejected()) return;
   PointSet worked;
   for (std::size_t i = 0; i < times.size(); ++i) worked.insert(space::hash_of(times.point(i)));
   feasibility = model::Feasibility(lattice);
@@ -151,8 +147,7 @@ void ModelSearch::State::learn(space::Point point, double log_value) {
 
 void ModelSearch::State::fit() {
   if (times.size() == 0) return;
-  if (fitted > times.size()) fitted = 0;
-  if (refit_is_due(times.size(), fitted)) {
+  if (model::fit_is_due(times.size(), fitted)) {
     times.fit();
     fitted = times.size();
   }

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "search/model/refit.hpp"
+
 namespace nocturne::search::history {
 namespace {
 
@@ -18,11 +20,6 @@ constexpr double kStray = 0.05;          // share of configurations about which 
 constexpr std::size_t kAlone = 5;        // trials of this campaign before it predicts by itself
 constexpr std::size_t kTell = 20;        // past trials from which on they must say something of each other
 constexpr double kLeastExplained = 0.1;  // share of the past's variance that left-out trials must find explained
-
-/// As the search fits its own model (model_search.cpp): often while each trial changes the scales.
-bool fit_is_due(std::size_t trials, std::size_t fitted) {
-  return trials - fitted >= (trials <= 40 ? 1U : trials <= 100 ? 3U : 8U);
-}
 
 }  // namespace
 
@@ -102,7 +99,7 @@ double Prior::density_like_any(double log_value) const {
 }
 
 double Prior::density_alone(space::Point point, double log_value) {
-  if (fit_is_due(alone_.size(), fitted_)) {
+  if (model::fit_is_due(alone_.size(), fitted_)) {
     alone_.fit();
     fitted_ = alone_.size();
   }
@@ -137,7 +134,9 @@ void Prior::compare(space::Point point, double log_value, model::LinearModel& ti
 }
 
 void Prior::failed(space::Point point) {
-  if (speaks()) now_.insert_or_assign(space::hash_of(point), std::numeric_limits<double>::quiet_NaN());
+  if (!speaks()) return;
+  now_.insert_or_assign(space::hash_of(point), std::numeric_limits<double>::quiet_NaN());
+  alone_.forget(point);
 }
 
 void Prior::renew_offset() {
@@ -152,7 +151,13 @@ void Prior::renew_offset() {
 
 void Prior::give_up_ranks(model::LinearModel& times) {
   model::LinearModel without(lattice_, {.knee = knee_}, covariates_);
-  for (std::size_t t = 0; t < times.size(); ++t) without.tell(times.point(t), times.log_value(t));
+  for (std::size_t t = 0; t < times.size(); ++t) {
+    if (holds_ && !now_.contains(space::hash_of(times.point(t)))) {
+      without.tell_past(times.point(t), times.log_value(t));
+    } else {
+      without.tell(times.point(t), times.log_value(t));
+    }
+  }
   times = std::move(without);
   ranks_given_up_ =
       rank_agreement_.rejected()
@@ -175,6 +180,10 @@ void Prior::settle(model::LinearModel& times) {
                     "predicted with "
                     "it, they are predicted better without; it is forgotten",
                     agreement_.measured(), agreement_.inside()));
+  }
+  if (alone_.size() >= kOutgrown) {
+    times.forget_past();
+    return give_up(fmt::format("history has said what it can: {} trials of this campaign say more", alone_.size()));
   }
   if (std::abs(offset_.mean - applied_) < kOffsetStep) return;
   applied_ = offset_.mean;

@@ -46,6 +46,8 @@ class Prior {
   static constexpr double kAllowance = 0.2;      ///< so that a past that holds is not worn down by small misfits
   static constexpr std::size_t kRankFor = 30;    ///< trials, then an order from elsewhere has said what it can
   static constexpr double kAlphaRank = 0.1;      ///< an order is worth most at the start: given up early
+  /// Trials that worked here, then earlier ones are no more among those that carry a model.
+  static constexpr std::size_t kOutgrown = model::LinearModelOptions{}.trials;
 
   /// `knee`, `covariates`: of the search's own model.
   Prior(space::Lattice& lattice, const Options& options, double knee, std::vector<model::Feature> covariates = {});
@@ -67,8 +69,8 @@ class Prior {
   void compare(space::Point point, double log_value, model::LinearModel& times);
   /// A past point failed now, or works no more: it says nothing from now on.
   void failed(space::Point point);
-  /// After it was told: moves the past by the offset, or gives up what does not hold any more. Then `times` is told
-  /// anew, without.
+  /// After it was told: moves the past by the offset, or gives up what does not hold any more, or has nothing more to
+  /// say. Then `times` is told anew, without.
   void settle(model::LinearModel& times);
 
   /// Number `number` of what a search begins with, best candidates of the past among `pool` and near it. Empty: nothing

@@ -110,6 +110,8 @@ double LinearModel::log_value(std::size_t trial) const {
 }
 
 void LinearModel::State::choose_carriers() {
+  std::vector<double> factors(points.size(), 1);  // what is known of outliers stays known until the next fit
+  for (std::size_t i = 0; i < carriers.size() && !stale_carriers; ++i) factors[carriers[i]] = noise_factors[i];
   std::vector<std::size_t> order(points.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   // Earlier campaigns make room first.
@@ -133,8 +135,11 @@ void LinearModel::State::choose_carriers() {
   }
   design.truncate(0);
   posterior.clear();
-  for (const auto trial : carriers) design.append(points[trial]);
-  noise_factors.assign(carriers.size(), 1);
+  noise_factors.clear();
+  for (const auto trial : carriers) {
+    design.append(points[trial]);
+    noise_factors.push_back(factors[trial]);
+  }
   seen = points.size();
   stale_carriers = false;
   stale_values = true;

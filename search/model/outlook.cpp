@@ -7,6 +7,7 @@
 #include <boost/math/distributions/students_t.hpp>
 
 #include "search/model/physics.hpp"
+#include "search/model/refit.hpp"
 
 namespace nocturne::search::model {
 namespace {
@@ -55,9 +56,7 @@ void PartsForecast::forget(space::Point point) {
 }
 
 void PartsForecast::fit_if_due() {
-  const auto trials = size();
-  const std::size_t every = trials <= 40 ? 1 : trials <= 100 ? 3 : 8;
-  if (trials < fitted_ || trials >= fitted_ + every) fit();
+  if (fit_is_due(size(), fitted_)) fit();
 }
 
 void PartsForecast::fit() {

@@ -81,7 +81,7 @@ class PartsForecast : public Forecast {
   void tell(space::Point point, const space::Parts& parts);
   void forget(space::Point point);
   void fit();
-  /// After each trial to 40, every third to 100, every eighth after: scales settle, and three fits are dear.
+  /// As refit.hpp says: scales settle, and three fits are dear.
   void fit_if_due();
   [[nodiscard]] std::size_t size() const { return steps_.size(); }
   [[nodiscard]] std::size_t horizons() const override { return epochs_.size(); }

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "search/history/prior.hpp"
+#include "search/model/refit.hpp"
 #include "search/pruned_search.hpp"
 #include "tests/search/told.hpp"
 #include "tests/space/build.hpp"
@@ -240,6 +241,55 @@ TEST_CASE("an order from elsewhere helps to begin, a reversed one does not misle
   INFO(with << " s with the order, " << without << " without; " << misled << " and " << later << " after 40");
   CHECK(with < 0.75 * without);
   CHECK(misled < 1.1 * later);
+}
+
+TEST_CASE("where an order is dropped, trials of an earlier campaign stay those of an earlier one", "[history]") {
+  const auto space = bowl();
+  const Objective objective = [](const Configuration& each) { return depth(each); };
+  ModelSearch search(
+      space,
+      {.seed = 1, .history = {campaign(space, objective, 40, 101, true), campaign(space, objective, 40, 102, false)}});
+  const Configuration slow = space.default_configuration();
+  search.tell(std::vector{told(slow, depth(slow))});
+  CHECK(search.prior().holds());
+  CHECK_FALSE(search.prior().ranks());  // forty trials of this machine say more
+  CHECK(search.times().size() >= 40);
+  CHECK(search.times().target().to_log(search.times().best()) == Approx(std::log(depth(slow))).margin(1e-6));
+}
+
+TEST_CASE("a past that is outgrown is dropped, and is not said to be wrong", "[history]") {
+  const auto space = make_space({integers("a", 0, 19), integers("b", 0, 19)});
+  space::Lattice lattice(space);
+  const auto seconds = [](space::Point point) { return std::exp(0.05 * point[0] + 0.1 * std::sin(point[1])); };
+  History past{.same_machine_and_workload = true, .trials = {}};
+  for (space::Level i = 0; i < 20; ++i) {
+    const std::vector<space::Level> point = {i, static_cast<space::Level>(19 - i)};
+    past.trials.push_back(told(lattice.configuration(point), seconds(point)));
+  }
+  history::Prior prior(lattice, {.history = {past}}, 0.25);
+  model::LinearModel times(lattice, {.knee = 0.25});
+  model::Feasibility feasibility(lattice);
+  prior.teach(times, feasibility);
+  REQUIRE(times.size() == 20);
+  std::size_t fitted = 0;
+  for (std::size_t i = 0; i < history::Prior::kOutgrown; ++i) {
+    REQUIRE(prior.holds());
+    const auto number = (i * 37) % 400;  // each once, in disorder
+    const std::vector<space::Level> point = {static_cast<space::Level>(number / 20),
+                                             static_cast<space::Level>(number % 20)};
+    const double value = std::log(seconds(point)) + 1e-4 * static_cast<double>(i % 7);
+    if (model::fit_is_due(times.size(), fitted)) {
+      times.fit();
+      fitted = times.size();
+    }
+    prior.compare(point, value, times);
+    times.tell(point, value);
+    prior.settle(times);
+  }
+  CHECK_FALSE(prior.holds());
+  CHECK_FALSE(prior.agreement().rejected());
+  CHECK(times.size() == history::Prior::kOutgrown);
+  CHECK_THAT(prior.given_up(), ContainsSubstring("256 trials of this campaign say more"));
 }
 
 TEST_CASE("the past is evidence, but its best is not this campaign's", "[history]") {

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "search/model/calibration.hpp"
+#include "search/model/refit.hpp"
 #include "tests/space/build.hpp"
 
 namespace nocturne::search::model {
@@ -291,6 +292,35 @@ TEST_CASE("a physical feature explains what levels not yet seen do", "[model]") 
   without.fit();
   const std::vector<space::Level> unseen = {4, 0};
   CHECK(std::abs(with.predict(unseen).log_mean() - 2.8) < 0.5 * std::abs(without.predict(unseen).log_mean() - 2.8));
+}
+
+TEST_CASE("models are fitted often while they are small", "[model]") {
+  CHECK(fit_is_due(1, 0));
+  CHECK(fit_is_due(40, 39));
+  CHECK_FALSE(fit_is_due(43, 41));
+  CHECK(fit_is_due(44, 41));
+  CHECK_FALSE(fit_is_due(207, 200));
+  CHECK(fit_is_due(208, 200));
+  CHECK_FALSE(fit_is_due(527, 512));
+  CHECK(fit_is_due(528, 512));
+  CHECK_FALSE(fit_is_due(10'031, 10'000));
+  CHECK(fit_is_due(10'032, 10'000));
+  CHECK(fit_is_due(5, 9));  // some were forgotten
+}
+
+TEST_CASE("an outlier stays one when the trials that carry a model are chosen anew", "[model]") {
+  const auto space = eight_parameters();
+  space::Lattice lattice(space);
+  LinearModel model(lattice, {.trials = 40});
+  const std::vector<space::Level> place = {2, 2, 2, 2, 1, 1, 1, 1};
+  const double wrong = additive(place) - std::log(10);
+  model.tell(place, wrong);
+  tell_random(model, lattice, additive, 0.02, 60, 11);
+  for (int i = 0; i < 3; ++i) model.fit();
+  CHECK(model.target().to_log(model.best()) > wrong + 1);
+  tell_random(model, lattice, additive, 0.02, 20, 12);
+  CHECK(model.target().to_log(model.best()) > wrong + 1);
+  CHECK(model.leave_one_out().size() == 40);  // they were
 }
 
 TEST_CASE("thousands of trials are carried by a few hundred, the best among them", "[model]") {
