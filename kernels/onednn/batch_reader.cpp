@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "kernels/onednn/elementwise.hpp"
+#include "kernels/onednn/layers/elementwise.hpp"
 #include "kernels/onednn/parallel.hpp"
 
 namespace nocturne::onednn {

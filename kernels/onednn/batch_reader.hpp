@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/data/batch_source.hpp"
-#include "kernels/onednn/plan.hpp"
+#include "kernels/onednn/plan/plan.hpp"
 
 namespace nocturne::onednn {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/onednn/check_gradients.hpp"
+#include "kernels/onednn/check/check_gradients.hpp"
 #include "kernels/onednn/configuration.hpp"
 #include "kernels/onednn/describe.hpp"
 #include "kernels/onednn/options.hpp"

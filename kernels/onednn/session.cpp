@@ -5,8 +5,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "kernels/onednn/check/gate_run.hpp"
 #include "kernels/onednn/configuration.hpp"
-#include "kernels/onednn/gate_run.hpp"
 #include "kernels/onednn/instruction_set.hpp"
 #include "kernels/onednn/parallel.hpp"
 #include "kernels/onednn/refusal.hpp"

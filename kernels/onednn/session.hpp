@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "kernels/onednn/plan.hpp"
+#include "kernels/onednn/plan/plan.hpp"
 #include "kernels/onednn/reporter.hpp"
 #include "kernels/onednn/trainer.hpp"
 #include "measure/protocol/request.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/networks/network.hpp"
-#include "kernels/onednn/builder.hpp"
+#include "kernels/onednn/plan/builder.hpp"
 
 namespace nocturne::onednn {
 

@@ -11,8 +11,8 @@
 
 #include "kernels/data/batch_source.hpp"
 #include "kernels/onednn/batch_reader.hpp"
-#include "kernels/onednn/plan.hpp"
-#include "kernels/onednn/softmax_loss.hpp"
+#include "kernels/onednn/layers/softmax_loss.hpp"
+#include "kernels/onednn/plan/plan.hpp"
 #include "measure/protocol/initial_state.hpp"
 
 namespace nocturne::onednn {

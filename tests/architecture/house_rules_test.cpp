@@ -76,7 +76,7 @@ TEST_CASE("each arrow that is not in the table is refused", "[architecture]") {
       {"measure/protocol/a.cpp", "measure/run/runner.hpp"},
       {"kernels/onednn/a.cpp", "space/trial.hpp"},
       {"kernels/onednn/a.cpp", "kernels/machine/peak.hpp"},
-      {"kernels/cuda/a.cpp", "kernels/onednn/plan.hpp"},
+      {"kernels/cuda/a.cpp", "kernels/onednn/plan/plan.hpp"},
       {"kernels/machine/a.cpp", "kernels/cuda/device.hpp"},
       {"kernels/networks/a.cpp", "tuner/cli/a.hpp"},
       {"tuner/a.cpp", "kernels/networks/network.hpp"},

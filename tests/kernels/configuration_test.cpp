@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "kernels/onednn/builder.hpp"
 #include "kernels/onednn/options.hpp"
+#include "kernels/onednn/plan/builder.hpp"
 #include "kernels/onednn/refusal.hpp"
 
 namespace nocturne::onednn {
@@ -124,9 +124,9 @@ TEST_CASE("build.json lists every source of the worker", "[onednn]") {
   const auto sources = recipe.at("sources").get<std::vector<std::string>>();
   for (const std::string& source : sources) CHECK(std::filesystem::exists(root / source));
   for (const char* folder : {"kernels/onednn", "kernels/networks", "measure/protocol"}) {
-    for (const auto& entry : std::filesystem::directory_iterator(root / folder)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
       if (entry.path().extension() != ".cpp") continue;
-      const std::string name = std::string(folder) + "/" + entry.path().filename().string();
+      const std::string name = entry.path().lexically_relative(root).string();
       INFO(name);
       CHECK(std::find(sources.begin(), sources.end(), name) != sources.end());
     }

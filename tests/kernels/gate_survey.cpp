@@ -13,8 +13,8 @@
 
 #include "kernels/data/counter_random.hpp"
 #include "kernels/networks/mnist_cnn.hpp"
+#include "kernels/onednn/check/gate_run.hpp"
 #include "kernels/onednn/configuration.hpp"
-#include "kernels/onednn/gate_run.hpp"
 #include "tests/kernels/planted_error.hpp"
 #include "tests/kernels/recording_reporter.hpp"
 

@@ -3,8 +3,8 @@
 
 #include "kernels/networks/mnist_cnn.hpp"
 #include "kernels/networks/resnet20.hpp"
-#include "kernels/onednn/check_gradients.hpp"
-#include "kernels/onednn/every_kind.hpp"
+#include "kernels/onednn/check/check_gradients.hpp"
+#include "kernels/onednn/check/every_kind.hpp"
 #include "kernels/onednn/instruction_set.hpp"
 
 namespace nocturne::onednn {

@@ -1,11 +1,11 @@
-#include "kernels/onednn/graph.hpp"
+#include "kernels/onednn/plan/graph.hpp"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <stdexcept>
 
 #include "kernels/networks/mnist_cnn.hpp"
-#include "kernels/onednn/every_kind.hpp"
+#include "kernels/onednn/check/every_kind.hpp"
 
 namespace nocturne::onednn {
 namespace {

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "kernels/data/counter_random.hpp"
-#include "kernels/onednn/adadelta.hpp"
-#include "kernels/onednn/elementwise.hpp"
-#include "kernels/onednn/momentum.hpp"
+#include "kernels/onednn/layers/elementwise.hpp"
+#include "kernels/onednn/layers/softmax_loss.hpp"
 #include "kernels/onednn/parallel.hpp"
+#include "kernels/onednn/parameters/adadelta.hpp"
+#include "kernels/onednn/parameters/momentum.hpp"
 #include "kernels/onednn/random.hpp"
-#include "kernels/onednn/softmax_loss.hpp"
 
 namespace nocturne::onednn {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/finals.hpp"
+#include "tuner/campaign/finals/finals.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 

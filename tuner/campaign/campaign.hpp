@@ -20,7 +20,7 @@
 #include "tuner/campaign/first_looks.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/preparation.hpp"
-#include "tuner/campaign/rehearsal.hpp"
+#include "tuner/campaign/rehearsal/rehearsal.hpp"
 #include "tuner/campaign/replay.hpp"
 #include "tuner/campaign/sitting.hpp"
 

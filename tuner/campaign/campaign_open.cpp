@@ -8,7 +8,7 @@
 #include "search/registry.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/campaign_record.hpp"
-#include "tuner/campaign/heartbeat.hpp"
+#include "tuner/campaign/heartbeat/heartbeat.hpp"
 #include "tuner/campaign/history.hpp"
 #include "tuner/campaign/machine_changes.hpp"
 #include "tuner/campaign/preparation.hpp"

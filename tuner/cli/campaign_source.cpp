@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_space.hpp"
 #include "tuner/cli/configuration_words.hpp"
 #include "tuner/cli/measuring.hpp"

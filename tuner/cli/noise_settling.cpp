@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/noise_floor.hpp"
-#include "tuner/campaign/noise_plan.hpp"
-#include "tuner/campaign/stored_noise.hpp"
+#include "tuner/campaign/noise/noise_floor.hpp"
+#include "tuner/campaign/noise/noise_plan.hpp"
+#include "tuner/campaign/noise/stored_noise.hpp"
 #include "tuner/preview/length.hpp"
 
 namespace nocturne::cli {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/rehearsal.hpp"
+#include "tuner/campaign/rehearsal/rehearsal.hpp"
 #include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/rehearsal_page.hpp"

@@ -11,7 +11,7 @@
 #include "db/store.hpp"
 #include "measure/machine/machine.hpp"
 #include "space/trial.hpp"
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/deploy/blame.hpp"
 #include "tuner/deploy/blame_trial.hpp"
 #include "tuner/deploy/profile.hpp"

@@ -5,7 +5,7 @@
 
 #include "space/digest.hpp"
 #include "space/outcome.hpp"
-#include "tuner/campaign/stored_pairs.hpp"
+#include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/campaign/stored_space.hpp"
 
 namespace nocturne::deploy {

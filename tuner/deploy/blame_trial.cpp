@@ -15,8 +15,8 @@
 #include "measure/comparison/statistics.hpp"
 #include "measure/run/slot.hpp"
 #include "space/outcome.hpp"
-#include "tuner/campaign/measured_pair.hpp"
-#include "tuner/campaign/side_by_side.hpp"
+#include "tuner/campaign/finals/measured_pair.hpp"
+#include "tuner/campaign/finals/side_by_side.hpp"
 #include "tuner/deploy/profile.hpp"
 
 namespace nocturne::deploy {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "measure/comparison/family_looks.hpp"
-#include "tuner/campaign/side_by_side.hpp"
+#include "tuner/campaign/finals/side_by_side.hpp"
 
 namespace nocturne::deploy {
 namespace {

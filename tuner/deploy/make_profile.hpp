@@ -11,7 +11,7 @@
 
 #include "db/store.hpp"
 #include "measure/run/launch.hpp"
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/deploy/profile.hpp"
 #include "tuner/executor/frameworks.hpp"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tuner/campaign/comparing.hpp"
-#include "tuner/campaign/named_trials.hpp"
+#include "tuner/campaign/finals/comparing.hpp"
+#include "tuner/campaign/finals/named_trials.hpp"
 #include "tuner/campaign/sitting.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/deploy/family_verification.hpp"

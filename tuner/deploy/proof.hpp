@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 
 namespace nocturne::deploy {
 

@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/deploy/profile.hpp"
 
 namespace nocturne::deploy {

@@ -8,8 +8,8 @@
 
 #include "measure/comparison/comparison.hpp"
 #include "space/fingerprint.hpp"
-#include "tuner/campaign/answer.hpp"
-#include "tuner/campaign/comparing.hpp"
+#include "tuner/campaign/answer/answer.hpp"
+#include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/report/side_facts.hpp"
 
 namespace nocturne::report {

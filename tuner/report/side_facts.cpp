@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "measure/comparison/statistics.hpp"
-#include "tuner/campaign/answer.hpp"
-#include "tuner/campaign/comparing.hpp"
+#include "tuner/campaign/answer/answer.hpp"
+#include "tuner/campaign/finals/comparing.hpp"
 
 namespace nocturne::report {
 namespace {

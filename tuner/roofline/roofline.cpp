@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/roofline/programs.hpp"
 

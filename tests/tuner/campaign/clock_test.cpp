@@ -12,7 +12,7 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/fake_executor.hpp"
 #include "tests/tuner/campaign/manual_clock.hpp"
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
 
 namespace nocturne::tests {

@@ -1,4 +1,4 @@
-#include "tuner/campaign/finalists.hpp"
+#include "tuner/campaign/finals/finalists.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "measure/comparison/comparison.hpp"
 #include "measure/comparison/planned_looks.hpp"
-#include "tuner/campaign/changes.hpp"
+#include "tuner/campaign/answer/changes.hpp"
 
 namespace nocturne::tests {
 namespace {

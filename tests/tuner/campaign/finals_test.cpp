@@ -1,4 +1,4 @@
-#include "tuner/campaign/finals.hpp"
+#include "tuner/campaign/finals/finals.hpp"
 
 #include <map>
 
@@ -6,7 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/tuner/campaign/sitter.hpp"
-#include "tuner/campaign/break_evens.hpp"
+#include "tuner/campaign/answer/break_evens.hpp"
 #include "tuner/deploy/proof.hpp"
 
 namespace nocturne::tests {

@@ -1,4 +1,4 @@
-#include "tuner/campaign/gate.hpp"
+#include "tuner/campaign/finals/gate.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -10,7 +10,7 @@
 
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/fake_executor.hpp"
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
 
 namespace nocturne::tests {

@@ -1,4 +1,4 @@
-#include "tuner/campaign/heartbeat_writer.hpp"
+#include "tuner/campaign/heartbeat/heartbeat_writer.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -7,8 +7,8 @@
 
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/manual_clock.hpp"
+#include "tuner/campaign/heartbeat/sighting.hpp"
 #include "tuner/campaign/recovery.hpp"
-#include "tuner/campaign/sighting.hpp"
 
 namespace nocturne::tests {
 namespace {

@@ -27,7 +27,7 @@
 #include "tests/db/faulty_disk.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/fake_executor.hpp"
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 

@@ -1,4 +1,4 @@
-#include "tuner/campaign/noise_floor.hpp"
+#include "tuner/campaign/noise/noise_floor.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tuner/campaign/noise_plan.hpp"
+#include "tuner/campaign/noise/noise_plan.hpp"
 
 #include <cmath>
 #include <map>
@@ -8,7 +8,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/tuner/campaign/sitter.hpp"
-#include "tuner/campaign/stored_noise.hpp"
+#include "tuner/campaign/noise/stored_noise.hpp"
 
 namespace nocturne::tests {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/campaign/pair_method.hpp"
+#include "tuner/campaign/finals/pair_method.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tuner/campaign/ranking.hpp"
+#include "tuner/campaign/answer/ranking.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

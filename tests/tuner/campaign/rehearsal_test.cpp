@@ -1,4 +1,4 @@
-#include "tuner/campaign/rehearsal.hpp"
+#include "tuner/campaign/rehearsal/rehearsal.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "tuner/campaign/side_by_side.hpp"
+#include "tuner/campaign/finals/side_by_side.hpp"
 
 #include <map>
 

@@ -14,7 +14,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "tests/tuner/campaign/fake_executor.hpp"
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
 
 namespace nocturne::tests {

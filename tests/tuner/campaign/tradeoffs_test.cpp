@@ -1,4 +1,4 @@
-#include "tuner/campaign/tradeoffs.hpp"
+#include "tuner/campaign/answer/tradeoffs.hpp"
 
 #include <random>
 

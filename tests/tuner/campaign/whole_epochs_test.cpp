@@ -1,4 +1,4 @@
-#include "tuner/campaign/whole_epochs.hpp"
+#include "tuner/campaign/finals/whole_epochs.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

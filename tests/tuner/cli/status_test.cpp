@@ -11,7 +11,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/tuner/cli/desk.hpp"
-#include "tuner/campaign/heartbeat.hpp"
+#include "tuner/campaign/heartbeat/heartbeat.hpp"
 #include "tuner/cli/on_finish.hpp"
 
 using namespace nocturne;

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/cli/context.hpp"
 

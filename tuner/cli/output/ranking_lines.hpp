@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tuner/campaign/ranking.hpp"
+#include "tuner/campaign/answer/ranking.hpp"
 #include "tuner/cli/context.hpp"
 
 namespace nocturne::cli {

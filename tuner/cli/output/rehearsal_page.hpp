@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "db/records.hpp"
-#include "tuner/campaign/rehearsal.hpp"
+#include "tuner/campaign/rehearsal/rehearsal.hpp"
 #include "tuner/cli/context.hpp"
 
 namespace nocturne::cli {

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tuner/campaign/break_evens.hpp"
-#include "tuner/campaign/tradeoffs.hpp"
+#include "tuner/campaign/answer/break_evens.hpp"
+#include "tuner/campaign/answer/tradeoffs.hpp"
 #include "tuner/cli/context.hpp"
 
 namespace nocturne::cli {

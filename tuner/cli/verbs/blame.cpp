@@ -14,7 +14,7 @@
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
 #include "measure/run/sweep.hpp"
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/campaign_choice.hpp"
 #include "tuner/cli/measuring.hpp"

@@ -12,7 +12,7 @@
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
 #include "measure/run/sweep.hpp"
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/cli/bench.hpp"
 #include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/comparison_page.hpp"

@@ -7,7 +7,7 @@
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/cli/effects.hpp"
 #include "tuner/cli/explanation.hpp"

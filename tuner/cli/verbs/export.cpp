@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "space/nearest.hpp"
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/json.hpp"

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/answer/tradeoffs.hpp"
 #include "tuner/campaign/stored_document.hpp"
-#include "tuner/campaign/tradeoffs.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/tradeoffs_page.hpp"
 

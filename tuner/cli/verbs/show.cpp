@@ -7,7 +7,7 @@
 
 #include "measure/comparison/data_wait.hpp"
 #include "measure/comparison/statistics.hpp"
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/answer.hpp"
-#include "tuner/campaign/sighting.hpp"
+#include "tuner/campaign/answer/answer.hpp"
+#include "tuner/campaign/heartbeat/sighting.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"

@@ -13,7 +13,7 @@
 #include "measure/run/sweep.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/downloads.hpp"
-#include "tuner/campaign/heartbeat_writer.hpp"
+#include "tuner/campaign/heartbeat/heartbeat_writer.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/campaign_choice.hpp"
 #include "tuner/cli/configuration_words.hpp"

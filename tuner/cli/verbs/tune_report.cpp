@@ -6,7 +6,7 @@
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
-#include "tuner/campaign/answer.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/measuring.hpp"
 #include "tuner/cli/output/answer_page.hpp"

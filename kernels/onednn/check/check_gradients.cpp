@@ -1,0 +1,206 @@
+#include "kernels/onednn/check/check_gradients.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <span>
+
+#include "kernels/onednn/check/every_kind.hpp"
+#include "kernels/onednn/check/reference.hpp"
+#include "kernels/onednn/plan/plan.hpp"
+#include "kernels/onednn/random.hpp"
+
+namespace nocturne::onednn {
+namespace {
+
+using networks::Kind;
+
+double largest_magnitude(std::span<const double> values) {
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+// NaN in either tensor gives NaN, which passes nowhere.
+double relative_error(std::span<const float> found, std::span<const double> expected) {
+  double worst = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double error = std::abs(static_cast<double>(found[i]) - expected[i]);
+    if (std::isnan(error)) return error;
+    worst = std::max(worst, error);
+  }
+  return worst / std::max(largest_magnitude(expected), 1e-300);
+}
+
+Values widen(const std::vector<float>& values) {
+  return {values.begin(), values.end()};
+}
+
+// Noise for images (positive, as pixels are) and labels; both sides read what the plan's precision leaves of it.
+void fill_batch(Plan& plan, ReferenceNetwork& reference, std::uint64_t seed) {
+  for (std::size_t i = 0; i < reference.image.size(); ++i) {
+    const float pixel = uniform(key_of(seed, 0x1a6e), i);
+    if (plan.precision() == Precision::F32) {
+      plan.input_f32()[i] = pixel;
+      reference.image[i] = static_cast<double>(pixel);
+    } else {
+      plan.input_bf16()[i] = to_bf16(pixel);
+      reference.image[i] = static_cast<double>(to_float(to_bf16(pixel)));
+    }
+  }
+  const auto classes = static_cast<std::uint64_t>(plan.network().classes);
+  for (std::size_t n = 0; n < reference.labels.size(); ++n) {
+    reference.labels[n] = static_cast<std::int32_t>(key_of(seed, 0x1abe, n) % classes);
+  }
+}
+
+// One step of the plan, and each row of it once more in the reference.
+class Comparison {
+ public:
+  Comparison(const networks::Network& network, const CheckOptions& options)
+      : options_(options),
+        engine_(dnnl::engine::kind::cpu, 0),
+        stream_(engine_),
+        plan_(network, options.settings.batch, options.settings.precision, options.settings.layout, engine_),
+        parameters_(plan_.parameter_layouts(), engine_),
+        reference_(network, options.settings.batch),
+        outputs_(network.layers.size()),
+        input_differences_(network.layers.size()) {}
+
+  std::vector<GradientCheck> run() {
+    parameters_.initialise(options_.seed, stream_);
+    plan_.bind(parameters_);
+    fill_batch(plan_, reference_, options_.seed);
+    plan_.observe([this](std::size_t row, const dnnl::memory& memory) { outputs_[row] = read_plain(memory, stream_); },
+                  [this](std::size_t row, const dnnl::memory& memory) {
+                    if (memory) input_differences_[row] = read_plain(memory, stream_);
+                  });
+    const double loss = static_cast<double>(plan_.train(reference_.labels.data(), key_of(options_.seed, 0xd409)));
+    if (options_.tamper) options_.tamper(parameters_);
+    copy_parameters();
+    compare_outputs();
+    const double expected = reference_.loss();
+    for (std::size_t row = reference_.layers.size(); row-- > 0;) compare_gradients(row);
+    checks_.push_back({"loss", "", std::abs(loss - expected) / expected, tolerance()});
+    std::reverse(checks_.begin() + static_cast<std::ptrdiff_t>(reference_.layers.size()), checks_.end());
+    return checks_;
+  }
+
+ private:
+  [[nodiscard]] bool bf16() const { return options_.settings.precision == Precision::Bf16; }
+  [[nodiscard]] double tolerance() const { return bf16() ? kToleranceBf16 : kToleranceF32; }
+
+  std::vector<float> read(const ReferenceLayer& layer, const char* tensor, bool gradient) {
+    ParameterTensor& found = parameters_.tensor(std::string(layer.figures.layer->name) + "." + tensor);
+    return read_plain(gradient ? found.gradient : found.value, stream_);
+  }
+
+  void copy_parameters() {
+    for (ReferenceLayer& layer : reference_.layers) {
+      const TensorNames names = tensor_names(layer.figures.layer->kind);
+      if (!layer.weights.empty()) layer.weights = widen(read(layer, names.weights, false));
+      if (!layer.biases.empty()) layer.biases = widen(read(layer, names.biases, false));
+      if (!bf16() || layer.figures.layer->kind == Kind::BatchNormalisation) continue;
+      for (double& weight : layer.weights) weight = static_cast<double>(to_float(to_bf16(static_cast<float>(weight))));
+    }
+  }
+
+  // Each row from what the plan's rows above it computed; leaves the plan's outputs in the reference.
+  void compare_outputs() {
+    for (std::size_t row = 0; row < reference_.layers.size(); ++row) {
+      ReferenceLayer& layer = reference_.layers[row];
+      const std::vector<float>& found = outputs_[row];
+      const double kept = 1 / (1 - layer.figures.layer->rate);
+      for (std::size_t i = 0; i < layer.factor.size(); ++i) layer.factor[i] = found[i] != 0.0F ? kept : 0;
+      reference_.forward_row(row, true);
+      add_check(row, "output", relative_error(found, layer.output));
+      layer.output = widen(found);
+      for (std::size_t i = 0; i < layer.open.size(); ++i) layer.open[i] = found[i] > 0.0F ? 1 : 0;
+      std::ranges::fill(layer.difference, 0.0);
+    }
+  }
+
+  // Given the differences that the rows below gave back; adds the row's own to those it reads.
+  void compare_gradients(std::size_t row) {
+    ReferenceLayer& layer = reference_.layers[row];
+    reference_.backward_row(row);
+    if (layer.figures.source >= 0) compare_input_difference(row);
+    const TensorNames names = tensor_names(layer.figures.layer->kind);
+    if (!layer.biases.empty()) {
+      add_check(row, names.biases, relative_error(read(layer, names.biases, true), layer.biases_gradient));
+    }
+    if (!layer.weights.empty()) {
+      add_check(row, names.weights, relative_error(read(layer, names.weights, true), layer.weights_gradient));
+    }
+  }
+
+  void compare_input_difference(std::size_t row) {
+    ReferenceLayer& layer = reference_.layers[row];
+    const networks::LayerFigures& figures = layer.figures;
+    std::vector<float> found = input_differences_[row];
+    if (found.empty()) found.assign(layer.input_difference.begin(), layer.input_difference.end());  // handed through
+    for (const std::int64_t source : {figures.source, figures.source2}) {
+      if (source < 0) continue;
+      Values& sum = reference_.difference(source);
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(found[i]);
+    }
+    // What the ReLU above would stop does not count: it may have been stopped already (plan.hpp).
+    Values expected = layer.input_difference;
+    const std::vector<float>& input = outputs_[static_cast<std::size_t>(figures.source)];
+    for (std::size_t i = 0; i < expected.size() && figures.layer->kind != Kind::Add; ++i) {
+      if (input[i] == 0.0F) expected[i] = 0, found[i] = 0;
+    }
+    add_check(row, "input difference", relative_error(found, expected));
+  }
+
+  void add_check(std::size_t row, const char* tensor, double error) {
+    checks_.push_back({std::string(reference_.layers[row].figures.layer->name), tensor, error, tolerance()});
+  }
+
+  const CheckOptions& options_;
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  Plan plan_;
+  Parameters parameters_;
+  ReferenceNetwork reference_;
+  std::vector<std::vector<float>> outputs_, input_differences_;
+  std::vector<GradientCheck> checks_;
+};
+
+}  // namespace
+
+std::vector<GradientCheck> check_kernels(const networks::Network& network, const CheckOptions& options) {
+  return Comparison(network, options).run();
+}
+
+TensorNames tensor_names(Kind kind) {
+  if (kind == Kind::BatchNormalisation) return {.weights = "scale", .biases = "shift"};
+  return {.weights = "weights", .biases = "biases"};
+}
+
+int check_gradients(const networks::Network& network, const CheckOptions& options, std::ostream& out) {
+  apply(options.settings);
+  std::vector<GradientCheck> kernels = check_kernels(network, options);
+  std::int64_t flops = 0;
+  for (const networks::LayerFigures& figures : networks::figures(network)) flops += figures.forward_flops;
+  const networks::Network& small = flops > kMostFlopsForFiniteDifferences ? kEveryKind : network;
+  const std::vector<GradientCheck> reference = check_reference(small, options.seed);
+  bool passed = true;
+  const auto print = [&](const char* title, const std::vector<GradientCheck>& checks) {
+    out << title << '\n';
+    for (const GradientCheck& check : checks) {
+      passed = passed && check.passed();
+      out << "  " << std::left << std::setw(22) << check.layer << std::setw(18) << check.tensor << std::right
+          << std::scientific << std::setprecision(2) << check.error << "  of " << check.tolerance
+          << (check.passed() ? "  ok" : "  WRONG") << '\n';
+    }
+  };
+  const std::string precision(to_text(options.settings.precision));
+  print(("kernels (" + precision + ") against the double-precision reference, relative error:").c_str(), kernels);
+  print(("the reference against finite differences (" + std::string(small.name) + "), relative error:").c_str(),
+        reference);
+  out << (passed ? "all gradients agree\n" : "gradients DIFFER\n");
+  return passed ? 0 : 1;
+}
+
+}  // namespace nocturne::onednn

@@ -1,0 +1,170 @@
+#include "tuner/campaign/answer/answer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "tuner/campaign/finals/comparing.hpp"
+#include "tuner/campaign/finals/stored_pairs.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+/// The configuration that the finals chose; null: they are still to come, or know nothing of the trial that has the
+/// smallest estimate by now.
+const space::Configuration* chosen_in(const std::vector<db::StoredComparison>& comparisons,
+                                      const db::StoredTrial& smallest) {
+  const auto is_smallest = [&](const db::StoredComparison& each) {
+    // What a person compared chose nothing.
+    return each.record.role != kCompareRole && (each.record.candidate == smallest.trial.configuration ||
+                                                each.record.baseline == smallest.trial.configuration);
+  };
+  if (std::ranges::none_of(comparisons, is_smallest)) return nullptr;
+  const space::Configuration* chosen = nullptr;
+  for (const db::StoredComparison& each : comparisons) {
+    if (each.record.role == kVerifyRole) chosen = &each.record.candidate;
+  }
+  return chosen;
+}
+
+double value_at(const db::StoredTrial& trial, const std::optional<double>& epochs) {
+  return epochs ? space::total_time(*trial.trial.parts, *epochs) : trial.trial.estimate->value;
+}
+
+db::Expected<std::optional<space::Accuracy>> accuracy_of(const db::Store& store, const db::StoredTrial& trial,
+                                                         std::int64_t epochs) {
+  const auto detail = store.load_trial(trial.id);
+  if (!detail) return std::unexpected(detail.error());
+  std::optional<space::Accuracy> accuracy;
+  for (const db::StoredRun& stored : detail->runs) {
+    if (trained_for_accuracy(stored.record.run, epochs)) accuracy = stored.record.run.accuracy;
+  }
+  return accuracy;
+}
+
+db::Expected<std::optional<measure::DataWait>> stored_wait(const db::Store& store, const db::StoredTrial& trial) {
+  const auto detail = store.load_trial(trial.id);
+  if (!detail) return std::unexpected(detail.error());
+  return data_wait_of(*detail);
+}
+
+db::Expected<Answer> with_waits(const db::Store& store, Answer answer) {
+  if (answer.best) {
+    auto wait = stored_wait(store, *answer.best);
+    if (!wait) return std::unexpected(wait.error());
+    answer.best_wait = *wait;
+  }
+  if (answer.baseline) {
+    auto wait = stored_wait(store, *answer.baseline);
+    if (!wait) return std::unexpected(wait.error());
+    answer.baseline_wait = *wait;
+  }
+  return answer;
+}
+
+/// What the pairs of the answer's comparison say at its horizon.
+db::Expected<std::optional<db::VerdictRecord>> verdict_for(const db::Store& store, const Answer& answer) {
+  const space::Workload workload = workload_of(answer.campaign.spec);
+  const auto schedule = [&](const db::StoredTrial& trial) {
+    return measure::schedule_of(workload, trial.trial.configuration, 128, protocol::PartialBatch::Train);
+  };
+  const auto baseline = schedule(*answer.baseline);
+  const auto candidate = schedule(*answer.best);
+  if (!baseline || !candidate) return std::nullopt;
+  const auto pairs = stored_pairs(store, *answer.comparison, *baseline, *candidate);
+  if (!pairs) return std::unexpected(pairs.error());
+  return verdict_at(*pairs, answer.comparison->id, answer.objective.primary, judging_rules_of(answer.campaign.spec));
+}
+
+}  // namespace
+
+bool trained_for_accuracy(const space::Run& run, std::int64_t epochs) {
+  return run.purpose == space::Purpose::Gate && run.accuracy && std::ssize(run.epochs) == epochs;
+}
+
+std::optional<measure::DataWait> data_wait_of(const db::TrialDetail& detail) {
+  std::vector<space::Run> runs;
+  for (const db::StoredRun& stored : detail.runs) {
+    const space::Run& run = stored.record.run;
+    const bool searched = run.purpose == space::Purpose::Search || run.purpose == space::Purpose::Audit;
+    if (searched && !stored.in_flight && run.outcome == space::Outcome::Ok) runs.push_back(run);
+  }
+  return measure::data_wait(runs);
+}
+
+double gain_percent(double log_ratio) {
+  return 100 * std::expm1(-log_ratio);
+}
+
+bool Answer::verified_faster() const {
+  return verdict && verdict->verdict == "faster";
+}
+
+db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary& campaign,
+                               std::optional<double> epochs) {
+  Answer answer;
+  answer.campaign = campaign;
+  answer.objective = objective_of(campaign.spec);
+  if (epochs) answer.objective.primary = *epochs;
+  answer.accuracy_epochs = judging_rules_of(campaign.spec).accuracy_epochs;
+
+  const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
+  if (!trials) return std::unexpected(trials.error());
+  const std::vector<db::StoredTrial>& finished = *trials;
+  for (const db::StoredTrial& trial : finished) {
+    ++answer.outcomes[trial.trial.outcome];
+    if (trial.trial.number == 0) answer.baseline = trial;
+    if (trial.trial.outcome != space::Outcome::Ok) {
+      answer.failures.push_back(trial);
+    } else if (!answer.best || value_at(trial, epochs) < value_at(*answer.best, epochs)) {
+      answer.best = trial;
+    }
+  }
+  answer.ranking = rank(campaign.spec, "", finished, answer.objective.primary);
+  // What was faster and trains wrongly must not be missed among what merely failed.
+  std::ranges::stable_partition(
+      answer.failures, [](const db::StoredTrial& failure) { return failure.trial.outcome == space::Outcome::Wrong; });
+  if (!answer.best || !answer.baseline) return with_waits(store, std::move(answer));
+
+  auto comparisons = store.comparisons(campaign.id);
+  if (!comparisons) return std::unexpected(comparisons.error());
+  if (!epochs || *epochs == objective_of(campaign.spec).primary) {
+    if (const space::Configuration* chosen = chosen_in(*comparisons, *answer.best)) {
+      const auto trial = std::ranges::find_if(finished, [&](const db::StoredTrial& each) {
+        return each.trial.outcome == space::Outcome::Ok && each.trial.configuration == *chosen;
+      });
+      if (trial != finished.end()) answer.best = *trial;
+    }
+  }
+  answer.changes = changes_between(answer.baseline->trial.configuration, answer.best->trial.configuration);
+  for (db::StoredComparison& comparison : *comparisons) {
+    if (comparison.record.role != kVerifyRole || comparison.record.candidate != answer.best->trial.configuration ||
+        comparison.record.baseline != answer.baseline->trial.configuration) {
+      continue;
+    }
+    answer.verdict.reset();
+    for (const db::VerdictRecord& verdict : comparison.verdicts) {
+      if (verdict.horizon_epochs == answer.objective.primary) answer.verdict = verdict;
+    }
+    answer.comparison = std::move(comparison);
+  }
+  if (answer.comparison && !answer.verdict) {  // a horizon that the campaign does not name: the pairs know it, too
+    auto verdict = verdict_for(store, answer);
+    if (!verdict) return std::unexpected(verdict.error());
+    answer.verdict = *std::move(verdict);
+  }
+  if (answer.accuracy_epochs > 0) {
+    auto best = accuracy_of(store, *answer.best, answer.accuracy_epochs);
+    if (!best) return std::unexpected(best.error());
+    answer.best_accuracy = *best;
+    if (answer.baseline->trial.outcome == space::Outcome::Ok) {
+      auto baseline = accuracy_of(store, *answer.baseline, answer.accuracy_epochs);
+      if (!baseline) return std::unexpected(baseline.error());
+      answer.baseline_accuracy = *baseline;
+    }
+  }
+  return with_waits(store, std::move(answer));
+}
+
+}  // namespace nocturne::tuner

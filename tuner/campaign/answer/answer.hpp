@@ -1,0 +1,61 @@
+#pragma once
+
+/// What a campaign knows by now, read from the database alone: the page that `tune` ends with and `best` prints.
+/// Valid at every moment of a campaign, verified or not.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "db/store.hpp"
+#include "measure/comparison/data_wait.hpp"
+#include "space/objective.hpp"
+#include "space/outcome.hpp"
+#include "tuner/campaign/answer/changes.hpp"
+#include "tuner/campaign/answer/ranking.hpp"
+#include "tuner/campaign/stored_document.hpp"
+
+namespace nocturne::tuner {
+
+struct Answer {
+  db::CampaignSummary campaign;
+  space::Objective objective;
+  std::optional<db::StoredTrial> baseline;  ///< the default: trial 0, once finished
+  /// Chosen among the finalists, or, where that is still to come, the smallest estimate; may be the default itself.
+  std::optional<db::StoredTrial> best;
+  std::vector<Change> changes;                                      ///< best against baseline
+  std::optional<db::StoredComparison> comparison;                   ///< of best with baseline, the latest
+  std::optional<db::VerdictRecord> verdict;                         ///< of it, at the primary horizon
+  std::optional<space::Accuracy> baseline_accuracy, best_accuracy;  ///< on the test set, after `accuracy_epochs`
+  std::int64_t accuracy_epochs = 0;
+  std::optional<measure::DataWait> baseline_wait, best_wait;  ///< of the trials' own runs
+  std::map<space::Outcome, std::int64_t> outcomes;            ///< of finished trials
+  std::vector<db::StoredTrial> failures;                      ///< finished and not ok: wrong ones, then by number
+  std::optional<Ranking> ranking;  ///< of the environments (frameworks), where there is a choice
+
+  /// Whether best is faster than the default beyond doubt, measured again.
+  [[nodiscard]] bool verified_faster() const;
+};
+
+/// The answer at the campaign's own primary horizon, or for other horizons (`epochs`): the best is then the one with
+/// the smallest T(epochs), composed of the parts of each trial, and the verdict, where it was compared, what the pairs
+/// say at that horizon.
+[[nodiscard]] db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary& campaign,
+                                             std::optional<double> epochs = {});
+
+/// Whether this run is the epochs that a finalist trains before its accuracy is read.
+[[nodiscard]] bool trained_for_accuracy(const space::Run& run, std::int64_t epochs);
+
+/// How long the trial's steps wait for data, over its runs of search and audit that ended well: what its estimate is
+/// made of. Empty: none has samples.
+[[nodiscard]] std::optional<measure::DataWait> data_wait_of(const db::TrialDetail& detail);
+
+/// Gain of the candidate over the baseline in percent, from a log ratio ln(T(candidate) / T(baseline)):
+/// 100 · (exp(−log_ratio) − 1); 100 means twice as fast.
+[[nodiscard]] double gain_percent(double log_ratio);
+
+}  // namespace nocturne::tuner

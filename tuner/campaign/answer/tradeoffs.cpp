@@ -1,0 +1,174 @@
+#include "tuner/campaign/answer/tradeoffs.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "space/objective.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+constexpr std::string_view kAllowedWishes =
+    "allowed: time:EPOCHS, throughput, memory, accuracy:SHARE (as accuracy:0.97), comma-separated";
+
+std::optional<double> number_in(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<double> value_of(const db::StoredTrial& trial, const Wish& wish, std::span<const Reached> reached,
+                               const space::Workload& workload) {
+  const space::Parts& parts = *trial.trial.parts;
+  switch (wish.kind) {
+    case Wish::Kind::Time:
+      return space::total_time(parts, wish.number);
+    case Wish::Kind::Throughput: {
+      const double epoch = parts.steps_per_epoch * parts.steady_step;
+      if (epoch <= 0) return std::nullopt;
+      return static_cast<double>(workload.training_examples) / epoch;
+    }
+    case Wish::Kind::Memory:
+      if (!trial.trial.peak_bytes) return std::nullopt;
+      return static_cast<double>(*trial.trial.peak_bytes);
+    case Wish::Kind::Accuracy: {
+      std::optional<double> seconds;
+      for (const Reached& each : reached) {
+        if (each.trial != trial.id || each.accuracy < wish.number) continue;
+        const double needed = space::total_time(parts, each.epochs);
+        seconds = std::min(seconds.value_or(needed), needed);
+      }
+      return seconds;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Smaller is better.
+double cost(const Wish& wish, double value) {
+  return wish.kind == Wish::Kind::Throughput ? -value : value;
+}
+
+bool dominates(const std::vector<double>& a, const std::vector<double>& b) {
+  bool better = false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] > b[i]) return false;
+    better = better || a[i] < b[i];
+  }
+  return better;
+}
+
+}  // namespace
+
+std::expected<Wish, std::string> parse_wish(std::string_view text) {
+  const auto colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  const auto number = colon == std::string_view::npos ? std::nullopt : number_in(text.substr(colon + 1));
+  Wish wish{.text = std::string(text)};
+  if (kind == "energy") {
+    return std::unexpected(
+        "'energy': no run of a campaign is measured with an energy sensor, and a guess from power "
+        "ratings is none");
+  }
+  if (text == "throughput" || text == "memory") {
+    wish.kind = text == "memory" ? Wish::Kind::Memory : Wish::Kind::Throughput;
+    return wish;
+  }
+  if (kind == "time" && number && *number > 0 && *number <= 1e9) {
+    wish.number = *number;
+    return wish;
+  }
+  if (kind == "accuracy" && number && *number > 0 && *number <= 1) {
+    wish.kind = Wish::Kind::Accuracy;
+    wish.number = *number;
+    return wish;
+  }
+  return std::unexpected(fmt::format("'{}' is nothing that can be wanted; {}", text, kAllowedWishes));
+}
+
+std::vector<std::size_t> pareto_front(std::span<const std::vector<double>> points) {
+  std::vector<std::size_t> order(points.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  // In lexicographic order nothing that comes later dominates what came before.
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return points[a] < points[b]; });
+  std::vector<std::size_t> front;
+  for (const std::size_t i : order) {
+    const bool beaten = std::ranges::any_of(
+        front, [&](std::size_t other) { return dominates(points[other], points[i]) || points[other] == points[i]; });
+    if (!beaten) front.push_back(i);
+  }
+  std::ranges::sort(front);
+  return front;
+}
+
+Tradeoffs weigh(std::span<const db::StoredTrial> trials, std::span<const Wish> wishes, std::span<const Reached> reached,
+                const space::Workload& workload) {
+  Tradeoffs result;
+  std::vector<TradeoffRow> rows;
+  std::vector<std::vector<double>> costs;
+  for (const db::StoredTrial& trial : trials) {
+    if (trial.trial.outcome != space::Outcome::Ok || !trial.trial.parts) continue;
+    TradeoffRow row{.trial = trial, .values = {}};
+    std::vector<double> point;
+    for (const Wish& wish : wishes) {
+      row.values.push_back(value_of(trial, wish, reached, workload));
+      if (row.values.back()) point.push_back(cost(wish, *row.values.back()));
+    }
+    if (point.size() < wishes.size()) {
+      ++result.incomplete;
+      continue;
+    }
+    rows.push_back(std::move(row));
+    costs.push_back(std::move(point));
+  }
+  result.considered = rows.size();
+  std::vector<std::size_t> front = pareto_front(costs);
+  std::ranges::stable_sort(front, [&](std::size_t a, std::size_t b) { return costs[a] < costs[b]; });
+  for (const std::size_t i : front) result.front.push_back(rows[i]);
+  for (std::size_t wish = 0; wish < wishes.size(); ++wish) {
+    const auto smallest = std::ranges::min_element(front, {}, [&](std::size_t i) { return costs[i][wish]; });
+    result.best.push_back(smallest == front.end() ? std::nullopt
+                                                  : std::optional(static_cast<std::size_t>(smallest - front.begin())));
+  }
+  return result;
+}
+
+std::vector<Reign> reigns(std::span<const db::StoredTrial> trials) {
+  struct Line {
+    double start, epoch;
+    std::size_t trial;
+  };
+  std::vector<Line> lines;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const space::Trial& trial = trials[i].trial;
+    if (trial.outcome != space::Outcome::Ok || !trial.parts) continue;
+    const double start = space::total_time(*trial.parts, 0);
+    lines.push_back({.start = start, .epoch = space::total_time(*trial.parts, 1) - start, .trial = i});
+  }
+  std::vector<Reign> result;
+  if (lines.empty()) return result;
+  auto now = std::ranges::min_element(
+      lines, [](const Line& a, const Line& b) { return std::pair(a.start, a.epoch) < std::pair(b.start, b.epoch); });
+  result.push_back({.from = 0, .trial = now->trial});
+  for (;;) {  // whoever has shorter epochs overtakes; the first to do so reigns next
+    auto next = lines.end();
+    double soonest = std::numeric_limits<double>::infinity();
+    for (auto line = lines.begin(); line != lines.end(); ++line) {
+      if (line->epoch >= now->epoch) continue;
+      const double epochs = (line->start - now->start) / (now->epoch - line->epoch);
+      if (epochs < soonest || (epochs == soonest && next != lines.end() && line->epoch < next->epoch)) {
+        soonest = epochs;
+        next = line;
+      }
+    }
+    if (next == lines.end()) return result;
+    now = next;
+    result.push_back({.from = soonest, .trial = now->trial});
+  }
+}
+
+}  // namespace nocturne::tuner

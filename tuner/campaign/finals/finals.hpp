@@ -1,0 +1,64 @@
+#pragma once
+
+/// After the search: the winner is chosen among those that may be the best, then compared with the default, both alive
+/// and in turns, and both train for their accuracy. Only this is reported as the gain.
+///
+/// Of the winner's settings, those that do nothing are put back to the default, as far as the model of the campaign
+/// predicts it costs nothing and pairs with the winner (role simplify) do not contradict.
+///
+/// What chooses does not report: the winner comes from one set of pairs (role select), its gain from fresh ones (role
+/// verify), or the best of several would flatter itself. The fresh pairs are judged at looks that are planned before
+/// the first of them (measure/comparison/planned_looks.hpp): after `verify.pairs` of them, then, while FASTER, SLOWER and SAME are
+/// all open and time is left, after some more, up to `verify.most_pairs`.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/store.hpp"
+#include "tuner/campaign/finals/comparing.hpp"
+#include "tuner/campaign/sitting.hpp"
+
+namespace nocturne::tuner {
+
+/// Measures a configuration that the search did not, as a trial of the campaign. Empty: interrupted.
+using ExtraTrial =
+    std::function<db::Expected<std::optional<db::StoredTrial>>(const space::Configuration&, const std::string& reason)>;
+
+class Finals {
+ public:
+  /// `end`: when the campaign's time is over. The first look is waited for all the same. Empty: not bounded by time.
+  Finals(const Sitting& sitting, std::optional<std::chrono::steady_clock::time_point> end, ExtraTrial extra_trial)
+      : sitting_(sitting), end_(end), extra_trial_(std::move(extra_trial)) {}
+
+  /// For the best that the gate admits (gate.hpp). Does only what is missing. Nothing to do where the default failed,
+  /// or is itself the best. Ends early, keeping what is done, when interrupted. Returns whether everything is there.
+  [[nodiscard]] db::Expected<bool> run();
+
+ private:
+  /// The winner among the finished trials; empty: interrupted, or none ended well.
+  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> choose(const db::StoredTrial& baseline);
+  /// Leaves out the last finalists, and gives the rounds of pairs for the others, as time allows.
+  [[nodiscard]] int fit_choice(std::vector<const db::StoredTrial*>& finalists, const db::StoredTrial& baseline) const;
+  /// The winner, or one with fewer changes that is as fast; empty: interrupted.
+  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> simplest(const db::StoredTrial& baseline,
+                                                                      const db::StoredTrial& winner);
+  /// Empty: it cannot be measured, or is slower; or interrupted.
+  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> as_fast(const space::Configuration& simpler,
+                                                                     const db::StoredTrial& winner);
+  /// The gain over the default, and the accuracy of both.
+  [[nodiscard]] db::Expected<bool> measure_again(const db::StoredTrial& baseline, const db::StoredTrial& best);
+  [[nodiscard]] db::Expected<bool> verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate);
+  [[nodiscard]] db::Expected<bool> accuracy(const db::StoredTrial& trial, const std::string& who);
+  [[nodiscard]] bool time_for(std::chrono::nanoseconds work) const;
+
+  const Sitting& sitting_;
+  std::optional<std::chrono::steady_clock::time_point> end_;
+  ExtraTrial extra_trial_;
+};
+
+}  // namespace nocturne::tuner

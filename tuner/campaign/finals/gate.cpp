@@ -1,0 +1,307 @@
+#include "tuner/campaign/finals/gate.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "measure/comparison/statistics.hpp"
+#include "measure/gate/gate.hpp"
+#include "measure/gate/loss_band.hpp"
+#include "tuner/campaign/answer/answer.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+/// Seeds of the band where the campaign names no number: the quantile of t falls little beyond it.
+constexpr std::int64_t kBandSeeds = 6;
+/// Without being asked for they take at most this share of the budget's time.
+constexpr double kBandShare = 0.1;
+/// As the campaign file allows; batch sizes are as far apart from each other.
+constexpr std::int64_t kMostSeeds = 100;
+/// Far from the seeds of trials; one number says batch size and place, by which a stored run is found again.
+constexpr std::uint64_t kFirstReferenceSeed = 1'000'000'000;
+
+std::uint64_t reference_seed(std::int64_t batch, std::int64_t index) {
+  return kFirstReferenceSeed + 1000 * static_cast<std::uint64_t>(batch) + static_cast<std::uint64_t>(index);
+}
+
+space::Configuration reference_configuration(std::int64_t batch) {
+  space::Configuration configuration;
+  configuration.set("batch", space::Value(batch));
+  return configuration;
+}
+
+/// The reference's settings are no matter of the campaign, what it is taught is.
+nlohmann::json what_losses_depend_on(const nlohmann::json& document) {
+  nlohmann::json matters = nlohmann::json::object();
+  if (const auto workload = document.find("workload"); workload != document.end()) matters["workload"] = *workload;
+  if (const auto run = document.find("run"); run != document.end() && run->contains("steps_per_sample")) {
+    matters["steps_per_sample"] = run->at("steps_per_sample");
+  }
+  return matters;
+}
+
+bool is_interruption(const PreparationFailure& failure, const Sitting& sitting) {
+  return failure.outcome == space::Outcome::Killed || sitting.interruption.requested();
+}
+
+/// A worker that knows the gate says so before its first step.
+bool knows_gate(const db::TrialDetail& detail) {
+  return std::ranges::any_of(detail.runs, [](const db::StoredRun& stored) {
+    const nlohmann::json& ready = stored.record.run.ready;
+    const auto said = ready.find("gate");
+    return said != ready.end() && said->is_boolean() && said->get<bool>();
+  });
+}
+
+/// The last that holds; null: none.
+const space::Run* find_run(const db::TrialDetail& detail, const std::function<bool(const space::Run&)>& holds) {
+  const space::Run* found = nullptr;
+  for (const db::StoredRun& stored : detail.runs) {
+    if (holds(stored.record.run)) found = &stored.record.run;
+  }
+  return found;
+}
+
+std::string precision_of(const db::StoredTrial& trial) {
+  const space::Value* precision = trial.trial.configuration.find("precision");
+  return precision != nullptr ? space::to_text(*precision) : "f32";
+}
+
+}  // namespace
+
+void Gate::log(db::Level level, const std::string& sentence) {
+  static_cast<void>(sitting_.store.append_event(
+      {.campaign = sitting_.campaign, .time_unix_ns = 0, .level = level, .what = sentence}));
+}
+
+Admission Gate::let_through(const db::StoredTrial& trial, const std::string& why) {
+  const std::string sentence =
+      fmt::format("whether trial {} trains rightly is not judged: {}", trial.trial.number, why);
+  if (said_.insert(why).second) sitting_.observer.note(sentence);
+  log(db::Level::Warning, sentence);
+  return Admission::Admitted;
+}
+
+db::Expected<Admission> Gate::refuse(const db::StoredTrial& trial, const std::string& why) {
+  const db::TrialResult result{
+      .outcome = space::Outcome::Wrong, .reason = "trains wrongly: " + why, .estimate = {}, .parts = {}};
+  if (auto stored = sitting_.store.update_trial(trial.id, result); !stored) return std::unexpected(stored.error());
+  const std::string sentence = fmt::format("trial {} trains wrongly: {}", trial.trial.number, why);
+  sitting_.observer.note(sentence);
+  log(db::Level::Warning, sentence);
+  return Admission::Refused;
+}
+
+db::Expected<std::optional<space::Run>> Gate::train(const space::Configuration& configuration, const Prepared& prepared,
+                                                    RunOrder order, db::TrialId owner) {
+  const auto slot = sitting_.take_slot();
+  if (!slot) return std::nullopt;
+  order.purpose = space::Purpose::Gate;
+  const auto plan = [&]() -> db::Expected<measure::RunPlan> {
+    measure::RunPlan planned = sitting_.executor.plan(configuration, prepared, order);
+    if (planned.request.gate && planned.request.gate->write) {
+      planned.request.gate->write = (planned.folder / *planned.request.gate->write).string();
+    }
+    return planned;
+  };
+  const auto keep = [&](const space::Run& run) {
+    return sitting_.store.add_run(owner, {.run = run, .fingerprint = sitting_.fingerprint.identity()});
+  };
+  auto run = sitting_.run(plan, keep);
+  if (!run) return std::unexpected(run.error());
+  if (auto kept = keep(*run); !kept) return std::unexpected(kept.error());
+  if (run->outcome == space::Outcome::Killed) return std::nullopt;
+  return std::move(*run);
+}
+
+db::Expected<const Gate::Reference*> Gate::exact_reference(const measure::Schedule& schedule, std::int64_t steps) {
+  if (const auto known = references_.find(schedule.batch); known != references_.end()) return &known->second;
+  const auto owner = sitting_.store.find_trial(sitting_.campaign, 0);
+  if (!owner) return std::unexpected(owner.error());
+  const space::Configuration configuration = reference_configuration(schedule.batch);
+  Reference made;
+  const auto prepared = sitting_.prepare_reference(configuration);
+  if (!prepared) {
+    if (is_interruption(prepared.error(), sitting_)) return nullptr;
+    made.why_none = "the reference cannot be prepared: " + prepared.error().reason;
+  } else {
+    const std::string name = "initial-state";
+    const RunOrder order{.steps = steps,
+                         .seed = sitting_.spec.run.seed,
+                         .deadline = {},
+                         .gate = protocol::GateRequest{.steps = steps, .write = name}};
+    auto run = train(configuration, *prepared, order, owner->id);
+    if (!run) return std::unexpected(run.error());
+    if (!*run) return nullptr;
+    if ((*run)->outcome != space::Outcome::Ok) {
+      made.why_none = fmt::format("the reference ended as {}: {}", space::to_text((*run)->outcome), (*run)->reason);
+    }
+    made.initial = (std::filesystem::path((*run)->folder) / name).string();
+    made.run = std::move(**run);
+  }
+  return &references_.emplace(schedule.batch, std::move(made)).first->second;
+}
+
+db::Expected<Admission> Gate::admits(const db::StoredTrial& trial) {
+  const GateSettings& settings = sitting_.spec.verify.gate;
+  if (!sitting_.spec.worker.own.empty()) {
+    return let_through(trial, "it is a command of your own; compare what both learn before you deploy the best");
+  }
+  if (!settings.on) return Admission::Admitted;
+  const auto detail = sitting_.store.load_trial(trial.id);
+  if (!detail) return std::unexpected(detail.error());
+  if (!knows_gate(*detail)) return let_through(trial, "its worker does not know the gate");
+  const auto prepared = sitting_.prepare(trial.trial.configuration);
+  if (!prepared) {
+    if (is_interruption(prepared.error(), sitting_)) return Admission::Interrupted;
+    return let_through(trial, "it cannot be prepared again: " + prepared.error().reason);
+  }
+  const auto epoch = static_cast<std::int64_t>(std::ceil(measure::steps_per_epoch(prepared->schedule)));
+  const std::int64_t steps = std::clamp<std::int64_t>(epoch, 1, settings.steps);
+  const auto reference = exact_reference(prepared->schedule, steps);
+  if (!reference) return std::unexpected(reference.error());
+  if (*reference == nullptr) return Admission::Interrupted;
+  if (!(*reference)->why_none.empty()) return let_through(trial, (*reference)->why_none);
+
+  const RunOrder order{.steps = steps,
+                       .seed = sitting_.spec.run.seed,
+                       .deadline = {},
+                       .gate = protocol::GateRequest{.steps = steps, .write = {}},
+                       .initial = (*reference)->initial};
+  const auto run = train(trial.trial.configuration, *prepared, order, trial.id);
+  if (!run) return std::unexpected(run.error());
+  if (!*run) return Admission::Interrupted;
+  if ((*run)->outcome == space::Outcome::Diverged) return refuse(trial, "without dropout, " + (*run)->reason);
+  if ((*run)->outcome != space::Outcome::Ok) {
+    return let_through(trial, fmt::format("its run ended as {}: {}", space::to_text((*run)->outcome), (*run)->reason));
+  }
+  const std::string precision = precision_of(trial);
+  const auto compared = measure::compare_gate(
+      (*reference)->run, **run, measure::gate_tolerances(precision, measure::is_normalised((*reference)->run)));
+  if (!compared) return let_through(trial, compared.error());
+  if (!compared->agrees) return refuse(trial, compared->difference.sentence);
+  log(db::Level::Info, fmt::format("trial {} agrees with the reference in {} steps ({}); nearest to its tolerance: {}",
+                                   trial.trial.number, steps, precision, compared->difference.sentence));
+  return Admission::Admitted;
+}
+
+std::int64_t Gate::seeds_wanted(const db::StoredTrial& baseline) const {
+  const GateSettings& settings = sitting_.spec.verify.gate;
+  if (settings.seeds) return *settings.seeds;
+  const Budget& budget = sitting_.spec.budget;
+  if (budget.until) return kBandSeeds;
+  if (!budget.wall || !baseline.trial.parts) return 0;
+  const double seconds = kBandSeeds * space::total_time(*baseline.trial.parts, 1);
+  return seconds <= kBandShare * std::chrono::duration<double>(*budget.wall).count() ? kBandSeeds : 0;
+}
+
+db::Expected<std::map<std::uint64_t, space::Run>> Gate::known_epochs(std::int64_t batch, std::int64_t seeds,
+                                                                     const std::string& artifact) const {
+  const auto stored =
+      sitting_.store.gate_runs(static_cast<std::int64_t>(reference_seed(batch, 0)), std::min(seeds, kMostSeeds));
+  if (!stored) return std::unexpected(stored.error());
+  const nlohmann::json wanted = what_losses_depend_on(sitting_.spec.document);
+  std::map<std::uint64_t, space::Run> known;
+  for (const db::CampaignRun& each : *stored) {
+    const space::Run& run = each.stored.record.run;
+    if (run.epochs.size() != 1 || run.artifact != artifact || what_losses_depend_on(each.spec) != wanted) continue;
+    known.insert_or_assign(static_cast<std::uint64_t>(run.seed), run);  // the latest
+  }
+  return known;
+}
+
+db::Expected<std::optional<std::vector<space::Run>>> Gate::reference_epochs(const db::StoredTrial& trial,
+                                                                            const db::StoredTrial& baseline) {
+  std::vector<space::Run> runs;
+  const auto no_band = [&](const std::string& why) {
+    log(db::Level::Info,
+        fmt::format("the loss curve of trial {} is not compared with the reference's: {}", trial.trial.number, why));
+    return std::optional<std::vector<space::Run>>(std::in_place);
+  };
+  const auto unprepared = [&](const PreparationFailure& failure) {
+    return is_interruption(failure, sitting_) ? std::nullopt : no_band(failure.reason);
+  };
+  const std::int64_t wanted = seeds_wanted(baseline);
+  if (sitting_.spec.verify.gate.seeds == 0) return no_band("that is not wanted (verify.gate.seeds)");
+  const auto scheduled = sitting_.prepare(trial.trial.configuration);
+  if (!scheduled) return unprepared(scheduled.error());
+  const std::int64_t batch = scheduled->schedule.batch;
+  const space::Configuration configuration = reference_configuration(batch);
+  const auto prepared = sitting_.prepare_reference(configuration);
+  if (!prepared) return unprepared(prepared.error());
+  // What an earlier campaign of this workload trained costs nothing.
+  const auto known = known_epochs(batch, std::max(wanted, kBandSeeds), prepared->artifact);
+  if (!known) return std::unexpected(known.error());
+  if (wanted == 0 && known->size() < measure::kFewestReferences) {
+    return no_band("no time is kept for its epochs (verify.gate.seeds)");
+  }
+  // The reference may be many times slower than what was found; the deadline is for hangs.
+  const double slower = std::max(space::total_time(*baseline.trial.parts, 1), space::total_time(*trial.trial.parts, 1));
+  const auto deadline = std::max<std::chrono::nanoseconds>(
+      sitting_.spec.run.deadline, std::chrono::nanoseconds(static_cast<std::int64_t>(10e9 * slower + 60e9)));
+  bool told = false;
+  for (std::int64_t i = 0; i < std::max(wanted, kBandSeeds); ++i) {
+    const std::uint64_t seed = reference_seed(batch, i);
+    if (const auto found = known->find(seed); found != known->end()) {
+      runs.push_back(found->second);
+      continue;
+    }
+    if (i >= wanted) continue;
+    if (!std::exchange(told, true)) {
+      sitting_.observer.note(
+          fmt::format("the reference trains an epoch of {} seeds at batch {}: the band for the losses of trial {}",
+                      wanted - std::ssize(runs), batch, trial.trial.number));
+    }
+    const auto run = train(configuration, *prepared, {.epochs = 1, .seed = seed, .deadline = deadline}, baseline.id);
+    if (!run) return std::unexpected(run.error());
+    if (!*run) return std::nullopt;
+    if ((*run)->outcome == space::Outcome::Ok) runs.push_back(**run);
+  }
+  return runs;
+}
+
+db::Expected<Admission> Gate::admits_epoch(const db::StoredTrial& trial, const db::StoredTrial& baseline) {
+  const VerifySettings& verify = sitting_.spec.verify;
+  if (!verify.gate.on || verify.accuracy_epochs == 0) return Admission::Admitted;
+  if (sitting_.spec.workload.data.starts_with("synthetic")) {
+    return let_through(trial, "synthetic data teach nothing, so that neither accuracy nor losses say anything");
+  }
+  const auto detail = sitting_.store.load_trial(trial.id);
+  if (!detail) return std::unexpected(detail.error());
+  const auto is_epoch = [&](const space::Run& run) { return trained_for_accuracy(run, verify.accuracy_epochs); };
+  const space::Run* epoch = find_run(*detail, is_epoch);
+  if (epoch == nullptr) {
+    const space::Run* diverged = find_run(*detail, [](const space::Run& run) {
+      return run.purpose == space::Purpose::Gate && run.outcome == space::Outcome::Diverged;
+    });
+    if (diverged != nullptr) return refuse(trial, "in the epoch for its accuracy " + diverged->reason);
+    return Admission::Admitted;
+  }
+  const auto default_detail = sitting_.store.load_trial(baseline.id);
+  if (!default_detail) return std::unexpected(default_detail.error());
+  if (const space::Run* of_default = find_run(*default_detail, is_epoch)) {
+    const auto difference = measure::compare_accuracy(*of_default->accuracy, *epoch->accuracy,
+                                                      {.margin_points = verify.gate.accuracy_margin});
+    if (difference.inferior) return refuse(trial, difference.sentence);
+    log(db::Level::Info, fmt::format("trial {} has learnt enough: {}", trial.trial.number, difference.sentence));
+  }
+  const auto references = reference_epochs(trial, baseline);
+  if (!references) return std::unexpected(references.error());
+  if (!*references) return Admission::Interrupted;
+  if ((*references)->empty()) return Admission::Admitted;
+  const auto judged = measure::judge_losses(**references, *epoch);
+  if (!judged) return let_through(trial, judged.error());
+  if (!judged->inside) return refuse(trial, "its losses leave the band of the reference: " + judged->sentence);
+  log(db::Level::Info, fmt::format("trial {} learns within the band of the reference; nearest to its edge: {}",
+                                   trial.trial.number, judged->sentence));
+  return Admission::Admitted;
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,155 @@
+#include "tuner/campaign/finals/named_trials.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tuner/campaign/campaign_record.hpp"
+#include "tuner/campaign/history.hpp"
+#include "tuner/campaign/machine_changes.hpp"
+#include "tuner/campaign/trial_runner.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+/// Asks that are a person's, not the strategy's.
+constexpr const char* kNamedAsk = "person";
+constexpr const char* kNamedDefaultAsk = "default";
+
+}  // namespace
+
+db::Expected<db::CampaignRecord> NamedTrials::record(bool fresh) {
+  const CampaignSpec& spec = sitting_.spec;
+  auto begun = present_record(sitting_, fresh);
+  if (!begun) return std::unexpected(begun.error());
+  db::CampaignRecord& record = *begun;
+  record.history = std::vector<db::HistorySource>();
+  bool unverified = false;
+  if (!record.fresh) {
+    const auto recheck = recheck_after_changes(sitting_);
+    if (!recheck) return std::unexpected(recheck.error());
+    if (recheck->end != Recheck::End::Nothing) sitting_.observer.note(recheck->sentence);
+    record.fresh = recheck->end == Recheck::End::SetAside;
+    unverified = recheck->end == Recheck::End::Interrupted;
+  }
+  const auto all = sitting_.store.list_campaigns();
+  if (!all) return std::unexpected(all.error());
+  const db::CampaignSummary* before = nullptr;
+  for (const db::CampaignSummary& each : *all) {
+    if (record.fresh || each.name != record.name || each.identity != record.identity) continue;
+    if (before == nullptr || each.generation > before->generation) before = &each;
+  }
+  if (before != nullptr) {
+    record.spec = before->spec;
+    record.strategy = before->strategy;
+    record.seed = before->seed;
+    was_finished_ = before->finished_unix_ns.has_value();
+    if (unverified) {  // the next one who comes verifies
+      const auto stored = sitting_.store.load_fingerprint(before->fingerprint);
+      if (!stored) return std::unexpected(stored.error());
+      record.fingerprint = *stored;
+    }
+  } else if (spec.strategy.history && !fresh) {
+    auto history = choose_history(
+        sitting_.store, {.document = spec.document, .fingerprint_key = sitting_.fingerprint.key()}, spec.space);
+    if (!history) return std::unexpected(history.error());
+    record.history = std::move(*history);
+  }
+  return begun;
+}
+
+db::Expected<void> NamedTrials::open(bool fresh) {
+  const auto begun = record(fresh);
+  if (!begun) return std::unexpected(begun.error());
+  if (auto saved = sitting_.store.save_fingerprint(begun->fingerprint); !saved) return saved;
+  const auto handle = sitting_.store.begin_or_resume_campaign(*begun);
+  if (!handle) return std::unexpected(handle.error());
+  sitting_.campaign = handle->id;
+  next_number_ = handle->trials;
+  finished_ = handle->finished;
+  auto interrupted = sitting_.store.recover_interrupted(handle->id);
+  if (!interrupted) return std::unexpected(interrupted.error());
+  recovered_ = std::move(interrupted->trials);
+  sitting_.observer.opened({.id = handle->id,
+                            .campaign = begun->name,
+                            .generation = handle->generation,
+                            .resumed = handle->resumed,
+                            .trials_known = handle->finished,
+                            .recovery = {},
+                            .strategy = begun->strategy,
+                            .seed = static_cast<std::uint64_t>(begun->seed)});
+  if (next_number_ > 0) return {};
+  if (auto first = trial_of(sitting_.spec.space.default_configuration()); !first) {
+    return std::unexpected(first.error());
+  }
+  return {};
+}
+
+db::Expected<void> NamedTrials::close() {
+  if (was_finished_) {  // opening it took that mark away
+    if (auto done = sitting_.store.finish_campaign(sitting_.campaign); !done) return done;
+  }
+  return sitting_.store.release_campaign(sitting_.campaign);
+}
+
+db::Expected<std::optional<db::StoredTrial>> NamedTrials::known(const space::Configuration& configuration) const {
+  auto trials = sitting_.store.list_trials({.campaign = sitting_.campaign,
+                                            .state = db::TrialState::Finished,
+                                            .outcome = {},
+                                            .configuration = configuration.identity(),
+                                            .limit = {}});
+  if (!trials) return std::unexpected(trials.error());
+  std::optional<db::StoredTrial> found;
+  for (db::StoredTrial& each : *trials) {
+    if (!found || found->trial.outcome != space::Outcome::Ok) found = std::move(each);
+  }
+  return found;
+}
+
+bool NamedTrials::fails_as_before(const db::StoredTrial& before) const {
+  if (before.runs > 0) return false;
+  const auto prepared = sitting_.prepare(before.trial.configuration);
+  return !prepared && before.trial.reason.starts_with(prepared.error().reason);
+}
+
+db::Expected<std::optional<db::StoredTrial>> NamedTrials::measure(const space::Configuration& configuration) {
+  const auto again = std::ranges::find_if(
+      recovered_, [&](const db::StoredTrial& each) { return each.trial.configuration == configuration; });
+  std::int64_t number = next_number_;
+  if (again != recovered_.end()) {
+    number = again->trial.number;
+    recovered_.erase(again);
+  } else {
+    const db::Ask ask{.strategy = number == 0 ? kNamedDefaultAsk : kNamedAsk,
+                      .seed = 0,
+                      .count = 1,
+                      .answer = {{.number = next_number_++,
+                                  .configuration = configuration,
+                                  .reason = number == 0 ? "" : "a person compares it"}}};
+    if (auto recorded = sitting_.store.record_ask(sitting_.campaign, ask); !recorded) {
+      return std::unexpected(recorded.error());
+    }
+  }
+  const auto done = TrialRunner(sitting_).run(number, configuration, std::nullopt);
+  if (!done) return std::unexpected(done.error());
+  if (!*done) return std::nullopt;
+  ++finished_;
+  sitting_.observer.finished((*done)->trial, (*done)->reused, {.finished = finished_});
+  auto stored = sitting_.store.find_trial(sitting_.campaign, number);
+  if (!stored) return std::unexpected(stored.error());
+  return std::move(*stored);
+}
+
+db::Expected<std::optional<db::StoredTrial>> NamedTrials::trial_of(const space::Configuration& configuration) {
+  auto before = known(configuration);
+  if (!before || sitting_.interruption.requested()) return before;
+  if (!*before) return measure(configuration);
+  const space::Outcome outcome = (*before)->trial.outcome;
+  // What the worker refuses it refuses again, and what trains wrongly does so again. The rest may be gone by now: an
+  // environment was installed, a deadline was lengthened.
+  const bool stands = outcome == space::Outcome::Ok || outcome == space::Outcome::Wrong ||
+                      (outcome == space::Outcome::Unsupported && (*before)->runs > 0);
+  if (stands || fails_as_before(**before)) return before;
+  return measure(configuration);
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,122 @@
+#include "tuner/campaign/finals/stored_pairs.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "measure/comparison/noise.hpp"
+#include "measure/comparison/planned_looks.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+/// Seconds per step of each slice of one side, in order.
+std::vector<double> slice_seconds(const db::StoredPair& pair, db::Side side) {
+  std::vector<double> seconds;
+  for (const db::Slice& slice : pair.slices) {
+    if (slice.side != side || slice.steps == 0) continue;
+    seconds.push_back(static_cast<double>(slice.wall_ns) * 1e-9 / static_cast<double>(slice.steps));
+  }
+  return seconds;
+}
+
+/// What a side is judged by: its slices, or the one number that stands for the process.
+std::vector<double> judged(const db::StoredPair& pair, db::Side side, const space::Run& run,
+                           measure::StepEstimator estimator) {
+  if (estimator == measure::StepEstimator::Paired) return slice_seconds(pair, side);
+  const auto step = measure::judged_step(measure::step_seconds(run), estimator);
+  return step ? std::vector{*step} : std::vector<double>();
+}
+
+db::Side side_of(measure::Side side, bool candidate_first) {
+  return (side == measure::Side::A) == candidate_first ? db::Side::Candidate : db::Side::Baseline;
+}
+
+std::string_view verdict_word(measure::Verdict verdict) {
+  switch (verdict) {
+    case measure::Verdict::Faster:
+      return "faster";
+    case measure::Verdict::Slower:
+      return "slower";
+    case measure::Verdict::Same:
+      return "same";
+    case measure::Verdict::Undecided:
+      break;
+  }
+  return "undecided";
+}
+
+}  // namespace
+
+std::vector<db::Slice> stored_slices(const measure::PairResult& result, bool candidate_first) {
+  std::vector<db::Slice> slices;
+  for (const measure::Slice& slice : result.slices) {
+    if (slice.samples.empty()) continue;
+    db::Slice stored{.side = side_of(slice.side, candidate_first), .first_step = slice.samples.front().first_step};
+    for (const space::Sample& sample : slice.samples) {
+      stored.steps += sample.steps;
+      stored.wall_ns += sample.wall.count();
+    }
+    slices.push_back(stored);
+  }
+  return slices;
+}
+
+db::Expected<StoredPairs> stored_pairs(const db::Store& store, const db::StoredComparison& comparison,
+                                       const measure::Schedule& baseline, const measure::Schedule& candidate) {
+  StoredPairs result;
+  const auto estimator =
+      measure::step_estimator_from_text(comparison.record.estimator).value_or(measure::StepEstimator::Paired);
+  for (const db::StoredPair& pair : comparison.pairs) {
+    const auto baseline_run = store.load_run(pair.baseline_run);
+    if (!baseline_run) return std::unexpected(baseline_run.error());
+    const auto candidate_run = store.load_run(pair.candidate_run);
+    if (!candidate_run) return std::unexpected(candidate_run.error());
+    const std::vector<double> baseline_slices = judged(pair, db::Side::Baseline, baseline_run->record.run, estimator);
+    const std::vector<double> candidate_slices =
+        judged(pair, db::Side::Candidate, candidate_run->record.run, estimator);
+    const auto parts =
+        measure::pair_parts({.run = baseline_run->record.run, .schedule = baseline, .slices = baseline_slices},
+                            {.run = candidate_run->record.run, .schedule = candidate, .slices = candidate_slices});
+    if (parts) {
+      result.pairs.push_back(*parts);
+    } else {
+      result.unusable.push_back(fmt::format("pair {} cannot be judged: {}", pair.index, parts.error()));
+    }
+  }
+  return result;
+}
+
+std::vector<double> log_ratios_at(const StoredPairs& stored, double epochs) {
+  std::vector<double> ratios;
+  for (const measure::PairParts& pair : stored.pairs) ratios.push_back(measure::log_ratio(pair, epochs));
+  return ratios;
+}
+
+double look_confidence(std::int64_t pairs, const JudgingRules& rules) {
+  constexpr double kError = 1 - kStatedConfidence;
+  return measure::confidence_after(pairs, measure::plan_looks(rules.first_pairs, rules.most_pairs, kError), kError);
+}
+
+db::VerdictRecord verdict_record(const measure::Comparison& comparison, db::ComparisonId id, double epochs,
+                                 double confidence) {
+  return {.comparison = id,
+          .horizon_epochs = epochs,
+          .verdict = std::string(verdict_word(comparison.verdict)),
+          .log_ratio_mean = -comparison.log_ratio,
+          .log_ratio_low = -std::log1p(comparison.high_percent / 100),
+          .log_ratio_high = -std::log1p(comparison.low_percent / 100),
+          .confidence = confidence,
+          .pairs = comparison.pairs};
+}
+
+std::optional<db::VerdictRecord> verdict_at(const StoredPairs& stored, db::ComparisonId comparison, double epochs,
+                                            const JudgingRules& rules) {
+  if (stored.pairs.size() < 2) return std::nullopt;
+  const double confidence = look_confidence(std::ssize(stored.pairs), rules);
+  const auto compared = measure::compare(log_ratios_at(stored, epochs),
+                                         {.margin_percent = rules.margin_percent, .confidence = confidence});
+  return verdict_record(compared, comparison, epochs, kStatedConfidence);
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,169 @@
+#include "tuner/campaign/heartbeat/heartbeat.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+namespace nocturne::tuner {
+namespace {
+
+using nlohmann::json;
+
+/// Far more than any heartbeat has: what is larger is another file.
+constexpr std::size_t kLargestHeartbeat = 256 << 10;
+
+template <typename T>
+void put_known(json& document, const char* key, const std::optional<T>& value) {
+  if (value) document[key] = *value;
+}
+
+void take_text(const json& document, const char* key, std::string& out) {
+  if (const auto found = document.find(key); found != document.end() && found->is_string()) out = *found;
+}
+
+void take_number(const json& document, const char* key, std::int64_t& out) {
+  if (const auto found = document.find(key); found != document.end() && found->is_number_integer()) out = *found;
+}
+
+void take_known(const json& document, const char* key, std::optional<std::int64_t>& out) {
+  if (const auto found = document.find(key); found != document.end() && found->is_number_integer()) {
+    out = found->get<std::int64_t>();
+  }
+}
+
+void take_known(const json& document, const char* key, std::optional<double>& out) {
+  if (const auto found = document.find(key); found != document.end() && found->is_number()) out = found->get<double>();
+}
+
+bool write_whole(int file, const std::string& text) {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = ::write(file, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    done += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+}  // namespace
+
+json to_json(const Heartbeat& heartbeat) {
+  const db::ProcessIdentity& process = heartbeat.process;
+  json document = {{"campaign", heartbeat.campaign},
+                   {"generation", heartbeat.generation},
+                   {"file", heartbeat.file},
+                   {"process",
+                    {{"pid", process.pid},
+                     {"start_ticks", process.start_ticks},
+                     {"boot_id", process.boot_id},
+                     {"pid_namespace", process.pid_namespace},
+                     {"host", process.host}}},
+                   {"began_unix_ns", heartbeat.began_unix_ns},
+                   {"written_unix_ns", heartbeat.written_unix_ns},
+                   {"written_steady_ns", heartbeat.written_steady_ns},
+                   {"activity", heartbeat.activity},
+                   {"doing", heartbeat.doing},
+                   {"since_unix_ns", heartbeat.since_unix_ns},
+                   {"since_steady_ns", heartbeat.since_steady_ns},
+                   {"finished", heartbeat.finished},
+                   {"failed", heartbeat.failed}};
+  put_known(document, "next_by_steady_ns", heartbeat.next_by_steady_ns);
+  put_known(document, "trial", heartbeat.trial);
+  if (!heartbeat.configuration.is_null()) document["configuration"] = heartbeat.configuration;
+  put_known(document, "last_trial", heartbeat.last_trial);
+  put_known(document, "last_trial_unix_ns", heartbeat.last_trial_unix_ns);
+  put_known(document, "best_trial", heartbeat.best_trial);
+  put_known(document, "best_seconds", heartbeat.best_seconds);
+  put_known(document, "ratio", heartbeat.ratio);
+  put_known(document, "expected_end_unix_ns", heartbeat.expected_end_unix_ns);
+  if (heartbeat.ended()) {
+    document["ending"] = heartbeat.ending;
+    document["because"] = heartbeat.because;
+  }
+  return document;
+}
+
+std::optional<Heartbeat> heartbeat_from_json(const json& document) {
+  if (!document.is_object()) return std::nullopt;
+  Heartbeat heartbeat;
+  take_text(document, "campaign", heartbeat.campaign);
+  take_number(document, "generation", heartbeat.generation);
+  take_text(document, "file", heartbeat.file);
+  if (const auto process = document.find("process"); process != document.end() && process->is_object()) {
+    take_number(*process, "pid", heartbeat.process.pid);
+    take_number(*process, "start_ticks", heartbeat.process.start_ticks);
+    take_text(*process, "boot_id", heartbeat.process.boot_id);
+    take_text(*process, "pid_namespace", heartbeat.process.pid_namespace);
+    take_text(*process, "host", heartbeat.process.host);
+  }
+  take_number(document, "began_unix_ns", heartbeat.began_unix_ns);
+  take_number(document, "written_unix_ns", heartbeat.written_unix_ns);
+  take_number(document, "written_steady_ns", heartbeat.written_steady_ns);
+  take_known(document, "next_by_steady_ns", heartbeat.next_by_steady_ns);
+  take_text(document, "activity", heartbeat.activity);
+  take_text(document, "doing", heartbeat.doing);
+  take_number(document, "since_unix_ns", heartbeat.since_unix_ns);
+  take_number(document, "since_steady_ns", heartbeat.since_steady_ns);
+  take_known(document, "trial", heartbeat.trial);
+  if (const auto found = document.find("configuration"); found != document.end() && found->is_object()) {
+    heartbeat.configuration = *found;
+  }
+  take_number(document, "finished", heartbeat.finished);
+  take_number(document, "failed", heartbeat.failed);
+  take_known(document, "last_trial", heartbeat.last_trial);
+  take_known(document, "last_trial_unix_ns", heartbeat.last_trial_unix_ns);
+  take_known(document, "best_trial", heartbeat.best_trial);
+  take_known(document, "best_seconds", heartbeat.best_seconds);
+  take_known(document, "ratio", heartbeat.ratio);
+  take_known(document, "expected_end_unix_ns", heartbeat.expected_end_unix_ns);
+  take_text(document, "ending", heartbeat.ending);
+  take_text(document, "because", heartbeat.because);
+  if (heartbeat.campaign.empty() || heartbeat.activity.empty() || heartbeat.process.pid <= 0) return std::nullopt;
+  return heartbeat;
+}
+
+std::filesystem::path heartbeat_file(const std::filesystem::path& database, db::CampaignId campaign) {
+  return database.string() + fmt::format("-heartbeat-{}.json", campaign);
+}
+
+bool write_heartbeat(const std::filesystem::path& file, const Heartbeat& heartbeat) {
+  // One tuner a campaign: the name of the new file is its own.
+  const std::string fresh = file.string() + ".new";
+  const int descriptor = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor < 0) return false;
+  const std::string text = to_json(heartbeat).dump(1, ' ', false, json::error_handler_t::replace) + '\n';
+  const bool written = write_whole(descriptor, text);
+  if (::close(descriptor) == 0 && written && ::rename(fresh.c_str(), file.c_str()) == 0) return true;
+  ::unlink(fresh.c_str());
+  return false;
+}
+
+std::optional<Heartbeat> read_heartbeat(const std::filesystem::path& file) {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return std::nullopt;
+  std::string text;
+  std::array<char, 4096> buffer;
+  ssize_t count = 0;
+  while (text.size() <= kLargestHeartbeat && (count = ::read(descriptor, buffer.data(), buffer.size())) > 0) {
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  ::close(descriptor);
+  if (count != 0) return std::nullopt;
+  return heartbeat_from_json(json::parse(text, nullptr, false));
+}
+
+std::optional<std::int64_t> last_word_before_kill(const std::filesystem::path& database, db::CampaignId campaign) {
+  const auto heartbeat = read_heartbeat(heartbeat_file(database, campaign));
+  if (!heartbeat || heartbeat->ended() || heartbeat->written_unix_ns <= 0) return std::nullopt;
+  if (db::life_of(heartbeat->process) != db::Life::Dead) return std::nullopt;
+  return heartbeat->written_unix_ns;
+}
+
+}  // namespace nocturne::tuner

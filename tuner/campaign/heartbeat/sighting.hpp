@@ -1,0 +1,43 @@
+#pragma once
+
+/// What can be said of a campaign from outside: from its database, its heartbeat, and whether its process lives.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "db/records.hpp"
+#include "tuner/campaign/heartbeat/heartbeat.hpp"
+
+namespace nocturne::tuner {
+
+/// What was seen, at one moment.
+struct Sighting {
+  std::optional<std::int64_t> finished_unix_ns;  ///< the database: its work is complete
+  std::optional<std::int64_t> owner_pid;         ///< the database: held by this living process
+  std::optional<Heartbeat> heartbeat;            ///< of this very campaign
+  db::Life writer = db::Life::Dead;              ///< of the process that wrote the heartbeat
+  bool stopped = false;                          ///< that process is stopped (SIGSTOP, Ctrl-Z)
+  std::int64_t steady_ns = 0;                    ///< now, CLOCK_MONOTONIC
+};
+
+enum class Condition {
+  Running,      ///< and as lively as it promised
+  Stopped,      ///< its process was stopped, and goes on when it is continued
+  Hanging,      ///< its process lives and has been silent for longer than it promised
+  Died,         ///< its process is gone, and did not say that it ended
+  Interrupted,  ///< ended by a person, the system or an error before its work was complete
+  Finished,
+};
+
+[[nodiscard]] std::string_view to_text(Condition condition);  ///< running, stopped, hanging, …
+
+/// Pure. A finished campaign is finished, whatever its heartbeat says; the process that holds it counts for more than
+/// the heartbeat of another.
+[[nodiscard]] Condition condition_of(const Sighting& sighting);
+
+/// Looks: reads files, changes nothing.
+[[nodiscard]] Sighting look_at(const std::filesystem::path& database, const db::CampaignSummary& campaign);
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,184 @@
+#include "tuner/campaign/noise/noise_plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace nocturne::tuner {
+namespace {
+
+constexpr int kUsualPairs = 6;       // of the first look
+constexpr int kMostFirstPairs = 20;  // beyond this the looks are worth more than one long wait
+constexpr int kUnboundedPairs = 60;  // where no time is given
+constexpr int kMostPairsEver = 200;
+constexpr double kWorthChanging = 0.5;  // of the usual way's cost
+
+/// What a plan writes under /verify.
+constexpr std::array kPlanned = {"method", "estimator", "pairs", "most_pairs", "margin_percent"};
+
+double cost_of(const NoiseRow& row) {
+  return row.noise.sd * row.noise.sd * row.seconds_a_pair;
+}
+
+/// The row by which the campaign will compare; null: none was measured that it may.
+const NoiseRow* chosen_row(const NoiseFloor& floor, const VerifySettings& verify, const NoiseWishes& wishes) {
+  const NoiseRow* usual = nullptr;
+  const NoiseRow* best = nullptr;
+  for (const NoiseRow& row : floor.rows) {
+    if (row.method == measure::PairMethod::Duet && !wishes.default_fits_half) continue;
+    if (wishes.fixed.contains("method") && row.method != verify.method) continue;
+    if (wishes.fixed.contains("estimator") && row.estimator != verify.estimator) continue;
+    if (row.estimator == StepEstimator::Paired) usual = &row;
+    if (best == nullptr || cost_of(row) < cost_of(*best)) best = &row;
+  }
+  if (best == nullptr || usual == nullptr) return best;
+  return cost_of(*best) >= kWorthChanging * cost_of(*usual) ? usual : best;
+}
+
+/// Of one process against another, one after the other.
+double luck_of(const NoiseFloor& floor) {
+  double luck = 0;
+  for (const NoiseRow& row : floor.rows) {
+    if (row.method == measure::PairMethod::Sequential && row.estimator == StepEstimator::Median) {
+      luck = row.noise.sd / std::sqrt(2.0);
+    }
+  }
+  return luck;
+}
+
+std::string_view judge_words(StepEstimator estimator) {
+  switch (estimator) {
+    case StepEstimator::Median:
+      return "the median";
+    case StepEstimator::Minimum:
+      return "the minimum";
+    case StepEstimator::Paired:
+      break;
+  }
+  return "neighbouring slices";
+}
+
+int affordable_pairs(const NoiseRow& row, const NoiseWishes& wishes) {
+  if (!wishes.length) return kUnboundedPairs;
+  const double seconds = kMostShareOfPairs * std::chrono::duration<double>(*wishes.length).count();
+  const double pairs = seconds / std::max(1e-3, row.seconds_a_pair);
+  return static_cast<int>(std::clamp(pairs, double{kUsualPairs}, double{kMostPairsEver}));
+}
+
+}  // namespace
+
+std::string cost_text(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} seconds", seconds);
+  if (seconds < 90 * 60) return fmt::format("{:.0f} minutes", seconds / 60);
+  if (seconds < 48.0 * 3600) return fmt::format("{:.1f} hours", seconds / 3600);
+  return fmt::format("{:.0f} days", seconds / 86400);
+}
+
+NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, int repeats, const NoiseWishes& wishes) {
+  assert(!floor.rows.empty());
+  NoisePlan plan{.verify = verify, .repeats = repeats, .process_luck = luck_of(floor)};
+  plan.verify.known_costs.clear();
+  for (const NoiseRow& each : floor.rows) {
+    plan.verify.known_costs.push_back({.method = each.method, .estimator = each.estimator, .cost = cost_of(each)});
+  }
+  const NoiseRow* chosen = chosen_row(floor, verify, wishes);
+  if (chosen == nullptr) {
+    plan.sentence =
+        fmt::format("not known of this machine where pairs are measured by {}", measure::to_text(verify.method));
+    return plan;
+  }
+  const NoiseRow& row = *chosen;
+  const double sd = row.noise.sd;
+  plan.verify.method = row.method;
+  plan.verify.estimator = row.estimator;
+  plan.seconds_a_pair = row.seconds_a_pair;
+  plan.wanted = measure::pairs_to_tell(sd, 1);
+
+  const auto is_open = [&](std::string_view key) { return !wishes.fixed.contains(key); };
+  const int affordable = affordable_pairs(row, wishes);
+  const auto needed = [&](double percent) {
+    return std::min(measure::pairs_to_tell(sd, percent).value_or(kMostPairsEver), kMostPairsEver);
+  };
+  // The first look is there for what is twice as large as what counts; it is also what the reserve is made for.
+  if (is_open("pairs")) {
+    plan.verify.pairs = std::clamp(needed(2 * std::max(verify.margin_percent, 0.1)), kUsualPairs,
+                                   std::max(kUsualPairs, std::min(affordable, kMostFirstPairs)));
+  }
+  if (is_open("most_pairs")) {
+    plan.verify.most_pairs = std::max(
+        {verify.most_pairs, plan.verify.pairs, std::min(needed(std::max(verify.margin_percent, 0.1)), affordable)});
+  }
+  plan.verify.most_pairs = std::max(plan.verify.most_pairs, plan.verify.pairs);
+  const double least = measure::told_apart_percent(sd, plan.verify.most_pairs);
+  if (is_open("margin_percent") && least > verify.margin_percent) {
+    plan.verify.margin_percent = std::min(50.0, std::ceil(least * 10) / 10);
+  }
+  if (is_open("repeats") && plan.process_luck > kLittleLuck) plan.repeats = std::max(repeats, kContenderRuns);
+  plan.told_percent = measure::told_apart_percent(sd, plan.verify.pairs);
+
+  plan.sentence = fmt::format("this machine tells {:.1f} % apart in {} pairs ({}, judged by {}); ", plan.told_percent,
+                              plan.verify.pairs, measure::to_text(row.method), judge_words(row.estimator));
+  plan.sentence += plan.wanted ? fmt::format("1 % would cost {}", cost_text(*plan.wanted * row.seconds_a_pair))
+                               : "1 % cannot be told here";
+  plan.sentence += fmt::format(". So: up to {} pairs, and closer than {:g} % is the same", plan.verify.most_pairs,
+                               plan.verify.margin_percent);
+  if (plan.repeats > 1) plan.sentence += fmt::format("; a contender runs up to {} times", plan.repeats);
+  return plan;
+}
+
+void keep_plan(const nlohmann::json& stored, CampaignSpec& spec) {
+  const auto verify = stored.value("verify", nlohmann::json::object());
+  for (const char* key : kPlanned) {
+    if (!verify.contains(key)) return;  // it began without a plan, and goes on so
+  }
+  const auto fixed = fixed_by_file(spec.document);
+  NoisePlan plan{.verify = spec.verify, .repeats = spec.run.repeats};
+  const auto keep = [&](const char* key, auto& target) {
+    if (!fixed.contains(key)) target = verify.value(key, target);
+  };
+  keep("pairs", plan.verify.pairs);
+  keep("most_pairs", plan.verify.most_pairs);
+  plan.verify.most_pairs = std::max(plan.verify.most_pairs, plan.verify.pairs);
+  keep("margin_percent", plan.verify.margin_percent);
+  std::string method(measure::to_text(plan.verify.method)), estimator(measure::to_text(plan.verify.estimator));
+  keep("method", method);
+  keep("estimator", estimator);
+  plan.verify.method = measure::pair_method_from_text(method).value_or(plan.verify.method);
+  plan.verify.estimator = measure::step_estimator_from_text(estimator).value_or(plan.verify.estimator);
+  if (!fixed.contains("repeats")) {
+    plan.repeats = stored.value("run", nlohmann::json::object()).value("repeats", plan.repeats);
+  }
+  apply_plan(plan, spec);
+}
+
+void apply_plan(const NoisePlan& plan, CampaignSpec& spec) {
+  spec.verify = plan.verify;
+  spec.run.repeats = plan.repeats;
+  if (plan.process_luck > 0) spec.run.process_luck = plan.process_luck;
+  nlohmann::json& verify = spec.document["verify"];
+  if (!verify.is_object()) verify = nlohmann::json::object();
+  verify["method"] = measure::to_text(plan.verify.method);
+  verify["estimator"] = measure::to_text(plan.verify.estimator);
+  verify["pairs"] = plan.verify.pairs;
+  verify["most_pairs"] = plan.verify.most_pairs;
+  verify["margin_percent"] = plan.verify.margin_percent;
+  nlohmann::json& run = spec.document["run"];
+  if (!run.is_object()) run = nlohmann::json::object();
+  run["repeats"] = plan.repeats;
+}
+
+std::set<std::string, std::less<>> fixed_by_file(const nlohmann::json& document) {
+  std::set<std::string, std::less<>> fixed;
+  if (const auto verify = document.find("verify"); verify != document.end() && verify->is_object()) {
+    for (const auto& [key, value] : verify->items()) fixed.insert(key);
+  }
+  if (const auto run = document.find("run"); run != document.end() && run->is_object() && run->contains("repeats")) {
+    fixed.insert("repeats");
+  }
+  return fixed;
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,32 @@
+#pragma once
+
+/// The noise floor of this machine, as it was measured once and stored: by fingerprint, workload and way of measuring.
+
+#include <optional>
+#include <string>
+
+#include "db/store.hpp"
+#include "space/fingerprint.hpp"
+#include "space/workload.hpp"
+#include "tuner/campaign/noise/noise_floor.hpp"
+
+namespace nocturne::tuner {
+
+/// "mnist_cnn/mnist/adadelta".
+[[nodiscard]] std::string noise_workload(const space::Workload& workload);
+
+/// Stores it for the machine as it is now; what was stored for the same machine and workload is replaced.
+[[nodiscard]] db::Expected<void> store_noise(db::Store& store, const CampaignSpec& spec,
+                                             const space::Fingerprint& fingerprint, const NoiseFloor& floor);
+
+struct KnownNoise {
+  std::optional<NoiseFloor> floor;  ///< empty: none that holds
+  std::string set_aside;  ///< of another machine or an earlier state of this one: why it is not used; or empty
+};
+
+/// The latest floor of this workload whose fingerprint differs in nothing that matters (Match::Must, Match::Verify):
+/// what a machine tells apart may change with its kernel, its governor, its microcode.
+[[nodiscard]] db::Expected<KnownNoise> known_noise(const db::Store& store, const CampaignSpec& spec,
+                                                   const space::Fingerprint& fingerprint);
+
+}  // namespace nocturne::tuner
