@@ -12,8 +12,8 @@ namespace nocturne::onednn {
 namespace {
 
 using dnnl::memory;
-using Forward = dnnl::batch_normalization_forward::primitive_desc;
-using Backward = dnnl::batch_normalization_backward::primitive_desc;
+using NormalisationForward = dnnl::batch_normalization_forward::primitive_desc;
+using NormalisationBackward = dnnl::batch_normalization_backward::primitive_desc;
 using Flags = dnnl::normalization_flags;
 
 constexpr auto kEpsilon = static_cast<float>(networks::kNormalisationEpsilon);
@@ -39,16 +39,16 @@ class BatchNormalisationLayer final : public PlannedLayer {
     Flags flags = Flags::use_scale | Flags::use_shift;
     if (relu()) flags = flags | Flags::fuse_norm_relu;
     forward_ = choose(name + "forward" + type_name, {[&] {
-                        return Forward(place_.engine, dnnl::prop_kind::forward_training, layout, layout, kEpsilon,
+                        return NormalisationForward(place_.engine, dnnl::prop_kind::forward_training, layout, layout, kEpsilon,
                                        flags, attributes(), true);
                       }});
     evaluation_ = choose(name + "evaluation" + type_name, {[&] {
-                           return Forward(place_.engine, dnnl::prop_kind::forward_inference, layout, layout, kEpsilon,
+                           return NormalisationForward(place_.engine, dnnl::prop_kind::forward_inference, layout, layout, kEpsilon,
                                           flags | Flags::use_global_stats, attributes(), true);
                          }});
-    const Forward hint(forward_.get());
+    const NormalisationForward hint(forward_.get());
     backward_ = choose(name + "backward" + type_name, {[&] {
-                         return Backward(place_.engine, dnnl::prop_kind::backward, layout, layout, layout, kEpsilon,
+                         return NormalisationBackward(place_.engine, dnnl::prop_kind::backward, layout, layout, layout, kEpsilon,
                                          flags, hint, attributes(), true);
                        }});
   }

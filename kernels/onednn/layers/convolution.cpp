@@ -11,9 +11,9 @@ namespace nocturne::onednn {
 namespace {
 
 using dnnl::memory;
-using Forward = dnnl::convolution_forward::primitive_desc;
-using BackwardData = dnnl::convolution_backward_data::primitive_desc;
-using BackwardWeights = dnnl::convolution_backward_weights::primitive_desc;
+using ConvolutionForward = dnnl::convolution_forward::primitive_desc;
+using ConvolutionBackwardData = dnnl::convolution_backward_data::primitive_desc;
+using ConvolutionBackwardWeights = dnnl::convolution_backward_weights::primitive_desc;
 
 constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
@@ -75,32 +75,32 @@ std::unique_ptr<PlannedLayer> plan_convolution(const LayerPlace& place) {
 
   WeightedPrimitives primitives;
   const auto forward = [&](const Sides& sides, const memory::desc& layout) {
-    return Forward(place.engine, dnnl::prop_kind::forward_training, kDirect, sides.input, layout, shape.biases,
+    return ConvolutionForward(place.engine, dnnl::prop_kind::forward_training, kDirect, sides.input, layout, shape.biases,
                    sides.output, shape.strides, shape.padding, shape.padding, attributes(shape.layer.relu), true);
   };
   primitives.forward = pick(place, "forward", attempts(place, shape, any_layout(shape.output, type)),
                             [&](const Sides& sides) { return forward(sides, weights); });
-  const Forward hint(primitives.forward.get());
+  const ConvolutionForward hint(primitives.forward.get());
   const Sides chosen{hint.src_desc(), hint.dst_desc()};
   primitives.forward_slice =
       pick_slice(place, chosen, [&](const Sides& sides) { return forward(sides, hint.weights_desc()); });
 
   const std::vector<Sides> sides_backward = attempts(place, shape, hint.dst_desc());
   primitives.backward_weights = pick(place, "backward weights", sides_backward, [&](const Sides& sides) {
-    return BackwardWeights(place.engine, kDirect, sides.input, gradient, shape.biases, sides.output, shape.strides,
+    return ConvolutionBackwardWeights(place.engine, kDirect, sides.input, gradient, shape.biases, sides.output, shape.strides,
                            shape.padding, shape.padding, hint, attributes(), true);
   });
   if (place.first) return std::make_unique<WeightedLayer>(place, primitives);
 
-  const auto backward = [&](const Sides& sides, const memory::desc& layout, const Forward& like) {
-    return BackwardData(place.engine, kDirect, sides.input, layout, sides.output, shape.strides, shape.padding,
+  const auto backward = [&](const Sides& sides, const memory::desc& layout, const ConvolutionForward& like) {
+    return ConvolutionBackwardData(place.engine, kDirect, sides.input, layout, sides.output, shape.strides, shape.padding,
                         shape.padding, like, attributes(), true);
   };
   primitives.backward_data =
       pick(place, "backward data", sides_backward, [&](const Sides& sides) { return backward(sides, weights, hint); });
   if (primitives.forward_slice) {
-    const BackwardData whole(primitives.backward_data.get());
-    const Forward like(primitives.forward_slice.get());
+    const ConvolutionBackwardData whole(primitives.backward_data.get());
+    const ConvolutionForward like(primitives.forward_slice.get());
     primitives.backward_data_slice =
         pick_slice(place, {whole.diff_src_desc(), whole.diff_dst_desc()},
                    [&](const Sides& sides) { return backward(sides, whole.weights_desc(), like); });

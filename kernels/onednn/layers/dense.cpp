@@ -7,9 +7,9 @@ namespace nocturne::onednn {
 namespace {
 
 using dnnl::memory;
-using Forward = dnnl::inner_product_forward::primitive_desc;
-using BackwardData = dnnl::inner_product_backward_data::primitive_desc;
-using BackwardWeights = dnnl::inner_product_backward_weights::primitive_desc;
+using DenseForward = dnnl::inner_product_forward::primitive_desc;
+using DenseBackwardData = dnnl::inner_product_backward_data::primitive_desc;
+using DenseBackwardWeights = dnnl::inner_product_backward_weights::primitive_desc;
 
 }  // namespace
 
@@ -35,20 +35,20 @@ std::unique_ptr<PlannedLayer> plan_dense(const LayerPlace& place) {
   std::vector<Candidate> forward, backward_data, backward_weights;
   for (const memory::desc& source : inputs) {
     forward.emplace_back([&] {
-      return Forward(place.engine, dnnl::prop_kind::forward_training, source, weights, biases, output, attributes(relu),
+      return DenseForward(place.engine, dnnl::prop_kind::forward_training, source, weights, biases, output, attributes(relu),
                      true);
     });
   }
   WeightedPrimitives primitives;
   primitives.forward = choose(name + "forward" + type_name, forward);
-  const Forward hint(primitives.forward.get());
+  const DenseForward hint(primitives.forward.get());
   for (const memory::desc& source : inputs) {
     backward_weights.emplace_back(
-        [&] { return BackwardWeights(place.engine, source, gradient, biases, difference, hint, attributes(), true); });
+        [&] { return DenseBackwardWeights(place.engine, source, gradient, biases, difference, hint, attributes(), true); });
     // The forward layout first: then one copy of the weights serves both.
     for (const memory::desc& layout : {hint.weights_desc(), weights}) {
       backward_data.emplace_back(
-          [&, layout] { return BackwardData(place.engine, source, layout, difference, hint, attributes(), true); });
+          [&, layout] { return DenseBackwardData(place.engine, source, layout, difference, hint, attributes(), true); });
     }
   }
   primitives.backward_weights = choose(name + "backward weights" + type_name, backward_weights);

@@ -8,8 +8,8 @@ namespace nocturne::onednn {
 namespace {
 
 using dnnl::memory;
-using Forward = dnnl::pooling_forward::primitive_desc;
-using Backward = dnnl::pooling_backward::primitive_desc;
+using PoolForward = dnnl::pooling_forward::primitive_desc;
+using PoolBackward = dnnl::pooling_backward::primitive_desc;
 
 class PoolLayer final : public PlannedLayer {
  public:
@@ -23,20 +23,20 @@ class PoolLayer final : public PlannedLayer {
     const auto algorithm = layer.kind == networks::Kind::MaxPool ? dnnl::algorithm::pooling_max
                                                                  : dnnl::algorithm::pooling_avg_include_padding;
     const auto forward = [&](const memory::desc& from, const memory::desc& to) {
-      return Forward(place.engine, dnnl::prop_kind::forward_training, algorithm, from, to, strides, kernel, dilation,
+      return PoolForward(place.engine, dnnl::prop_kind::forward_training, algorithm, from, to, strides, kernel, dilation,
                      padding, padding, attributes(), true);
     };
-    const auto backward = [&](const memory::desc& from, const memory::desc& to, const Forward& hint) {
-      return Backward(place.engine, algorithm, from, to, strides, kernel, dilation, padding, padding, hint, attributes(),
+    const auto backward = [&](const memory::desc& from, const memory::desc& to, const PoolForward& hint) {
+      return PoolBackward(place.engine, algorithm, from, to, strides, kernel, dilation, padding, padding, hint, attributes(),
                       true);
     };
     forward_ =
         choose(name + "forward" + type_name, {[&] { return forward(place.input, any_layout(output, place.type())); }});
-    const Forward hint(forward_.get());
+    const PoolForward hint(forward_.get());
     backward_ = choose(name + "backward" + type_name, {[&] { return backward(place.input, hint.dst_desc(), hint); }});
     if (place.slices == 1 || !can_slice(place.input, place.slices) || !can_slice(hint.dst_desc(), place.slices)) return;
     const memory::desc from = slice_of(place.input, place.slices), to = slice_of(hint.dst_desc(), place.slices);
-    const Forward forward_slice = forward(from, to);
+    const PoolForward forward_slice = forward(from, to);
     if (!forward_slice || !can_slice(hint.workspace_desc(), place.slices)) return;
     if (forward_slice.workspace_desc() != slice_of(hint.workspace_desc(), place.slices)) return;
     forward_slice_ = forward_slice;
