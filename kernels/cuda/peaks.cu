@@ -64,7 +64,7 @@ __device__ void multiply(float (&c)[4], unsigned ones) {
 #endif
 }
 
-template <MmaType kType>
+template <MmaType kType, std::int64_t kDepth = mma_depth(kType)>  // computed by the host's compiler
 __global__ void mma_chains(std::int64_t iterations, unsigned ones, unsigned* wrong) {
   float c[kMmaChains][4] = {};
 #pragma unroll 4
@@ -72,7 +72,6 @@ __global__ void mma_chains(std::int64_t iterations, unsigned ones, unsigned* wro
 #pragma unroll
     for (int k = 0; k < kMmaChains; ++k) multiply<kType>(c[k], ones);
   }
-  constexpr std::int64_t kDepth = mma_depth(kType);
   const auto expected = static_cast<float>(iterations * kDepth);
   bool right = true;
 #pragma unroll

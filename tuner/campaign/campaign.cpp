@@ -31,7 +31,7 @@ std::optional<FirstLook> Campaign::first_look() {
   const RunSettings& run = sitting_.spec.run;
   first_looks_pace_.trials = sitting_.spec.budget.trials;
   const PaceState state = pace();
-  if (const auto left = time_left(budget, state)) first_looks_pace_.time = *left + state.spent;
+  if (const auto left = time_left(sitting_.spec.budget, state)) first_looks_pace_.time = *left + state.spent;
   while (!first_looks_.empty()) {
     FirstLook look = std::move(first_looks_.front());
     first_looks_.erase(first_looks_.begin());
