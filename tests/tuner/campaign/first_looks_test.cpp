@@ -20,7 +20,8 @@ const std::string kThree = R"([
   {"name": "layout", "stage": "run", "values": ["blocked", "nchw"], "default": "blocked"},
   {"name": "batch", "stage": "run", "values": [32, 64, 128, 256], "default": 128},
   {"name": "threads", "stage": "run", "range": [1, 8], "default": 8}])";
-const std::string kOwnLayout = R"([{"require": "(layout == 'blocked') == (framework == 'ours')", "because": "its own"}])";
+const std::string kOwnLayout = R"json([
+  {"require": "(layout == 'blocked') == (framework == 'ours')", "because": "its own"}])json";
 
 tuner::CampaignSpec three_frameworks(const std::string& strategy, const std::string& budget,
                                      const std::string& parameters = kThree) {
