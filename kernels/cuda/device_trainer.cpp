@@ -12,7 +12,7 @@
 namespace nocturne::cuda {
 namespace {
 
-constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 
 std::size_t slots_of(const Settings& settings) {
   return static_cast<std::size_t>(settings.streams);
@@ -41,9 +41,9 @@ DeviceTrainer::DeviceTrainer(const networks::Network& network, const TrainerOpti
       partial_plan_(plan_rest(network, options.settings, rest_of(source, options))),
       parameters_(parameter_table(network), options.settings.precision, options.settings.layout),
       arena_(std::max(plan_.bytes, partial_plan_.bytes), "activations and their differences"),
-      statistics_(plan_.statistics_count * kFloat, "statistics"),
-      losses_(options.settings.batch * kFloat, "losses"),
-      correct_(options.settings.batch * kFloat, "losses"),
+      statistics_(plan_.statistics_count * kFloatBytes, "statistics"),
+      losses_(options.settings.batch * kFloatBytes, "losses"),
+      correct_(options.settings.batch * kFloatBytes, "losses"),
       state_(sizeof(StepState), "the step's state"),
       read_state_(sizeof(StepState), "the step's state"),
       graphs_(slots_of(options.settings)) {

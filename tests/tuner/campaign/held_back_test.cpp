@@ -38,7 +38,8 @@ std::pair<std::size_t, int> runs_of(const CampaignSitter& sitter, std::int64_t n
   const auto trials = store.list_trials({}).value();
   const db::StoredTrial& trial = trials.at(static_cast<std::size_t>(number));
   std::size_t searched = 0;
-  for (const auto& run : store.load_trial(trial.id).value().runs) {
+  const auto detail = store.load_trial(trial.id).value();
+  for (const auto& run : detail.runs) {
     searched += run.record.run.purpose == space::Purpose::Search ? 1 : 0;
   }
   return {searched, trial.trial.estimate.value().runs};
