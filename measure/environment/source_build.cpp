@@ -98,8 +98,9 @@ std::optional<EnvironmentFailure> compile_source(InstallSession& session, const 
                                         "-DCMAKE_BUILD_TYPE=Release",
                                         "-DCMAKE_INSTALL_LIBDIR=lib",
                                         "-DCMAKE_INSTALL_PREFIX=" + session.places().folder.string()};
-  const std::vector<std::string>& own = session.recipe().build->cmake;
-  configure.insert(configure.end(), own.begin(), own.end());
+  for (const std::string& word : session.recipe().build->cmake) {
+    configure.push_back(with_empty_package(word, session.places().temporary / "nothing"));
+  }
   const unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   const std::vector<std::pair<std::string, std::vector<std::string>>> steps = {
       {"configure", configure},
@@ -135,6 +136,16 @@ std::string version_of_dsc(std::string_view text) {
   constexpr std::string_view kKey = "\nVersion: ";
   const std::size_t at = text.find(kKey);
   return at == std::string_view::npos ? std::string() : std::string(first_line(text.substr(at + kKey.size())));
+}
+
+std::string with_empty_package(const std::string& definition, const fs::path& folder) {
+  constexpr std::string_view kStart = "-D", kEnd = "_DIR={nothing}";
+  if (!definition.starts_with(kStart) || !definition.ends_with(kEnd)) return definition;
+  const std::string name = definition.substr(kStart.size(), definition.size() - kStart.size() - kEnd.size());
+  if (name.contains('/')) return definition;
+  fs::create_directories(folder);
+  std::ofstream(folder / (name + "Config.cmake")) << "# nothing of " << name << " is used\n";
+  return fmt::format("-D{}_DIR={}", name, folder.string());
 }
 
 std::string explain_build(std::string_view what, std::string_view output) {

@@ -7,6 +7,7 @@
 /// this one package. apt checks it against the distribution's signatures.
 
 #include <expected>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,10 @@ namespace nocturne::measure {
 
 /// "3.7.2-1" of a line "Version: 3.7.2-1" in a .dsc file's text; empty: it has none.
 [[nodiscard]] std::string version_of_dsc(std::string_view text);
+
+/// "-DNAME_DIR={nothing}" with `folder` in its place, where the package NAME is then found, and empty: for a source
+/// that asks for a package of which, as it is configured, it uses nothing. Any other definition as it is.
+[[nodiscard]] std::string with_empty_package(const std::string& definition, const std::filesystem::path& folder);
 
 /// Why CMake or the compiler ended, from what they printed: the first package or header that is missing, with the
 /// remedy; else the last line. `what`: configure, build, install.

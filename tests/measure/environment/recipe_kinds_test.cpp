@@ -1,9 +1,11 @@
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
 #include <string>
 
 #include "measure/environment/debian_packages.hpp"
 #include "measure/environment/recipe.hpp"
 #include "measure/environment/source_build.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 // Recipes of other kinds than packages of pip, and what is read of the programs that get them.
 
@@ -141,6 +143,16 @@ TEST_CASE("the mirror is Debian's own and no security updates", "[environment][d
   CHECK(debian_mirror("").empty());
   CHECK(version_of_dsc("Format: 3.0 (quilt)\nSource: onednn\nVersion: 3.7.2-1\nStandards-Version: 4\n") == "3.7.2-1");
   CHECK(version_of_dsc("Standards-Version: 4\n").empty());
+}
+
+TEST_CASE("a package that a source asks for and does not use is found, and is empty", "[environment]") {
+  const test::TemporaryFolder folder;
+  const auto place = folder.path() / "nothing";
+  CHECK(with_empty_package("-DBUILD_TESTS=OFF", place) == "-DBUILD_TESTS=OFF");
+  CHECK(with_empty_package("-Da/../../b_DIR={nothing}", place) == "-Da/../../b_DIR={nothing}");
+  CHECK_FALSE(std::filesystem::exists(place));
+  CHECK(with_empty_package("-Dspdlog_DIR={nothing}", place) == "-Dspdlog_DIR=" + place.string());
+  CHECK(std::filesystem::exists(place / "spdlogConfig.cmake"));
 }
 
 TEST_CASE("a build that lacks something says what, and how to get it", "[environment]") {
