@@ -20,8 +20,14 @@ enum Id : std::int64_t { kInput = 1, kWeights, kBiases, kOutput, kSums, kSquares
 
 constexpr std::int64_t kVector = 4;  // floats: cuDNN reads statistics sixteen bytes at a time
 
-void demand(fe::error_t status, const char* what) {
-  if (status.is_bad()) throw worker::Unsupported(std::string(what) + ": " + status.get_message());
+// What cuDNN says, without the trace behind it.
+std::string words_of(fe::error_t status) {
+  const std::string message = status.get_message();
+  return message.substr(0, message.find('\n'));
+}
+
+void demand(const fe::error_t& status, const char* what) {
+  if (status.is_bad()) throw worker::Unsupported(std::string(what) + ": " + words_of(status));
 }
 
 fe::DataType_t type_of(Precision precision) {
@@ -114,8 +120,8 @@ FusedConvolution::FusedConvolution(const FusedShape& shape, const FusedPlaces& p
 FusedConvolution::~FusedConvolution() = default;
 
 void FusedConvolution::run(cudnnHandle_t cudnn, void* workspace) const {
-  fe::error_t status = plan_->graph.execute(cudnn, plan_->places, workspace);
-  if (status.is_bad()) throw CudaError("fused convolution: " + status.get_message());
+  const fe::error_t status = plan_->graph.execute(cudnn, plan_->places, workspace);
+  if (status.is_bad()) throw CudaError("fused convolution: " + words_of(status));
 }
 
 std::int64_t FusedConvolution::workspace_bytes() const {
