@@ -144,7 +144,8 @@ std::expected<ArtifactStore::KnownKey, BuildFailure> ArtifactStore::find_key(con
   json question = {recipe.name,      recipe.source_root.string(),
                    recipe.standard,  recipe.defines,
                    recipe.libraries, recipe.flags,
-                   recipe.uses,      to_text(flags)};
+                   recipe.uses,      recipe.together,
+                   to_text(flags)};
   for (const auto* paths : {&recipe.sources, &recipe.include}) {
     for (const fs::path& path : *paths) question.push_back(path.string());
     question.push_back(nullptr);
