@@ -153,7 +153,8 @@ class CommandLine(unittest.TestCase):
                     break
             blamed.communicate()
             kept = json.loads(workspace.run("blame", "fake", "--json").stdout)["kept"]
-            self.assertEqual((kept["generation"], kept["runs_before"]), (1, 1), kept)
+            self.assertEqual(kept["generation"], 1, kept)
+            self.assertIn(kept["runs_before"], (1, 2), kept)  # the second may have ended before the kill arrived
 
     def test_noise_that_is_stored_decides_how_campaigns_compare(self):
         with Workspace() as workspace:
