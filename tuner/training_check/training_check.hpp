@@ -6,7 +6,7 @@
 ///   1. the exact steps of the gate, from the same weights without dropout (measure/gate/gate.hpp): they name a layer
 ///      that stands still, a rate that is another;
 ///   2. the losses of the first 50 steps with dropout, in the band over seeds of the reference
-///      (measure/gate/first_losses.hpp): they see a dropout that is missing;
+///      (measure/gate/first_losses.hpp): they see a training that is another one, a missing dropout half of the time;
 ///   3. the test accuracy after one epoch, at least 97 %.
 /// 2 and 3 come from the same run. What deviates ends the check; nothing is stored as a trial.
 

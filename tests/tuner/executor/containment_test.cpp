@@ -160,7 +160,7 @@ TEST_CASE("a warm compile cache is mounted into each kind of container, to be wr
       continue;
     CAPTURE(runtime);
     tried = true;
-    Containment containment({.installation = {},
+    Containment containment({.installation = {.source_root = folder.path() / "source"},
                              .runs_folder = folder.path() / "runs",
                              .images_folder = folder.path() / "images",
                              .recipes = {folder.path() / "recipes"},
