@@ -154,7 +154,8 @@ void train(const protocol::Request& request, Reporter& reporter, Profile* profil
   TrainerOptions options;
   options.settings = in_phase(reporter, "import", [&] { return import_settings(request); });
   options.seed = request.seed;
-  options.steps = request.gate ? -1 : steps_asked_for(request);
+  // In turns so many are asked for in all; a smaller batch that they do not reach must not take memory.
+  options.steps = request.gate ? -1 : request.turns ? request.steps + 1 : steps_asked_for(request);
   options.rule = sabotage.rule.value_or(rule_of(request));
   options.label_smoothing = static_cast<float>(request.label_smoothing);
   options.dropout = !sabotage.no_dropout;

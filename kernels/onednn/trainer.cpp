@@ -32,11 +32,14 @@ Trainer::Trainer(const networks::Network& network, const TrainerOptions& options
   parameters_->initialise(options.seed, stream_);
   if (options.initial != nullptr) begin_with(*options.initial);
   main_.bind(*parameters_);
-  const std::int64_t full = batches.examples() / main_.batch(), rest = batches.examples() % main_.batch();
-  if (batches.steps_per_epoch() > full && (options.steps < 0 || options.steps > full)) {
-    partial_ = std::make_unique<Plan>(network, rest, options.settings.precision, options.settings.layout, engine_);
-    partial_->bind(*parameters_);
-  }
+  const std::int64_t full = batches.examples() / main_.batch();
+  if (batches.steps_per_epoch() > full && (options.steps < 0 || options.steps > full)) plan_partial();
+}
+
+void Trainer::plan_partial() {
+  partial_ = std::make_unique<Plan>(main_.network(), batches_.examples() % main_.batch(), options_.settings.precision,
+                                    options_.settings.layout, engine_);
+  partial_->bind(*parameters_);
 }
 
 void Trainer::begin_with(const protocol::InitialState& initial) {
@@ -61,6 +64,7 @@ void Trainer::begin_with(const protocol::InitialState& initial) {
 
 StepResult Trainer::step() {
   const bool partial = partial_is_next();
+  if (partial && !partial_) plan_partial();  // more steps than were foreseen
   Plan& plan = partial ? *partial_ : main_;
   StepResult result{.images = plan.batch(), .partial = partial, .epoch_ended = batches_.next_ends_epoch()};
   const auto begin = Clock::now();

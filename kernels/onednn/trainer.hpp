@@ -47,8 +47,8 @@ struct StepResult {
 /// Not thread-safe. The same options and number of threads give the same losses, bit by bit.
 class Trainer {
  public:
-  /// Plans and allocates everything: no step allocates. `batches` must outlive the trainer. Throws Unsupported, and
-  /// std::runtime_error where initial weights do not fit.
+  /// Plans and allocates everything: no step allocates but an epoch's smaller batch beyond `options.steps`. `batches`
+  /// must outlive the trainer. Throws Unsupported, and std::runtime_error where initial weights do not fit.
   Trainer(const networks::Network& network, const TrainerOptions& options, data::BatchSource& batches);
 
   /// Trains one batch. Throws Diverged where the loss is not finite, and what the source throws.
@@ -69,6 +69,7 @@ class Trainer {
 
  private:
   void begin_with(const protocol::InitialState& initial);
+  void plan_partial();
 
   data::BatchSource& batches_;
   TrainerOptions options_;
@@ -76,7 +77,7 @@ class Trainer {
   dnnl::stream stream_;
   Plan main_;
   std::optional<Parameters> parameters_;
-  std::unique_ptr<Plan> partial_;  ///< null: partial batches are dropped, or there is none
+  std::unique_ptr<Plan> partial_;  ///< null: partial batches are dropped, or none was foreseen: it takes memory, too
   BatchReader reader_;
   std::vector<std::int32_t> labels_;
   Profile* profile_ = nullptr;

@@ -274,4 +274,16 @@ TEST_CASE("evaluations and smaller batches are no part of a profile", "[onednn]"
   for (const OperationTime& operation : profile.operations()) CHECK(operation.calls == 1);
 }
 
+TEST_CASE("a smaller batch that was not foreseen is trained as one that was", "[onednn]") {
+  const auto losses_of = [](std::int64_t foreseen) {
+    TrainerOptions options = options_of(128);
+    options.steps = foreseen;
+    Training training(options, true);
+    std::vector<float> all;
+    for (int i = 0; i < 4; ++i) all.push_back(training.trainer.step().loss);
+    return all;
+  };
+  CHECK(losses_of(1) == losses_of(-1));
+}
+
 }  // namespace nocturne::onednn
