@@ -271,13 +271,13 @@ class Acceptance {
 };
 
 void print_findings(const std::vector<Finding>& findings) {
-  fmt::print("{:<22} {:<14} {:>24} {:>18} {:>18}\n", "trainer", "caught by", "exact: size (of allowed)",
+  fmt::print("{:<22} {:<22} {:>24} {:>18} {:>18}\n", "trainer", "caught by", "exact: size (of allowed)",
              "epoch: half bands", "accuracy: points");
   for (const Finding& each : findings) {
     std::string by = each.exact_caught ? "exact" : "";
     if (each.losses_caught) by += by.empty() ? "epoch" : ", epoch";
     if (each.accuracy_caught) by += by.empty() ? "accuracy" : ", accuracy";
-    fmt::print("{:<22} {:<14} {:>24} {:>18} {:>18}\n", each.who, by.empty() ? "nobody" : by,
+    fmt::print("{:<22} {:<22} {:>24} {:>18} {:>18}\n", each.who, by.empty() ? "nobody" : by,
                fmt::format("{:.2g} ({:.2g} times)", each.exact_size, each.exact_of_tolerance),
                fmt::format("{:.2f}", each.losses_size), fmt::format("{:+.2f}", -each.accuracy_size));
   }
