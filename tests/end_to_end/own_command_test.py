@@ -3,7 +3,6 @@
 import json
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 import textwrap

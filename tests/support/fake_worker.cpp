@@ -3,6 +3,7 @@
 ///   obey (default)   samples of `step_us` microseconds each, spent spinning; takes turns when asked
 ///   computed         the same without spending time: step times are a function of the configuration alone, 20 to 200
 ///   us
+///   hot              reports a device that lowered its clocks for heat in `thermal_percent` of its readings
 ///   hungry           holds `fixed_bytes` and `bytes_each` times `batch`; the larger its batch, the shorter its epochs
 ///   unsupported, diverge, say_failed      ends so;   not_finite   says ok, though its loss is not a number exit
 ///   prints a message and exits with `code`;   no_end   exits with 0 without its last word torn             its last

@@ -89,7 +89,7 @@ std::expected<nlohmann::json, std::string> measure_machine(const MachineMeasurin
   if (!measuring.disk.empty()) argv.insert(argv.end(), {"--disk", fs::absolute(measuring.disk).string()});
   if (!measuring.only.empty()) argv.insert(argv.end(), {"--only", fmt::format("{}", fmt::join(measuring.only, ","))});
   auto figures = json_printed_by(argv, kSetUp + 2 * std::chrono::duration<double>(measuring.seconds), stop);
-  if (!figures) return figures;
+  if (!figures || !measuring.only.empty()) return figures;
   if (auto gpus = gpus_of_machine(measuring, stop)) {
     (*figures)["gpus"] = *std::move(gpus);
   } else if (!gpus.error().empty() && measuring.note) {

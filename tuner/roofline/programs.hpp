@@ -24,6 +24,7 @@ struct MachineMeasuring {
   std::vector<int> cpus;                ///< of the slot that is held meanwhile: those this process may use
   double seconds = 20;                  ///< for all measurements of the CPU, the memory and the disk
   std::filesystem::path disk{};         ///< a folder on the disk to measure; empty: none is
+  std::vector<std::string> only{};      ///< names of the figures to measure, of the CPU and the memory; empty: all
   std::filesystem::path programs{};     ///< where the programs lie; empty: beside this one (shipped_worker.hpp)
   std::filesystem::path slot_folder{};  ///< of the lock files; empty: the machine's
   /// Somebody else measures: called at once, and as that changes.
@@ -32,8 +33,8 @@ struct MachineMeasuring {
 };
 
 /// Waits for the machine, then measures it alone: what nocturne-machine prints, and in `gpus` what nocturne-cudnn
-/// --machine says of GPUs. Where that program cannot measure one, or is not there although the system shows one, `note`
-/// is told why. The error is a sentence.
+/// --machine says of GPUs (not with `only`). Where that program cannot measure one, or is not there although the system shows
+/// one, `note` is told why. The error is a sentence.
 [[nodiscard]] std::expected<nlohmann::json, std::string> measure_machine(const MachineMeasuring& measuring,
                                                                          const std::stop_token& stop = {});
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "measure/comparison/data_wait.hpp"
+#include "measure/comparison/disturbance.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "tuner/cli/output/format.hpp"
 

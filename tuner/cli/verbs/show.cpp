@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "measure/comparison/data_wait.hpp"
+#include "measure/comparison/disturbance.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
