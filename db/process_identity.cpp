@@ -7,13 +7,13 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <system_error>
 
 #include "space/digest.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::db {
 namespace {
@@ -31,8 +31,7 @@ std::string first_line(const std::string& path) {
 }
 
 std::optional<ProcStat> read_stat(const std::string& process) {
-  std::ifstream file("/proc/" + process + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = space::read_file("/proc/" + process + "/stat").value_or("");
   const std::size_t name_end = text.rfind(')');  // the name before it may hold blanks and parentheses
   if (name_end == std::string::npos) {
     return std::nullopt;
@@ -99,15 +98,19 @@ Life life_of(const ProcessIdentity& process) {
   if (process.pid_namespace != own_pid_namespace()) {
     return Life::Unknown;
   }
-  if (::kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH) {
-    return Life::Dead;
-  }
   const auto stat = read_stat(std::to_string(process.pid));
   if (!stat) {
-    return Life::Alive;  // exists, but /proc is closed to us (hidepid)
+    // Asked after the look, for it may have ended between: what exists and shows nothing is hidden (hidepid).
+    const bool exists = ::kill(static_cast<pid_t>(process.pid), 0) == 0 || errno != ESRCH;
+    return exists ? Life::Alive : Life::Dead;
   }
   const bool gone = stat->state == 'Z' || stat->state == 'X' || stat->start_ticks != process.start_ticks;
   return gone ? Life::Dead : Life::Alive;
+}
+
+std::optional<char> state_of_process(std::int64_t pid) {
+  const auto stat = read_stat(std::to_string(pid));
+  return stat ? std::optional(stat->state) : std::nullopt;
 }
 
 }  // namespace nocturne::db

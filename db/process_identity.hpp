@@ -3,6 +3,7 @@
 /// Who a process is, in a way that outlives it: a pid alone is given to others, and starts again after a boot.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace nocturne::db {
@@ -29,6 +30,9 @@ enum class Life {
 
 /// A zombie is dead: it will not write any more. For what lies on a file system of this machine's own.
 [[nodiscard]] Life life_of(const ProcessIdentity& process);
+
+/// The state letter of /proc/PID/stat (proc(5)): 'T' is stopped. Empty: it has ended, or cannot be looked at.
+[[nodiscard]] std::optional<char> state_of_process(std::int64_t pid);
 
 /// Whether it is known to be dead because its machine is the one of `self`, which was started again since. Wherever it
 /// is read: another boot alone may be another machine. Pure.

@@ -11,6 +11,7 @@
 
 #include "measure/artifact/lock.hpp"
 #include "measure/artifact/plan.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -31,8 +32,8 @@ bool is_key(std::string_view name) {
 }
 
 json read_manifest(const fs::path& folder) {
-  std::ifstream in(folder / kManifest);
-  json document = in ? json::parse(in, nullptr, /*allow_exceptions=*/false) : json();
+  const auto text = space::read_file(folder / kManifest);
+  json document = text ? json::parse(*text, nullptr, /*allow_exceptions=*/false) : json();
   const bool complete = document.is_object() && document.value("name", json()).is_string() &&
                         document.value("program_digest", json()).is_string() &&
                         document.value("flags", json()).is_string() &&

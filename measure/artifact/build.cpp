@@ -9,6 +9,7 @@
 #include "measure/artifact/parallel.hpp"
 #include "measure/artifact/plan.hpp"
 #include "measure/artifact/process.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -19,8 +20,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kTailBytes = 8000;  // some fifty lines: the first error and what follows from it
 
 std::string read_text(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return space::read_file(file).value_or("");
 }
 
 std::string tail_of(const std::string& log) {

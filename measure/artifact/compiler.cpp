@@ -4,14 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
 #include <set>
 
 #include "measure/artifact/process.hpp"
 #include "space/digest.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -122,14 +121,7 @@ std::vector<fs::path> find_compilers() {
 }
 
 std::string file_digest(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return {};
-  space::Sha256 hash;
-  std::array<char, 65536> buffer;
-  while (in.read(buffer.data(), buffer.size()) || in.gcount() > 0) {
-    hash.update({buffer.data(), static_cast<std::size_t>(in.gcount())});
-  }
-  return in.bad() ? std::string() : hash.finish();
+  return space::sha256_of_file(file).value_or("");
 }
 
 std::expected<CompilerIdentity, std::string> identify_compiler(std::string_view name, Clock::time_point deadline,

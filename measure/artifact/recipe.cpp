@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <fstream>
 #include <variant>
+
+#include "space/file_contents.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -146,9 +147,9 @@ std::expected<BuildRecipe, std::string> build_recipe_from_json(const json& docum
 }
 
 std::expected<BuildRecipe, std::string> load_build_recipe(const fs::path& file, const fs::path& source_root) {
-  std::ifstream in(file);
-  if (!in) return std::unexpected(fmt::format("{} cannot be read", file.string()));
-  const json document = json::parse(in, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
+  const auto text = space::read_file(file);
+  if (!text) return std::unexpected(fmt::format("{} cannot be read", file.string()));
+  const json document = json::parse(*text, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
   if (document.is_discarded()) return std::unexpected(fmt::format("{} is not JSON", file.string()));
   auto recipe = build_recipe_from_json(document, source_root);
   if (!recipe) return std::unexpected(fmt::format("{}: {}", file.string(), recipe.error()));

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <vector>
 
@@ -11,20 +10,12 @@
 
 #include "measure/container/image_store.hpp"
 #include "space/digest.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::measure {
 namespace {
 
 namespace fs = std::filesystem;
-
-void digest_file(const fs::path& file, space::Sha256& digest) {
-  std::ifstream stream(file, std::ios::binary);
-  std::array<char, 1 << 16> buffer{};
-  while (stream) {
-    stream.read(buffer.data(), buffer.size());
-    digest.update({buffer.data(), static_cast<std::size_t>(stream.gcount())});
-  }
-}
 
 }  // namespace
 
@@ -61,7 +52,7 @@ std::string digest_of_files(const fs::path& root) {
     if (S_ISLNK(info.st_mode)) digest.update(fs::read_symlink(file, error).string());
     if (S_ISREG(info.st_mode)) {
       digest.update(fmt::format("{}\n", info.st_size));
-      digest_file(file, digest);
+      static_cast<void>(space::read_file_in_pieces(file, [&](std::string_view piece) { digest.update(piece); }));
     }
   }
   return "sha256:" + digest.finish();

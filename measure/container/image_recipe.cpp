@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <set>
@@ -15,6 +14,7 @@
 
 #include "measure/container/runtimes.hpp"
 #include "space/digest.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -102,8 +102,7 @@ std::string identity_of(const ImageRecipe& recipe) {
   json identity = {static_cast<int>(recipe.kind), recipe.suite, recipe.packages, recipe.reference,
                    recipe.folder.string()};
   if (recipe.kind == ImageKind::File) {
-    std::ifstream file(recipe.file, std::ios::binary);
-    identity.push_back(space::sha256(std::string(std::istreambuf_iterator<char>(file), {})));
+    identity.push_back(space::sha256_of_file(recipe.file).value_or(""));
   }
   return identity.dump();
 }
@@ -142,9 +141,9 @@ std::expected<ImageRecipe, std::string> image_recipe_from_json(const json& docum
 }
 
 std::expected<ImageRecipe, std::string> load_image_recipe(const fs::path& file) {
-  std::ifstream in(file);
-  if (!in) return std::unexpected(fmt::format("cannot read {}", file.string()));
-  const json document = json::parse(in, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
+  const auto text = space::read_file(file);
+  if (!text) return std::unexpected(fmt::format("cannot read {}", file.string()));
+  const json document = json::parse(*text, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
   if (document.is_discarded()) return std::unexpected(fmt::format("{} is no JSON", file.string()));
   auto recipe = image_recipe_from_json(document, file.parent_path());
   if (!recipe) return std::unexpected(fmt::format("{}: {}", file.string(), recipe.error()));

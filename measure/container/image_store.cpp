@@ -11,6 +11,7 @@
 #include "measure/artifact/lock.hpp"
 #include "measure/container/image_steps.hpp"
 #include "space/digest.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -26,8 +27,8 @@ std::string folder_name(const ImageRecipe& recipe) {
 }
 
 json read_json(const fs::path& file) {
-  std::ifstream in(file);
-  return in ? json::parse(in, nullptr, /*allow_exceptions=*/false) : json();
+  const auto text = space::read_file(file);
+  return text ? json::parse(*text, nullptr, /*allow_exceptions=*/false) : json();
 }
 
 /// Written beside, flushed, renamed: a reader sees all of it or nothing.

@@ -14,6 +14,7 @@
 #include "measure/container/runtimes.hpp"
 #include "measure/environment/pip_trouble.hpp"
 #include "space/digest.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -24,21 +25,9 @@ using nlohmann::json;
 constexpr const char* kContents = "contents.json";
 constexpr int kArchiveVersion = 1;
 constexpr std::chrono::minutes kLongestArchive{60};
-constexpr std::size_t kPiece = 1 << 20;
 
 std::unexpected<std::string> refuse_archive(const fs::path& file, std::string_view what) {
   return std::unexpected(fmt::format("{} is refused: {}", file.string(), what));
-}
-
-std::optional<std::string> digest_of_file(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return std::nullopt;
-  space::Sha256 digest;
-  std::vector<char> piece(kPiece);
-  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
-    digest.update({piece.data(), static_cast<std::size_t>(in.gcount())});
-  }
-  return digest.finish();
 }
 
 /// Runs tar; its last line where it fails.
@@ -50,8 +39,7 @@ std::expected<void, std::string> run_tar(std::vector<std::string> arguments, con
   const CommandResult result =
       run_command({.argv = std::move(arguments)}, log, std::chrono::steady_clock::now() + kLongestArchive, stop);
   if (result.ok()) return {};
-  std::ifstream in(log);
-  const std::string said = last_line(std::string(std::istreambuf_iterator<char>(in), {}));
+  const std::string said = last_line(space::read_file(log).value_or(""));
   return std::unexpected(said.empty() ? "tar: " + to_text(result) : said);
 }
 
@@ -86,7 +74,7 @@ std::expected<json, std::string> contents_of(const fs::path& folder) {
       }
       links[place.string()] = target.string();
     } else if (fs::is_regular_file(status)) {
-      const auto digest = digest_of_file(entry->path());
+      const auto digest = space::sha256_of_file(entry->path());
       if (!digest) return std::unexpected(fmt::format("{} cannot be read", place.string()));
       files[place.string()] = {{"sha256", *digest}, {"bytes", entry->file_size()}};
     } else if (!fs::is_directory(status)) {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "space/digest.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -19,9 +19,9 @@ using nlohmann::json;
 constexpr const char* kEnvironmentManifest = "manifest.json";
 
 std::expected<std::string, std::string> digest_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return std::unexpected(file.string() + " cannot be read");
-  return space::sha256(std::string(std::istreambuf_iterator<char>(in), {}));
+  auto digest = space::sha256_of_file(file);
+  if (!digest) return std::unexpected(file.string() + " cannot be read");
+  return *std::move(digest);
 }
 
 }  // namespace
@@ -91,9 +91,9 @@ bool write_manifest(const fs::path& folder, const Environment& environment, cons
 }
 
 std::optional<InstalledEnvironment> read_manifest_of(const fs::path& folder) {
-  std::ifstream in(folder / kEnvironmentManifest);
-  if (!in) return std::nullopt;
-  const json document = json::parse(in, nullptr, /*allow_exceptions=*/false);
+  const auto text = space::read_file(folder / kEnvironmentManifest);
+  if (!text) return std::nullopt;
+  const json document = json::parse(*text, nullptr, /*allow_exceptions=*/false);
   InstalledEnvironment result;
   try {
     Environment& environment = result.environment;

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "measure/environment/debian_packages.hpp"
 #include "measure/environment/environment_installer.hpp"
 #include "measure/environment/install_session.hpp"
 #include "measure/environment/pip_trouble.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -68,8 +66,7 @@ std::optional<EnvironmentFailure> collect_debian(const InstallSession& session, 
 
 std::string bound_to_machine(const Environment& environment, const EnvironmentRecipe& recipe) {
   if (recipe.build || recipe.source == "distribution") return {};
-  std::ifstream in(environment.folder / "pyvenv.cfg");
-  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::string text = space::read_file(environment.folder / "pyvenv.cfg").value_or("");
   if (!text.contains("include-system-site-packages = true")) return {};
   return recipe.name + " takes its packages from this machine's own Python: they cannot be handed on";
 }

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <utility>
 
+#include "space/file_contents.hpp"
 #include "space/nearest.hpp"
 
 namespace nocturne::measure {
@@ -15,16 +15,15 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::uintmax_t kLongestRecipe = 1 << 20;  // a file of another kind has lost its way here
+constexpr std::size_t kLongestRecipe = 1 << 20;  // a file of another kind has lost its way here
 
 std::expected<EnvironmentRecipe, std::string> read_recipe(const fs::path& file) {
-  std::error_code error;
-  if (fs::file_size(file, error) > kLongestRecipe || error) return std::unexpected("cannot be read, or is no recipe");
-  std::ifstream in(file);
-  if (!in) return std::unexpected("cannot be read");
+  const auto text = space::read_file(file, kLongestRecipe + 1);
+  if (!text) return std::unexpected("cannot be read");
+  if (text->size() > kLongestRecipe) return std::unexpected(fmt::format("is longer than {} bytes", kLongestRecipe));
   json document;
   try {
-    document = json::parse(in, nullptr, /*allow_exceptions=*/true, /*ignore_comments=*/true);
+    document = json::parse(*text, nullptr, /*allow_exceptions=*/true, /*ignore_comments=*/true);
   } catch (const json::parse_error& wrong) {
     return std::unexpected(fmt::format("is not JSON: {}", wrong.what()));
   }

@@ -14,6 +14,7 @@
 #include "measure/environment/pip_trouble.hpp"
 #include "measure/machine/machine.hpp"
 #include "space/digest.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -28,8 +29,7 @@ std::string_view first_line(std::string_view text) {
 }
 
 std::string text_of_file(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return space::read_file(file).value_or("");
 }
 
 /// apt with sources, lists and archives of our own below `folder`.

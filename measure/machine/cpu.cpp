@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "measure/machine/parts.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -95,8 +96,7 @@ std::vector<std::string> computing_flags(const std::string& flags) {
 }  // namespace
 
 std::string whole_text(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return space::read_file(file).value_or("");
 }
 
 std::string first_line(const fs::path& file) {

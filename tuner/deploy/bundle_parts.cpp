@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 
 #include <fmt/format.h>
+
+#include "space/file_contents.hpp"
 
 namespace nocturne::deploy {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::uintmax_t kLargestPart = 4 << 20;
+constexpr std::size_t kLargestPart = 4 << 20;
 
 bool ends_name(std::string_view text, std::size_t at) {
   if (at >= text.size()) return true;
@@ -76,10 +77,9 @@ std::vector<fs::path> own_libraries(std::string_view ldd) {
 }
 
 json read_part(const fs::path& file) {
-  std::error_code error;
-  if (fs::file_size(file, error) > kLargestPart || error) return {};
-  std::ifstream in(file);
-  const json document = json::parse(in, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
+  const auto text = space::read_file(file, kLargestPart + 1);
+  if (!text || text->size() > kLargestPart) return {};
+  const json document = json::parse(*text, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
   return document.is_discarded() ? json() : document;
 }
 

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <utility>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "measure/artifact/artifact.hpp"
-#include "measure/protocol/request.hpp"
 #include "measure/comparison/statistics.hpp"
+#include "measure/protocol/request.hpp"
+#include "space/file_contents.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/write_file.hpp"
@@ -67,8 +67,8 @@ std::expected<void, std::string> use_own_command(const json& worker, Profile& pr
 
 /// The request of the run, while its folder exists: what was asked for, to the letter.
 std::optional<protocol::Request> stored_request(const space::Run& run) {
-  std::ifstream file(std::filesystem::path(run.folder) / "request.json");
-  const json document = file ? json::parse(file, nullptr, false) : json(json::value_t::discarded);
+  const auto text = space::read_file(std::filesystem::path(run.folder) / "request.json");
+  const json document = text ? json::parse(*text, nullptr, false) : json(json::value_t::discarded);
   if (document.is_discarded()) {
     return std::nullopt;
   }

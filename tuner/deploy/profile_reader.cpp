@@ -1,12 +1,12 @@
 // Reads what other people may have edited: each value is checked before anything is executed from it.
 
 #include <cmath>
-#include <fstream>
 #include <iterator>
 
 #include <fmt/format.h>
 
 #include "measure/run/command_template.hpp"
+#include "space/file_contents.hpp"
 #include "space/nesting.hpp"
 #include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/profile.hpp"
@@ -294,22 +294,19 @@ std::expected<Profile, std::string> profile_from_json(const json& document) {
 }
 
 std::expected<Profile, std::string> load_profile(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
+  constexpr std::size_t kLimit = 1 << 20;  // a profile has some kilobytes
+  const auto text = space::read_file(file, kLimit + 1);
+  if (!text) {
     return std::unexpected(fmt::format("cannot read the profile {}", file.string()));
   }
-  constexpr std::streamsize kLimit = 1 << 20;  // a profile has some kilobytes
-  std::string text(static_cast<std::size_t>(kLimit) + 1, '\0');
-  stream.read(text.data(), kLimit + 1);
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (std::ssize(text) > kLimit) {
+  if (text->size() > kLimit) {
     return std::unexpected(fmt::format("{} is no profile: it is larger than 1 MiB", file.string()));
   }
-  if (space::is_nested_too_deep(text)) {
+  if (space::is_nested_too_deep(*text)) {
     return std::unexpected(fmt::format("{} is no profile: its brackets are nested more than {} deep", file.string(),
                                        space::kDeepestNesting));
   }
-  const json document = json::parse(text, nullptr, false);
+  const json document = json::parse(*text, nullptr, false);
   if (document.is_discarded()) {
     return std::unexpected(fmt::format("{} is no profile: it is not JSON", file.string()));
   }

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include "db/store.hpp"
 #include "measure/run/slot.hpp"
 #include "space/digest.hpp"
+#include "space/file_contents.hpp"
 #include "tuner/executor/worker_catalogue.hpp"
 
 namespace nocturne::tuner {
@@ -24,19 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr double kLeastDisk = 0.5;  // GiB: a dozen builds and the runs of an evening
 constexpr double kRoomyDisk = 5.0;
-
-std::optional<std::string> digest_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return std::nullopt;
-  space::Sha256 digest;
-  std::array<char, 1 << 16> buffer{};
-  while (stream) {
-    stream.read(buffer.data(), buffer.size());
-    digest.update({buffer.data(), static_cast<std::size_t>(stream.gcount())});
-  }
-  if (stream.bad()) return std::nullopt;
-  return digest.finish();
-}
 
 /// The folder itself, or the nearest above it that exists.
 fs::path existing_part(fs::path folder) {
@@ -60,7 +47,7 @@ Finding check_data(const fs::path& folder) {
   std::vector<std::string> wrong;
   std::string digest, name;
   while (sums >> digest >> name) {
-    const auto found = digest_of(folder / name);
+    const auto found = space::sha256_of_file(folder / name);
     if (!found) {
       wrong.push_back(name + " is missing");
     } else if (*found != digest) {

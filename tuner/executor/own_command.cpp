@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "space/digest.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -31,8 +30,7 @@ std::string state_of_file(const fs::path& file) {
   if (bytes > kLargestScriptBytes) {
     return fmt::format("{} {}", bytes, fs::last_write_time(file, error).time_since_epoch().count());
   }
-  std::ifstream stream(file, std::ios::binary);
-  return space::sha256(std::string((std::istreambuf_iterator<char>(stream)), {}));
+  return space::sha256_of_file(file).value_or("");
 }
 
 std::string_view timing_word(Timing timing) {

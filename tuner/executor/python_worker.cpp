@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "space/digest.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -51,8 +51,7 @@ constexpr std::array<std::string_view, 32> kForeignVariables = {"PYTHONPATH",
                                                                 "FLAGS_use_mkldnn"};
 
 std::string contents_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return space::read_file(file).value_or("");
 }
 
 /// First components of what a source imports: `import a.b, c` and `from d.e import f`. Reading too much only makes the

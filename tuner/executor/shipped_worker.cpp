@@ -3,12 +3,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
 #include "space/digest.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -59,8 +58,8 @@ std::string shipped_obstacle(const WorkerRecipe& worker) {
 
 std::expected<Prepared, PreparationFailure> prepare_shipped(const WorkerRecipe& worker, Prepared prepared) {
   const fs::path program = find_shipped(worker);
-  std::ifstream in(program, std::ios::binary);
-  if (program.empty() || !in) {
+  auto digest = space::sha256_of_file(program);
+  if (!digest) {
     const std::string obstacle = shipped_obstacle(worker);
     return std::unexpected(
         PreparationFailure{space::Outcome::Unsupported,
@@ -68,7 +67,7 @@ std::expected<Prepared, PreparationFailure> prepare_shipped(const WorkerRecipe& 
                            {}});
   }
   prepared.argv = {program.string()};
-  prepared.worker = space::sha256(std::string(std::istreambuf_iterator<char>(in), {}));
+  prepared.worker = *std::move(digest);
   return prepared;
 }
 

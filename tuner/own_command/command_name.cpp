@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 
 #include <re2/re2.h>
 
+#include "space/file_contents.hpp"
 #include "tuner/own_command/command_document.hpp"
 
 namespace nocturne::tuner {
@@ -46,8 +45,7 @@ std::vector<std::string> imported_frameworks(const std::vector<std::string>& wor
     if (!word.ends_with(".py") || !fs::is_regular_file(file, error) || fs::file_size(file, error) > kLargestScript) {
       continue;
     }
-    std::ifstream stream(file, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(stream)), {});
+    const std::string text = space::read_file(file).value_or("");
     for (const std::string_view framework : kFrameworks) {
       // `from X import …`, and X anywhere in the list of an `import`.
       const std::string name = std::string(framework) + "\\b";

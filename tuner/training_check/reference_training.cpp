@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -10,13 +9,14 @@
 
 #include "measure/gate/first_losses.hpp"
 #include "space/digest.hpp"
+#include "space/file_contents.hpp"
 #include "tuner/deploy/write_file.hpp"
 
 namespace nocturne::tuner {
 namespace {
 
 constexpr int kLossesVersion = 1;
-constexpr std::uintmax_t kLargestLossesFile = 1 << 20;
+constexpr std::size_t kLargestLossesFile = 1 << 20;
 constexpr std::chrono::minutes kReferenceDeadline{10};
 /// Of the band; far from the seed of what is checked.
 constexpr std::uint64_t kFirstBandSeed = 1001;
@@ -40,11 +40,9 @@ bool are_losses(const nlohmann::json& list) {
 /// Those of the first seeds, as far as they are there; none where the file is another's, or torn.
 SeedLosses read_losses(const std::filesystem::path& file, const std::string& key) {
   SeedLosses losses;
-  std::error_code error;
-  const auto size = std::filesystem::file_size(file, error);
-  if (error || size > kLargestLossesFile) return losses;
-  std::ifstream in(file);
-  const nlohmann::json document = nlohmann::json::parse(in, nullptr, false);
+  const auto text = space::read_file(file, kLargestLossesFile + 1);
+  if (!text || text->size() > kLargestLossesFile) return losses;
+  const nlohmann::json document = nlohmann::json::parse(*text, nullptr, false);
   if (!document.is_object()) return losses;
   const nlohmann::json version = document.value("nocturne_reference_losses", nlohmann::json());
   const nlohmann::json whose = document.value("key", nlohmann::json());

@@ -1,22 +1,10 @@
 #include "tuner/campaign/heartbeat/sighting.hpp"
 
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <string>
-
-#include <fmt/format.h>
 
 namespace nocturne::tuner {
 namespace {
-
-/// The state letter of /proc/PID/stat (proc(5)); the name before it may hold blanks and parentheses.
-bool process_is_stopped(std::int64_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t name_end = text.rfind(')');
-  return name_end != std::string::npos && name_end + 2 < text.size() && text[name_end + 2] == 'T';
-}
 
 /// Of a writer on another machine (the file lies on a network file system) neither pid nor steady clock mean anything
 /// here: what is left is the promise of its next word, by the wall clocks of both.
@@ -76,7 +64,8 @@ Sighting look_at(const std::filesystem::path& database, const db::CampaignSummar
   }
   if (sighting.heartbeat) {
     sighting.writer = db::life_of(sighting.heartbeat->process);
-    sighting.stopped = sighting.writer == db::Life::Alive && process_is_stopped(sighting.heartbeat->process.pid);
+    sighting.stopped =
+        sighting.writer == db::Life::Alive && db::state_of_process(sighting.heartbeat->process.pid) == 'T';
   }
   sighting.steady_ns = std::chrono::steady_clock::now().time_since_epoch().count();
   if (sighting.heartbeat) look_across_machines(sighting);

@@ -1,8 +1,9 @@
 // The actions of `nocturne env` that only look, and `remove`.
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <system_error>
 
@@ -10,6 +11,7 @@
 
 #include "measure/container/image_recipe.hpp"
 #include "measure/container/image_store.hpp"
+#include "space/file_contents.hpp"
 #include "tuner/cli/campaign_choice.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -23,7 +25,7 @@ namespace {
 
 using nlohmann::json;
 constexpr int kLockVersion = 1;
-constexpr std::uintmax_t kLargestLock = 1 << 20;
+constexpr std::size_t kLargestLock = 1 << 20;
 
 std::string about(std::int64_t bytes) {
   return bytes > 0 ? "about " + bytes_text(bytes) : std::string();
@@ -205,11 +207,10 @@ ExitCode export_environment(const EnvOrder& order, Context& context) {
 }
 
 std::expected<LockFile, std::string> read_lock_file(const std::string& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  if (error) return std::unexpected(fmt::format("cannot read {}: {}", path, error.message()));
-  std::ifstream file(path);
-  const json document = size <= kLargestLock ? json::parse(file, nullptr, false) : json(json::value_t::discarded);
+  const auto text = space::read_file(path, kLargestLock + 1);
+  if (!text) return std::unexpected(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  const json document =
+      text->size() <= kLargestLock ? json::parse(*text, nullptr, false) : json(json::value_t::discarded);
   const auto wrong = [&](std::string_view what) {
     return std::unexpected(fmt::format("{} is no lock of 'nocturne env export': {}", path, what));
   };

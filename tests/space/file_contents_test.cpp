@@ -1,0 +1,72 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "space/digest.hpp"
+#include "space/file_contents.hpp"
+
+using namespace nocturne::space;
+namespace fs = std::filesystem;
+
+namespace {
+
+class File {
+ public:
+  explicit File(const std::string& bytes) {
+    std::string name = (fs::temp_directory_path() / "nocturne-contents-XXXXXX").string();
+    const int made = ::mkstemp(name.data());
+    REQUIRE(made >= 0);
+    ::close(made);
+    path_ = name;
+    std::ofstream(path_, std::ios::binary) << bytes;
+  }
+  ~File() { fs::remove(path_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// More than one piece, not a multiple of one, with bytes that end texts.
+std::string long_bytes() {
+  std::string bytes;
+  for (int i = 0; i < 200'003; ++i) bytes += static_cast<char>(i * 7 % 251);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a file is read to its last byte, or to where its reader wants no more", "[file_contents]") {
+  const std::string bytes = long_bytes();
+  const File file(bytes);
+  CHECK(read_file(file.path()) == bytes);
+  CHECK(read_file(file.path(), 100'000) == bytes.substr(0, 100'000));
+  CHECK(read_file(file.path(), 0) == "");
+  std::string pieces;
+  CHECK(read_file_in_pieces(file.path(), [&](std::string_view piece) { pieces += piece; }));
+  CHECK(pieces == bytes);
+  CHECK(sha256_of_file(file.path()) == sha256(bytes));
+}
+
+TEST_CASE("a file without a size of its own is read too", "[file_contents]") {
+  const auto status = read_file("/proc/self/status");
+  REQUIRE(status);
+  CHECK(status->starts_with("Name:"));
+}
+
+// /proc/self/mem opens, and its first page is never there: the read fails, as it does for a process that just ended.
+TEST_CASE("what cannot be read is nothing, and throws nothing", "[file_contents]") {
+  for (const fs::path wrong : {"/nowhere/at/all", "/", "/proc/self/mem"}) {
+    INFO(wrong);
+    CHECK_FALSE(read_file(wrong).has_value());
+    CHECK_FALSE(read_file_in_pieces(wrong, [](std::string_view) {}));
+    CHECK_FALSE(sha256_of_file(wrong).has_value());
+  }
+}
