@@ -12,10 +12,19 @@
 #include <memory>
 #include <set>
 
-#include "space/file_contents.hpp"
-
 namespace nocturne::measure {
 namespace {
+
+std::string read_whole(const std::string& path) {
+  std::string text;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return text;
+  char buffer[16384];
+  ssize_t count = 0;
+  while ((count = ::read(file, buffer, sizeof buffer)) > 0) text.append(buffer, static_cast<std::size_t>(count));
+  ::close(file);
+  return text;
+}
 
 template <typename T>
 std::optional<T> number(std::string_view text) {
@@ -45,7 +54,7 @@ struct Stat {
 
 // The name of the program may hold spaces and parentheses, so fields are counted from the last ')'.
 std::optional<Stat> read_stat(pid_t pid) {
-  const std::string text = space::read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
+  const std::string text = read_whole("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t close = text.rfind(')');
   if (close == std::string::npos) return std::nullopt;
   Stat stat;
@@ -83,7 +92,7 @@ std::vector<pid_t> listed_children(pid_t pid) {
   std::vector<pid_t> children;
   const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
   for (const pid_t thread : numbered_entries(tasks)) {
-    const std::string text = space::read_file(tasks + '/' + std::to_string(thread) + "/children").value_or("");
+    const std::string text = read_whole(tasks + '/' + std::to_string(thread) + "/children");
     std::size_t begin = 0;
     while (begin < text.size()) {
       std::size_t end = text.find(' ', begin);
@@ -189,7 +198,7 @@ std::vector<TaggedProcess> tagged_processes() {
     const std::string folder = "/proc/" + std::to_string(pid);
     struct stat info{};
     if (pid == ::getpid() || ::stat(folder.c_str(), &info) != 0 || info.st_uid != user) continue;
-    const std::string environment = space::read_file(folder + "/environ").value_or("");
+    const std::string environment = read_whole(folder + "/environ");
     std::string run_id = variable(environment, kRunIdVariable);
     if (run_id.empty()) continue;
     const auto stat = read_stat(pid);
