@@ -2,11 +2,10 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include "measure/comparison/comparison.hpp"
-#include "measure/comparison/planned_looks.hpp"
+#include "tests/tuner/campaign/simulated_finals.hpp"
 #include "tuner/campaign/answer/changes.hpp"
 
 namespace nocturne::tests {
@@ -27,54 +26,10 @@ db::StoredTrial stored(std::int64_t number, double value, int runs = 1, space::O
   return trial;
 }
 
-/// What a campaign of equal configurations reports: the luck of a process has a heavy tail, and the machine drifts.
-class EqualConfigurations {
- public:
-  explicit EqualConfigurations(std::uint64_t seed) : random_(seed) {}
-
-  /// ln of one process measured alone.
-  double alone() { return 0.05 * student_(random_) / std::sqrt(2.0) + drift(); }
-  /// ln(T_a / T_b) of a pair that is alive together: the drift cancels.
-  double pair() { return 0.03 * student_(random_) / std::sqrt(2.0); }
-
- private:
-  double drift() {
-    drift_ = 0.95 * drift_ + 0.02 * normal_(random_);
-    return drift_;
-  }
-  std::mt19937_64 random_;
-  std::student_t_distribution<double> student_{4};  // variance 2
-  std::normal_distribution<double> normal_;
-  double drift_ = 0;
-};
-
-struct Reported {
-  measure::Verdict verdict = measure::Verdict::Undecided;
-  double log_ratio = 0;
-};
-
-/// The whole way from 30 trials to a verdict, `truth` being ln(T_default / T) of each of them.
-Reported campaign(std::uint64_t seed, double truth) {
-  EqualConfigurations machine(seed);
-  std::vector<db::StoredTrial> trials;
-  for (std::int64_t number = 1; number <= 30; ++number) {
-    trials.push_back(stored(number, std::exp(machine.alone() - truth)));
-  }
-  const auto finalists = tuner::choose_finalists(trials, 4);
-  std::vector<Contender> contenders(finalists.size());
-  for (std::size_t i = 1; i < contenders.size(); ++i) {
-    for (int pair = 0; pair < 4; ++pair) contenders[i].ratios.push_back(machine.pair());
-  }
-  static_cast<void>(tuner::choose_winner(contenders, 1));  // all are equal: whoever wins is worth `truth`
-  std::vector<double> ratios;
-  measure::Comparison comparison;
-  static const auto looks = measure::plan_looks(6, 20);
-  for (const measure::Look& look : looks) {
-    while (static_cast<int>(ratios.size()) < look.pairs) ratios.push_back(truth + machine.pair());
-    comparison = measure::compare(ratios, {.confidence = look.confidence});
-    if (comparison.verdict != measure::Verdict::Undecided) break;
-  }
-  return {.verdict = comparison.verdict, .log_ratio = comparison.log_ratio};
+template <typename Noise>
+PlayedVerdict play(std::uint64_t seed, const PlayedCampaign& campaign) {
+  Noise noise(seed);
+  return play_campaign(campaign, noise);
 }
 
 }  // namespace
@@ -127,30 +82,46 @@ TEST_CASE("changes are counted over parameters that are active on one side alone
 }
 
 TEST_CASE("of a thousand campaigns of equal configurations at most one in twenty finds a winner", "[finalists]") {
-  int faster = 0, slower = 0, same = 0;
-  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
-    const Reported reported = campaign(seed, 0);
-    faster += reported.verdict == measure::Verdict::Faster ? 1 : 0;
-    slower += reported.verdict == measure::Verdict::Slower ? 1 : 0;
-    same += reported.verdict == measure::Verdict::Same ? 1 : 0;
+  for (const bool recorded : {false, true}) {
+    int faster = 0, slower = 0;
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+      const PlayedVerdict played = recorded ? play<RecordedNoise>(seed, {}) : play<FormulaNoise>(seed, {});
+      faster += played.verdict == measure::Verdict::Faster ? 1 : 0;
+      slower += played.verdict == measure::Verdict::Slower ? 1 : 0;
+    }
+    INFO((recorded ? "recorded noise: " : "by the formula: ") << faster << " faster, " << slower << " slower");
+    CHECK(faster + slower <= 50);
   }
-  INFO(faster << " faster, " << slower << " slower, " << same << " the same");
-  CHECK(faster + slower <= 50);
 }
 
 TEST_CASE("the gain that is reported is the true one on average, and large ones are found", "[finalists]") {
   for (const double truth : {0.02, 0.05, 0.10}) {
     double sum = 0;
-    int faster = 0;
+    int faster = 0, claims = 0, covered = 0;
     for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
-      const Reported reported = campaign(seed, truth);
-      sum += reported.log_ratio;
-      faster += reported.verdict == measure::Verdict::Faster ? 1 : 0;
+      const PlayedVerdict played = play<RecordedNoise>(seed, {.planted = truth, .others = truth});
+      if (played.truth == 0) continue;  // the default looked best
+      ++claims;
+      sum += played.claimed - truth;
+      covered += played.low <= truth && truth <= played.high ? 1 : 0;
+      faster += played.verdict == measure::Verdict::Faster ? 1 : 0;
     }
-    INFO("true gain " << truth << ", found in " << faster << " of 1000");
-    CHECK(std::abs(sum / 1000 - truth) < 0.01);
-    if (truth >= 0.05) CHECK(faster > 900);
+    INFO("true gain " << truth << ", found in " << faster << " of " << claims << ", held " << covered << " times");
+    CHECK(claims > 900);
+    CHECK(std::abs(sum / claims) < 0.005);
+    CHECK(covered > 0.95 * claims);
+    if (truth >= 0.05) CHECK(faster > 0.9 * claims);
   }
+}
+
+// What is usually done, and what this house is built against: the smallest of many single times flatters itself.
+TEST_CASE("the smallest of single times claims a gain where there is none", "[finalists]") {
+  double sum = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    RecordedNoise noise(seed);
+    sum += play_repetition({}, 1, noise).claimed;
+  }
+  CHECK(sum / 200 > 0.1);
 }
 
 }  // namespace nocturne::tests

@@ -1,0 +1,100 @@
+#include "tests/tuner/campaign/simulated_finals.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "measure/comparison/planned_looks.hpp"
+#include "tuner/campaign/finals/finalists.hpp"
+
+namespace nocturne::tests {
+namespace {
+
+constexpr std::size_t kMostFinalists = 4;
+constexpr int kSelectionPairs = 4;
+constexpr int kFirstLook = 6, kMostPairs = 20;
+constexpr double kRecordedLuck = 0.13;  // sd of `level` in equal_configurations.json: what `nocturne noise` would say
+
+double truth_of(const PlayedCampaign& campaign, std::size_t configuration) {
+  return configuration == 0 ? 0 : configuration == 1 ? campaign.planted : campaign.others;
+}
+
+db::StoredTrial trial_of(std::size_t configuration, double value) {
+  db::StoredTrial trial;
+  trial.id = static_cast<std::int64_t>(configuration) + 1;
+  trial.trial.number = static_cast<std::int64_t>(configuration);
+  trial.trial.outcome = space::Outcome::Ok;
+  trial.trial.configuration.set("label", space::Value(static_cast<std::int64_t>(configuration)));
+  trial.trial.estimate = space::Estimate{.value = value, .standard_error = 0.001 * value, .runs = 1};
+  trial.trial.parts = space::Parts{.steady_step = value};
+  return trial;
+}
+
+void report(PlayedVerdict& played, const measure::Comparison& comparison) {
+  played.verdict = comparison.verdict;
+  played.claimed = comparison.log_ratio;
+  played.low = std::log1p(std::max(comparison.low_percent, -99.999) / 100);
+  played.high = std::log1p(comparison.high_percent / 100);
+}
+
+}  // namespace
+
+PlayedVerdict play_campaign(const PlayedCampaign& campaign, EqualConfigurations& noise) {
+  PlayedVerdict played;
+  std::vector<db::StoredTrial> trials;
+  for (std::size_t i = 0; i <= campaign.configurations; ++i) {
+    trials.push_back(trial_of(i, std::exp(noise.alone() - truth_of(campaign, i))));
+  }
+  played.processes = trials.size();
+  std::vector<std::size_t> finalists = tuner::choose_finalists(trials, kMostFinalists, kRecordedLuck);
+  const std::size_t champion = finalists.front();
+  if (champion == 0) return played;  // the default is the best: nothing is claimed
+  std::erase(finalists, std::size_t{0});
+
+  std::vector<tuner::Contender> contenders(finalists.size(), {.ratios = {}, .changes = 1});
+  for (std::size_t i = 1; i < finalists.size(); ++i) {
+    const double truth = truth_of(campaign, finalists[i]) - truth_of(campaign, champion);
+    for (int pair = 0; pair < kSelectionPairs; ++pair) contenders[i].ratios.push_back(truth + noise.pair());
+    played.processes += 2 * kSelectionPairs;
+  }
+  const std::size_t winner = finalists[tuner::choose_winner(contenders, 1)];
+  played.chose_planted = winner == 1;
+  played.truth = truth_of(campaign, winner);
+
+  std::vector<double> ratios;
+  measure::Comparison comparison;
+  static const auto kLooks = measure::plan_looks(kFirstLook, kMostPairs);
+  for (const measure::Look& look : kLooks) {
+    while (static_cast<int>(ratios.size()) < look.pairs) ratios.push_back(played.truth + noise.pair());
+    comparison = measure::compare(ratios, {.confidence = look.confidence});
+    if (comparison.verdict != measure::Verdict::Undecided) break;
+  }
+  played.processes += 2 * ratios.size();
+  report(played, comparison);
+  return played;
+}
+
+PlayedVerdict play_repetition(const PlayedCampaign& campaign, std::size_t repeats, EqualConfigurations& noise) {
+  std::vector<std::vector<double>> rounds(campaign.configurations + 1);
+  for (std::size_t round = 0; round < repeats; ++round) {
+    for (std::size_t i = 0; i < rounds.size(); ++i) rounds[i].push_back(noise.alone() - truth_of(campaign, i));
+  }
+  const auto sum = [](const std::vector<double>& values) {
+    double total = 0;
+    for (const double value : values) total += value;
+    return total;
+  };
+  const auto smallest = std::ranges::min_element(rounds, {}, sum);
+  const auto best = static_cast<std::size_t>(smallest - rounds.begin());
+  PlayedVerdict played{
+      .truth = truth_of(campaign, best), .processes = repeats * rounds.size(), .chose_planted = best == 1};
+  if (best == 0) return played;
+  std::vector<double> ratios;
+  for (std::size_t round = 0; round < repeats; ++round) ratios.push_back(rounds[0][round] - rounds[best][round]);
+  report(played, measure::compare(ratios));
+  if (repeats == 1) played.verdict = measure::Verdict::Faster;
+  return played;
+}
+
+}  // namespace nocturne::tests

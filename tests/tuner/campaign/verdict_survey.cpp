@@ -1,0 +1,80 @@
+/// How often a planted gain is found, at what cost, and how true the reported one is: the way of a campaign against a
+/// fixed number of repetitions, on the recorded noise of a real machine (equal_configurations.json).
+///
+///   nocturne-verdict-survey [CAMPAIGNS] [FIRST-SEED]
+///
+/// Prints a table; 2,000 campaigns a row take some seconds. Nothing is measured: the same seeds give the same table.
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "tests/tuner/campaign/simulated_finals.hpp"
+
+namespace nocturne::tests {
+namespace {
+
+using Play = std::function<PlayedVerdict(const PlayedCampaign&, EqualConfigurations&)>;
+
+void row(const std::string& way, double gain_percent, const Play& play, int campaigns, std::uint64_t first_seed) {
+  const PlayedCampaign campaign{.planted = std::log1p(gain_percent / 100)};
+  int chosen = 0, found = 0, wrong = 0, claims = 0, covered = 0;
+  double ratio = 0, processes = 0;
+  for (int i = 0; i < campaigns; ++i) {
+    RecordedNoise noise(first_seed + static_cast<std::uint64_t>(i));
+    const PlayedVerdict played = play(campaign, noise);
+    processes += static_cast<double>(played.processes);
+    chosen += played.chose_planted ? 1 : 0;
+    const bool faster = played.verdict == measure::Verdict::Faster;
+    found += faster && played.truth > 0 ? 1 : 0;
+    wrong += faster && played.truth <= 0 ? 1 : 0;
+    if (played.low == played.high) continue;  // the default won, or there is no interval
+    ++claims;
+    covered += played.low <= played.truth && played.truth <= played.high ? 1 : 0;
+    ratio += std::exp(played.claimed - played.truth);
+  }
+  const auto share = [](int part, int whole) { return whole == 0 ? 0.0 : 100.0 * part / whole; };
+  std::cout << fmt::format("| {} | {:g} % | {:.0f} % | {:.1f} % | {:.1f} % | {:.0f} | {:.1f} % | {:.3f} |\n", way,
+                           gain_percent, share(chosen, campaigns), share(found, campaigns), share(wrong, campaigns),
+                           processes / campaigns, share(covered, claims), claims == 0 ? 0 : ratio / claims);
+}
+
+int survey(int campaigns, std::uint64_t first_seed) {
+  std::cout << "| way | planted | chosen | found FASTER | FASTER, and is not | processes | interval holds the truth | "
+               "reported / true |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n";
+  for (const double gain : {0.0, 1.0, 2.0, 5.0, 10.0, 20.0}) {
+    row("finalists, fresh pairs", gain, play_campaign, campaigns, first_seed);
+    for (const std::size_t repeats : {1U, 3U, 10U}) {
+      row(
+          fmt::format("each {} times", repeats), gain,
+          [repeats](const PlayedCampaign& campaign, EqualConfigurations& noise) {
+            return play_repetition(campaign, repeats, noise);
+          },
+          campaigns, first_seed);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace nocturne::tests
+
+int main(int argc, char** argv) {
+  const int campaigns = argc > 1 ? std::atoi(argv[1]) : 2000;
+  if (campaigns < 1) {
+    std::cerr << "nocturne-verdict-survey [CAMPAIGNS] [FIRST-SEED]\n";
+    return 2;
+  }
+  try {
+    return nocturne::tests::survey(campaigns, argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
+  } catch (const std::exception& exception) {
+    std::cerr << "nocturne-verdict-survey: " << exception.what() << '\n';
+    return 1;
+  }
+}
