@@ -26,6 +26,7 @@ void row(const std::string& way, double gain_percent, const Play& play, int camp
   const PlayedCampaign campaign{.planted = std::log1p(gain_percent / 100)};
   int chosen = 0, found = 0, wrong = 0, claims = 0, covered = 0;
   double ratio = 0, processes = 0;
+  bool bounded = false;  // one repetition has no interval
   for (int i = 0; i < campaigns; ++i) {
     RecordedNoise noise(first_seed + static_cast<std::uint64_t>(i));
     const PlayedVerdict played = play(campaign, noise);
@@ -37,12 +38,14 @@ void row(const std::string& way, double gain_percent, const Play& play, int camp
     if (played.low == played.high) continue;  // the default won, or there is no interval
     ++claims;
     covered += played.low <= played.truth && played.truth <= played.high ? 1 : 0;
+    bounded = bounded || std::isfinite(played.high);
     ratio += std::exp(played.claimed - played.truth);
   }
   const auto share = [](int part, int whole) { return whole == 0 ? 0.0 : 100.0 * part / whole; };
-  std::cout << fmt::format("| {} | {:g} % | {:.0f} % | {:.1f} % | {:.1f} % | {:.0f} | {:.1f} % | {:.3f} |\n", way,
+  std::cout << fmt::format("| {} | {:g} % | {:.0f} % | {:.1f} % | {:.1f} % | {:.0f} | {} | {:.3f} |\n", way,
                            gain_percent, share(chosen, campaigns), share(found, campaigns), share(wrong, campaigns),
-                           processes / campaigns, share(covered, claims), claims == 0 ? 0 : ratio / claims);
+                           processes / campaigns, bounded ? fmt::format("{:.1f} %", share(covered, claims)) : "none",
+                           claims == 0 ? 0 : ratio / claims);
 }
 
 int survey(int campaigns, std::uint64_t first_seed) {
