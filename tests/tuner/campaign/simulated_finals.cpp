@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "measure/comparison/planned_looks.hpp"
+#include "measure/comparison/stopping.hpp"
 #include "tuner/campaign/finals/finalists.hpp"
+#include "tuner/campaign/noise/noise_plan.hpp"
 
 namespace nocturne::tests {
 namespace {
@@ -14,20 +17,42 @@ namespace {
 constexpr std::size_t kMostFinalists = 4;
 constexpr int kSelectionPairs = 4;
 constexpr int kFirstLook = 6, kMostPairs = 20;
-constexpr double kRecordedLuck = 0.13;  // sd of `level` in equal_configurations.json: what `nocturne noise` would say
+constexpr double kWithinProcess = 0.01;  // relative error of one process's steady step, by the scatter of its steps
+constexpr double kRecordedLuck = 0.13;   // sd of `level` in equal_configurations.json: what `nocturne noise` would say
 
 double truth_of(const PlayedCampaign& campaign, std::size_t configuration) {
   return configuration == 0 ? 0 : configuration == 1 ? campaign.planted : campaign.others;
 }
 
-db::StoredTrial trial_of(std::size_t configuration, double value) {
+/// As many processes as the trial's fate needs.
+space::Estimate measure_alone(double truth, const std::optional<space::Estimate>& incumbent,
+                              EqualConfigurations& noise) {
+  std::vector<double> values;
+  space::Estimate estimate;
+  do {
+    values.push_back(std::exp(noise.alone() - truth));
+    const auto runs = static_cast<double>(values.size());
+    double sum = 0, squares = 0;
+    for (const double value : values) sum += value;
+    for (const double value : values) squares += (value - sum / runs) * (value - sum / runs);
+    const double between = values.size() < 2 ? 0 : std::sqrt(squares / (runs - 1) / runs);
+    estimate = {.value = sum / runs,
+                .standard_error = std::max(between, kWithinProcess * sum / runs),
+                .runs = static_cast<int>(values.size())};
+  } while (measure::needs_another_run(space::Outcome::Ok, estimate, incumbent,
+                                      {.repeats = tuner::kContenderRuns, .process_luck = kRecordedLuck})
+               .another_run);
+  return estimate;
+}
+
+db::StoredTrial trial_of(std::size_t configuration, const space::Estimate& estimate) {
   db::StoredTrial trial;
   trial.id = static_cast<std::int64_t>(configuration) + 1;
   trial.trial.number = static_cast<std::int64_t>(configuration);
   trial.trial.outcome = space::Outcome::Ok;
   trial.trial.configuration.set("label", space::Value(static_cast<std::int64_t>(configuration)));
-  trial.trial.estimate = space::Estimate{.value = value, .standard_error = 0.001 * value, .runs = 1};
-  trial.trial.parts = space::Parts{.steady_step = value};
+  trial.trial.estimate = estimate;
+  trial.trial.parts = space::Parts{.steady_step = estimate.value};
   return trial;
 }
 
@@ -43,10 +68,13 @@ void report(PlayedVerdict& played, const measure::Comparison& comparison) {
 PlayedVerdict play_campaign(const PlayedCampaign& campaign, EqualConfigurations& noise) {
   PlayedVerdict played;
   std::vector<db::StoredTrial> trials;
+  std::optional<space::Estimate> incumbent;
   for (std::size_t i = 0; i <= campaign.configurations; ++i) {
-    trials.push_back(trial_of(i, std::exp(noise.alone() - truth_of(campaign, i))));
+    const space::Estimate estimate = measure_alone(truth_of(campaign, i), incumbent, noise);
+    played.processes += static_cast<std::size_t>(estimate.runs);
+    if (!incumbent || estimate.value < incumbent->value) incumbent = estimate;
+    trials.push_back(trial_of(i, estimate));
   }
-  played.processes = trials.size();
   std::vector<std::size_t> finalists = tuner::choose_finalists(trials, kMostFinalists, kRecordedLuck);
   const std::size_t champion = finalists.front();
   if (champion == 0) return played;  // the default is the best: nothing is claimed

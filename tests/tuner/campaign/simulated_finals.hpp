@@ -26,8 +26,8 @@ struct PlayedVerdict {
   bool chose_planted = false;
 };
 
-/// As a campaign does with its defaults: at most four finalists, four pairs of each with the champion, then 6 to 20
-/// fresh pairs.
+/// As a campaign does with its defaults on a machine whose noise is known: up to three processes of each trial, as its
+/// fate needs; at most four finalists, four pairs of each with the champion, then 6 to 20 fresh pairs.
 [[nodiscard]] PlayedVerdict play_campaign(const PlayedCampaign& campaign, EqualConfigurations& noise);
 
 /// Each configuration and the default `repeats` times, one process after the other, round by round; the smallest mean
