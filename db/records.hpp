@@ -56,7 +56,7 @@ struct CampaignRecord {
   std::string name{};
   std::string identity{};  ///< hash of workload, space and objective: equal identity, same campaign
   nlohmann::json spec{};   ///< the whole campaign file, extended and completed; replaced when resumed
-  std::string strategy{};  ///< may change between sessions of one campaign; so may the seed
+  std::string strategy{};  ///< may change between sittings of one campaign; so may the seed
   std::int64_t seed = 1;
   FingerprintRecord fingerprint{};
   std::vector<ParameterRecord> parameters{};

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What every session begins with: phases around work, and the network's table.
+/// What every run of a worker begins with: phases around work, and the network's table.
 
 #include <stdexcept>
 #include <string>

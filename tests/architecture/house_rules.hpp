@@ -28,8 +28,8 @@ struct Finding {
 ///
 ///     space ← search, db, measure ← tuner        measure/protocol ← measure, tuner, kernels/*
 ///
-/// A worker of kernels/ knows itself, kernels/networks and measure/protocol, so that it builds where nothing else of
-/// ours is.
+/// A worker of kernels/ knows itself, what native workers share (kernels/data, kernels/networks, kernels/worker) and
+/// measure/protocol, so that it builds where nothing else of ours is.
 [[nodiscard]] bool may_include(std::string_view from, std::string_view to);
 
 /// Breaches in one source, header or script. `path` is relative to the root and decides which rules hold.

@@ -60,7 +60,7 @@ TEST_CASE("another identity under the same name begins a new generation, and its
   CHECK(must(store.list_campaigns()).size() == 3);
 }
 
-TEST_CASE("fresh begins a new generation of the same identity, which later sessions resume", "[db]") {
+TEST_CASE("fresh begins a new generation of the same identity, which later sittings resume", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   must(store.begin_or_resume_campaign(campaign("c")));
