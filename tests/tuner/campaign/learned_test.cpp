@@ -11,7 +11,7 @@
 #include "tests/tuner/campaign/fake_executor.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/cli/cli.hpp"
-#include "tuner/cli/explanation.hpp"
+#include "tuner/cli/explaining/explanation.hpp"
 #include "tuner/cli/output/model_page.hpp"
 
 namespace nocturne::tests {

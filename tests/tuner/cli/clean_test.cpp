@@ -6,7 +6,7 @@
 #include "tests/tuner/cli/desk.hpp"
 #include "tests/tuner/deploy/sample_profile.hpp"
 #include "tests/tuner/deploy/shell.hpp"
-#include "tuner/cli/leftovers.hpp"
+#include "tuner/cli/upkeep/leftovers.hpp"
 #include "tuner/deploy/exporter.hpp"
 
 using namespace nocturne;

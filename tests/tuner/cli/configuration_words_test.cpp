@@ -1,4 +1,4 @@
-#include "tuner/cli/configuration_words.hpp"
+#include "tuner/cli/choice/configuration_words.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -7,7 +7,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/support/temporary_folder.hpp"
-#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;

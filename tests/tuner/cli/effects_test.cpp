@@ -1,4 +1,4 @@
-#include "tuner/cli/effects.hpp"
+#include "tuner/cli/explaining/effects.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

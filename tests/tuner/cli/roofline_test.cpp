@@ -12,7 +12,7 @@
 #include "tests/tuner/cli/desk.hpp"
 #include "tests/tuner/roofline/sample_roof.hpp"
 #include "tuner/campaign_file.hpp"
-#include "tuner/cli/machine_measuring.hpp"
+#include "tuner/cli/measuring/machine_measuring.hpp"
 #include "tuner/executor/installation.hpp"
 #include "tuner/roofline/machine_figures.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "tests/tuner/cli/desk.hpp"
 #include "tuner/campaign/heartbeat/heartbeat.hpp"
-#include "tuner/cli/on_finish.hpp"
+#include "tuner/cli/measuring/on_finish.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;

@@ -8,7 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 

@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include "tuner/campaign_file/quantity.hpp"
-#include "tuner/cli/campaign_choice.hpp"
-#include "tuner/cli/leftovers.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/cli/upkeep.hpp"
+#include "tuner/cli/upkeep/leftovers.hpp"
+#include "tuner/cli/upkeep/upkeep.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -13,11 +13,11 @@
 #include "measure/machine/machine.hpp"
 #include "measure/run/sweep.hpp"
 #include "tuner/campaign/answer/answer.hpp"
-#include "tuner/cli/bench.hpp"
-#include "tuner/cli/measuring.hpp"
+#include "tuner/cli/choice/pair_options.hpp"
+#include "tuner/cli/measuring/bench.hpp"
+#include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/output/comparison_page.hpp"
 #include "tuner/cli/output/json.hpp"
-#include "tuner/cli/pair_options.hpp"
 #include "tuner/executor/installation.hpp"
 
 namespace nocturne::cli {

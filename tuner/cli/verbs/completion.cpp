@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/completion_script.hpp"
 
 namespace nocturne::cli {

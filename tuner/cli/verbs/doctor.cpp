@@ -9,7 +9,7 @@
 #include "measure/machine/load.hpp"
 #include "measure/machine/machine.hpp"
 #include "measure/run/runner.hpp"
-#include "tuner/cli/measuring.hpp"
+#include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/doctor/container_checks.hpp"

@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "space/nearest.hpp"
-#include "tuner/cli/campaign_choice.hpp"
-#include "tuner/cli/measuring.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/verbs/env_actions.hpp"
 #include "tuner/executor/installation.hpp"
 #include "tuner/executor/worker_catalogue.hpp"

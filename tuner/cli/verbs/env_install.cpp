@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "tuner/campaign/interruption.hpp"
-#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/measuring/signals.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
-#include "tuner/cli/signals.hpp"
 #include "tuner/cli/verbs/env_actions.hpp"
 
 namespace nocturne::cli {

@@ -12,7 +12,7 @@
 #include "measure/container/image_recipe.hpp"
 #include "measure/container/image_store.hpp"
 #include "space/file_contents.hpp"
-#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"

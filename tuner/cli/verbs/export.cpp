@@ -7,7 +7,7 @@
 #include "space/nearest.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
-#include "tuner/cli/measuring.hpp"
+#include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/make_profile.hpp"

@@ -2,7 +2,7 @@
 
 /// `nocturne model [CAMPAIGN]`: what the linear model has learnt of a campaign, and how far it can be trusted.
 
-#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 

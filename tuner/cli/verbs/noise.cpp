@@ -14,11 +14,11 @@
 #include "tuner/campaign/noise/noise_floor.hpp"
 #include "tuner/campaign/noise/stored_noise.hpp"
 #include "tuner/campaign_file.hpp"
-#include "tuner/cli/campaign_choice.hpp"
-#include "tuner/cli/measuring.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/measuring/signals.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/cli/signals.hpp"
 #include "tuner/executor/installation.hpp"
 
 namespace nocturne::cli {

@@ -19,7 +19,7 @@
 #include "search/replay/replay.hpp"
 #include "search/replay/scoreboard.hpp"
 #include "search/replay/space_folder_writer.hpp"
-#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/output/claims_page.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/scoreboard_page.hpp"

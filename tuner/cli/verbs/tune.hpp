@@ -11,9 +11,9 @@
 
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
-#include "tuner/cli/machine_measuring.hpp"
-#include "tuner/cli/on_finish.hpp"
-#include "tuner/cli/rehearsing.hpp"
+#include "tuner/cli/measuring/machine_measuring.hpp"
+#include "tuner/cli/measuring/on_finish.hpp"
+#include "tuner/cli/measuring/rehearsing.hpp"
 #include "tuner/cli/verbs/tune_command.hpp"
 
 namespace nocturne::cli {

@@ -8,7 +8,7 @@
 #include "measure/machine/machine.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
-#include "tuner/cli/measuring.hpp"
+#include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/deploy/make_profile.hpp"

@@ -9,7 +9,7 @@
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
-#include "tuner/cli/on_finish.hpp"
+#include "tuner/cli/measuring/on_finish.hpp"
 
 namespace nocturne::cli {
 

@@ -1,9 +1,9 @@
-#include "tuner/cli/bench.hpp"
+#include "tuner/cli/measuring/bench.hpp"
 
 #include <ostream>
 
 #include "measure/machine/fingerprint.hpp"
-#include "tuner/cli/measuring.hpp"
+#include "tuner/cli/measuring/measuring.hpp"
 
 namespace nocturne::cli {
 

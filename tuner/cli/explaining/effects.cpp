@@ -1,4 +1,4 @@
-#include "tuner/cli/effects.hpp"
+#include "tuner/cli/explaining/effects.hpp"
 
 #include <algorithm>
 #include <cmath>

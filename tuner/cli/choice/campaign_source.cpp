@@ -1,4 +1,4 @@
-#include "tuner/cli/campaign_source.hpp"
+#include "tuner/cli/choice/campaign_source.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -10,9 +10,9 @@
 
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_space.hpp"
-#include "tuner/cli/configuration_words.hpp"
-#include "tuner/cli/measuring.hpp"
-#include "tuner/cli/profile_choice.hpp"
+#include "tuner/cli/choice/configuration_words.hpp"
+#include "tuner/cli/choice/profile_choice.hpp"
+#include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/deploy/profile.hpp"
 #include "tuner/executor/installation.hpp"
 

@@ -1,4 +1,4 @@
-#include "tuner/cli/noise_settling.hpp"
+#include "tuner/cli/measuring/noise_settling.hpp"
 
 #include <algorithm>
 #include <chrono>

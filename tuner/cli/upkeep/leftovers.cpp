@@ -1,4 +1,4 @@
-#include "tuner/cli/leftovers.hpp"
+#include "tuner/cli/upkeep/leftovers.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/cli/machine_measuring.hpp"
+#include "tuner/cli/measuring/machine_measuring.hpp"
 
 #include <chrono>
 #include <ostream>

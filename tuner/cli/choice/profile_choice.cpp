@@ -1,4 +1,4 @@
-#include "tuner/cli/profile_choice.hpp"
+#include "tuner/cli/choice/profile_choice.hpp"
 
 #include "tuner/deploy/profile.hpp"
 

@@ -12,7 +12,7 @@
 #include "db/store.hpp"
 #include "space/facts.hpp"
 #include "tuner/campaign_file.hpp"
-#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "db/store.hpp"
 #include "tuner/cli/context.hpp"
-#include "tuner/cli/upkeep.hpp"
+#include "tuner/cli/upkeep/upkeep.hpp"
 
 namespace nocturne::cli {
 

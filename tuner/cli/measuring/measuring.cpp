@@ -1,4 +1,4 @@
-#include "tuner/cli/measuring.hpp"
+#include "tuner/cli/measuring/measuring.hpp"
 
 #include <utility>
 

@@ -1,8 +1,8 @@
-#include "tuner/cli/rehearsing.hpp"
+#include "tuner/cli/measuring/rehearsing.hpp"
 
 #include <algorithm>
 
-#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/rehearsal_page.hpp"
 #include "tuner/preview/length.hpp"

@@ -1,4 +1,4 @@
-#include "tuner/cli/explanation.hpp"
+#include "tuner/cli/explaining/explanation.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,7 @@
 
 #include "search/model/contrasts.hpp"
 #include "search/model/pruning.hpp"
-#include "tuner/cli/configuration_words.hpp"
+#include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/output/history_lines.hpp"
 #include "tuner/cli/output/memory_lines.hpp"
 

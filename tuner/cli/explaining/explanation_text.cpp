@@ -5,7 +5,7 @@
 
 #include "search/model/contrasts.hpp"
 #include "search/model/pruning.hpp"
-#include "tuner/cli/explanation.hpp"
+#include "tuner/cli/explaining/explanation.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/rows.hpp"
 

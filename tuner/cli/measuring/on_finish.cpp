@@ -1,4 +1,4 @@
-#include "tuner/cli/on_finish.hpp"
+#include "tuner/cli/measuring/on_finish.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "tuner/cli/configuration_words.hpp"
+#include "tuner/cli/choice/configuration_words.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "tuner/cli/campaign_choice.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 
 #include <chrono>
 #include <ostream>

@@ -1,4 +1,4 @@
-#include "tuner/cli/progress_display.hpp"
+#include "tuner/cli/measuring/progress_display.hpp"
 
 #include <algorithm>
 #include <ostream>

@@ -1,4 +1,4 @@
-#include "tuner/cli/upkeep.hpp"
+#include "tuner/cli/upkeep/upkeep.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tuner/cli/signals.hpp"
+#include "tuner/cli/measuring/signals.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

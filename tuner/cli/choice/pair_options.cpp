@@ -1,4 +1,4 @@
-#include "tuner/cli/pair_options.hpp"
+#include "tuner/cli/choice/pair_options.hpp"
 
 #include <fmt/format.h>
 

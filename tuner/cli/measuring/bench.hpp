@@ -12,8 +12,8 @@
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
-#include "tuner/cli/progress_display.hpp"
-#include "tuner/cli/signals.hpp"
+#include "tuner/cli/measuring/progress_display.hpp"
+#include "tuner/cli/measuring/signals.hpp"
 #include "tuner/executor/local_executor.hpp"
 
 namespace nocturne::cli {
