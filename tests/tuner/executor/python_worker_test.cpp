@@ -1,7 +1,14 @@
+#include <filesystem>
+#include <regex>
+#include <set>
+#include <string>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "space/file_contents.hpp"
 #include "tests/tuner/executor/source_tree.hpp"
+#include "tuner/campaign_file/parameter_names.hpp"
 #include "tuner/executor/python_worker.hpp"
 
 using namespace nocturne;
@@ -51,4 +58,26 @@ TEST_CASE("a recipe's variables yield to the configuration's, the caller's Pytho
   CHECK_FALSE(environment.contains("TF_XLA_FLAGS"));
   CHECK(environment.at("PJRT_DEVICE") == "CPU");
   CHECK(environment.at("HOME") == "/home");
+}
+
+// Each worker says in `choices` what of the shared parameters it knows.
+TEST_CASE("a campaign may name every parameter that a worker in Python reads", "[tuner][python_worker]") {
+  std::set<std::string> read;
+  for (const auto& entry : std::filesystem::directory_iterator(NOCTURNE_SOURCE_FOLDER "/kernels/python")) {
+    if (!entry.path().string().ends_with("_worker.py")) continue;
+    const std::string text = space::read_file(entry.path()).value();
+    const std::size_t begin = text.find("    choices = {");
+    INFO(entry.path());
+    REQUIRE(begin != std::string::npos);
+    const std::string choices = text.substr(begin, text.find('}', begin) - begin);
+    const std::regex name("\"([a-z_]+)\": \\(");
+    for (std::sregex_iterator found(choices.begin(), choices.end(), name), end; found != end; ++found) {
+      read.insert((*found)[1]);
+    }
+  }
+  CHECK(read.size() > 8);
+  for (const std::string& name : read) {
+    INFO(name);
+    CHECK(tuner::is_known_parameter(name));
+  }
 }
