@@ -66,7 +66,8 @@ std::string trial_key(const CampaignSpec& spec, const space::Configuration& conf
       {"worker", worker},
       {"fingerprint", fingerprint_key},
   };
-  return space::short_digest(parts.dump());
+  // Of what could not be prepared the reason is part of it: a compiler's or an installer's words, in any bytes.
+  return space::short_digest(parts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 db::Expected<bool> TrialRunner::unchanged(const db::StoredTrial& known) const {

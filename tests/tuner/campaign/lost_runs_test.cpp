@@ -9,6 +9,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/tuner/campaign/sitter.hpp"
+#include "tuner/campaign/trial_runner.hpp"
 #include "tuner/campaign_file.hpp"
 
 namespace nocturne::tests {
@@ -108,6 +109,15 @@ TEST_CASE("where the images are gone the sitting ends with a sentence, and no tr
   REQUIRE(trials.size() == 6);
   CHECK(trials[1].trial.outcome == Outcome::Failed);
   CHECK(trials[2].trial.outcome == Outcome::Ok);
+}
+
+TEST_CASE("what cannot be prepared has a key, whatever bytes its reason holds", "[campaign]") {
+  const auto spec = six_trials();
+  const auto key = [&](const std::string& worker) {
+    return tuner::trial_key(spec, spec.space.default_configuration(), {}, worker, "machine");
+  };
+  CHECK_FALSE(key("unprepared error: \xff").empty());
+  CHECK(key("unprepared error: \xff") != key("unprepared other: \xff"));
 }
 
 TEST_CASE("a build that finds no room is no failed build", "[campaign]") {
