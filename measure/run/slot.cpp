@@ -96,8 +96,11 @@ SlotHolder read_holder(int file, int cpu) {
 
 std::string describe(const SlotHolder& holder) {
   if (holder.pid == 0) return fmt::format("CPU {} is measured by somebody else", holder.cpu);
+  // Any user may have written it, and a second too far away has no local time: that would throw.
+  constexpr std::int64_t kLastSecond = 253'402'214'400;  // a day before the year 10000
+  const std::int64_t since = std::clamp<std::int64_t>(holder.since_unix_s, 0, kLastSecond);
   return fmt::format("CPU {} is measured by campaign '{}' (process {}) since {:%H:%M:%S}", holder.cpu, holder.campaign,
-                     holder.pid, fmt::localtime(static_cast<std::time_t>(holder.since_unix_s)));
+                     holder.pid, fmt::localtime(static_cast<std::time_t>(since)));
 }
 
 SlotLock::SlotLock(SlotLock&& other) noexcept

@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 
@@ -60,6 +61,13 @@ TEST_CASE("overlapping slots exclude each other between processes, disjoint ones
   CHECK(SlotLock::try_take({{2, 3}}, "ours", folder.path()));
 }
 
+TEST_CASE("a holder that claims an impossible time is described all the same", "[slot]") {
+  for (const std::int64_t since : {INT64_MIN, INT64_MAX}) {
+    CHECK_THAT(describe(SlotHolder{.cpu = 3, .pid = 7, .campaign = "odd", .since_unix_s = since}),
+               ContainsSubstring("CPU 3 is measured by campaign 'odd' (process 7) since "));
+  }
+}
+
 TEST_CASE("one process cannot hold a slot twice, and gives it back when the lock dies", "[slot]") {
   const test::TemporaryFolder folder;
   {
@@ -100,8 +108,8 @@ TEST_CASE("waiting can be stopped", "[slot]") {
   const test::TemporaryFolder folder;
   const auto held = SlotLock::try_take({{0}}, "one", folder.path());
   std::stop_source stop;
-  const auto lock = SlotLock::take(
-      {{0}}, "two", [&](const SlotHolder&) { stop.request_stop(); }, stop.get_token(), folder.path());
+  const auto lock =
+      SlotLock::take({{0}}, "two", [&](const SlotHolder&) { stop.request_stop(); }, stop.get_token(), folder.path());
   REQUIRE_FALSE(lock);
   CHECK_THAT(lock.error().error, ContainsSubstring("interrupted"));
 }
@@ -112,7 +120,7 @@ TEST_CASE("lock files are open to everybody whatever the umask, and links are no
   const auto lock = SlotLock::try_take({{0}}, "one", folder.path() / "slots");
   ::umask(mask);
   REQUIRE(lock);
-  struct stat info {};
+  struct stat info{};
   REQUIRE(::stat((folder.path() / "slots/cpu-0.lock").c_str(), &info) == 0);
   CHECK((info.st_mode & 0777) == 0666);
   REQUIRE(::stat((folder.path() / "slots").c_str(), &info) == 0);
