@@ -22,10 +22,14 @@ namespace fs = std::filesystem;
 class Frameworks::LookingStore {
  public:
   LookingStore() {
-    std::string name = (fs::temp_directory_path() / "nocturne-look-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) return;
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "nocturne-look-XXXXXX").string();
+    if (error || ::mkdtemp(name.data()) == nullptr) return;  // TMPDIR may name a folder that is gone
     folder_ = name;
-    store_ = std::make_unique<measure::EnvironmentStore>(folder_);
+    try {
+      store_ = std::make_unique<measure::EnvironmentStore>(folder_);
+    } catch (const fs::filesystem_error&) {  // a full disk
+    }
   }
   LookingStore(const LookingStore&) = delete;
   LookingStore& operator=(const LookingStore&) = delete;

@@ -1,6 +1,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <cstdlib>
+#include <string>
+
 #include "tests/tuner/executor/source_tree.hpp"
 #include "tuner/campaign_file.hpp"
 
@@ -45,6 +48,16 @@ TEST_CASE("what this machine cannot have is said with its reason", "[tuner][fram
   std::vector<std::string> available = frameworks.available();
   std::erase(available, "cudnn");  // where there is a GPU
   CHECK(available == std::vector<std::string>{"onednn"});
+}
+
+TEST_CASE("a folder of temporary files that is gone keeps nobody from looking", "[tuner][frameworks]") {
+  const SourceTree tree;
+  const auto frameworks = tree.frameworks();
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  REQUIRE(::setenv("TMPDIR", "/nonexistent/folder", 1) == 0);
+  CHECK_NOTHROW(frameworks.obstacle("ancient-0.1"));
+  REQUIRE((before != nullptr ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR")) == 0);
 }
 
 TEST_CASE("a framework that cannot be had is left out of the space, and the campaign goes on", "[tuner][frameworks]") {
