@@ -37,7 +37,9 @@ json read_manifest(const fs::path& folder) {
   const bool complete = document.is_object() && document.value("name", json()).is_string() &&
                         document.value("program_digest", json()).is_string() &&
                         document.value("flags", json()).is_string() &&
-                        document.value("build_ns", json()).is_number_integer();
+                        document.value("compiler", json()).is_string() &&
+                        document.value("build_ns", json()).is_number_integer() &&
+                        document.value("program_bytes", json()).is_number_unsigned();
   return complete ? document : json();
 }
 

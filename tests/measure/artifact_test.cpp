@@ -202,6 +202,12 @@ TEST_CASE("a damaged artifact is built again", "[artifact]") {
   SECTION("torn manifest") {
     fs::resize_file(first->program.parent_path() / "manifest.json", 10);
   }
+  SECTION("a manifest that does not name the compiler") {
+    const fs::path manifest = first->program.parent_path() / "manifest.json";
+    nlohmann::json document = nlohmann::json::parse(std::ifstream(manifest));
+    document.erase("compiler");
+    std::ofstream(manifest) << document;
+  }
   const auto second = store.obtain(workshop.recipe(), kPlain, kOptions);
   REQUIRE(second);
   CHECK(second->built_now);
