@@ -48,6 +48,7 @@ std::optional<std::string> problem_of(const RunPlan& plan) {
   if (plan.memory_limit_bytes && *plan.memory_limit_bytes <= 0) return "the memory limit is not positive";
   // Requests and orders travel as JSON.
   if (!is_utf8(plan.folder.string())) return "the run's folder has a name that is not UTF-8";
+  if (!is_utf8(plan.request.data_folder)) return "the folder of the data has a name that is not UTF-8";
   for (const auto& word : plan.argv) {
     if (!is_utf8(word) || word.find('\0') != std::string::npos) return "an argument of the command is not UTF-8";
   }

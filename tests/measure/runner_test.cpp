@@ -260,6 +260,9 @@ TEST_CASE("a plan that cannot be tried fails with its reason", "[runner]") {
   plan.id = new_run_id();
   plan.argv.emplace_back("\xff");
   CHECK_THAT(measure::run(plan).reason, ContainsSubstring("not UTF-8"));
+  plan.argv.pop_back();
+  plan.request.data_folder = "/data/\xff";
+  CHECK_THAT(measure::run(plan).reason, ContainsSubstring("folder of the data"));
   RunControl control;
   control.supervisor = "/nonexistent/supervisor";
   RunPlan other = test::fake_plan(folder.path() / "other", "obey");
