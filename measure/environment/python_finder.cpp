@@ -90,7 +90,9 @@ std::optional<PythonInterpreter> interpret(const std::string& answer) {
   const auto document = nlohmann::json::parse(answer, nullptr, /*allow_exceptions=*/false);
   if (!document.is_array() || document.size() != 4 || document[2] != "cpython") return std::nullopt;
   const auto& version = document[1];
-  if (!document[0].is_string() || !document[3].is_string() || !version.is_array() || version.size() != 3) {
+  const auto is_number = [](const nlohmann::json& part) { return part.is_number_integer(); };
+  if (!document[0].is_string() || !document[3].is_string() || !version.is_array() || version.size() != 3 ||
+      !std::ranges::all_of(version, is_number)) {
     return std::nullopt;
   }
   PythonInterpreter python{.program = document[0].get<std::string>(),

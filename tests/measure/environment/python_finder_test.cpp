@@ -75,6 +75,7 @@ TEST_CASE("Pythons are found where they were named, on PATH and in folders of ve
   fs::create_symlink(root / "bin/python3.12", root / "bin/python3");  // the same one again
   write_python(root / "bin/python3.5", "nonsense");
   write_python(root / "bin/python", R"(["x", "y", "cpython", ""])");
+  write_python(root / "bin/python3.4", answer_of(root / "bin/python3.4", R"("3", "4", "0")", ""));  // words
   write_python(root / "bin/python3.9", R"([")" + root.string() + R"(/bin/python3.9", [3, 9, 0], "pypy", ""])");
   write_python(root / "prefix/bin/python3", answer_of(root / "prefix/bin/python3", "3, 7, 2", ""));
   const auto found = find_pythons({.named = {root / "named/python", root / "prefix", root / "not there"},
