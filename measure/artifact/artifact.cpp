@@ -9,6 +9,7 @@
 #include <fstream>
 #include <utility>
 
+#include "measure/artifact/full_disk.hpp"
 #include "measure/artifact/lock.hpp"
 #include "measure/artifact/plan.hpp"
 #include "space/file_contents.hpp"
@@ -36,8 +37,7 @@ json read_manifest(const fs::path& folder) {
   json document = text ? json::parse(*text, nullptr, /*allow_exceptions=*/false) : json();
   const bool complete = document.is_object() && document.value("name", json()).is_string() &&
                         document.value("program_digest", json()).is_string() &&
-                        document.value("flags", json()).is_string() &&
-                        document.value("compiler", json()).is_string() &&
+                        document.value("flags", json()).is_string() && document.value("compiler", json()).is_string() &&
                         document.value("build_ns", json()).is_number_integer() &&
                         document.value("program_bytes", json()).is_number_unsigned();
   return complete ? document : json();
@@ -202,6 +202,7 @@ std::expected<Artifact, BuildFailure> ArtifactStore::obtain(const BuildRecipe& r
     if (!plan) return std::unexpected(plan.error());
     HalfMade making(root_, key);
     if (auto done = carry_out(*plan, options, making.path(), deadline, stop); !done) {
+      done.error().no_room = is_nearly_full(making.path());  // asked while what was made is still there
       return std::unexpected(std::move(done.error()));
     }
     if (!is_unchanged(known->files)) {

@@ -40,6 +40,7 @@ struct BuildFailure {
   std::string reason;        ///< one line: the first error of the compiler, or what else went wrong
   std::string log_tail;      ///< end of the build's output
   bool interrupted = false;  ///< by the stop token: not the configuration's fault
+  bool no_room = false;      ///< its disk was full: not the configuration's fault either, whatever the output says
 };
 
 /// Where and how to build, not part of the key except for what it makes the compiler read.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "measure/artifact/full_disk.hpp"
 #include "measure/artifact/process.hpp"
 #include "measure/container/image_trouble.hpp"
 #include "measure/container/runtimes.hpp"
@@ -16,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kImageLogTail = 4 << 10;
-constexpr std::uintmax_t kNearlyFull = 1 << 16;
 constexpr std::uintmax_t kRoomToKeep = std::uintmax_t{1} << 30;
 
 std::unexpected<ImageFailure> impossible(std::string reason) {
@@ -51,10 +51,8 @@ std::expected<void, ImageFailure> ImageSession::step(const std::vector<std::stri
   const std::string last = last_line_of(failure.log_tail);
   failure.reason = fmt::format("{}: {}{}{}", what, to_text(result), last.empty() ? "" : ": ", last);
   // Who cannot write to the disk cannot write that into the log either.
-  std::error_code error;
-  const fs::space_info room = fs::space(log.parent_path(), error);
-  const bool full = !error && room.available < kNearlyFull;
-  const std::string remedy = remedy_for_image(full ? "No space left on device" : failure.log_tail);
+  failure.no_room = is_nearly_full(log.parent_path());
+  const std::string remedy = remedy_for_image(failure.no_room ? "No space left on device" : failure.log_tail);
   if (!remedy.empty()) failure.reason += "; " + remedy;
   return std::unexpected(std::move(failure));
 }

@@ -39,6 +39,7 @@ struct ImageFailure {
   std::string reason;    ///< one sentence with the remedy
   std::string log_tail;  ///< end of what the programs printed
   bool interrupted = false;
+  bool no_room = false;  ///< the disk was full: no word about the image
 };
 
 struct ImageOptions {

@@ -164,7 +164,7 @@ Lock install_of_distribution(InstallSession& session, const PythonInterpreter& i
   if (!lock) return lock;
   std::ofstream path(site_packages_of(session.places().folder) / "debian.pth");
   path << kDebianModules << '\n';  // relative: the folder is renamed when it is whole
-  if (!path.flush()) return std::unexpected(session.trouble(explain_pip("No space left on device", session.store())));
+  if (!path.flush()) return std::unexpected(session.full_disk());
   if (auto failed = fix_and_import(session)) return std::unexpected(std::move(*failed));
   return lock;
 }

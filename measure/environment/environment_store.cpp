@@ -41,6 +41,12 @@ EnvironmentFailure trouble_with(const EnvironmentRecipe& recipe, std::string_vie
   return {.reason = fmt::format("{}: {}", recipe.name, what), .log_tail = {}};
 }
 
+EnvironmentFailure full_disk(const EnvironmentRecipe& recipe, const fs::path& root) {
+  EnvironmentFailure failure = trouble_with(recipe, explain_pip("No space left on device", root));
+  failure.no_room = true;
+  return failure;
+}
+
 /// All that was written must be on the disk before the folder gets its name: thousands of files, so the whole disk.
 void flush_disk_of(const fs::path& folder) {
   const int handle = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -163,7 +169,7 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make(const Envi
     return make_locked(recipe, places, options, stop);
   } catch (const fs::filesystem_error& error) {
     const bool full = error.code() == std::errc::no_space_on_device;
-    return std::unexpected(trouble_with(recipe, full ? explain_pip("No space left on device", root_) : error.what()));
+    return std::unexpected(full ? full_disk(recipe, root_) : trouble_with(recipe, error.what()));
   }
 }
 
@@ -202,7 +208,7 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
   std::ofstream lock_text(making.environment() / "lock.txt");
   for (const std::string& line : made.lock) lock_text << line << '\n';
   if (!lock_text.flush() || !write_manifest(making.environment(), made, recipe, *fix_ups)) {
-    return std::unexpected(trouble_with(recipe, explain_pip("No space left on device", root_)));
+    return std::unexpected(full_disk(recipe, root_));
   }
   flush_disk_of(root_);
   const auto before = current_folder(recipe.name);

@@ -55,6 +55,7 @@ struct EnvironmentFailure {
   std::string log_tail;  ///< end of the installer's output
   bool unavailable = false;
   bool interrupted = false;  ///< by the stop token
+  bool no_room = false;      ///< the disk was full: no word about the recipe
 };
 
 struct InstallOptions {

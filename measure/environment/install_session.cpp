@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "measure/artifact/full_disk.hpp"
 #include "measure/container/runtimes.hpp"
 #include "measure/environment/pip_trouble.hpp"
 
@@ -15,14 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kNearlyFull = 1 << 20;
 constexpr std::string_view kFullDisk = "No space left on device";
-
-bool is_nearly_full(const fs::path& folder) {
-  std::error_code error;
-  const auto space = fs::space(folder, error);
-  return !error && space.available < kNearlyFull;
-}
 
 }  // namespace
 
@@ -80,12 +74,19 @@ EnvironmentFailure InstallSession::failure(const Ended& ended, std::string_view 
     // Who cannot write to the disk cannot write that into the log either.
     const bool full = ended.output.contains(kFullDisk) || is_nearly_full(places_.temporary);
     failure.reason = fmt::format("{}: {}", recipe_.name, full ? explain_pip(kFullDisk, store()) : std::string(why));
+    failure.no_room = full;
   } else if (ended.result.end == CommandEnd::DeadlinePassed) {
     failure.reason =
         fmt::format("{}: {} took longer than allowed; install again, what was downloaded is kept", recipe_.name, what);
   } else {
     failure.reason = fmt::format("{}: {} {}; install again", recipe_.name, what, to_text(ended.result));
   }
+  return failure;
+}
+
+EnvironmentFailure InstallSession::full_disk() const {
+  EnvironmentFailure failure = trouble(explain_pip(kFullDisk, store()));
+  failure.no_room = true;
   return failure;
 }
 

@@ -39,6 +39,8 @@ class InstallSession {
                             const std::filesystem::path& folder = {}) const;
   /// `what` was run and ended so; `why` is the sentence where it ended by itself.
   [[nodiscard]] EnvironmentFailure failure(const Ended& ended, std::string_view what, std::string_view why) const;
+  /// What could not be written for want of room.
+  [[nodiscard]] EnvironmentFailure full_disk() const;
   /// A failure that no command ended with.
   [[nodiscard]] EnvironmentFailure trouble(std::string_view what) const;
 

@@ -103,7 +103,7 @@ std::optional<db::Error> images_gone(const space::Workload& workload) {
 
 std::optional<db::Error> no_room_for(const PreparationFailure& failure) {
   const char* words = ::strerrordesc_np(ENOSPC);
-  if (!failure.reason.contains(words) && !failure.log_tail.contains(words)) return std::nullopt;
+  if (!failure.no_room && !failure.reason.contains(words) && !failure.log_tail.contains(words)) return std::nullopt;
   return no_room_left(fmt::format("the builds, or of temporary files ({})", failure.reason));
 }
 

@@ -61,7 +61,7 @@ std::expected<measure::ContainerImage, PreparationFailure> Containment::obtain(c
   if (image) return *image;
   measure::ImageFailure& failure = image.error();
   return remember({failure.interrupted ? space::Outcome::Killed : space::Outcome::BuildFailed,
-                   std::move(failure.reason), std::move(failure.log_tail)});
+                   std::move(failure.reason), std::move(failure.log_tail), failure.no_room});
 }
 
 std::expected<std::vector<measure::ContainerMount>, std::string> Containment::mounts_of(

@@ -63,8 +63,8 @@ std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::obtain
 
 std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::install(
     const measure::EnvironmentRecipe& recipe, const std::stop_token& stop) {
-  const auto failure = [](space::Outcome outcome, std::string reason, std::string log_tail = {}) {
-    return std::unexpected(PreparationFailure{outcome, std::move(reason), std::move(log_tail)});
+  const auto failure = [](space::Outcome outcome, std::string reason) {
+    return std::unexpected(PreparationFailure{outcome, std::move(reason), {}});
   };
   if (auto environment = frameworks_.installed(recipe.name)) {
     environment->installed_now = false;
@@ -86,7 +86,7 @@ std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::instal
     const auto outcome = trouble.interrupted   ? space::Outcome::Killed
                          : trouble.unavailable ? space::Outcome::Unsupported
                                                : space::Outcome::BuildFailed;
-    return failure(outcome, trouble.reason, trouble.log_tail);
+    return std::unexpected(PreparationFailure{outcome, trouble.reason, trouble.log_tail, trouble.no_room});
   }
   if (made->installed_now) options_.downloaded_bytes += recipe.download_bytes;
   return *std::move(made);

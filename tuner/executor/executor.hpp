@@ -51,6 +51,7 @@ struct PreparationFailure {
   space::Outcome outcome = space::Outcome::BuildFailed;
   std::string reason;
   std::string log_tail;
+  bool no_room = false;  ///< a disk was seen to be full; else the words of either may say so
 };
 
 /// What one run shall do.

@@ -17,7 +17,7 @@ std::expected<measure::Artifact, PreparationFailure> obtain_build(
   if (artifact) return std::move(*artifact);
   measure::BuildFailure& failure = artifact.error();
   return std::unexpected(PreparationFailure{failure.interrupted ? space::Outcome::Killed : space::Outcome::BuildFailed,
-                                            std::move(failure.reason), std::move(failure.log_tail)});
+                                            std::move(failure.reason), std::move(failure.log_tail), failure.no_room});
 }
 
 }  // namespace nocturne::tuner

@@ -174,7 +174,7 @@ TEST_CASE("a full disk is said to be full", "[environment][trouble]") {
     if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(77);
     if (mount("none", house.root().c_str(), "tmpfs", 0, "size=3m") != 0) _exit(77);
     const auto made = house.obtain(Wheelhouse::recipe({"tiny"}));
-    _exit(!made && made.error().reason.contains("is full: free some space") ? 0 : 1);
+    _exit(!made && made.error().no_room && made.error().reason.contains("is full: free some space") ? 0 : 1);
   }
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);

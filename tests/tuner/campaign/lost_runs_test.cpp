@@ -123,7 +123,8 @@ TEST_CASE("what cannot be prepared has a key, whatever bytes its reason holds", 
 TEST_CASE("a build that finds no room is no failed build", "[campaign]") {
   CHECK_FALSE(tuner::no_room_for({Outcome::BuildFailed, "no such flag", "error: -Owhat"}));
   for (const auto& failure : {tuner::PreparationFailure{Outcome::BuildFailed, "as: No space left on device", ""},
-                              tuner::PreparationFailure{Outcome::BuildFailed, "", "ld: No space left on device"}}) {
+                              tuner::PreparationFailure{Outcome::BuildFailed, "", "ld: No space left on device"},
+                              tuner::PreparationFailure{Outcome::BuildFailed, "the disk is full", "", true}}) {
     const auto error = tuner::no_room_for(failure);
     REQUIRE(error);
     CHECK(error->code == db::ErrorCode::Full);
