@@ -165,14 +165,18 @@ std::vector<StoredImage> ImageStore::list() const {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(root_, error)) {
     const json manifest = read_json(entry.path() / kImageManifest);
-    if (!manifest.is_object()) continue;
-    StoredImage image{
-        .name = manifest.value("image", ""), .digest = manifest.value("digest", ""), .folder = entry.path()};
+    const bool named = manifest.is_object() && manifest.value("image", json()).is_string() &&
+                       manifest.value("digest", json()).is_string();
+    if (!named) continue;
+    StoredImage image{.name = manifest["image"].get<std::string>(),
+                      .digest = manifest["digest"].get<std::string>(),
+                      .folder = entry.path()};
     std::error_code inner;
     for (fs::recursive_directory_iterator file(entry.path(), inner), end; !inner && file != end;
          file.increment(inner)) {
       std::error_code ignored;
-      if (file->is_regular_file(ignored) && !file->is_symlink(ignored)) image.bytes += file->file_size(ignored);
+      if (!file->is_regular_file(ignored) || file->is_symlink(ignored)) continue;
+      if (const auto bytes = file->file_size(ignored); !ignored) image.bytes += bytes;  // it may be gone by now
     }
     images.push_back(std::move(image));
   }
@@ -186,8 +190,10 @@ bool ImageStore::remove(const std::string& name) {
     if (image.name != name) continue;
     const auto lock = FileLock::try_take(root_ / ".lock" / image.folder.filename());
     if (!lock) return false;
-    fs::remove(image.folder / kImageManifest);  // from here on it does not count, whatever happens
-    fs::remove_all(image.folder);
+    std::error_code error;
+    fs::remove(image.folder / kImageManifest, error);  // from here on it does not count, whatever happens
+    if (error) return false;
+    fs::remove_all(image.folder, error);
     removed = true;
   }
   return removed;

@@ -47,6 +47,14 @@ TEST_CASE("a folder becomes an image that is known by its files", "[container]")
   CHECK(fs::exists(root / "bin/a"));  // it is not ours
 }
 
+TEST_CASE("what is no manifest of ours is no image", "[container]") {
+  const test::TemporaryFolder folder;
+  const ImageStore store(folder.path() / "images");
+  put(folder.path() / "images/odd-1/manifest.json", R"({"image": 5, "digest": "d"})");
+  put(folder.path() / "images/odd-2/manifest.json", R"({"image": "odd")");
+  CHECK(store.list().empty());
+}
+
 TEST_CASE("the digest of files sees contents, names and permissions, but no mount point", "[container]") {
   const test::TemporaryFolder folder;
   put(folder.path() / "a", "one");
