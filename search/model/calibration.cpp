@@ -24,12 +24,4 @@ Coverage calibration(LinearModel& model, const space::PointList& points, std::sp
   return coverage;
 }
 
-Coverage self_calibration(LinearModel& model, double confidence) {
-  Coverage coverage;
-  for (const auto& each : model.leave_one_out()) {
-    count(coverage, each.prediction.log_interval(confidence), each.log_value);
-  }
-  return coverage;
-}
-
 }  // namespace nocturne::search::model

@@ -27,7 +27,4 @@ struct Coverage {
 [[nodiscard]] Coverage calibration(LinearModel& model, const space::PointList& points,
                                    std::span<const double> log_values, double confidence = 0.9, double extra = 1);
 
-/// Of the trials themselves, each against what all others predict of it: what a campaign can know of itself.
-[[nodiscard]] Coverage self_calibration(LinearModel& model, double confidence = 0.9);
-
 }  // namespace nocturne::search::model

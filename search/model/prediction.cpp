@@ -24,10 +24,6 @@ Interval Prediction::log_interval(double confidence, double extra) const {
   return {.lower = log_quantile((1 - confidence) / 2, extra), .upper = log_quantile((1 + confidence) / 2, extra)};
 }
 
-double Prediction::log_latent_sd() const {
-  return slope(target, mean, latent_sd);
-}
-
 double Prediction::log_observed_sd() const {
   return slope(target, mean, observed_sd);
 }

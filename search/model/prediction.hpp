@@ -27,8 +27,7 @@ struct Prediction {
   [[nodiscard]] double log_quantile(double probability, double extra = 1) const;
   /// Central: log_quantile((1 ± confidence) / 2).
   [[nodiscard]] Interval log_interval(double confidence, double extra = 1) const;
-  /// Standard deviations near the mean, in log units.
-  [[nodiscard]] double log_latent_sd() const;
+  /// Standard deviation near the mean, in log units.
   [[nodiscard]] double log_observed_sd() const;
 };
 

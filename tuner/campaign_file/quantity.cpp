@@ -144,10 +144,6 @@ std::expected<TimeOfDay, std::string> parse_time_of_day(std::string_view text) {
   return time;
 }
 
-std::string time_of_day_text(TimeOfDay time) {
-  return fmt::format("{:02}:{:02}", time.hour, time.minute);
-}
-
 std::chrono::system_clock::time_point next_occurrence(TimeOfDay time, std::chrono::system_clock::time_point now) {
   const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
   std::tm today{};

@@ -27,7 +27,6 @@ using TimeOfDay = space::TimeOfDay;
 
 /// "07:00", "7:00", "23:59".
 [[nodiscard]] std::expected<TimeOfDay, std::string> parse_time_of_day(std::string_view text);
-[[nodiscard]] std::string time_of_day_text(TimeOfDay time);
 
 /// The first moment strictly after `now` at which the local clock shows `time`. Where summer time skips it or
 /// repeats it, whichever moment the C library's mktime chooses.
