@@ -6,6 +6,7 @@
 #include <chrono>
 #include <fstream>
 #include <set>
+#include <system_error>
 
 #include "measure/artifact/artifact.hpp"
 #include "measure/environment/environment_store.hpp"
@@ -24,16 +25,18 @@ struct Profiles {
 Profiles read_profiles(const fs::path& folder) {
   Profiles profiles;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".json") {
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() != ".json") {
       continue;
     }
-    if (const auto profile = deploy::load_profile(entry.path())) {
+    if (const auto profile = deploy::load_profile(entry->path())) {
       profiles.artifacts.insert(profile->training.artifact);
     } else {
-      profiles.unreadable = entry.path().string();
+      profiles.unreadable = entry->path().string();
     }
   }
+  // What cannot be seen may need any build, too.
+  if (error && error != std::errc::no_such_file_or_directory) profiles.unreadable = folder.string();
   return profiles;
 }
 
