@@ -161,8 +161,8 @@ std::expected<ImageRecipe, std::string> find_image_recipe(const std::string& nam
   for (const fs::path& folder : folders) {
     std::error_code error;
     if (fs::is_regular_file(folder / (name + ".json"), error)) return load_image_recipe(folder / (name + ".json"));
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-      if (entry.path().extension() == ".json") known.insert(entry.path().stem());
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      if (entry->path().extension() == ".json") known.insert(entry->path().stem());
     }
   }
   return std::unexpected(

@@ -88,9 +88,10 @@ ImageStore::ImageStore(const fs::path& root) {
   fs::create_directories(root_ / ".lock");
   fs::create_directories(root_ / ".making");
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(root_ / ".making", error)) {
-    const std::string name = entry.path().stem();
-    if (const auto lock = FileLock::try_take(root_ / ".lock" / name)) fs::remove_all(entry.path(), error);
+  for (fs::directory_iterator entry(root_ / ".making", error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().stem();
+    std::error_code ignored;
+    if (const auto lock = FileLock::try_take(root_ / ".lock" / name)) fs::remove_all(entry->path(), ignored);
   }
 }
 
@@ -163,16 +164,16 @@ std::expected<ContainerImage, ImageFailure> ImageStore::obtain(const ImageRecipe
 std::vector<StoredImage> ImageStore::list() const {
   std::vector<StoredImage> images;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(root_, error)) {
-    const json manifest = read_json(entry.path() / kImageManifest);
+  for (fs::directory_iterator entry(root_, error), end; !error && entry != end; entry.increment(error)) {
+    const json manifest = read_json(entry->path() / kImageManifest);
     const bool named = manifest.is_object() && manifest.value("image", json()).is_string() &&
                        manifest.value("digest", json()).is_string();
     if (!named) continue;
     StoredImage image{.name = manifest["image"].get<std::string>(),
                       .digest = manifest["digest"].get<std::string>(),
-                      .folder = entry.path()};
+                      .folder = entry->path()};
     std::error_code inner;
-    for (fs::recursive_directory_iterator file(entry.path(), inner), end; !inner && file != end;
+    for (fs::recursive_directory_iterator file(entry->path(), inner), last; !inner && file != last;
          file.increment(inner)) {
       std::error_code ignored;
       if (!file->is_regular_file(ignored) || file->is_symlink(ignored)) continue;

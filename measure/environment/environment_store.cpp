@@ -229,9 +229,10 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
 
 void EnvironmentStore::remove_folders(const std::string& recipe, const std::vector<fs::path>& but) const {
   std::vector<fs::path> gone;
-  for (const auto& entry : fs::directory_iterator(root_)) {
-    if (is_folder_of(entry.path().filename().string(), recipe) && std::ranges::find(but, entry.path()) == but.end()) {
-      gone.push_back(entry.path());
+  std::error_code error;
+  for (fs::directory_iterator entry(root_, error), end; !error && entry != end; entry.increment(error)) {
+    if (is_folder_of(entry->path().filename().string(), recipe) && std::ranges::find(but, entry->path()) == but.end()) {
+      gone.push_back(entry->path());
     }
   }
   std::error_code ignored;

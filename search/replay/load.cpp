@@ -34,8 +34,8 @@ Loaded load_folder(const fs::path& folder) {
   if (is_space_folder(folder)) return one(load_space_folder(folder));
   std::error_code error;
   std::vector<fs::path> folders;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (is_space_folder(entry.path())) folders.push_back(entry.path());
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (is_space_folder(entry->path())) folders.push_back(entry->path());
   }
   if (error) return std::unexpected(fmt::format("{}: {}", folder.string(), error.message()));
   if (folders.empty()) {

@@ -133,9 +133,10 @@ nlohmann::json to_json(const Verified& each) {
 
 std::vector<fs::path> exported_profiles(const Context& context) {
   std::vector<fs::path> files;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(context.profiles_folder(), ignored)) {
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  std::error_code error;
+  for (fs::directory_iterator entry(context.profiles_folder(), error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == ".json") files.push_back(entry->path());
   }
   std::ranges::sort(files);
   return files;
