@@ -1,8 +1,6 @@
 /// nocturne-cudnn: the GPU worker. help_text() in options.cpp is its manual.
 
 #include <chrono>
-#include <cstdio>
-#include <exception>
 #include <iostream>
 #include <string>
 
@@ -93,13 +91,5 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(cuda::parse_options({argv + 1, argv + argc}));
-  } catch (const cuda::UsageError& error) {
-    std::fprintf(stderr, "nocturne-cudnn: %s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "nocturne-cudnn: %s\n", error.what());
-    return 1;
-  }
+  return worker::run_program(cuda::kWorkerName, [&] { return run(cuda::parse_options({argv + 1, argv + argc})); });
 }

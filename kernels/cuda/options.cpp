@@ -6,8 +6,6 @@
 namespace nocturne::cuda {
 namespace {
 
-using worker::whole_number;
-
 constexpr double kLongestSurvey = 600;
 
 double seconds(const std::string& option, const std::string& text) {
@@ -32,19 +30,13 @@ void set_value(nlohmann::json& configuration, const std::string& text) {
 const worker::Valued<Options>& valued_options() {
   using O = Options;
   using S = const std::string;
-  static const worker::Valued<Options> all = {
-      {"--request", [](O& o, S&, S& value) { o.request_path = value; }},
-      {"--events", [](O& o, S&, S& value) { o.events_path = value; }},
-      {"--network", [](O& o, S&, S& value) { o.request.network = value; }},
+  static const worker::Valued<Options> all = worker::with_training_options<Options>({
       {"--data", [](O& o, S&, S& value) { o.request.data = value; }},
       {"--folder", [](O& o, S&, S& value) { o.request.data_folder = value; }},
       {"--optimizer", [](O& o, S&, S& value) { o.request.optimizer = value; }},
       {"--set", [](O& o, S&, S& value) { set_value(o.request.configuration, value); }},
-      {"--seed", [](O& o, S& name, S& v) { o.request.seed = static_cast<std::uint64_t>(whole_number(name, v)); }},
-      {"--steps", [](O& o, S& name, S& value) { o.request.steps = whole_number(name, value), o.request.epochs = 0; }},
       {"--seconds", [](O& o, S& name, S& value) { o.survey_seconds = seconds(name, value); }},
-      {"--epochs", [](O& o, S& name, S& value) { o.request.epochs = whole_number(name, value); }},
-  };
+  });
   return all;
 }
 

@@ -1,7 +1,5 @@
 /// nocturne-onednn: the CPU worker. help_text() in options.cpp is its manual.
 
-#include <cstdio>
-#include <exception>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -69,13 +67,5 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(onednn::parse_options({argv + 1, argv + argc}));
-  } catch (const onednn::UsageError& error) {
-    std::fprintf(stderr, "nocturne-onednn: %s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "nocturne-onednn: %s\n", error.what());
-    return 1;
-  }
+  return worker::run_program(onednn::kWorkerName, [&] { return run(onednn::parse_options({argv + 1, argv + argc})); });
 }

@@ -45,10 +45,7 @@ protocol::GateRequest& gate_of(Options& options) {
 const worker::Valued<Options>& valued_options() {
   using O = Options;
   using S = const std::string;
-  static const worker::Valued<Options> all = {
-      {"--request", [](O& o, S&, S& value) { o.request_path = value; }},
-      {"--events", [](O& o, S&, S& value) { o.events_path = value; }},
-      {"--network", [](O& o, S&, S& value) { o.request.network = value; }},
+  static const worker::Valued<Options> all = worker::with_training_options<Options>({
       {"--data", [](O& o, S&, S& value) { o.request.data_folder = value; }},
       {"--precision", configure("precision")},
       {"--layout", configure("layout")},
@@ -64,9 +61,6 @@ const worker::Valued<Options>& valued_options() {
        [](O& o, S& name, S& v) { o.request.momentum.weight_decay = decimal(name, v, kLargestNumber); }},
       {"--label-smoothing", [](O& o, S& name, S& v) { o.request.label_smoothing = decimal(name, v, 0.999999); }},
       {"--peak", [](O& o, S& name, S& v) { o.peak_gflops = decimal(name, v, kLargestNumber); }},
-      {"--seed", [](O& o, S& name, S& v) { o.request.seed = static_cast<std::uint64_t>(whole_number(name, v)); }},
-      {"--steps", [](O& o, S& name, S& value) { o.request.steps = whole_number(name, value), o.request.epochs = 0; }},
-      {"--epochs", [](O& o, S& name, S& value) { o.request.epochs = whole_number(name, value); }},
       {"--gate-steps",
        [](O& o, S& name, S& value) { gate_of(o).steps = std::max<std::int64_t>(1, whole_number(name, value)); }},
       {"--dump-gate", [](O& o, S&, S& value) { gate_of(o).write = value; }},
@@ -80,7 +74,7 @@ const worker::Valued<Options>& valued_options() {
          if (value != "drop" && value != "train") throw UsageError("--partial-batch: drop or train");
          o.request.partial_batch = value == "drop" ? protocol::PartialBatch::Drop : protocol::PartialBatch::Train;
        }},
-  };
+  });
   return all;
 }
 

@@ -1,6 +1,8 @@
 #include "kernels/worker/arguments.hpp"
 
 #include <charconv>
+#include <cstdio>
+#include <exception>
 
 namespace nocturne::worker {
 
@@ -16,6 +18,18 @@ std::int64_t whole_number(const std::string& option, const std::string& text) {
 bool are_served(const std::string& request_path, const std::string& events_path) {
   if (request_path.empty() != events_path.empty()) throw UsageError("--request and --events belong together");
   return !request_path.empty();
+}
+
+int run_program(const char* name, const std::function<int()>& program) {
+  try {
+    return program();
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    return 1;
+  }
 }
 
 }  // namespace nocturne::worker

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The words of a worker's command line: flags, options with a value, and what is wrong with them.
+/// The words of a worker's command line: flags, options with a value, what is wrong with them, and how a program ends.
 
 #include <cstdint>
 #include <functional>
@@ -30,6 +30,23 @@ template <typename Options>
 using Valued =
     std::map<std::string, std::function<void(Options&, const std::string& option, const std::string& value)>>;
 
+/// A worker's own options with those that every native worker has: the two files of the protocol, and of a training by
+/// hand its network, seed and length. REQUIRES: Options has request_path, events_path, and a protocol::Request request.
+template <typename Options>
+[[nodiscard]] Valued<Options> with_training_options(Valued<Options> own) {
+  using O = Options;
+  using S = const std::string;
+  own.insert({
+      {"--request", [](O& o, S&, S& value) { o.request_path = value; }},
+      {"--events", [](O& o, S&, S& value) { o.events_path = value; }},
+      {"--network", [](O& o, S&, S& value) { o.request.network = value; }},
+      {"--seed", [](O& o, S& name, S& v) { o.request.seed = static_cast<std::uint64_t>(whole_number(name, v)); }},
+      {"--steps", [](O& o, S& name, S& value) { o.request.steps = whole_number(name, value), o.request.epochs = 0; }},
+      {"--epochs", [](O& o, S& name, S& value) { o.request.epochs = whole_number(name, value); }},
+  });
+  return own;
+}
+
 /// Takes the arguments in their order; of two for the same thing the later counts. Throws UsageError, and what the
 /// functions throw.
 template <typename Options>
@@ -47,5 +64,9 @@ void read_arguments(const std::vector<std::string>& arguments, Options& options,
     option->second(options, argument, arguments[i]);
   }
 }
+
+/// Returns what `program` returns, the exit code. What it throws goes to stderr behind `name`: then it is 2 for a
+/// UsageError, 1 for any other std::exception.
+[[nodiscard]] int run_program(const char* name, const std::function<int()>& program);
 
 }  // namespace nocturne::worker
