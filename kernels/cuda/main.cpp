@@ -19,7 +19,7 @@ using cuda::Command;
 using cuda::Options;
 
 int serve(const Options& options) {
-  worker::ProtocolReporter reporter(options.events_path, std::string(cuda::kWorkerName) + " " + cuda::kWorkerVersion);
+  worker::ProtocolReporter reporter(options.events_path, cuda::kWorkerName, cuda::kWorkerVersion);
   return worker::serve(options.request_path, reporter,
                        [&](const protocol::Request& request) { return cuda::run_session(request, reporter); });
 }

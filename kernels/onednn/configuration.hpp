@@ -8,7 +8,7 @@
 
 namespace nocturne::onednn {
 
-/// Throws Unsupported with a sentence that names key, value and what is allowed.
+/// Throws worker::Unsupported with a sentence that names key, value and what is allowed.
 [[nodiscard]] Settings read_settings(const nlohmann::json& configuration);
 
 }  // namespace nocturne::onednn

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "kernels/onednn/refusal.hpp"
+#include "kernels/worker/refusal.hpp"
 
 namespace nocturne::onednn {
 namespace {
@@ -61,11 +61,11 @@ std::string known_instruction_sets() {
 
 void cap_instruction_set(std::string_view name) {
   const Name* known = find(name);
-  if (known == nullptr) throw Unsupported("unknown instruction set '" + std::string(name) + "'");
+  if (known == nullptr) throw worker::Unsupported("unknown instruction set '" + std::string(name) + "'");
   if (known->value == dnnl_cpu_isa_default) return;
   if (dnnl_set_max_cpu_isa(known->value) != dnnl_success) {
-    throw Unsupported("oneDNN does not accept the cap " + std::string(known->name) +
-                      ": it was built without caps, or has run a primitive already");
+    throw worker::Unsupported("oneDNN does not accept the cap " + std::string(known->name) +
+                              ": it was built without caps, or has run a primitive already");
   }
 }
 

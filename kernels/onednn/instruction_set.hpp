@@ -13,7 +13,7 @@ namespace nocturne::onednn {
 [[nodiscard]] std::string known_instruction_sets();
 
 /// Keeps oneDNN from using more than the named set; "auto" leaves the choice to it and to the environment. A cap above
-/// what the CPU has caps nothing. Throws Unsupported where oneDNN no longer accepts a cap.
+/// what the CPU has caps nothing. Throws worker::Unsupported where oneDNN no longer accepts a cap.
 void cap_instruction_set(std::string_view name);
 
 /// What oneDNN uses now, under the cap and on this CPU.

@@ -20,13 +20,13 @@ using onednn::Command;
 using onednn::Options;
 
 int serve(const Options& options) {
-  onednn::ProtocolReporter reporter(options.events_path);
+  worker::ProtocolReporter reporter(options.events_path, onednn::kWorkerName, onednn::kWorkerVersion);
   return worker::serve(options.request_path, reporter,
                        [&](const protocol::Request& request) { return onednn::run_session(request, reporter); });
 }
 
 int train(const Options& options) {
-  onednn::ConsoleReporter reporter;
+  worker::ConsoleReporter reporter;
   onednn::Profile profile;
   const int code = onednn::run_session(options.request, reporter, options.profile ? &profile : nullptr);
   if (options.profile) onednn::print_profile(profile, options.peak_gflops, std::cout);

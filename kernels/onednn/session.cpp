@@ -9,17 +9,21 @@
 #include "kernels/onednn/configuration.hpp"
 #include "kernels/onednn/instruction_set.hpp"
 #include "kernels/onednn/parallel.hpp"
-#include "kernels/onednn/refusal.hpp"
-#include "kernels/onednn/surroundings.hpp"
 #include "kernels/onednn/training_loop.hpp"
 #include "kernels/onednn/version.hpp"
+#include "kernels/worker/gate_visits.hpp"
 #include "kernels/worker/phases.hpp"
+#include "kernels/worker/refusal.hpp"
+#include "kernels/worker/surroundings.hpp"
 
 namespace nocturne::onednn {
 namespace {
 
+using worker::Diverged;
 using worker::in_phase;
 using worker::known_network;
+using worker::Reporter;
+using worker::Unsupported;
 
 constexpr const char* kRefused = "this machine's memory is too small: it was refused";
 
@@ -64,7 +68,7 @@ nlohmann::json ready_fields(const Settings& settings, const Trainer& trainer) {
                  effective_instruction_set().c_str());
   }
   const dnnl_version_t* version = dnnl_version();
-  nlohmann::json fields = surroundings();
+  nlohmann::json fields = worker::surroundings();
   fields["versions"] = {{"worker", kWorkerVersion},
                         {"onednn", std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
                                        std::to_string(version->patch)},
@@ -82,7 +86,7 @@ nlohmann::json ready_fields(const Settings& settings, const Trainer& trainer) {
   fields["parameters"] = trainer.plan().network().parameters;
   fields["buffer_bytes"] = trainer.plan().bytes();
   fields["buffer_bytes_unshared"] = trainer.plan().unshared_bytes();
-  fields["peak_rss_bytes"] = peak_resident_bytes();
+  fields["peak_rss_bytes"] = worker::peak_resident_bytes();
   fields["implementations"] = implementations;
   return fields;
 }
@@ -132,7 +136,7 @@ void train_gate(const protocol::Request& request, Reporter& reporter, const netw
   from.partial_batch = true;  // the visits say whether there is one
   const auto batches = in_phase(reporter, "data", [&] {
     const std::int64_t count = data::open_batches(from)->count();
-    from.visits = gate_visits(request, options.settings.batch, count, initial ? &*initial : nullptr);
+    from.visits = worker::gate_visits(request, options.settings.batch, count, initial ? &*initial : nullptr);
     return data::open_batches(from);
   });
   options.dropout = false;
@@ -155,7 +159,7 @@ void train(const protocol::Request& request, Reporter& reporter, Profile* profil
   options.settings = in_phase(reporter, "import", [&] { return import_settings(request); });
   options.seed = request.seed;
   // In turns so many are asked for in all; a smaller batch that they do not reach must not take memory.
-  options.steps = request.gate ? -1 : request.turns ? request.steps + 1 : steps_asked_for(request);
+  options.steps = request.gate ? -1 : request.turns ? request.steps + 1 : worker::steps_asked_for(request);
   options.rule = sabotage.rule.value_or(rule_of(request));
   options.label_smoothing = static_cast<float>(request.label_smoothing);
   options.dropout = !sabotage.no_dropout;
@@ -190,7 +194,7 @@ int run_session(const protocol::Request& request, Reporter& reporter, Profile* p
   } catch (const std::exception& error) {
     status = "failed", reason = error.what();
   }
-  reporter.memory(peak_resident_bytes(), 0);
+  reporter.memory(worker::peak_resident_bytes(), 0);
   reporter.end(status, reason);
   return status == "failed" ? 1 : 0;
 }

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "kernels/onednn/plan/plan.hpp"
-#include "kernels/onednn/reporter.hpp"
 #include "kernels/onednn/trainer.hpp"
+#include "kernels/worker/reporter.hpp"
 #include "measure/protocol/request.hpp"
 
 namespace nocturne::onednn {
@@ -25,7 +25,7 @@ struct Sabotage {
 /// other samples are of equal work.
 ///
 /// With `request.gate` it runs the gate's steps instead (gate_run.hpp).
-[[nodiscard]] int run_session(const protocol::Request& request, Reporter& reporter, Profile* profile = nullptr,
+[[nodiscard]] int run_session(const protocol::Request& request, worker::Reporter& reporter, Profile* profile = nullptr,
                               const Sabotage& sabotage = {});
 
 }  // namespace nocturne::onednn

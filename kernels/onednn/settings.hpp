@@ -31,7 +31,7 @@ struct Settings {
 };
 
 /// Caps oneDNN's instruction set and sets the number of threads. To be called before anything else of oneDNN; throws
-/// Unsupported where the cap's name is unknown or oneDNN refuses.
+/// worker::Unsupported where the cap's name is unknown or oneDNN refuses.
 void apply(const Settings& settings);
 
 }  // namespace nocturne::onednn

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "kernels/onednn/random.hpp"
-#include "kernels/onednn/refusal.hpp"
+#include "kernels/worker/refusal.hpp"
 
 namespace nocturne::onednn {
 namespace {
@@ -78,7 +78,7 @@ StepResult Trainer::step() {
   result.loss =
       plan.train(labels_.data(), options_.dropout ? std::optional(draw) : std::nullopt, options_.label_smoothing);
   if (!is_finite(result.loss)) {
-    throw Diverged("the loss of step " + std::to_string(steps_done_) + " is not a finite number");
+    throw worker::Diverged("the loss of step " + std::to_string(steps_done_) + " is not a finite number");
   }
   if (tampering.gradients) tampering.gradients(*parameters_);
   const auto update_begin = Clock::now();

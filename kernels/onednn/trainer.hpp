@@ -48,10 +48,10 @@ struct StepResult {
 class Trainer {
  public:
   /// Plans and allocates everything: no step allocates but an epoch's smaller batch beyond `options.steps`. `batches`
-  /// must outlive the trainer. Throws Unsupported, and std::runtime_error where initial weights do not fit.
+  /// must outlive the trainer. Throws worker::Unsupported, and std::runtime_error where initial weights do not fit.
   Trainer(const networks::Network& network, const TrainerOptions& options, data::BatchSource& batches);
 
-  /// Trains one batch. Throws Diverged where the loss is not finite, and what the source throws.
+  /// Trains one batch. Throws worker::Diverged where the loss is not finite, and what the source throws.
   StepResult step();
   /// True where the next step() is an epoch's smaller batch.
   [[nodiscard]] bool partial_is_next() const { return batches_.next_size() < main_.batch(); }

@@ -31,7 +31,7 @@ class TrainerSteps final : public worker::Training {
 
 }  // namespace
 
-void run_training(const protocol::Request& request, Trainer& trainer, Reporter& reporter,
+void run_training(const protocol::Request& request, Trainer& trainer, worker::Reporter& reporter,
                   const std::function<void()>& after_first_step) {
   TrainerSteps steps(trainer);
   worker::run_training(request, steps, reporter, after_first_step);

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "measure/protocol/event_writer.hpp"
@@ -34,10 +33,11 @@ class Reporter {
 };
 
 /// Appends to the file of events.
-class ProtocolReporter : public Reporter {
+class ProtocolReporter final : public Reporter {
  public:
-  /// `worker` is its name and version. Throws std::runtime_error where the file cannot be written.
-  ProtocolReporter(const std::string& path, std::string worker) : events_(path), worker_(std::move(worker)) {}
+  /// `name` and `version` are the worker's. Throws std::runtime_error where the file cannot be written.
+  ProtocolReporter(const std::string& path, const std::string& name, const std::string& version)
+      : events_(path), worker_(name + " " + version) {}
   void hello() override { events_.hello(worker_); }
   void phase_begin(const std::string& name) override { events_.phase_begin(name); }
   void phase_end(const std::string& name) override { events_.phase_end(name); }

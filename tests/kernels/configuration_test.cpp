@@ -8,7 +8,7 @@
 
 #include "kernels/onednn/options.hpp"
 #include "kernels/onednn/plan/builder.hpp"
-#include "kernels/onednn/refusal.hpp"
+#include "kernels/worker/refusal.hpp"
 
 namespace nocturne::onednn {
 namespace {
@@ -17,7 +17,7 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
 void require_refused(const nlohmann::json& configuration, const std::string& part) {
-  CHECK_THROWS_MATCHES(read_settings(configuration), Unsupported, MessageMatches(ContainsSubstring(part)));
+  CHECK_THROWS_MATCHES(read_settings(configuration), worker::Unsupported, MessageMatches(ContainsSubstring(part)));
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ TEST_CASE("reference implementations are known by their names", "[onednn]") {
 TEST_CASE("a reference implementation is chosen only where there is no other", "[onednn]") {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   const Candidate none = [] { return dnnl::primitive_desc_base(); };
-  CHECK_THROWS_MATCHES(choose("conv9 forward", {none, none}), Unsupported,
+  CHECK_THROWS_MATCHES(choose("conv9 forward", {none, none}), worker::Unsupported,
                        MessageMatches(ContainsSubstring("conv9 forward")));
   using dnnl::memory;
   const memory::desc plain({2, 16, 8, 8}, memory::data_type::f32, memory::format_tag::nchw);

@@ -15,6 +15,7 @@
 #include "kernels/networks/mnist_cnn.hpp"
 #include "kernels/onednn/check/gate_run.hpp"
 #include "kernels/onednn/configuration.hpp"
+#include "kernels/worker/gate_visits.hpp"
 #include "tests/kernels/planted_error.hpp"
 #include "tests/kernels/recording_reporter.hpp"
 
@@ -71,7 +72,7 @@ void print_gate(const SurveyOptions& survey, const Settings& settings, std::uint
   request.partial_batch = protocol::PartialBatch::Train;
   request.gate = protocol::GateRequest{.steps = survey.steps, .write = {}};
   data::SourceOptions from = mnist_of(survey, settings, seed);
-  from.visits = gate_visits(request, settings.batch, data::open_batches(from)->count(), nullptr);
+  from.visits = worker::gate_visits(request, settings.batch, data::open_batches(from)->count(), nullptr);
   const auto batches = data::open_batches(from);
   TrainerOptions options = trainer_options(settings, seed, sabotage);
   options.dropout = false;

@@ -2,12 +2,12 @@
 
 /// Turns what a training reports into the record that the gate judges, without a process and a file between.
 
-#include "kernels/onednn/reporter.hpp"
+#include "kernels/worker/reporter.hpp"
 #include "space/run.hpp"
 
 namespace nocturne::test {
 
-class RecordingReporter final : public onednn::Reporter {
+class RecordingReporter final : public worker::Reporter {
  public:
   space::Run run;
 

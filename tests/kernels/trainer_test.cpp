@@ -13,7 +13,7 @@
 #include "kernels/networks/resnet20.hpp"
 #include "kernels/onednn/instruction_set.hpp"
 #include "kernels/onednn/parallel.hpp"
-#include "kernels/onednn/refusal.hpp"
+#include "kernels/worker/refusal.hpp"
 #include "tests/kernels/tiny_images.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -175,7 +175,7 @@ TEST_CASE("a training that runs away is told from one that fails", "[onednn]") {
   const auto run = [&] {
     for (int i = 0; i < 10; ++i) training.trainer.step();
   };
-  CHECK_THROWS_AS(run(), Diverged);
+  CHECK_THROWS_AS(run(), worker::Diverged);
 }
 
 TEST_CASE("a residual network overfits one batch, f32 and bf16", "[onednn]") {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/onednn/version.hpp"
 #include "tests/kernels/planted_error.hpp"
 
 namespace {
@@ -22,8 +23,9 @@ int serve(int argc, char** argv) {
   std::ifstream file(request_file);
   if (!file) throw std::runtime_error("request: " + request_file + " cannot be opened");
   const auto request = nocturne::protocol::parse_request(nlohmann::json::parse(file));
-  nocturne::onednn::ProtocolReporter reporter(events_file);
-  return nocturne::onednn::run_session(request, reporter, nullptr, nocturne::test::planted(plant));
+  using namespace nocturne;
+  worker::ProtocolReporter reporter(events_file, onednn::kWorkerName, onednn::kWorkerVersion);
+  return onednn::run_session(request, reporter, nullptr, test::planted(plant));
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ struct CheckOptions {
   std::function<void(Parameters&)> tamper;
 };
 
-/// Comparison 1. Throws Unsupported as planning does.
+/// Comparison 1. Throws worker::Unsupported as planning does.
 [[nodiscard]] std::vector<GradientCheck> check_kernels(const networks::Network& network, const CheckOptions& options);
 
 /// Comparison 2.

@@ -12,7 +12,7 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-void run_gate(const protocol::Request& request, Trainer& trainer, Reporter& reporter) {
+void run_gate(const protocol::Request& request, Trainer& trainer, worker::Reporter& reporter) {
   const ParameterNorms norms(trainer.parameters());
   reporter.norms(0, norms.now());
   for (std::int64_t done = 0; done < request.gate->steps; ++done) {

@@ -7,19 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "kernels/onednn/reporter.hpp"
 #include "kernels/onednn/trainer.hpp"
-#include "kernels/worker/gate_visits.hpp"
+#include "kernels/worker/reporter.hpp"
 #include "measure/protocol/initial_state.hpp"
 #include "measure/protocol/request.hpp"
 
 namespace nocturne::onednn {
 
-using worker::gate_visits;
-
 /// Trains the steps and reports each as a sample, numbered from 0; norms before the first and after each.
-/// Throws Diverged.
-void run_gate(const protocol::Request& request, Trainer& trainer, Reporter& reporter);
+/// Throws worker::Diverged.
+void run_gate(const protocol::Request& request, Trainer& trainer, worker::Reporter& reporter);
 
 /// What a trainer begins with that is fed with these images.
 [[nodiscard]] protocol::InitialState initial_state_of(const Trainer& trainer, const std::vector<std::int32_t>& visits);

@@ -75,7 +75,7 @@ class PlannedLayer {
 [[nodiscard]] std::unique_ptr<PlannedLayer> plan_dropout(const LayerPlace& place);
 [[nodiscard]] std::unique_ptr<PlannedLayer> plan_pool(const LayerPlace& place);
 
-/// Throws Unsupported where oneDNN lacks a primitive.
+/// Throws worker::Unsupported where oneDNN lacks a primitive.
 [[nodiscard]] std::unique_ptr<PlannedLayer> plan_layer(const LayerPlace& place);
 
 }  // namespace nocturne::onednn

@@ -7,8 +7,8 @@
 
 #include "kernels/onednn/instruction_set.hpp"
 #include "kernels/onednn/plan/memory_plan.hpp"
-#include "kernels/onednn/refusal.hpp"
 #include "kernels/onednn/slices.hpp"
+#include "kernels/worker/refusal.hpp"
 
 namespace nocturne::onednn {
 namespace {
@@ -52,8 +52,8 @@ dnnl::primitive_desc_base choose(const std::string& what, const std::vector<Cand
     if (!first) first = found;
   }
   if (!first) {
-    throw Unsupported(what + ": oneDNN has no implementation for it with the instruction set " +
-                      effective_instruction_set());
+    throw worker::Unsupported(what + ": oneDNN has no implementation for it with the instruction set " +
+                              effective_instruction_set());
   }
   return first;
 }
@@ -102,8 +102,7 @@ void Builder::add_call(const std::string& name, const dnnl::primitive_desc_base&
   operation.run = [call](const StepContext&) { call->run(); };
   operation.implementation = descriptor.impl_info_str();
   if (operation.slice <= 0) {
-    implementations_.push_back(
-        {layer_name_, name, operation.implementation, is_reference(operation.implementation)});
+    implementations_.push_back({layer_name_, name, operation.implementation, is_reference(operation.implementation)});
   }
   list_->push_back(std::move(operation));
 }
@@ -169,7 +168,8 @@ dnnl::memory Builder::slice(const dnnl::memory& buffer, std::int64_t count, std:
   if (found == numbers_.end()) return slice_of(buffer, count, index);
   void* const none = DNNL_MEMORY_NONE;
   const dnnl::memory::desc desc = slice_of(buffer.get_desc(), count);
-  views_.push_back({dnnl::memory(desc, engine_, none), found->second, desc.get_size() * static_cast<std::size_t>(index)});
+  views_.push_back(
+      {dnnl::memory(desc, engine_, none), found->second, desc.get_size() * static_cast<std::size_t>(index)});
   numbers_.emplace(views_.back().memory.get(), found->second);
   return views_.back().memory;
 }

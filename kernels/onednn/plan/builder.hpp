@@ -32,9 +32,9 @@ struct Operation {
   std::function<void(const StepContext&)> run;
   bool completes_row = false;  ///< after it the row's output, or its input's difference, is whole
   Pass pass = Pass::Any;
-  std::int64_t flops = 0;             ///< multiplications and additions; 0: not counted (networks::LayerFigures)
-  std::string implementation;         ///< oneDNN's name of it; empty for own loops
-  std::vector<std::size_t> buffers;   ///< that it reads or writes, by number: for plan_memory()
+  std::int64_t flops = 0;            ///< multiplications and additions; 0: not counted (networks::LayerFigures)
+  std::string implementation;        ///< oneDNN's name of it; empty for own loops
+  std::vector<std::size_t> buffers;  ///< that it reads or writes, by number: for plan_memory()
 };
 
 /// Which of oneDNN's implementations serves an operation.
@@ -48,7 +48,7 @@ struct Implementation {
 using Candidate = std::function<dnnl::primitive_desc_base()>;
 
 /// Takes the first candidate that is not a reference implementation; if all are, the first that exists. Throws
-/// Unsupported naming `what` where none exists.
+/// worker::Unsupported naming `what` where none exists.
 [[nodiscard]] dnnl::primitive_desc_base choose(const std::string& what, const std::vector<Candidate>& candidates);
 
 /// Attributes of every primitive: the scratchpad is ours, so that no step allocates.

@@ -7,8 +7,8 @@
 
 #include "kernels/onednn/layers/softmax_loss.hpp"
 #include "kernels/onednn/parallel.hpp"
-#include "kernels/onednn/refusal.hpp"
 #include "kernels/onednn/slices.hpp"
+#include "kernels/worker/refusal.hpp"
 
 namespace nocturne::onednn {
 namespace {
@@ -49,8 +49,8 @@ std::unique_ptr<PlannedLayer> plan_layer(const LayerPlace& place) {
     case Kind::Add:
       return plan_add(place);
   }
-  throw Unsupported("layer " + place.name() + ": this worker has no " +
-                    std::string(networks::to_text(place.figures.layer->kind)));
+  throw worker::Unsupported("layer " + place.name() + ": this worker has no " +
+                            std::string(networks::to_text(place.figures.layer->kind)));
 }
 
 Plan::Plan(const networks::Network& network, std::int64_t batch, Precision precision, Layout layout,
@@ -63,7 +63,7 @@ Plan::Plan(const networks::Network& network, std::int64_t batch, Precision preci
       builder_(engine_, stream_, arena_),
       graph_(network) {
   if (network.layers.back().kind != Kind::Dense) {
-    throw Unsupported("network " + std::string(network.name) + ": this worker ends networks in a dense layer");
+    throw worker::Unsupported("network " + std::string(network.name) + ": this worker ends networks in a dense layer");
   }
   plan_layers(layout);
 }

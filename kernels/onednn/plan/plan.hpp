@@ -31,7 +31,8 @@ using Observer = std::function<void(std::size_t row, const dnnl::memory& memory)
 /// Not thread-safe; runs on oneDNN's threads.
 class Plan {
  public:
-  /// Chooses primitives and layouts. Throws Unsupported where oneDNN lacks one, or the table has an unknown kind.
+  /// Chooses primitives and layouts. Throws worker::Unsupported where oneDNN lacks one, or the table has an unknown
+  /// kind.
   Plan(const networks::Network& network, std::int64_t batch, Precision precision, Layout layout,
        const dnnl::engine& engine);
 
