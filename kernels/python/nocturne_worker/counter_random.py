@@ -1,5 +1,5 @@
-"""Random numbers that are functions of a counter: the same ones as the native worker's (kernels/data/counter_random.hpp),
-so that a seed means the same weights and the same order of images everywhere.
+"""Random numbers that are functions of a counter: the same ones as the native workers' (kernels/data/counter_random.hpp), so
+that a seed means the same weights and the same order of images everywhere.
 
 NumPy computes them where it is there; without it they are the same, slower.
 """
