@@ -9,16 +9,18 @@
 namespace nocturne::onednn {
 namespace {
 
-bool live_together(const BufferLife& a, const BufferLife& b) {
+using worker::Lifetime;
+
+bool live_together(const Lifetime& a, const Lifetime& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
 // The most that any position holds: no placement can take less.
-std::size_t largest_sum(const std::vector<BufferLife>& buffers) {
-  std::size_t largest = 0;
-  for (const BufferLife& at : buffers) {
-    std::size_t sum = 0;
-    for (const BufferLife& each : buffers) sum += each.first <= at.first && at.first <= each.last ? each.bytes : 0;
+std::int64_t largest_sum(const std::vector<Lifetime>& buffers) {
+  std::int64_t largest = 0;
+  for (const Lifetime& at : buffers) {
+    std::int64_t sum = 0;
+    for (const Lifetime& each : buffers) sum += each.first <= at.first && at.first <= each.last ? each.bytes : 0;
     largest = std::max(largest, sum);
   }
   return largest;
@@ -28,13 +30,14 @@ std::size_t largest_sum(const std::vector<BufferLife>& buffers) {
 
 TEST_CASE("what lives at the same time never shares a byte", "[onednn]") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    std::vector<BufferLife> buffers;
+    std::vector<Lifetime> buffers;
     for (std::uint64_t i = 0; i < 60; ++i) {
-      const std::size_t first = data::key_of(seed, i, 1) % 100;
-      buffers.push_back(
-          {.bytes = data::key_of(seed, i) % 100'000, .first = first, .last = first + data::key_of(seed, i, 2) % 30});
+      const auto bytes = static_cast<std::int64_t>(data::key_of(seed, i) % 100'000);
+      const auto first = static_cast<std::int64_t>(data::key_of(seed, i, 1) % 100);
+      const auto length = static_cast<std::int64_t>(data::key_of(seed, i, 2) % 30);
+      buffers.push_back({.bytes = bytes, .first = first, .last = first + length});
     }
-    const Placement placement = place_buffers(buffers);
+    const worker::MemoryPlan placement = place_buffers(buffers);
     for (std::size_t a = 0; a < buffers.size(); ++a) {
       REQUIRE(placement.offsets[a] % 64 == 0);
       REQUIRE(placement.offsets[a] + buffers[a].bytes <= placement.bytes);
@@ -50,10 +53,10 @@ TEST_CASE("what lives at the same time never shares a byte", "[onednn]") {
 }
 
 TEST_CASE("a dead buffer's bytes are taken by the next, one that ends where another begins is not dead", "[onednn]") {
-  const std::vector<BufferLife> chain = {{.bytes = 6400, .first = 0, .last = 1},
-                                         {.bytes = 6400, .first = 2, .last = 3},
-                                         {.bytes = 6400, .first = 3, .last = 4}};
-  const Placement placement = place_buffers(chain);
+  const std::vector<Lifetime> chain = {{.bytes = 6400, .first = 0, .last = 1},
+                                       {.bytes = 6400, .first = 2, .last = 3},
+                                       {.bytes = 6400, .first = 3, .last = 4}};
+  const worker::MemoryPlan placement = place_buffers(chain);
   CHECK(placement.offsets[0] == placement.offsets[1]);
   CHECK(placement.offsets[1] != placement.offsets[2]);
   CHECK(placement.bytes < 3 * 6400);

@@ -175,12 +175,13 @@ dnnl::memory Builder::slice(const dnnl::memory& buffer, std::int64_t count, std:
 }
 
 void Builder::plan_memory(std::initializer_list<const std::vector<Operation>*> lists) {
-  std::vector<BufferLife> lives;
+  std::vector<worker::Lifetime> lives;
   for (const dnnl::memory& buffer : buffers_) {
-    lives.push_back({.bytes = buffer.get_desc().get_size(), .first = SIZE_MAX, .last = 0});
-    unshared_bytes_ += lives.back().bytes;
+    const std::size_t bytes = buffer.get_desc().get_size();
+    lives.push_back({.bytes = static_cast<std::int64_t>(bytes), .first = INT64_MAX, .last = 0});
+    unshared_bytes_ += bytes;
   }
-  std::size_t position = 0;
+  std::int64_t position = 0;
   for (const std::vector<Operation>* list : lists) {
     for (const Operation& each : *list) {
       for (const std::size_t number : each.buffers) {
@@ -190,10 +191,10 @@ void Builder::plan_memory(std::initializer_list<const std::vector<Operation>*> l
       ++position;
     }
   }
-  for (BufferLife& life : lives) life.first = std::min(life.first, life.last);  // those that nothing touches
-  const Placement placement = place_buffers(lives);
-  shared_bytes_ = placement.bytes;
-  auto* const slab = arena_.allocate_array<char>(placement.bytes);
+  for (worker::Lifetime& life : lives) life.first = std::min(life.first, life.last);  // those that nothing touches
+  const worker::MemoryPlan placement = place_buffers(lives);
+  shared_bytes_ = static_cast<std::size_t>(placement.bytes);
+  auto* const slab = arena_.allocate_array<char>(shared_bytes_);
   for (std::size_t i = 0; i < buffers_.size(); ++i) buffers_[i].set_data_handle(slab + placement.offsets[i]);
   for (View& view : views_) view.memory.set_data_handle(slab + placement.offsets[view.buffer] + view.offset);
   std::size_t largest = 0;

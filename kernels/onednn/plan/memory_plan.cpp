@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/worker/memory_plan.hpp"
-
 namespace nocturne::onednn {
 namespace {
 
@@ -16,17 +14,8 @@ std::int64_t occupied(std::int64_t bytes) {
 
 }  // namespace
 
-Placement place_buffers(std::span<const BufferLife> buffers) {
-  std::vector<worker::Lifetime> lives;
-  for (const BufferLife& each : buffers) {
-    lives.push_back({static_cast<std::int64_t>(each.bytes), static_cast<std::int64_t>(each.first),
-                     static_cast<std::int64_t>(each.last)});
-  }
-  const worker::MemoryPlan plan = worker::plan_memory(lives, occupied);
-  Placement result;
-  result.bytes = static_cast<std::size_t>(plan.bytes);
-  for (const std::int64_t offset : plan.offsets) result.offsets.push_back(static_cast<std::size_t>(offset));
-  return result;
+worker::MemoryPlan place_buffers(const std::vector<worker::Lifetime>& buffers) {
+  return worker::plan_memory(buffers, occupied);
 }
 
 }  // namespace nocturne::onednn

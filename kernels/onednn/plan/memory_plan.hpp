@@ -1,28 +1,17 @@
 #pragma once
 
-/// Gives the buffers of a plan their places in one slab, so that dead buffers' bytes are used again.
-///
-/// Greedy by size (Y. Pisarchyk, J. Lee, "Efficient Memory Management for Deep Neural Net Inference", arXiv 2001.03288):
-/// the largest buffer first, each into the smallest gap between those it lives with, else behind them.
+/// Gives the buffers of a plan their places in one slab, so that dead buffers' bytes are used again
+/// (kernels/worker/memory_plan.hpp says how).
 
-#include <cstddef>
-#include <span>
 #include <vector>
+
+#include "kernels/worker/memory_plan.hpp"
 
 namespace nocturne::onednn {
 
-/// One buffer: from the position of the first operation that touches it to that of the last, both included.
-struct BufferLife {
-  std::size_t bytes = 0;
-  std::size_t first = 0, last = 0;
-};
-
-struct Placement {
-  std::vector<std::size_t> offsets;  ///< by buffer; multiples of a cache line
-  std::size_t bytes = 0;             ///< of the slab
-};
-
-/// Two buffers that live at the same position never share a byte. REQUIRES: first <= last.
-[[nodiscard]] Placement place_buffers(std::span<const BufferLife> buffers);
+/// Buffers live from the position of the first operation that touches them to that of the last, both included; offsets
+/// are multiples of a cache line. Two buffers that live at the same position never share a byte. REQUIRES: first <=
+/// last.
+[[nodiscard]] worker::MemoryPlan place_buffers(const std::vector<worker::Lifetime>& buffers);
 
 }  // namespace nocturne::onednn
