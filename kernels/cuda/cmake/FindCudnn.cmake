@@ -5,6 +5,7 @@
 #
 #   Cudnn_FOUND, Cudnn_VERSION, Cudnn_INCLUDE_DIR, Cudnn_LIBRARY, Cudnn_RPATH (folders the program looks in), Cudnn_REASON
 
+include(${CMAKE_CURRENT_LIST_DIR}/HeaderVersion.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/PythonNvidia.cmake)
 python_nvidia_folders(folders)
 
@@ -64,13 +65,7 @@ else()
   elseif(NOT of_headers STREQUAL of_library)
     set(Cudnn_REASON "cuDNN's headers are those of ${of_headers}, its library that of ${of_library}: name one copy (CUDNN_HOME)")
   else()
-    file(STRINGS ${Cudnn_INCLUDE_DIR}/cudnn_version.h lines REGEX "^#define CUDNN_(MAJOR|MINOR|PATCHLEVEL) ")
-    foreach(part IN ITEMS MAJOR MINOR PATCHLEVEL)
-      if(lines MATCHES "CUDNN_${part} ([0-9]+)")
-        list(APPEND Cudnn_VERSION ${CMAKE_MATCH_1})
-      endif()
-    endforeach()
-    list(JOIN Cudnn_VERSION "." Cudnn_VERSION)
+    header_version(Cudnn_VERSION ${Cudnn_INCLUDE_DIR}/cudnn_version.h CUDNN_MAJOR CUDNN_MINOR CUDNN_PATCHLEVEL)
     if(Cudnn_VERSION VERSION_LESS 9)
       set(Cudnn_REASON "cuDNN ${Cudnn_VERSION} is older than 9")
     endif()

@@ -4,6 +4,7 @@
 #
 #   CudnnFrontend_FOUND, CudnnFrontend_VERSION, CudnnFrontend_INCLUDE_DIR, CudnnFrontend_NVRTC_LIBRARY, CudnnFrontend_REASON (why not)
 
+include(${CMAKE_CURRENT_LIST_DIR}/HeaderVersion.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/PythonNvidia.cmake)
 python_nvidia_folders(folders)
 
@@ -28,14 +29,8 @@ if(NOT CudnnFrontend_INCLUDE_DIR)
 elseif(NOT EXISTS ${Nvcc_INCLUDE_DIR}/nvrtc.h OR NOT CudnnFrontend_NVRTC_LIBRARY)
   set(CudnnFrontend_REASON "no NVRTC lies beside nvcc, which cudnn-frontend calls")
 else()
-  file(STRINGS ${CudnnFrontend_INCLUDE_DIR}/cudnn_frontend_version.h lines REGEX "^#define CUDNN_FRONTEND_(MAJOR|MINOR|PATCH)_VERSION ")
-  set(CudnnFrontend_VERSION)
-  foreach(part IN ITEMS MAJOR MINOR PATCH)
-    if(lines MATCHES "CUDNN_FRONTEND_${part}_VERSION ([0-9]+)")
-      list(APPEND CudnnFrontend_VERSION ${CMAKE_MATCH_1})
-    endif()
-  endforeach()
-  list(JOIN CudnnFrontend_VERSION "." CudnnFrontend_VERSION)
+  header_version(CudnnFrontend_VERSION ${CudnnFrontend_INCLUDE_DIR}/cudnn_frontend_version.h
+    CUDNN_FRONTEND_MAJOR_VERSION CUDNN_FRONTEND_MINOR_VERSION CUDNN_FRONTEND_PATCH_VERSION)
   if(CudnnFrontend_VERSION VERSION_LESS 1.32)
     set(CudnnFrontend_REASON "cudnn-frontend ${CudnnFrontend_VERSION} is older than 1.32")
   endif()
