@@ -58,8 +58,6 @@ class DeviceTrainer final : public worker::Training {
   [[nodiscard]] std::vector<Implementation> implementations() const { return main_->implementations(); }
   [[nodiscard]] const std::vector<SettledFusion>& fusions() const { return main_->fusions(); }
   [[nodiscard]] std::int64_t device_bytes() const;
-  /// Steps not applied because of an overflow (f16), as of the last settle().
-  [[nodiscard]] std::int64_t skipped_steps() const { return settled_.skipped; }
   /// Called between samples.
   void watch(std::function<void()> watch) { watch_ = std::move(watch); }
 

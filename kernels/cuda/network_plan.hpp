@@ -43,7 +43,6 @@ struct NetworkPlan {
   std::int64_t bytes = 0;                   ///< of the arena
   std::int64_t statistics_count = 0;        ///< floats
   std::vector<worker::Lifetime> lifetimes;  ///< of all buffers, for the curious
-  [[nodiscard]] std::int64_t moments() const { return 2 * static_cast<std::int64_t>(rows.size()) + 1; }
 };
 
 /// Throws worker::Unsupported naming a row that this worker cannot train.
