@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/temporary_folder.hpp"
 #include "tuner/doctor/gpu_checks.hpp"
 
 using namespace nocturne;
@@ -19,27 +20,19 @@ namespace fs = std::filesystem;
 /// A folder that is gone afterwards, and the variable that names a program in it.
 class NamedProgram {
  public:
-  NamedProgram() {
-    std::string name = (fs::temp_directory_path() / "nocturne-shipped-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    folder_ = name;
-    ::setenv("NOCTURNE_CUDNN_PROGRAM", program().c_str(), 1);
-  }
+  NamedProgram() { ::setenv("NOCTURNE_CUDNN_PROGRAM", program().c_str(), 1); }
   NamedProgram(const NamedProgram&) = delete;
   NamedProgram& operator=(const NamedProgram&) = delete;
-  ~NamedProgram() {
-    ::unsetenv("NOCTURNE_CUDNN_PROGRAM");
-    fs::remove_all(folder_);
-  }
-  [[nodiscard]] fs::path folder() const { return folder_; }
-  [[nodiscard]] fs::path program() const { return folder_ / "worker"; }
+  ~NamedProgram() { ::unsetenv("NOCTURNE_CUDNN_PROGRAM"); }
+  [[nodiscard]] fs::path folder() const { return folder_.path(); }
+  [[nodiscard]] fs::path program() const { return folder() / "worker"; }
   void write(const std::string& content) const {
     std::ofstream(program()) << content;
     fs::permissions(program(), fs::perms::owner_all);
   }
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 }  // namespace
