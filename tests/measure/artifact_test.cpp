@@ -16,6 +16,7 @@
 #include "measure/artifact/compiler.hpp"
 #include "measure/artifact/plan.hpp"
 #include "measure/artifact/process.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 // Builds real programs with the compiler of this machine, small ones.
 
@@ -29,27 +30,18 @@ using Clock = std::chrono::steady_clock;
 class Workshop {
  public:
   Workshop() {
-    std::string name = (fs::temp_directory_path() / "nocturne-artifact-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    folder_ = name;
     write("src/main.cpp", "#include \"greeting.hpp\"\nint second();\nint main() { return kAnswer + second(); }\n");
     write("src/second.cpp", "int second() { return 2; }\n");
     write("src/greeting.hpp", "#pragma once\nconstexpr int kAnswer = 40;\n");
   }
-  Workshop(const Workshop&) = delete;
-  Workshop& operator=(const Workshop&) = delete;
-  ~Workshop() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
   void write(const fs::path& name, const std::string& text) const {
-    fs::create_directories((folder_ / name).parent_path());
-    std::ofstream(folder_ / name) << text;
+    fs::create_directories((*this / name).parent_path());
+    std::ofstream(*this / name) << text;
   }
-  [[nodiscard]] fs::path operator/(const fs::path& name) const { return folder_ / name; }
+  [[nodiscard]] fs::path operator/(const fs::path& name) const { return folder_.path() / name; }
   [[nodiscard]] BuildRecipe recipe() const {
     return {.name = "tiny",
-            .source_root = folder_ / "src",
+            .source_root = *this / "src",
             .sources = {"main.cpp", "second.cpp"},
             .include = {"."},
             .defines = {},
@@ -59,7 +51,7 @@ class Workshop {
   }
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 const BuildOptions kOptions{.prefixes = {}, .jobs = 2, .deadline = std::chrono::seconds(60), .cpus = {}};
@@ -235,13 +227,17 @@ TEST_CASE("two campaigns build once, the second waits for the first", "[artifact
 TEST_CASE("half-made builds of the dead are swept, those of the living are not", "[artifact]") {
   const Workshop workshop;
   const std::string dead(64, 'd'), living(64, 'a');
-  { const ArtifactStore store(workshop / "builds"); }
+  {
+    const ArtifactStore store(workshop / "builds");
+  }
   workshop.write("builds/.making/" + dead + ".123/0.o", "half");
   workshop.write("builds/.making/" + living + ".124/0.o", "half");
   workshop.write("builds/.making/somebody-elses/file", "kept");
   const int lock = open((workshop / ("builds/.lock/" + living)).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   REQUIRE(flock(lock, LOCK_EX) == 0);
-  { const ArtifactStore store(workshop / "builds"); }
+  {
+    const ArtifactStore store(workshop / "builds");
+  }
   CHECK_FALSE(fs::exists(workshop / ("builds/.making/" + dead + ".123")));
   CHECK(fs::exists(workshop / ("builds/.making/" + living + ".124")));
   CHECK(fs::exists(workshop / "builds/.making/somebody-elses"));

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
-#include <cstdlib>
 #include <fstream>
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/parts.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -17,9 +17,6 @@ namespace fs = std::filesystem;
 class Machine {
  public:
   Machine() {
-    std::string name = (fs::temp_directory_path() / "nocturne-machine-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    root_ = name;
     // One socket, two cores with two threads each; CPU 3 is not allowed.
     std::string cpuinfo;
     for (int cpu = 0; cpu < 4; ++cpu) {
@@ -50,22 +47,16 @@ class Machine {
     write("proc/sys/kernel/osrelease", "6.1.0-test");
     write("proc/sys/kernel/hostname", "box");
   }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-  ~Machine() {
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-  }
   void write(const fs::path& name, const std::string& text) const {
-    fs::create_directories((root_ / name).parent_path());
-    std::ofstream(root_ / name) << text << '\n';
+    fs::create_directories((root_.path() / name).parent_path());
+    std::ofstream(root_.path() / name) << text << '\n';
   }
   [[nodiscard]] MachineFacts probe() const {
-    return probe_machine({.root = root_, .onednn_prefix = {}, .probe_programs = false});
+    return probe_machine({.root = root_.path(), .onednn_prefix = {}, .probe_programs = false});
   }
 
  private:
-  fs::path root_;
+  test::TemporaryFolder root_;
 };
 
 }  // namespace
