@@ -1,13 +1,12 @@
 #include "tuner/campaign/learned.hpp"
 
-#include <unistd.h>
-
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <filesystem>
 #include <sstream>
 
+#include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/fake_executor.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/cli/cli.hpp"
@@ -52,14 +51,7 @@ double step_seconds(const space::Configuration& configuration) {
 
 /// A night, and the file it left.
 struct Night {
-  explicit Night(int trials, std::vector<space::Configuration> wanted = {}) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "nocturne-learned-XXXXXX").string();
-    folder = ::mkdtemp(pattern.data());
-    sit(trials, std::move(wanted));
-  }
-  ~Night() { std::filesystem::remove_all(folder); }
-  Night(const Night&) = delete;
-  Night& operator=(const Night&) = delete;
+  explicit Night(int trials, std::vector<space::Configuration> wanted = {}) { sit(trials, std::move(wanted)); }
 
   void sit(int trials, std::vector<space::Configuration> wanted, std::string id_suffix = "a") {
     FakeExecutor executor;
@@ -79,12 +71,12 @@ struct Night {
                            .interruption = interruption,
                            .fingerprint_now = [] { return space::Fingerprint(); },
                            .fingerprint = {},
-                           .slot_folder = folder,
+                           .slot_folder = folder.path(),
                            .wanted = std::move(wanted)};
     const auto result = tuner::Campaign(sitting, false).run();
     if (!result) FAIL(result.error().message);
   }
-  [[nodiscard]] std::filesystem::path file() const { return folder / "night.db"; }
+  [[nodiscard]] std::filesystem::path file() const { return folder.path() / "night.db"; }
   [[nodiscard]] std::unique_ptr<tuner::Learned> learn() const {
     auto store = db::Store::open(file(), db::Mode::ReadOnly);
     REQUIRE(store);
@@ -103,7 +95,7 @@ struct Night {
     return out.str();
   }
 
-  std::filesystem::path folder;
+  test::TemporaryFolder folder;
 };
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 /// One sitting of a campaign with an executor without processes, in a folder of its own.
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -13,6 +11,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/fake_executor.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
@@ -20,14 +19,8 @@
 namespace nocturne::tests {
 
 struct CampaignFolder {
-  CampaignFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "nocturne-campaign-XXXXXX").string();
-    path = ::mkdtemp(pattern.data());
-  }
-  CampaignFolder(const CampaignFolder&) = delete;
-  CampaignFolder& operator=(const CampaignFolder&) = delete;
-  ~CampaignFolder() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
+  test::TemporaryFolder folder;
+  const std::filesystem::path& path = folder.path();
 };
 
 struct CampaignWatcher final : tuner::Observer {
