@@ -63,6 +63,7 @@ struct Sitting {
   /// Reads the fingerprint anew, its cheap fields at least: called before every trial.
   std::function<space::Fingerprint()> fingerprint_now;
   space::Fingerprint fingerprint = {};            ///< as the sitting began
+  std::string images = {};                        ///< the data_state() of its workload, as the sitting began
   std::filesystem::path slot_folder = {};         ///< of the lock files; empty: the machine's
   db::CampaignId campaign = 0;                    ///< once opened
   std::vector<space::Configuration> wanted = {};  ///< measured after the default, before what the strategy asks

@@ -56,8 +56,9 @@ bool stands(const db::StoredTrial& known) {
 }  // namespace
 
 std::string trial_key(const CampaignSpec& spec, const space::Configuration& configuration,
-                      const space::Fidelity& fidelity, const std::string& worker, const std::string& fingerprint_key) {
-  const nlohmann::json parts = {
+                      const space::Fidelity& fidelity, const std::string& worker, const std::string& fingerprint_key,
+                      const std::string& images) {
+  nlohmann::json parts = {
       {"workload", space::to_json(spec.workload)},
       {"configuration", configuration.to_json()},
       {"fidelity", {{"steps", fidelity.steps}, {"steps_per_sample", spec.run.steps_per_sample}}},
@@ -66,6 +67,7 @@ std::string trial_key(const CampaignSpec& spec, const space::Configuration& conf
       {"worker", worker},
       {"fingerprint", fingerprint_key},
   };
+  if (!images.empty()) parts["images"] = images;
   // Of what could not be prepared the reason is part of it: a compiler's or an installer's words, in any bytes.
   return space::short_digest(parts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
@@ -105,9 +107,9 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::run(std::int64_t number,
       .number = number,
       .configuration = configuration,
       .fidelity = record.fidelity,
-      .key =
-          trial_key(sitting_.spec, configuration, record.fidelity,
-                    prepared ? prepared->worker : "unprepared " + prepared.error().reason, sitting_.fingerprint.key()),
+      .key = trial_key(sitting_.spec, configuration, record.fidelity,
+                       prepared ? prepared->worker : "unprepared " + prepared.error().reason,
+                       sitting_.fingerprint.key(), sitting_.images),
   };
 
   if (prepared) {
@@ -160,7 +162,7 @@ db::Expected<space::Trial> TrialRunner::conclude(std::int64_t number, const db::
                           .configuration = record.configuration,
                           .fidelity = record.fidelity,
                           .key = trial_key(sitting_.spec, record.configuration, record.fidelity,
-                                           "rehearsed " + seen.reason, sitting_.fingerprint.key())});
+                                           "rehearsed " + seen.reason, sitting_.fingerprint.key(), sitting_.images)});
   if (!trial) return std::unexpected(trial.error());
   db::TrialResult result{.outcome = record.outcome, .reason = record.reason, .estimate = {}, .parts = {}};
   if (!seen.log_tail.empty()) result.reason += "\n" + seen.log_tail;

@@ -39,10 +39,10 @@ class TrialRunner {
   const Sitting& sitting_;
 };
 
-/// Hash of workload, configuration, fidelity, program and the fingerprint's fields that must match: trials with equal
-/// keys measure the same thing.
+/// Hash of workload, configuration, fidelity, program, the fingerprint's fields that must match and the images
+/// (data_state.hpp; empty: the workload's own): trials with equal keys measure the same thing.
 [[nodiscard]] std::string trial_key(const CampaignSpec& spec, const space::Configuration& configuration,
                                     const space::Fidelity& fidelity, const std::string& worker,
-                                    const std::string& fingerprint_key);
+                                    const std::string& fingerprint_key, const std::string& images = {});
 
 }  // namespace nocturne::tuner

@@ -120,6 +120,16 @@ TEST_CASE("what cannot be prepared has a key, whatever bytes its reason holds", 
   CHECK(key("unprepared error: \xff") != key("unprepared other: \xff"));
 }
 
+TEST_CASE("trials on other images are other trials", "[campaign]") {
+  const auto spec = six_trials();
+  const auto key = [&](const std::string& images) {
+    return tuner::trial_key(spec, spec.space.default_configuration(), {}, "worker", "machine", images);
+  };
+  CHECK(key("some") == key("some"));
+  CHECK(key("some") != key("others"));
+  CHECK(key("") != key("some"));
+}
+
 TEST_CASE("a build that finds no room is no failed build", "[campaign]") {
   CHECK_FALSE(tuner::no_room_for({Outcome::BuildFailed, "no such flag", "error: -Owhat"}));
   for (const auto& failure : {tuner::PreparationFailure{Outcome::BuildFailed, "as: No space left on device", ""},

@@ -12,6 +12,7 @@
 #include "measure/machine/machine.hpp"
 #include "measure/run/sweep.hpp"
 #include "tuner/campaign/campaign.hpp"
+#include "tuner/campaign/data_state.hpp"
 #include "tuner/campaign/downloads.hpp"
 #include "tuner/campaign/heartbeat/heartbeat_writer.hpp"
 #include "tuner/campaign_file.hpp"
@@ -200,6 +201,7 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
                                  return measure::with_cheap_fields(fingerprint, measure::probe_machine_cheaply(roots));
                                },
                            .fingerprint = fingerprint,
+                           .images = tuner::data_state(spec->workload),
                            .wanted = wanted,
                            .rehearse = rehearsal->rehearse,
                            .rehearsal_limit = rehearsal->limit};

@@ -11,6 +11,7 @@
 #include "measure/run/runner.hpp"
 #include "measure/run/sweep.hpp"
 #include "tuner/campaign/campaign.hpp"
+#include "tuner/campaign/data_state.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/pair_options.hpp"
@@ -89,6 +90,7 @@ class Verifier {
                            .interruption = interruption_,
                            .fingerprint_now = {},
                            .fingerprint = fingerprint_,
+                           .images = tuner::data_state(spec->workload),
                            .wanted = {profile.configuration},
                            .compare_wanted = true};
     const auto ended = tuner::Campaign(sitting, true).run();
