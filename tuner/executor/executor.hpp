@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "db/records.hpp"
+#include "measure/comparison/pair.hpp"
+#include "measure/comparison/statistics.hpp"
 #include "measure/run/command_template.hpp"
 #include "measure/run/launch.hpp"
-#include "measure/comparison/pair.hpp"
 #include "measure/run/runner.hpp"
-#include "measure/comparison/statistics.hpp"
 #include "space/configuration.hpp"
 #include "space/outcome.hpp"
 
@@ -66,6 +66,15 @@ struct RunOrder {
   std::optional<protocol::GateRequest> gate;
   std::string initial;  ///< of the gate: the file of weights and batches to begin with, or empty
 };
+
+/// What a run's worker is asked, as far as the order says it.
+[[nodiscard]] inline protocol::Request request_of(const space::Configuration& configuration, const RunOrder& order) {
+  protocol::Request request{
+      .seed = order.seed, .steps = order.steps, .epochs = order.epochs, .accuracy = order.accuracy, .gate = order.gate};
+  request.configuration = configuration.to_json();
+  if (!order.initial.empty()) request.initial = order.initial;
+  return request;
+}
 
 /// One instance serves one campaign; not thread-safe.
 class Executor {

@@ -178,6 +178,7 @@ measure::RunPlan LocalExecutor::plan(const space::Configuration& configuration, 
   plan.artifact = prepared.artifact;
   plan.deadline = std::chrono::ceil<std::chrono::milliseconds>(order.deadline.value_or(spec_.run.deadline));
   if (const auto memory = memory_limit_bytes(); memory > 0) plan.memory_limit_bytes = memory;
+  plan.request = request_of(configuration, order);
   plan.request.network = spec_.workload.network;
   plan.request.data = spec_.workload.data;
   plan.request.data_folder = options_.installation.data_of(spec_.workload).string();
@@ -187,15 +188,8 @@ measure::RunPlan LocalExecutor::plan(const space::Configuration& configuration, 
                            .momentum = spec_.workload.momentum,
                            .weight_decay = spec_.workload.weight_decay};
   plan.request.label_smoothing = spec_.workload.label_smoothing;
-  plan.request.configuration = configuration.to_json();
-  plan.request.seed = order.seed;
-  plan.request.steps = order.steps;
-  plan.request.epochs = order.epochs;
   plan.request.partial_batch = prepared.schedule.partial_batch;
   plan.request.steps_per_sample = spec_.run.steps_per_sample;
-  plan.request.accuracy = order.accuracy;
-  plan.request.gate = order.gate;
-  if (!order.initial.empty()) plan.request.initial = order.initial;
   if (prepared.own) {
     plan_command(spec_, configuration, prepared, order, options_.installation, plan);
     commands_[plan.id] = prepared.own;

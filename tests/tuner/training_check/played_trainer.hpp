@@ -47,13 +47,7 @@ class PlayedTrainer final : public tuner::Executor {
     plan.purpose = order.purpose;
     plan.folder = "/nowhere/" + plan.id;
     plan.artifact = prepared.artifact;
-    plan.request.configuration = configuration.to_json();
-    plan.request.steps = order.steps;
-    plan.request.epochs = order.epochs;
-    plan.request.accuracy = order.accuracy;
-    plan.request.seed = order.seed;
-    plan.request.gate = order.gate;
-    if (!order.initial.empty()) plan.request.initial = order.initial;
+    plan.request = tuner::request_of(configuration, order);
     return plan;
   }
 

@@ -79,19 +79,16 @@ db::Expected<std::optional<Comparing>> Comparing::open(const Sitting& sitting, c
 
 PairMethodChoice Comparing::choose_method() const {
   if (!sitting_->spec.worker.own.empty()) return {};  // how its pairs are timed, its own template says
-  const PairedSide baseline{.configuration = baseline_->trial.configuration,
-                            .launch = prepared_baseline_.launch,
-                            .peak_bytes = baseline_->trial.peak_bytes,
-                            .contained = prepared_baseline_.contained != nullptr,
-                            .device_bytes = baseline_->trial.device_bytes,
-                            .device_memory_bytes = baseline_->trial.device_memory_bytes};
-  const PairedSide candidate{.configuration = candidate_->trial.configuration,
-                             .launch = prepared_candidate_.launch,
-                             .peak_bytes = candidate_->trial.peak_bytes,
-                             .contained = prepared_candidate_.contained != nullptr,
-                             .device_bytes = candidate_->trial.device_bytes,
-                             .device_memory_bytes = candidate_->trial.device_memory_bytes};
-  auto choice = choose_pair_method(sitting_->spec.verify, baseline, candidate, sitting_->executor.cpus().size(),
+  const auto side = [](const space::Trial& trial, const Prepared& prepared) {
+    return PairedSide{.configuration = trial.configuration,
+                      .launch = prepared.launch,
+                      .peak_bytes = trial.peak_bytes,
+                      .contained = prepared.contained != nullptr,
+                      .device_bytes = trial.device_bytes,
+                      .device_memory_bytes = trial.device_memory_bytes};
+  };
+  auto choice = choose_pair_method(sitting_->spec.verify, side(baseline_->trial, prepared_baseline_),
+                                   side(candidate_->trial, prepared_candidate_), sitting_->executor.cpus().size(),
                                    sitting_->executor.shared_memory_bytes());
   if (!choice.instead.empty()) {
     sitting_->observer.note(fmt::format("trials {} and {}: pairs are measured {}", baseline_->trial.number,
