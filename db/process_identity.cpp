@@ -14,6 +14,7 @@
 
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::db {
 namespace {
@@ -59,7 +60,7 @@ std::string this_machine(const std::string& pid_namespace) {
   if (pid_namespace != kMachinesOwnNamespace) return {};
   std::set<std::string> addresses;
   std::error_code error;
-  for (const auto& card : std::filesystem::directory_iterator("/sys/class/net", error)) {
+  for (const std::filesystem::directory_entry& card : space::entries_of("/sys/class/net")) {
     // Bridges and tunnels have no device; their addresses are made up.
     if (!std::filesystem::exists(card.path() / "device", error)) continue;
     const std::string address = first_line((card.path() / "address").string());

@@ -13,6 +13,7 @@
 #include "measure/artifact/lock.hpp"
 #include "measure/artifact/plan.hpp"
 #include "space/file_contents.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -114,13 +115,12 @@ ArtifactStore::ArtifactStore(const fs::path& root) {
 }
 
 void ArtifactStore::sweep() const {
-  std::error_code error;
-  for (fs::directory_iterator entry(root_ / ".making", error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename();
+  for (const fs::directory_entry& entry : space::entries_of(root_ / ".making")) {
+    const std::string name = entry.path().filename();
     const std::string key = name.substr(0, name.find('.'));
     if (!is_key(key)) continue;  // not ours
     std::error_code ignored;
-    if (const auto lock = FileLock::try_take(lock_file(root_, key))) fs::remove_all(entry->path(), ignored);
+    if (const auto lock = FileLock::try_take(lock_file(root_, key))) fs::remove_all(entry.path(), ignored);
   }
 }
 
@@ -238,19 +238,18 @@ std::expected<Artifact, BuildFailure> ArtifactStore::obtain(const BuildRecipe& r
 
 std::vector<StoredArtifact> ArtifactStore::list() const {
   std::vector<StoredArtifact> artifacts;
-  std::error_code error;
-  for (fs::directory_iterator entry(root_, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string key = entry->path().filename();
+  for (const fs::directory_entry& entry : space::entries_of(root_)) {
+    const std::string key = entry.path().filename();
     if (!is_key(key)) continue;
-    const json manifest = read_manifest(entry->path());
+    const json manifest = read_manifest(entry.path());
     if (manifest.is_null()) continue;
-    StoredArtifact artifact{.key = key, .name = manifest["name"], .flags = manifest["flags"], .folder = entry->path()};
+    StoredArtifact artifact{.key = key, .name = manifest["name"], .flags = manifest["flags"], .folder = entry.path()};
     std::error_code inner;
-    for (fs::directory_iterator file(entry->path(), inner), last; !inner && file != last; file.increment(inner)) {
+    for (const fs::directory_entry& file : space::entries_of(entry.path())) {
       std::error_code ignored;
-      if (const auto bytes = file->file_size(ignored); !ignored) artifact.bytes += bytes;
+      if (const auto bytes = file.file_size(ignored); !ignored) artifact.bytes += bytes;
     }
-    artifact.last_used = std::chrono::file_clock::to_sys(fs::last_write_time(entry->path() / kManifest, inner));
+    artifact.last_used = std::chrono::file_clock::to_sys(fs::last_write_time(entry.path() / kManifest, inner));
     artifacts.push_back(std::move(artifact));
   }
   std::ranges::sort(artifacts, {}, [](const StoredArtifact& a) { return std::pair(a.last_used, a.key); });

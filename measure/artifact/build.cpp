@@ -19,10 +19,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kTailBytes = 8000;  // some fifty lines: the first error and what follows from it
 
-std::string read_text(const fs::path& file) {
-  return space::read_file(file).value_or("");
-}
-
 std::string tail_of(const std::string& log) {
   if (log.size() <= kTailBytes) return log;
   // The first error explains most, so it is kept where the tail would cut it off.
@@ -87,13 +83,14 @@ std::expected<void, BuildFailure> carry_out(const BuildPlan& plan, const BuildOp
   });
   // One log, in the order of the units whatever the order of their ends.
   const fs::path log = folder / "build.log";
+  const auto said = [&log] { return space::read_file(log).value_or(""); };
   for (std::size_t i = 0; i < count; ++i) {
-    std::ofstream(log, std::ios::app) << read_text(piece_log(i));
+    std::ofstream(log, std::ios::app) << space::read_file(piece_log(i)).value_or("");
     std::error_code ignored;
     fs::remove(piece_log(i), ignored);
   }
   for (std::size_t i = 0; i < count; ++i) {
-    if (!results[i].ok()) return std::unexpected(failure(results[i], plan.units[i].back().string(), read_text(log)));
+    if (!results[i].ok()) return std::unexpected(failure(results[i], plan.units[i].back().string(), said()));
   }
 
   Command link{.argv = {plan.compiler.path.string()}, .folder = plan.source_root, .cpus = options.cpus};
@@ -102,7 +99,7 @@ std::expected<void, BuildFailure> carry_out(const BuildPlan& plan, const BuildOp
   link.argv.insert(link.argv.end(), plan.link_after.begin(), plan.link_after.end());
   link.argv.insert(link.argv.end(), {"-o", (folder / plan.name).string()});
   const CommandResult linked = logged(link, log, deadline, stop);
-  if (!linked.ok()) return std::unexpected(failure(linked, "linking " + plan.name, read_text(log)));
+  if (!linked.ok()) return std::unexpected(failure(linked, "linking " + plan.name, said()));
   for (std::size_t i = 0; i < count; ++i) {
     std::error_code ignored;
     fs::remove(object(i), ignored);

@@ -11,6 +11,7 @@
 #include "measure/artifact/process.hpp"
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -107,9 +108,8 @@ std::optional<fs::path> find_program(std::string_view name) {
 std::vector<fs::path> find_compilers() {
   std::set<std::string> names;
   for (const fs::path& folder : search_path()) {
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-      const std::string name = entry->path().filename();
+    for (const fs::directory_entry& entry : space::entries_of(folder)) {
+      const std::string name = entry.path().filename();
       if (is_compiler_name(name)) names.insert(name);
     }
   }

@@ -15,6 +15,7 @@
 #include "measure/container/runtimes.hpp"
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -161,8 +162,8 @@ std::expected<ImageRecipe, std::string> find_image_recipe(const std::string& nam
   for (const fs::path& folder : folders) {
     std::error_code error;
     if (fs::is_regular_file(folder / (name + ".json"), error)) return load_image_recipe(folder / (name + ".json"));
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-      if (entry->path().extension() == ".json") known.insert(entry->path().stem());
+    for (const fs::directory_entry& entry : space::entries_of(folder)) {
+      if (entry.path().extension() == ".json") known.insert(entry.path().stem());
     }
   }
   return std::unexpected(
@@ -183,10 +184,9 @@ std::string obstacle_of(const ImageRecipe& recipe) {
 std::vector<ImageRecipe> known_images(const std::vector<fs::path>& folders) {
   std::map<std::string, ImageRecipe> found;
   for (const fs::path& folder : folders) {
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-      if (entry->path().extension() != ".json") continue;
-      if (auto recipe = load_image_recipe(entry->path())) {
+    for (const fs::directory_entry& entry : space::entries_of(folder)) {
+      if (entry.path().extension() != ".json") continue;
+      if (auto recipe = load_image_recipe(entry.path())) {
         std::string name = recipe->name;
         found.try_emplace(std::move(name), std::move(*recipe));  // the first folder's stays
       }

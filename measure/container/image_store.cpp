@@ -12,6 +12,7 @@
 #include "measure/container/image_steps.hpp"
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -87,11 +88,10 @@ ImageStore::ImageStore(const fs::path& root) {
   root_ = fs::canonical(root);
   fs::create_directories(root_ / ".lock");
   fs::create_directories(root_ / ".making");
-  std::error_code error;
-  for (fs::directory_iterator entry(root_ / ".making", error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().stem();
+  for (const fs::directory_entry& entry : space::entries_of(root_ / ".making")) {
+    const std::string name = entry.path().stem();
     std::error_code ignored;
-    if (const auto lock = FileLock::try_take(root_ / ".lock" / name)) fs::remove_all(entry->path(), ignored);
+    if (const auto lock = FileLock::try_take(root_ / ".lock" / name)) fs::remove_all(entry.path(), ignored);
   }
 }
 
@@ -163,17 +163,16 @@ std::expected<ContainerImage, ImageFailure> ImageStore::obtain(const ImageRecipe
 
 std::vector<StoredImage> ImageStore::list() const {
   std::vector<StoredImage> images;
-  std::error_code error;
-  for (fs::directory_iterator entry(root_, error), end; !error && entry != end; entry.increment(error)) {
-    const json manifest = read_json(entry->path() / kImageManifest);
+  for (const fs::directory_entry& entry : space::entries_of(root_)) {
+    const json manifest = read_json(entry.path() / kImageManifest);
     const bool named = manifest.is_object() && manifest.value("image", json()).is_string() &&
                        manifest.value("digest", json()).is_string();
     if (!named) continue;
     StoredImage image{.name = manifest["image"].get<std::string>(),
                       .digest = manifest["digest"].get<std::string>(),
-                      .folder = entry->path()};
+                      .folder = entry.path()};
     std::error_code inner;
-    for (fs::recursive_directory_iterator file(entry->path(), inner), last; !inner && file != last;
+    for (fs::recursive_directory_iterator file(entry.path(), inner), last; !inner && file != last;
          file.increment(inner)) {
       std::error_code ignored;
       if (!file->is_regular_file(ignored) || file->is_symlink(ignored)) continue;

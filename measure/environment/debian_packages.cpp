@@ -10,6 +10,7 @@
 
 #include "measure/container/runtimes.hpp"
 #include "measure/environment/pip_trouble.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -69,18 +70,17 @@ struct DebianFile {
 /// Those of the downloads that are wanted. An older one of an earlier try is passed over.
 std::vector<DebianFile> files_of(const fs::path& folder, const std::vector<DebianPackage>& wanted) {
   std::vector<DebianFile> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() != ".deb") continue;
+  for (const fs::directory_entry& entry : space::entries_of(folder)) {
+    if (entry.path().extension() != ".deb") continue;
     const auto said =
-        ask_tool({"dpkg-deb", "--show", "--showformat=${Package} ${Version}", entry->path().string()}, kDebianPatience);
+        ask_tool({"dpkg-deb", "--show", "--showformat=${Package} ${Version}", entry.path().string()}, kDebianPatience);
     const std::size_t space = said ? said->find(' ') : std::string::npos;
     if (space == std::string::npos) continue;
     const DebianPackage found{said->substr(0, space), said->substr(space + 1)};
     const auto same = [&](const DebianPackage& each) {
       return each.name == found.name && (each.version.empty() || each.version == found.version);
     };
-    if (std::ranges::any_of(wanted, same)) files.push_back({entry->path(), found});
+    if (std::ranges::any_of(wanted, same)) files.push_back({entry.path(), found});
   }
   return files;
 }

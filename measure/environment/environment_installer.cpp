@@ -17,6 +17,7 @@
 #include "measure/environment/python_choice.hpp"
 #include "measure/environment/requirement.hpp"
 #include "measure/environment/source_build.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -48,8 +49,8 @@ bool needs_newer_pip(const PythonInterpreter& python) {
 /// A folder of packages, or nothing.
 fs::path site_packages_of(const fs::path& folder) {
   std::error_code error;
-  for (fs::directory_iterator entry(folder / "lib", error), end; !error && entry != end; entry.increment(error)) {
-    if (fs::is_directory(entry->path() / "site-packages", error)) return entry->path() / "site-packages";
+  for (const fs::directory_entry& entry : space::entries_of(folder / "lib")) {
+    if (fs::is_directory(entry.path() / "site-packages", error)) return entry.path() / "site-packages";
   }
   return {};
 }

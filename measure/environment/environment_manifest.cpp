@@ -9,6 +9,7 @@
 
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -51,10 +52,9 @@ std::expected<json, std::string> fix_up_digests(const EnvironmentRecipe& recipe,
   if (recipe.fix_ups.empty()) return digests;
   std::vector<fs::path> files;
   for (const std::string& name : recipe.fix_ups) files.push_back(folder / (name + ".py"));
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name.starts_with('_') && name.ends_with(".py")) files.push_back(entry->path());
+  for (const fs::directory_entry& entry : space::entries_of(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with('_') && name.ends_with(".py")) files.push_back(entry.path());
   }
   for (const fs::path& file : files) {
     auto digest = digest_of(file);

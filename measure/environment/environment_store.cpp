@@ -15,6 +15,7 @@
 #include "measure/environment/pip_trouble.hpp"
 #include "measure/environment/python_choice.hpp"
 #include "measure/environment/source_build.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -108,11 +109,10 @@ EnvironmentStore::EnvironmentStore(const fs::path& root) {
   root_ = fs::canonical(root);
   fs::permissions(root_, fs::perms::owner_all);
   for (const char* folder : {".lock", ".making", ".downloads", ".log"}) fs::create_directories(root_ / folder);
-  std::error_code error;
-  for (fs::directory_iterator entry(root_ / ".making", error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().stem().string();  // without the number of the process
+  for (const fs::directory_entry& entry : space::entries_of(root_ / ".making")) {
+    const std::string name = entry.path().stem().string();  // without the number of the process
     std::error_code ignored;
-    if (const auto lock = FileLock::try_take(root_ / ".lock" / name)) fs::remove_all(entry->path(), ignored);
+    if (const auto lock = FileLock::try_take(root_ / ".lock" / name)) fs::remove_all(entry.path(), ignored);
   }
 }
 
@@ -229,10 +229,9 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
 
 void EnvironmentStore::remove_folders(const std::string& recipe, const std::vector<fs::path>& but) const {
   std::vector<fs::path> gone;
-  std::error_code error;
-  for (fs::directory_iterator entry(root_, error), end; !error && entry != end; entry.increment(error)) {
-    if (is_folder_of(entry->path().filename().string(), recipe) && std::ranges::find(but, entry->path()) == but.end()) {
-      gone.push_back(entry->path());
+  for (const fs::directory_entry& entry : space::entries_of(root_)) {
+    if (is_folder_of(entry.path().filename().string(), recipe) && std::ranges::find(but, entry.path()) == but.end()) {
+      gone.push_back(entry.path());
     }
   }
   std::error_code ignored;
@@ -241,9 +240,8 @@ void EnvironmentStore::remove_folders(const std::string& recipe, const std::vect
 
 std::vector<Environment> EnvironmentStore::list() const {
   std::vector<Environment> result;
-  std::error_code error;
-  for (fs::directory_iterator entry(root_, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
+  for (const fs::directory_entry& entry : space::entries_of(root_)) {
+    const std::string name = entry.path().filename().string();
     if (!name.ends_with(kCurrent)) continue;
     const auto folder = current_folder(name.substr(0, name.size() - kCurrent.size()));
     if (!folder) continue;
@@ -256,10 +254,10 @@ std::vector<Environment> EnvironmentStore::list() const {
 std::vector<Environment> EnvironmentStore::list_all() const {
   std::vector<Environment> result;
   std::error_code error;
-  for (fs::directory_iterator entry(root_, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name.starts_with('.') || !entry->is_directory(error)) continue;
-    auto found = read_manifest_of(entry->path());
+  for (const fs::directory_entry& entry : space::entries_of(root_)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with('.') || !entry.is_directory(error)) continue;
+    auto found = read_manifest_of(entry.path());
     if (found && is_folder_of(name, found->environment.recipe)) result.push_back(std::move(found->environment));
   }
   std::ranges::sort(result, {}, [](const Environment& each) { return std::pair(each.recipe, each.installed); });

@@ -14,6 +14,7 @@
 
 #include "measure/artifact/parallel.hpp"
 #include "measure/artifact/process.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -61,9 +62,8 @@ void add_program(std::vector<fs::path>& programs, const fs::path& program) {
 
 void add_folder(std::vector<fs::path>& programs, const fs::path& folder) {
   std::vector<fs::path> found;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (is_interpreter_name(entry->path().filename().string())) found.push_back(entry->path());
+  for (const fs::directory_entry& entry : space::entries_of(folder)) {
+    if (is_interpreter_name(entry.path().filename().string())) found.push_back(entry.path());
   }
   std::ranges::sort(found);
   for (const fs::path& program : found) add_program(programs, program);
@@ -78,9 +78,8 @@ std::vector<fs::path> candidates(const PythonPlaces& places) {
   }
   for (const fs::path& folder : places.folders) add_folder(programs, folder);
   for (const fs::path& versions : places.version_folders) {
-    std::error_code error;
-    for (fs::directory_iterator entry(versions, error), end; !error && entry != end; entry.increment(error)) {
-      add_folder(programs, entry->path() / "bin");
+    for (const fs::directory_entry& entry : space::entries_of(versions)) {
+      add_folder(programs, entry.path() / "bin");
     }
   }
   return programs;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "space/file_contents.hpp"
+#include "space/folder_entries.hpp"
 #include "space/nearest.hpp"
 
 namespace nocturne::measure {
@@ -46,8 +47,8 @@ RecipeSet RecipeSet::load(const std::vector<fs::path>& folders) {
   for (const fs::path& folder : folders) {
     std::vector<fs::path> files;
     std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-      if (entry->path().extension() == ".json" && entry->is_regular_file(error)) files.push_back(entry->path());
+    for (const fs::directory_entry& entry : space::entries_of(folder)) {
+      if (entry.path().extension() == ".json" && entry.is_regular_file(error)) files.push_back(entry.path());
     }
     std::ranges::sort(files);
     for (const fs::path& file : files) {

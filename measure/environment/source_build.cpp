@@ -15,6 +15,7 @@
 #include "measure/machine/machine.hpp"
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -26,10 +27,6 @@ constexpr std::chrono::seconds kCompilerPatience{10};
 
 std::string_view first_line(std::string_view text) {
   return text.substr(0, text.find('\n'));
-}
-
-std::string text_of_file(const fs::path& file) {
-  return space::read_file(file).value_or("");
 }
 
 /// apt with sources, lists and archives of our own below `folder`.
@@ -47,9 +44,8 @@ std::vector<std::string> private_apt(const fs::path& folder, std::initializer_li
 }
 
 fs::path file_ending_in(const fs::path& folder, std::string_view extension) {
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() == extension) return entry->path();
+  for (const fs::directory_entry& entry : space::entries_of(folder)) {
+    if (entry.path().extension() == extension) return entry.path();
   }
   return {};
 }
@@ -189,7 +185,8 @@ SourceResult build_from_source(InstallSession& session) {
         session.failure(unpacked, "dpkg-source", "the source cannot be unpacked: " + last_line(unpacked.output)));
   }
   if (auto failed = compile_source(session, source)) return std::unexpected(std::move(*failed));
-  const DebianPackage package{session.recipe().build->package, version_of_dsc(text_of_file(*description))};
+  const DebianPackage package{session.recipe().build->package,
+                              version_of_dsc(space::read_file(*description).value_or(""))};
   return std::vector<std::string>{lock_line(package)};
 }
 

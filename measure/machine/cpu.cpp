@@ -13,6 +13,7 @@
 
 #include "measure/machine/parts.hpp"
 #include "space/file_contents.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -49,9 +50,8 @@ std::optional<int> number_of_entry(const std::string& name, std::string_view ste
 
 std::vector<fs::path> numbered_entries(const fs::path& folder, std::string_view stem) {
   std::map<int, fs::path> found;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (const auto number = number_of_entry(entry->path().filename(), stem)) found[*number] = entry->path();
+  for (const fs::directory_entry& entry : space::entries_of(folder)) {
+    if (const auto number = number_of_entry(entry.path().filename(), stem)) found[*number] = entry.path();
   }
   std::vector<fs::path> result;
   for (auto& [number, path] : found) result.push_back(std::move(path));

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "measure/machine/parts.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -72,9 +73,8 @@ void read_accelerators(const fs::path& root, MachineFacts& facts) {
     }
   }
   std::set<fs::path> folders;
-  std::error_code error;
-  for (fs::directory_iterator entry(driver / "gpus", error), end; !error && entry != end; entry.increment(error)) {
-    folders.insert(entry->path());
+  for (const fs::directory_entry& entry : space::entries_of(driver / "gpus")) {
+    folders.insert(entry.path());
   }
   for (const fs::path& folder : folders) {
     std::istringstream lines(whole_text(folder / "information"));

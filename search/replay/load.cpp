@@ -10,6 +10,7 @@
 #include "search/replay/kernel_tuner.hpp"
 #include "search/replay/space_folder.hpp"
 #include "search/replay/text_file.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::search::replay {
 namespace {
@@ -34,8 +35,8 @@ Loaded load_folder(const fs::path& folder) {
   if (is_space_folder(folder)) return one(load_space_folder(folder));
   std::error_code error;
   std::vector<fs::path> folders;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (is_space_folder(entry->path())) folders.push_back(entry->path());
+  for (const fs::directory_entry& entry : space::entries_of(folder, error)) {
+    if (is_space_folder(entry.path())) folders.push_back(entry.path());
   }
   if (error) return std::unexpected(fmt::format("{}: {}", folder.string(), error.message()));
   if (folders.empty()) {

@@ -1,6 +1,3 @@
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -9,30 +6,12 @@
 
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using namespace nocturne::space;
 namespace fs = std::filesystem;
 
 namespace {
-
-class File {
- public:
-  explicit File(const std::string& bytes) {
-    std::string name = (fs::temp_directory_path() / "nocturne-contents-XXXXXX").string();
-    const int made = ::mkstemp(name.data());
-    REQUIRE(made >= 0);
-    ::close(made);
-    path_ = name;
-    std::ofstream(path_, std::ios::binary) << bytes;
-  }
-  ~File() { fs::remove(path_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 // More than one piece, not a multiple of one, with bytes that end texts.
 std::string long_bytes() {
@@ -45,14 +24,16 @@ std::string long_bytes() {
 
 TEST_CASE("a file is read to its last byte, or to where its reader wants no more", "[file_contents]") {
   const std::string bytes = long_bytes();
-  const File file(bytes);
-  CHECK(read_file(file.path()) == bytes);
-  CHECK(read_file(file.path(), 100'000) == bytes.substr(0, 100'000));
-  CHECK(read_file(file.path(), 0) == "");
+  const nocturne::test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "bytes";
+  std::ofstream(file, std::ios::binary) << bytes;
+  CHECK(read_file(file) == bytes);
+  CHECK(read_file(file, 100'000) == bytes.substr(0, 100'000));
+  CHECK(read_file(file, 0) == "");
   std::string pieces;
-  CHECK(read_file_in_pieces(file.path(), [&](std::string_view piece) { pieces += piece; }));
+  CHECK(read_file_in_pieces(file, [&](std::string_view piece) { pieces += piece; }));
   CHECK(pieces == bytes);
-  CHECK(sha256_of_file(file.path()) == sha256(bytes));
+  CHECK(sha256_of_file(file) == sha256(bytes));
 }
 
 TEST_CASE("a file without a size of its own is read too", "[file_contents]") {

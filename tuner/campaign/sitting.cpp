@@ -2,19 +2,19 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
 #include <cstring>
 #include <stop_token>
 #include <system_error>
 
 #include <fmt/format.h>
 
+#include "measure/artifact/full_disk.hpp"
+
 namespace nocturne::tuner {
 namespace {
 
 /// A run that is killed as often as this is not killed by chance.
 constexpr int kMostKills = 3;
-constexpr std::uintmax_t kNoRoomBytes = 1U << 20;  // less than this free: the disk counts as full
 
 db::Error no_room_left(const std::string& where) {
   return {db::ErrorCode::Full,
@@ -86,8 +86,7 @@ std::optional<db::Error> no_room_in(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::path there = folder;
   while (!std::filesystem::exists(there, error) && there.has_relative_path()) there = there.parent_path();
-  const auto space = std::filesystem::space(there, error);
-  if (error || space.available >= kNoRoomBytes) return std::nullopt;
+  if (!measure::is_nearly_full(there)) return std::nullopt;
   return no_room_left(fmt::format("'{}'", there.string()));
 }
 

@@ -50,10 +50,6 @@ constexpr std::array<std::string_view, 32> kForeignVariables = {"PYTHONPATH",
                                                                 "MXNET_MKLDNN_ENABLED",
                                                                 "FLAGS_use_mkldnn"};
 
-std::string contents_of(const fs::path& file) {
-  return space::read_file(file).value_or("");
-}
-
 /// First components of what a source imports: `import a.b, c` and `from d.e import f`. Reading too much only makes the
 /// digest change more often.
 std::set<std::string> imported_names(const std::string& source) {
@@ -105,7 +101,7 @@ std::expected<std::vector<fs::path>, std::string> python_worker_files(const fs::
   while (read.size() < files.size()) {
     const fs::path next = *std::ranges::find_if(files, [&](const fs::path& file) { return !read.contains(file); });
     read.insert(next);
-    for (const std::string& name : imported_names(contents_of(next))) {
+    for (const std::string& name : imported_names(space::read_file(next).value_or(""))) {
       if (fs::is_regular_file(folder / (name + ".py"), ignored)) files.insert(folder / (name + ".py"));
       if (fs::is_directory(folder / name, ignored)) add_package(folder / name, files);
     }
@@ -119,7 +115,7 @@ std::expected<std::string, std::string> python_worker_digest(const measure::Envi
   if (!files) return std::unexpected(files.error());
   std::string parts = environment.key + '\n' + worker + '\n';
   for (const fs::path& file : *files) {
-    parts += file.lexically_relative(folder).string() + ' ' + space::sha256(contents_of(file)) + '\n';
+    parts += file.lexically_relative(folder).string() + ' ' + space::sha256_of_file(file).value_or("") + '\n';
   }
   return space::sha256(parts);
 }

@@ -10,6 +10,7 @@
 
 #include "measure/artifact/artifact.hpp"
 #include "measure/environment/environment_store.hpp"
+#include "space/folder_entries.hpp"
 #include "tuner/deploy/profile.hpp"
 
 namespace nocturne::cli {
@@ -25,14 +26,14 @@ struct Profiles {
 Profiles read_profiles(const fs::path& folder) {
   Profiles profiles;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() != ".json") {
+  for (const fs::directory_entry& entry : space::entries_of(folder, error)) {
+    if (entry.path().extension() != ".json") {
       continue;
     }
-    if (const auto profile = deploy::load_profile(entry->path())) {
+    if (const auto profile = deploy::load_profile(entry.path())) {
       profiles.artifacts.insert(profile->training.artifact);
     } else {
-      profiles.unreadable = entry->path().string();
+      profiles.unreadable = entry.path().string();
     }
   }
   // What cannot be seen may need any build, too.
@@ -99,12 +100,11 @@ std::int64_t unix_ns_of(std::chrono::system_clock::time_point time) {
 
 /// A process was started by a path in it: what Python it is does not show, for the program is a link.
 bool is_run_in(const fs::path& folder) {
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
+  for (const fs::directory_entry& entry : space::entries_of("/proc")) {
+    const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     std::string program;
-    std::ifstream words(entry->path() / "cmdline");
+    std::ifstream words(entry.path() / "cmdline");
     if (std::getline(words, program, '\0') && program.starts_with(folder.string() + "/")) return true;
   }
   return false;

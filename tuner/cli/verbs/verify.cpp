@@ -10,6 +10,7 @@
 #include "measure/machine/machine.hpp"
 #include "measure/run/runner.hpp"
 #include "measure/run/sweep.hpp"
+#include "space/folder_entries.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/data_state.hpp"
 #include "tuner/campaign_file.hpp"
@@ -135,10 +136,8 @@ nlohmann::json to_json(const Verified& each) {
 
 std::vector<fs::path> exported_profiles(const Context& context) {
   std::vector<fs::path> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(context.profiles_folder(), error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == ".json") files.push_back(entry->path());
+  for (const fs::directory_entry& entry : space::entries_of(context.profiles_folder())) {
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
   }
   std::ranges::sort(files);
   return files;
@@ -157,12 +156,16 @@ void setup(CLI::App& verb, VerifyOptions& options) {
       ->check(CLI::Range(0.0, 50.0).description(""));
   verb.add_option("--time", options.time, "No pair is begun that would end later: 30min, 2h")->type_name("DURATION");
   verb.footer(
-      "Measures the profile's configuration against the default it was compared with, both alive and in turns. Nothing\n"
-      "that was measured before is used; what is missing is built. Exit code 0: it holds, 1: it does not, 2: it could not\n"
+      "Measures the profile's configuration against the default it was compared with, both alive and in turns. "
+      "Nothing\n"
+      "that was measured before is used; what is missing is built. Exit code 0: it holds, 1: it does not, 2: it could "
+      "not\n"
       "be measured. The evidence is kept in verifications.db of the data folder.\n"
       "\n"
-      "Several profiles are one sequential test: in rounds, a pair of each that is still open; a profile that is decided\n"
-      "leaves its share of the error (5 % that any finding is wrong) to the others (Holm). Ended early, by Ctrl-C or by\n"
+      "Several profiles are one sequential test: in rounds, a pair of each that is still open; a profile that is "
+      "decided\n"
+      "leaves its share of the error (5 % that any finding is wrong) to the others (Holm). Ended early, by Ctrl-C or "
+      "by\n"
       "--time, it says of each what the pairs by then tell.\n"
       "\n"
       "Examples:\n"
