@@ -48,7 +48,7 @@ TEST_CASE("build parameters become flags", "[artifact]") {
   CHECK(compile_arguments(*flags) ==
         std::vector<std::string>{"-O3", "-march=x86-64-v4", "-flto", "-ffast-math", "-funroll-loops", "-fno-plt"});
   CHECK(to_text(*flags) == "clang++-19 -O3 -march=x86-64-v4 -flto -ffast-math -funroll-loops -fno-plt");
-  CHECK(to_text(*build_flags(Configuration{})) == "g++ -O2");
+  CHECK(to_text(*build_flags(Configuration{})) == "g++ -O3");
 }
 
 TEST_CASE("a build parameter with a wrong value is refused in a sentence", "[artifact]") {
