@@ -70,6 +70,7 @@ void Campaign::say(db::Level level, std::string sentence) {
 void Campaign::learn(const space::Trial& trial) {
   ++finished_;
   if (trial.outcome != space::Outcome::Ok) ++failed_;
+  dead_end_.learn(trial);
   known_.insert(trial.configuration.identity());
   if (trial.number == 0) baseline_ = trial;
   if (trial.estimate && (!best_ || trial.estimate->value < best_->estimate->value)) best_ = trial;
@@ -100,7 +101,8 @@ void Campaign::watch_clock() {
   if (const auto& until = sitting_.spec.budget.until) until_ = next_occurrence(*until, watch_->began());
 }
 
-std::optional<std::string> Campaign::budget_ends() const {
+std::optional<std::string> Campaign::search_is_over() const {
+  if (auto hopeless = dead_end_.reached()) return hopeless;
   return search_ends(sitting_.spec.budget, pace());
 }
 
@@ -216,7 +218,7 @@ db::Expected<SittingResult> Campaign::search() {
       // The default comes first, whatever the budget: everything is compared with it. Then what a person wants, then
       // each framework once.
       const space::Configuration* wish = next_number_ > 0 ? wanted() : nullptr;
-      if (const auto why = next_number_ > 0 && wish == nullptr ? budget_ends() : std::nullopt) {
+      if (const auto why = next_number_ > 0 && wish == nullptr ? search_is_over() : std::nullopt) {
         result.ending = Ending::Complete;
         result.because = *why;
         return result;

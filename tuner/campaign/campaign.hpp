@@ -17,6 +17,7 @@
 #include "search/registry.hpp"
 #include "search/strategy.hpp"
 #include "tuner/campaign/clock_watch.hpp"
+#include "tuner/campaign/dead_end.hpp"
 #include "tuner/campaign/first_looks.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/preparation.hpp"
@@ -87,7 +88,7 @@ class Campaign {
   void say(db::Level level, std::string sentence);
   /// Says so where the wall clock was set, and finds the hour of --until anew.
   void watch_clock();
-  [[nodiscard]] std::optional<std::string> budget_ends() const;
+  [[nodiscard]] std::optional<std::string> search_is_over() const;
   [[nodiscard]] std::chrono::nanoseconds spent() const;
   [[nodiscard]] PaceState pace() const;
   [[nodiscard]] Standing standing() const;
@@ -106,6 +107,7 @@ class Campaign {
   std::vector<db::Asked> pending_;
   std::int64_t next_number_ = 0;
   std::int64_t finished_ = 0, failed_ = 0;
+  DeadEnd dead_end_;
   std::optional<space::Trial> baseline_, best_;
   std::set<std::string> known_;                      ///< identities of finished trials
   std::vector<std::chrono::nanoseconds> durations_;  ///< of finished trials, in order
