@@ -4,11 +4,11 @@
 #include <iostream>
 #include <string>
 
-#include "kernels/cuda/device.hpp"
-#include "kernels/cuda/gpu_loops.hpp"
-#include "kernels/cuda/memory_need.hpp"
+#include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/options.hpp"
+#include "kernels/cuda/plan/memory_need.hpp"
 #include "kernels/cuda/session.hpp"
+#include "kernels/cuda/survey/gpu_loops.hpp"
 #include "kernels/cuda/version.hpp"
 #include "kernels/worker/serve.hpp"
 

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/device.hpp"
-#include "kernels/cuda/device_trainer.hpp"
-#include "kernels/cuda/device_watch.hpp"
-#include "kernels/cuda/fused_convolution.hpp"
-#include "kernels/cuda/gate_run.hpp"
-#include "kernels/cuda/memory_need.hpp"
-#include "kernels/cuda/nvml.hpp"
+#include "kernels/cuda/cudnn/fused_convolution.hpp"
+#include "kernels/cuda/device/device.hpp"
+#include "kernels/cuda/device/device_watch.hpp"
+#include "kernels/cuda/device/nvml.hpp"
+#include "kernels/cuda/plan/memory_need.hpp"
+#include "kernels/cuda/training/device_trainer.hpp"
+#include "kernels/cuda/training/gate_run.hpp"
 #include "kernels/cuda/version.hpp"
 #include "kernels/data/batch_source.hpp"
 #include "kernels/worker/gate_visits.hpp"

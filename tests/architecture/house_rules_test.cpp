@@ -77,7 +77,7 @@ TEST_CASE("each arrow that is not in the table is refused", "[architecture]") {
       {"kernels/onednn/a.cpp", "space/trial.hpp"},
       {"kernels/onednn/a.cpp", "kernels/machine/peak.hpp"},
       {"kernels/cuda/a.cpp", "kernels/onednn/plan/plan.hpp"},
-      {"kernels/machine/a.cpp", "kernels/cuda/device.hpp"},
+      {"kernels/machine/a.cpp", "kernels/cuda/device/device.hpp"},
       {"kernels/networks/a.cpp", "tuner/cli/a.hpp"},
       {"tuner/a.cpp", "kernels/networks/network.hpp"},
       {"tuner/a.cpp", "tests/support/fake.hpp"}};

@@ -1,4 +1,4 @@
-#include "kernels/cuda/algorithm_choice.hpp"
+#include "kernels/cuda/plan/algorithm_choice.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,9 +1,9 @@
-#include "kernels/cuda/device_facts.hpp"
+#include "kernels/cuda/device/device_facts.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "kernels/cuda/capture.hpp"
+#include "kernels/cuda/plan/capture.hpp"
 
 namespace nocturne::cuda {
 namespace {

@@ -1,9 +1,9 @@
-#include "kernels/cuda/device_watch.hpp"
+#include "kernels/cuda/device/device_watch.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include "kernels/cuda/nvml.hpp"
+#include "kernels/cuda/device/nvml.hpp"
 
 namespace nocturne::cuda {
 namespace {

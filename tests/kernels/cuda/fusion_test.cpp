@@ -3,8 +3,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "kernels/cuda/fusion_choice.hpp"
-#include "kernels/cuda/fusion_groups.hpp"
+#include "kernels/cuda/fusion/fusion_choice.hpp"
+#include "kernels/cuda/fusion/fusion_groups.hpp"
 
 namespace nocturne::cuda {
 namespace {

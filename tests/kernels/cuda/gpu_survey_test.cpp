@@ -1,4 +1,4 @@
-#include "kernels/cuda/gpu_survey.hpp"
+#include "kernels/cuda/survey/gpu_survey.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,4 @@
-#include "kernels/cuda/network_plan.hpp"
+#include "kernels/cuda/plan/network_plan.hpp"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/memory_need.hpp"
+#include "kernels/cuda/plan/memory_need.hpp"
 #include "kernels/worker/refusal.hpp"
 
 namespace nocturne::cuda {

@@ -1,4 +1,4 @@
-#include "kernels/cuda/parameter_table.hpp"
+#include "kernels/cuda/plan/parameter_table.hpp"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

@@ -1,0 +1,222 @@
+#include "kernels/cuda/survey/gpu_loops.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "kernels/cuda/device/check.hpp"
+#include "kernels/cuda/device/device.hpp"
+#include "kernels/cuda/device/stopwatch.hpp"
+#include "kernels/cuda/survey/peak_launchers.hpp"
+#include "kernels/cuda/survey/peak_product.hpp"
+
+namespace nocturne::cuda {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr std::int64_t kFewestArithmetic = 1024, kMostFma = std::int64_t{1} << 30;
+constexpr std::int64_t kMostPasses = std::int64_t{1} << 20;
+constexpr float kTriadScale = 3;
+constexpr std::int64_t kLargestArray = std::int64_t{256} << 20;  // far beyond any cache of a GPU
+constexpr std::int64_t kCopied = std::int64_t{128} << 20;
+constexpr int kBlocksPerProcessor = 16;  // several waves, so that the gaps of the last one do not count
+
+// What all loops of one GPU share.
+class Bench {
+ public:
+  Bench() : wrong_(sizeof(unsigned), "a counter") {
+    int device = 0, processors = 1;
+    check(cudaGetDevice(&device), "GPU");
+    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "GPU");
+    grid.blocks = static_cast<unsigned>(processors * kBlocksPerProcessor);
+  }
+
+  template <typename Work>
+  nanoseconds time(const Work& work) {
+    return watch_.time(stream.get(), work);
+  }
+  [[nodiscard]] unsigned* wrong() const { return wrong_.as<unsigned>(); }
+  // Whether nothing was counted since the last time.
+  bool none_wrong() {
+    unsigned count = 0;
+    check(cudaStreamSynchronize(stream.get()), "waiting for the GPU");
+    check(cudaMemcpy(&count, wrong_.data(), sizeof count, cudaMemcpyDeviceToHost), "a counter");
+    check(cudaMemset(wrong_.data(), 0, sizeof count), "a counter");
+    check(cudaStreamSynchronize(nullptr), "a counter");
+    return count == 0;
+  }
+
+  Stream stream;
+  PeakGrid grid;
+
+ private:
+  Stopwatch watch_;
+  DeviceMemory wrong_;
+};
+
+using SharedBench = std::shared_ptr<Bench>;
+
+GpuLoop arithmetic_loop(const char* name, const char* kernel, const SharedBench& bench) {
+  return {.name = name, .unit = "GFLOP/s", .kernel = kernel, .is_right = [bench] { return bench->none_wrong(); }};
+}
+
+GpuLoop fma_loop(const SharedBench& bench) {
+  GpuLoop loop = arithmetic_loop("fma_f32", "fma", bench);
+  loop.work = 2.0 * kFmaChains * static_cast<double>(bench->grid.threads());
+  loop.fewest = kFewestArithmetic;
+  loop.most = kMostFma;
+  loop.run = [bench](std::int64_t iterations) {
+    return bench->time([&] { launch_fma(iterations, 0.5F, 1.0F, bench->grid, bench->wrong(), bench->stream.get()); });
+  };
+  return loop;
+}
+
+GpuLoop mma_loop(const char* name, MmaType type, const SharedBench& bench) {
+  GpuLoop loop = arithmetic_loop(name, "mma", bench);
+  loop.work = static_cast<double>(mma_flops(type) * kMmaChains * bench->grid.warps());
+  loop.fewest = kFewestArithmetic;
+  loop.most = kLargestMmaSum / mma_depth(type);
+  loop.run = [bench, type](std::int64_t iterations) {
+    return bench->time([&] { launch_mma(type, iterations, bench->grid, bench->wrong(), bench->stream.get()); });
+  };
+  return loop;
+}
+
+GpuLoop product_loop(const char* name, Precision precision, const SharedBench& bench) {
+  GpuLoop loop = arithmetic_loop(name, "cudnn", bench);
+  loop.work = PeakProduct::flops();
+  loop.most = kMostPasses;
+  const auto product = std::make_shared<std::unique_ptr<PeakProduct>>();
+  loop.run = [bench, product, precision](std::int64_t iterations) {
+    if (!*product) {
+      *product = std::make_unique<PeakProduct>(precision, bench->stream);
+      (*product)->run();  // loads the library's kernels
+    }
+    const nanoseconds took = bench->time([&] {
+      for (std::int64_t i = 0; i < iterations; ++i) (*product)->run();
+    });
+    (*product)->count_wrong(bench->wrong());
+    return took;
+  };
+  return loop;
+}
+
+GpuLoop triad_loop(const DeviceFacts& facts, const SharedBench& bench) {
+  // Whole vectors; no more than a third of a small GPU's memory for all three.
+  const std::int64_t bytes = std::min(kLargestArray, facts.memory_bytes / 9) / 256 * 256;
+  const auto count = bytes / static_cast<std::int64_t>(sizeof(float));
+  const auto memory = std::make_shared<std::vector<DeviceMemory>>();
+  const auto run = [=](std::int64_t passes) {
+    const bool fresh = memory->empty();
+    while (memory->size() < 3) memory->emplace_back(bytes, "the triad");
+    const TriadArrays arrays{
+        .a = memory->at(0).as<float>(), .b = memory->at(1).as<float>(), .c = memory->at(2).as<float>(), .count = count};
+    if (fresh) launch_fill_triad(arrays, bench->stream.get());
+    const nanoseconds took = bench->time([&] {
+      for (std::int64_t pass = 0; pass < passes; ++pass) launch_triad(arrays, kTriadScale, bench->stream.get());
+    });
+    launch_check_triad(arrays, kTriadScale, bench->wrong(), bench->stream.get());
+    return took;
+  };
+  return {.name = "triad",
+          .unit = "GB/s",
+          .kernel = "triad",
+          .work = static_cast<double>(kTriadBytes * count),
+          .working_set_bytes = 3 * bytes,
+          .most = kMostPasses,
+          .run = run,
+          .is_right = [bench] { return bench->none_wrong(); }};
+}
+
+// Pinned memory on both sides of a copy, so that what came back is compared with what went.
+struct CopyMemory {
+  PinnedMemory sent{kCopied, "pinned memory"}, received{kCopied, "pinned memory"};
+  DeviceMemory device{kCopied, "copies"};
+  CopyMemory() {
+    std::iota(sent.as<std::uint32_t>(), sent.as<std::uint32_t>() + kCopied / 4, 1U);
+    std::memset(received.as<void>(), 0, static_cast<std::size_t>(kCopied));
+  }
+  void copy(bool to_device, const Stream& stream) {
+    const auto size = static_cast<std::size_t>(kCopied);
+    check(to_device ? cudaMemcpyAsync(device.data(), sent.as<void>(), size, cudaMemcpyHostToDevice, stream.get())
+                    : cudaMemcpyAsync(received.as<void>(), device.data(), size, cudaMemcpyDeviceToHost, stream.get()),
+          "copies");
+  }
+};
+
+GpuLoop copy_loop(const char* name, bool to_device, const std::shared_ptr<std::unique_ptr<CopyMemory>>& memory,
+                  const SharedBench& bench) {
+  return {.name = name,
+          .unit = "GB/s",
+          .kernel = "copy",
+          .work = static_cast<double>(kCopied),
+          .working_set_bytes = kCopied,
+          .most = kMostPasses,
+          .run =
+              [=](std::int64_t times) {
+                if (!*memory) *memory = std::make_unique<CopyMemory>();
+                (*memory)->copy(true, bench->stream);  // or there would be nothing to bring back
+                return bench->time([&] {
+                  for (std::int64_t i = 0; i < times; ++i) (*memory)->copy(to_device, bench->stream);
+                });
+              },
+          .is_right =
+              [=] {
+                (*memory)->copy(false, bench->stream);
+                check(cudaStreamSynchronize(bench->stream.get()), "waiting for the GPU");
+                return std::memcmp((*memory)->sent.as<void>(), (*memory)->received.as<void>(),
+                                   static_cast<std::size_t>(kCopied)) == 0;
+              }};
+}
+
+struct TensorFigure {
+  const char* name;
+  MmaType type;
+  Precision precision;
+};
+
+}  // namespace
+
+std::vector<GpuLoop> gpu_loops(const DeviceFacts& facts) {
+  const auto bench = std::make_shared<Bench>();
+  std::vector<GpuLoop> loops = {fma_loop(bench)};
+  for (const auto& [name, type, precision] : {TensorFigure{"fma_tf32", MmaType::Tf32, Precision::Tf32},
+                                              TensorFigure{"fma_bf16", MmaType::Bf16, Precision::Bf16},
+                                              TensorFigure{"fma_f16", MmaType::F16, Precision::F16}}) {
+    if (const auto reason = obstacle(facts, precision)) {
+      loops.push_back({.name = name, .unit = "GFLOP/s", .kernel = "mma", .absent = *reason});
+      continue;
+    }
+    loops.push_back(mma_loop(name, type, bench));
+    loops.push_back(product_loop(name, precision, bench));
+  }
+  loops.push_back(triad_loop(facts, bench));
+  const auto memory = std::make_shared<std::unique_ptr<CopyMemory>>();
+  loops.push_back(copy_loop("to_device", true, memory, bench));
+  loops.push_back(copy_loop("from_device", false, memory, bench));
+  return loops;
+}
+
+nlohmann::json survey_gpus(machine::Seconds budget) {
+  nlohmann::json gpus = nlohmann::json::array();
+  const int count = std::max(1, probe_device().count);
+  std::string reason;
+  for (int index = 0; index < count; ++index) {
+    const DeviceFacts facts = probe_device(index);
+    if (const auto why = obstacle(facts, Precision::F32)) {
+      reason = *why;
+      continue;
+    }
+    gpus.push_back(describe_gpu(facts, survey_gpu(gpu_loops(facts), budget / static_cast<double>(count))));
+  }
+  nlohmann::json document = nlohmann::json::object();
+  if (gpus.empty()) document["reason"] = reason;
+  document["gpus"] = std::move(gpus);
+  return document;
+}
+
+}  // namespace nocturne::cuda
