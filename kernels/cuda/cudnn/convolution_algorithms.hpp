@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "kernels/cuda/layers/device_layer.hpp"
+#include "kernels/cuda/cudnn/pass.hpp"
 #include "kernels/cuda/plan/algorithm_choice.hpp"
 
 namespace nocturne::cuda {

@@ -4,15 +4,13 @@
 ///
 /// Every address is fixed when a layer is made, so that a step can be captured once and repeated.
 
-#include <cudnn.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "kernels/cuda/cudnn/pass.hpp"
 #include "kernels/cuda/device_code/launchers.hpp"
-#include "kernels/cuda/plan/algorithm_choice.hpp"
 #include "kernels/cuda/plan/network_plan.hpp"
 #include "kernels/cuda/settings.hpp"
 
@@ -42,17 +40,6 @@ struct LayerPlace {
   [[nodiscard]] DataType type() const { return data_type(settings.precision); }
   [[nodiscard]] std::int64_t input_count() const { return batch * plan.figures.input.elements(); }
   [[nodiscard]] std::int64_t output_count() const { return batch * plan.figures.output.elements(); }
-};
-
-/// The surroundings of one pass.
-struct Pass {
-  cudnnHandle_t cudnn = nullptr;  ///< its stream is `stream`
-  cudaStream_t stream = nullptr;
-  void* workspace = nullptr;
-  std::int64_t workspace_bytes = 0;
-  StepState* state = nullptr;
-  bool training = true;  ///< else running averages, and nothing is dropped
-  bool dropout = true;   ///< false: nothing is dropped
 };
 
 /// What serves an operation, for `ready`.
