@@ -20,8 +20,7 @@ enum class DataType { F32, Bf16, F16 };
   return precision == Precision::F16 ? DataType::F16 : DataType::F32;
 }
 
-// --- activations and differences (elementwise.cu)
-// ------------------------------------------------------------------------
+// --- activations and differences (elementwise.cu) ---
 
 /// out[i] = in[i], rounded.
 void launch_convert(const float* in, void* out, DataType type, std::int64_t count, cudaStream_t stream);
@@ -66,8 +65,7 @@ struct DropoutRule {
 void launch_dropout(const void* in, void* out, DataType type, std::int64_t count, const DropoutRule& rule,
                     const StepState* state, cudaStream_t stream);
 
-// --- normalisation of what a fused convolution summed up (normalise.cu)
-// ---------------------------------------------------
+// --- normalisation of what a fused convolution summed up (normalise.cu) ---
 
 /// Of `channels` each, f32. `sums` and `squares` of the values, over `per_channel` values a channel.
 struct NormalisationArrays {
@@ -84,8 +82,16 @@ void launch_finish_statistics(const NormalisationArrays& arrays, float epsilon, 
 void launch_normalise(const void* in, void* out, const NormalisationArrays& arrays, DataType type, std::int64_t count,
                       const ChannelOrder& order, bool relu, cudaStream_t stream);
 
-// --- two arrays beside each other (compare.cu)
-// -----------------------------------------------------------------------------
+// --- values for tensors that are tried or timed (fill.cu) ---
+
+/// values[i] = centre + spread · u(seed, i), rounded; u uniform in [-1, 1).
+struct FillRule {
+  float centre = 0, spread = 0;
+  std::uint64_t seed = 0;
+};
+void launch_fill(void* values, DataType type, std::int64_t count, const FillRule& rule, cudaStream_t stream);
+
+// --- two arrays beside each other (compare.cu) ---
 
 /// On the device; floats as their bits, which for positive numbers have the same order. Begins as zeros.
 struct Comparison {
@@ -96,8 +102,7 @@ struct Comparison {
 void launch_compare(const void* a, const void* b, DataType type, std::int64_t count, Comparison* into,
                     cudaStream_t stream);
 
-// --- the loss and the step around it (loss.cu)
-// -----------------------------------------------------------------------------
+// --- the loss and the step around it (loss.cu) ---
 
 /// Draws the step's key, forgets the last step's overflow.
 void launch_begin_step(StepState* state, cudaStream_t stream);
@@ -112,8 +117,7 @@ void launch_reduce_loss(const float* losses, std::int64_t images, StepState* sta
 void launch_judge(const void* logits, const std::int32_t* labels, std::int64_t images, std::int64_t classes,
                   float* losses, std::int32_t* correct, DataType type, cudaStream_t stream);
 
-// --- gradients and weights (update.cu)
-// -------------------------------------------------------------------------------------
+// --- gradients and weights (update.cu) ---
 
 /// Sets StepState::overflow where a gradient is not finite.
 void launch_check_finite(const void* gradient, DataType type, std::int64_t count, StepState* state,

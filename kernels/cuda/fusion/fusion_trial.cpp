@@ -8,7 +8,6 @@
 #include "kernels/cuda/device/check.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device/stopwatch.hpp"
-#include "kernels/cuda/survey/peak_launchers.hpp"
 
 namespace nocturne::cuda {
 namespace {

@@ -53,12 +53,6 @@ void launch_triad(const TriadArrays& arrays, float scale, cudaStream_t stream);
 /// `wrong` counts the elements of a that are not what b and c give; `scale` is a small whole number.
 void launch_check_triad(const TriadArrays& arrays, float scale, unsigned* wrong, cudaStream_t stream);
 
-/// values[i] = centre + spread · u(seed, i), rounded; u uniform in [-1, 1).
-struct FillRule {
-  float centre = 0, spread = 0;
-  std::uint64_t seed = 0;
-};
-void launch_fill(void* values, DataType type, std::int64_t count, const FillRule& rule, cudaStream_t stream);
 /// `wrong` counts the values that are not this one.
 void launch_check_equal(const void* values, float value, DataType type, std::int64_t count, unsigned* wrong,
                         cudaStream_t stream);

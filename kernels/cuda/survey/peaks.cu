@@ -4,7 +4,6 @@
 /// Hopper's wgmma is reached through cuDNN instead, peak_product.hpp), triad (device memory, STREAM).
 
 #include "kernels/cuda/device_code/numbers.cuh"
-#include "kernels/cuda/device_code/random.cuh"
 #include "kernels/cuda/survey/peak_launchers.hpp"
 
 namespace nocturne::cuda {
@@ -114,16 +113,6 @@ __global__ void check_triad(TriadArrays arrays, float scale, unsigned* wrong) {
 }
 
 template <typename T>
-__global__ void fill(T* __restrict__ values, std::int64_t count, FillRule rule) {
-  constexpr float kUnit = 1.0F / 8388608.0F;  // 24 bits become [0, 2)
-  const std::uint64_t key = key_of(rule.seed, 0);
-  for (std::int64_t i = first_item(); i < count; i += item_stride()) {
-    const auto bits = static_cast<std::uint32_t>(draw(key, static_cast<std::uint64_t>(i)) >> 40);
-    values[i] = from_float<T>(rule.centre + rule.spread * (static_cast<float>(bits) * kUnit - 1.0F));
-  }
-}
-
-template <typename T>
 __global__ void check_equal(const T* __restrict__ values, float value, std::int64_t count, unsigned* wrong) {
   for (std::int64_t i = first_item(); i < count; i += item_stride()) note_wrong(to_float(values[i]) == value, wrong);
 }
@@ -165,15 +154,6 @@ void launch_triad(const TriadArrays& arrays, float scale, cudaStream_t stream) {
 void launch_check_triad(const TriadArrays& arrays, float scale, unsigned* wrong, cudaStream_t stream) {
   check_triad<<<blocks_for(arrays.count), kThreads, 0, stream>>>(arrays, scale, wrong);
   check_launch("triad");
-}
-
-void launch_fill(void* values, DataType type, std::int64_t count, const FillRule& rule, cudaStream_t stream) {
-  if (count == 0) return;
-  with_type(type, [&](auto zero) {
-    using T = decltype(zero);
-    fill<<<blocks_for(count), kThreads, 0, stream>>>(static_cast<T*>(values), count, rule);
-  });
-  check_launch("fill");
 }
 
 void launch_check_equal(const void* values, float value, DataType type, std::int64_t count, unsigned* wrong,
