@@ -6,8 +6,8 @@
 ///     layout         nchw, nhwc                of activations and weights on the device
 ///     algorithm      heuristic, find, fixed    who chooses cuDNN's algorithms (algorithm_choice.hpp)
 ///     workspace_mib  1 …                       most that one operation may take for itself
-///     fusion         off, auto                 forward passes as graphs of cuDNN where that is faster
-///     (fusion_choice.hpp) cuda_graphs    true, false               one launch a step instead of one an operation
+///     fusion         off, auto                 graphs of cuDNN where they are faster (fusion_choice.hpp)
+///     cuda_graphs    true, false               one launch a step instead of one an operation
 ///     streams        1, 2                      2: batches are gathered and copied while the step before computes
 ///     batch          1 …
 ///     data_threads   0 …                       threads that read ahead; 0: batches are made between steps
