@@ -48,10 +48,6 @@ PeakProduct::PeakProduct(Precision precision, const Stream& stream)
   launch_fill(weights_data_.data(), type_, kChannels * kChannels, ones, stream_.get());
 }
 
-std::int64_t PeakProduct::bytes() const {
-  return input_data_.bytes() + weights_data_.bytes() + output_data_.bytes();
-}
-
 void PeakProduct::run() {
   check(cudnnConvolutionForward(
             cudnn_.get(), &kOne, input_.get(), input_data_.data(), filter_.get(), weights_data_.data(),

@@ -3,8 +3,6 @@
 /// A large product of matrices by cuDNN: what the tensor cores reach through the library that trains, with instructions
 /// (Hopper's wgmma) that the plain loop in peaks.cu has not.
 
-#include <cstdint>
-
 #include "kernels/cuda/cudnn/cudnn_objects.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/settings.hpp"
@@ -19,7 +17,6 @@ class PeakProduct {
   PeakProduct(Precision precision, const Stream& stream);
 
   [[nodiscard]] static double flops();
-  [[nodiscard]] std::int64_t bytes() const;
   void run();
   /// Adds to `wrong` (on the device) the results that are not 4096.
   void count_wrong(unsigned* wrong);

@@ -40,7 +40,6 @@ class BatchFeed {
 
   /// Where a slot lies, for a capture before its first batch.
   [[nodiscard]] FedBatch place_of(std::size_t slot, std::int64_t size) const;
-  [[nodiscard]] std::size_t slots() const { return slots_.size(); }
   [[nodiscard]] std::int64_t device_bytes() const;
 
  private:
