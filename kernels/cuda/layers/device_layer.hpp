@@ -42,6 +42,17 @@ struct LayerPlace {
   [[nodiscard]] std::int64_t output_count() const { return batch * plan.figures.output.elements(); }
 };
 
+/// How a shape's values lie, for the launchers.
+[[nodiscard]] inline ChannelOrder channel_order(const networks::Shape& shape, Layout layout) {
+  return {.channels = shape.channels, .pixels = shape.height * shape.width, .layout = layout};
+}
+
+/// The first step of a backward pass: what the layer's rectifier held back, if it has one, has no difference.
+inline void gate_difference(const LayerPlace& place, cudaStream_t stream) {
+  if (!place.layer().relu) return;
+  launch_gate(place.difference, place.output, place.type(), place.output_count(), stream);
+}
+
 /// What serves an operation, for `ready`.
 struct Implementation {
   std::string layer, primitive, name;

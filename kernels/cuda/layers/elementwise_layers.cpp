@@ -19,9 +19,7 @@ class AdditionLayer final : public DeviceLayer {
   }
 
   void backward(const Pass& pass) override {
-    if (place_.layer().relu) {
-      launch_gate(place_.difference, place_.output, place_.type(), place_.output_count(), pass.stream);
-    }
+    gate_difference(place_, pass.stream);
     hand(place_.plan.handing, place_.input_difference, pass);
     hand(place_.plan.handing2, place_.input_difference2, pass);
   }

@@ -41,9 +41,7 @@ class NormalisationLayer final : public DeviceLayer {
   }
 
   void backward(const Pass& pass) override {
-    if (place_.layer().relu) {
-      launch_gate(place_.difference, place_.output, place_.type(), place_.output_count(), pass.stream);
-    }
+    gate_difference(place_, pass.stream);
     const float* before = place_.plan.handing == Handing::Accumulate ? &kOne : &kZero;
     check(cudnnBatchNormalizationBackward(
               pass.cudnn, kTraining, &kOne, before, &kOne, &kZero, tensor_.get(), place_.input, tensor_.get(),
@@ -72,10 +70,8 @@ class NormalisationLayer final : public DeviceLayer {
                                      .per_channel = place_.batch * shape.height * shape.width};
     launch_finish_statistics(arrays, static_cast<float>(networks::kNormalisationEpsilon),
                              static_cast<float>(networks::kRunningAverageMomentum), pass.stream);
-    launch_normalise(
-        place_.input, place_.output, arrays, place_.type(), place_.output_count(),
-        {.channels = shape.channels, .pixels = shape.height * shape.width, .layout = place_.settings.layout},
-        place_.layer().relu, pass.stream);
+    launch_normalise(place_.input, place_.output, arrays, place_.type(), place_.output_count(),
+                     channel_order(shape, place_.settings.layout), place_.layer().relu, pass.stream);
   }
 
   LayerPlace place_;

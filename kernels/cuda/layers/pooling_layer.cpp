@@ -39,9 +39,7 @@ class PoolingLayer final : public DeviceLayer {
   }
 
   void backward(const Pass& pass) override {
-    if (place_.layer().relu) {
-      launch_gate(place_.difference, place_.output, place_.type(), place_.output_count(), pass.stream);
-    }
+    gate_difference(place_, pass.stream);
     if (place_.input_difference == nullptr) return;
     const float* before = place_.plan.handing == Handing::Accumulate ? &kOne : &kZero;
     check(cudnnPoolingBackward(pass.cudnn, pooling_.get(), &kOne, output_.get(), place_.output, output_.get(),

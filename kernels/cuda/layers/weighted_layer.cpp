@@ -120,11 +120,8 @@ class WeightedLayer final : public DeviceLayer {
           name_.c_str());
     const bool relu = place_.layer().relu;
     if (place_.biases != nullptr) {
-      const Shape& output = place_.plan.figures.output;
-      launch_add_bias(
-          place_.output, place_.biases, place_.type(), place_.output_count(),
-          {.channels = output.channels, .pixels = output.height * output.width, .layout = place_.settings.layout}, relu,
-          pass.stream);
+      launch_add_bias(place_.output, place_.biases, place_.type(), place_.output_count(),
+                      channel_order(place_.plan.figures.output, place_.settings.layout), relu, pass.stream);
     } else if (relu) {
       launch_rectify(place_.output, place_.type(), place_.output_count(), pass.stream);
     }
@@ -132,9 +129,7 @@ class WeightedLayer final : public DeviceLayer {
 
   void backward(const Pass& pass) override {
     const auto workspace = static_cast<std::size_t>(pass.workspace_bytes);
-    if (place_.layer().relu) {
-      launch_gate(place_.difference, place_.output, place_.type(), place_.output_count(), pass.stream);
-    }
+    gate_difference(place_, pass.stream);
     if (place_.biases != nullptr) {
       check(cudnnConvolutionBackwardBias(pass.cudnn, &kOne, output_.get(), place_.difference, &kZero, bias_->get(),
                                          place_.biases_gradient),

@@ -6,19 +6,12 @@
 #include "kernels/worker/refusal.hpp"
 
 namespace nocturne::cuda {
-namespace {
-
-ChannelOrder order_of(const networks::Shape& shape, Layout layout) {
-  return {.channels = shape.channels, .pixels = shape.height * shape.width, .layout = layout};
-}
-
-}  // namespace
 
 NetworkPass::NetworkPass(const NetworkPlan& plan, const Settings& settings, std::byte* arena, float* statistics,
                          const DeviceParameters& parameters)
     : batch_(plan.batch),
       image_count_(plan.batch * plan.rows.front().figures.input.elements()),
-      image_order_(order_of(plan.rows.front().figures.input, settings.layout)),
+      image_order_(channel_order(plan.rows.front().figures.input, settings.layout)),
       type_(data_type(settings.precision)),
       image_(arena + plan.image),
       logits_(arena + plan.rows.back().output),
