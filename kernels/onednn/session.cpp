@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "kernels/onednn/all_places.hpp"
 #include "kernels/onednn/check/gate_run.hpp"
 #include "kernels/onednn/configuration.hpp"
 #include "kernels/onednn/instruction_set.hpp"
@@ -108,13 +109,19 @@ data::SourceOptions source_options(const protocol::Request& request, const Setti
   return options;
 }
 
+std::unique_ptr<data::BatchSource> open_source(const data::SourceOptions& options) {
+  if (options.threads == 0) return data::open_batches(options);
+  const OnAllPlaces meanwhile;
+  return data::open_batches(options);
+}
+
 void report_accuracy(const protocol::Request& request, const Settings& settings, Trainer& trainer, Reporter& reporter) {
   reporter.phase_begin("accuracy");
   data::SourceOptions options = source_options(request, settings, trainer.plan().network());
   options.split = data::Split::Test;
   options.shuffle = false;
   options.batch = 1;  // a test set may be smaller than a batch
-  const auto test = data::open_batches(options);
+  const auto test = open_source(options);
   const Score score = trainer.evaluate(*test);
   reporter.phase_end("accuracy");
   const auto examples = static_cast<double>(test->count());
@@ -135,9 +142,9 @@ void train_gate(const protocol::Request& request, Reporter& reporter, const netw
   data::SourceOptions from = source_options(request, options.settings, network);
   from.partial_batch = true;  // the visits say whether there is one
   const auto batches = in_phase(reporter, "data", [&] {
-    const std::int64_t count = data::open_batches(from)->count();
+    const std::int64_t count = open_source(from)->count();
     from.visits = worker::gate_visits(request, options.settings.batch, count, initial ? &*initial : nullptr);
-    return data::open_batches(from);
+    return open_source(from);
   });
   options.dropout = false;
   options.initial = initial ? &*initial : nullptr;
@@ -165,8 +172,8 @@ void train(const protocol::Request& request, Reporter& reporter, Profile* profil
   options.dropout = !sabotage.no_dropout;
   options.tampering = sabotage.tampering;
   if (request.gate) return train_gate(request, reporter, network, options);
-  const auto batches = in_phase(reporter, "data",
-                                [&] { return data::open_batches(source_options(request, options.settings, network)); });
+  const auto batches =
+      in_phase(reporter, "data", [&] { return open_source(source_options(request, options.settings, network)); });
   const auto trainer = compile(reporter, network, options, *batches);
   run_training(request, *trainer, reporter, [&] { trainer->profile(profile); });
   warn_of_skipped(*batches);

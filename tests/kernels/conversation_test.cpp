@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ class Conversation {
                   {"seed", 1},
                   {"steps", 3}};
 
+  std::vector<std::string> variables;  ///< "NAME=value", before those of this process
+
   [[nodiscard]] std::string path(const char* name) const { return (folder_.path() / name).string(); }
 
   void start() {
@@ -41,10 +44,14 @@ class Conversation {
                 arguments[] = {"--request", path("request.json"), "--events", path("events.jsonl")};
     char* argv[] = {program.data(),      arguments[0].data(), arguments[1].data(),
                     arguments[2].data(), arguments[3].data(), nullptr};
+    std::vector<char*> environment;
+    for (std::string& each : variables) environment.push_back(each.data());
+    for (char** each = environ; *each != nullptr; ++each) environment.push_back(*each);
+    environment.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, path("stderr").c_str(), O_WRONLY | O_CREAT, 0600);
-    REQUIRE(posix_spawn(&child_, program.c_str(), &actions, nullptr, argv, environ) == 0);
+    REQUIRE(posix_spawn(&child_, program.c_str(), &actions, nullptr, argv, environment.data()) == 0);
     posix_spawn_file_actions_destroy(&actions);
   }
 
@@ -76,6 +83,18 @@ class Conversation {
     std::int64_t steps = 0;
     for (const json& sample : events("sample")) steps += sample.at("steps").get<std::int64_t>();
     return steps;
+  }
+
+  // The CPUs that each of its threads may run on, as the kernel writes them: "0", "0-1", "0,4".
+  [[nodiscard]] std::vector<std::string> cpus_of_threads() const {
+    std::vector<std::string> all;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(child_) + "/task")) {
+      std::ifstream status(task.path() / "status");
+      for (std::string word; status >> word;) {
+        if (word == "Cpus_allowed_list:" && status >> word) all.push_back(word);
+      }
+    }
+    return all;
   }
 
   // Until that many steps are reported; a worker that dies ends it as well.
@@ -218,6 +237,34 @@ TEST_CASE("turns allow steps slice by slice, and their end is the end", "[onednn
   CHECK(talk.finish() == 0);
   CHECK(talk.steps_reported() == 5);
   CHECK(talk.end().at("status") == "ok");
+}
+
+TEST_CASE("threads that read ahead are not bound to the CPU of the thread that makes them", "[onednn]") {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  REQUIRE(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE && cpus.size() < 2; ++cpu) {
+    if (CPU_ISSET(static_cast<std::size_t>(cpu), &allowed)) cpus.push_back(cpu);
+  }
+  if (cpus.size() < 2) SKIP("one CPU: there is nothing to tell apart");
+  const std::string first = std::to_string(cpus[0]), second = std::to_string(cpus[1]);
+  Conversation talk;
+  talk.variables = {"OMP_PLACES={" + first + "},{" + second + "}", "OMP_PROC_BIND=close"};
+  talk.request["configuration"].update({{"threads", 2}, {"data_threads", 3}});
+  const std::string turns = talk.path("turns");
+  REQUIRE(mkfifo(turns.c_str(), 0600) == 0);
+  talk.request["turns"] = turns;
+  talk.start();
+  const int pipe = open(turns.c_str(), O_WRONLY);  // returns when the worker has trained its first step, and waits
+  REQUIRE(pipe >= 0);
+  const std::vector<std::string> found = talk.cpus_of_threads();
+  close(pipe);
+  CHECK(talk.finish() == 0);
+  const std::string both = first + (cpus[1] == cpus[0] + 1 ? "-" : ",") + second;
+  CHECK(std::ranges::count(found, both) == 3);   // those that read
+  CHECK(std::ranges::count(found, first) == 1);  // the pool
+  CHECK(std::ranges::count(found, second) == 1);
 }
 
 TEST_CASE("what cannot be done is unsupported, with the reason", "[onednn]") {
