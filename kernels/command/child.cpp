@@ -55,6 +55,7 @@ Child::Child(const ChildPlan& plan) {
   std::vector<char*> argv;
   for (const std::string& word : plan.argv) argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's type
   argv.push_back(nullptr);
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, as some leave it to those they start, no end could be waited for
   const std::array<int, 2> report = make_pipe();
   std::array<int, 2> output{-1, -1};
   if (plan.read_output) output = make_pipe();
@@ -92,6 +93,7 @@ std::optional<ChildEnd> Child::reap(int flags) {
   do reaped = ::wait4(pid_, &status, flags, &usage);
   while (reaped < 0 && errno == EINTR);
   if (reaped == 0) return std::nullopt;
+  if (reaped < 0) throw std::runtime_error(std::string("cannot wait for the command: ") + std::strerror(errno));
   end_ = ChildEnd{.status = status,
                   .wall = std::chrono::steady_clock::now() - began_,
                   .cpu = time_of(usage.ru_utime) + time_of(usage.ru_stime)};

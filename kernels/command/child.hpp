@@ -36,7 +36,7 @@ class Child {
 
   /// Reading end of its output, not blocking; -1 where it is not read.
   [[nodiscard]] int output() const { return output_; }
-  /// Waits; empty: still there after `patience`.
+  /// Waits; empty: still there after `patience`. Throws std::runtime_error where the system tells of no end.
   [[nodiscard]] std::optional<ChildEnd> wait(std::chrono::milliseconds patience);
   [[nodiscard]] ChildEnd wait();
   /// SIGTERM, and after two seconds SIGKILL.

@@ -1,3 +1,6 @@
+#include <signal.h>
+#include <sys/wait.h>
+
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -7,6 +10,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "kernels/command/child.hpp"
 #include "kernels/command/line_rule.hpp"
 #include "kernels/command/options.hpp"
 #include "kernels/command/output_steps.hpp"
@@ -27,14 +31,18 @@ command::LineReading reading_of(const std::string& pattern, const std::string& l
   return *reading;
 }
 
-std::vector<nlohmann::json> samples_in(const std::filesystem::path& file) {
+std::vector<nlohmann::json> events_in(const std::filesystem::path& file, const std::string& name) {
   std::ifstream stream(file);
-  std::vector<nlohmann::json> samples;
+  std::vector<nlohmann::json> events;
   for (std::string line; std::getline(stream, line);) {
     nlohmann::json event = nlohmann::json::parse(line);
-    if (event["event"] == "sample") samples.push_back(std::move(event));
+    if (event["event"] == name) events.push_back(std::move(event));
   }
-  return samples;
+  return events;
+}
+
+std::vector<nlohmann::json> samples_in(const std::filesystem::path& file) {
+  return events_in(file, "sample");
 }
 
 }  // namespace
@@ -116,4 +124,13 @@ TEST_CASE("the worker's last four words are not the command's", "[command]") {
                              Words{"--fodler", "x", "--", "t", "--request", "r", "--events", "e"}}) {
     CHECK_THROWS_AS(command::read_options(wrong), std::runtime_error);
   }
+}
+
+TEST_CASE("how a command ended is known where the ends of children were ignored", "[command]") {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  command::Child child({.argv = {"false"}, .folder = {}, .environment = {}});
+  const command::ChildEnd end = child.wait();
+  ::signal(SIGCHLD, before);
+  CHECK(WIFEXITED(end.status));
+  CHECK(WEXITSTATUS(end.status) == 1);
 }
