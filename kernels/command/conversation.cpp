@@ -73,10 +73,16 @@ int run_process(const ChildPlan& plan, protocol::EventWriter& events) {
 
 // --- the output -----------------------------------------------------------------------------------------------------
 
-/// Passes on what the command prints and reads it. False: it has closed its output.
-bool copy_output(int output, OutputSteps& steps) {
+/// False for ever where the rule reads the time of the whole run.
+bool is_enough(const OutputSteps& steps, std::int64_t wanted) {
+  return steps.begun() && steps.steps() >= wanted;
+}
+
+/// Passes on what the command prints and reads it, until there is no more for now or there are as many steps as are
+/// wanted: who prints faster than it is read would never be left. False: it has closed its output.
+bool copy_output(int output, OutputSteps& steps, std::int64_t wanted) {
   std::array<char, 16384> buffer;
-  for (;;) {
+  while (!is_enough(steps, wanted)) {
     const ssize_t count = ::read(output, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return true;  // nothing more for now
@@ -89,6 +95,7 @@ bool copy_output(int output, OutputSteps& steps) {
     }
     steps.take(std::string_view(buffer.data(), static_cast<std::size_t>(count)), now);
   }
+  return true;
 }
 
 int run_pattern(const Options& options, ChildPlan plan, const protocol::Request& request,
@@ -106,15 +113,15 @@ int run_pattern(const Options& options, ChildPlan plan, const protocol::Request&
   while (!end) {
     pollfd watched{.fd = open ? child.output() : -1, .events = POLLIN, .revents = 0};
     ::poll(&watched, 1, 50);
-    if (open) open = copy_output(child.output(), steps);
-    if (!rule.reads_total() && steps.steps() >= request.steps) {
+    if (open) open = copy_output(child.output(), steps, request.steps);
+    if (is_enough(steps, request.steps)) {
       child.terminate();
       events.end("ok", "");
       return 0;
     }
     end = child.wait(milliseconds(0));
   }
-  if (open) copy_output(child.output(), steps);
+  if (open) copy_output(child.output(), steps, request.steps);
   steps.finish(OutputSteps::Clock::now());
   if (!ended_well(*end)) return end_as(*end);
   if (rule.reads_total()) {
@@ -124,7 +131,7 @@ int run_pattern(const Options& options, ChildPlan plan, const protocol::Request&
     events.phase_end(phase);
     return say_process(*end, steps.total_seconds(), events);
   }
-  if (steps.steps() >= request.steps) {
+  if (is_enough(steps, request.steps)) {
     events.end("ok", "");
     return 0;
   }

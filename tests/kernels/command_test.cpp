@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
@@ -11,6 +13,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "kernels/command/child.hpp"
+#include "kernels/command/conversation.hpp"
 #include "kernels/command/line_rule.hpp"
 #include "kernels/command/options.hpp"
 #include "kernels/command/output_steps.hpp"
@@ -43,6 +46,37 @@ std::vector<nlohmann::json> events_in(const std::filesystem::path& file, const s
 
 std::vector<nlohmann::json> samples_in(const std::filesystem::path& file) {
   return events_in(file, "sample");
+}
+
+// What it prints is passed on: not between the lines of a report of tests.
+class Muted {
+ public:
+  Muted() {
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    ::dup2(nowhere, STDOUT_FILENO);
+    ::close(nowhere);
+  }
+  Muted(const Muted&) = delete;
+  Muted& operator=(const Muted&) = delete;
+  ~Muted() {
+    ::dup2(kept_, STDOUT_FILENO);
+    ::close(kept_);
+  }
+
+ private:
+  int kept_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+};
+
+// Runs a shell's script whose lines "step" are steps.
+int converse_with(const std::string& script, std::int64_t steps, const std::filesystem::path& file) {
+  command::Options options;
+  options.timing = command::Timing::Pattern;
+  options.pattern = "^step$";
+  options.command = {"sh", "-c", script};
+  protocol::Request request;
+  request.steps = steps;
+  protocol::EventWriter events(file.string());
+  return command::converse(options, request, events);
 }
 
 }  // namespace
@@ -133,4 +167,24 @@ TEST_CASE("how a command ended is known where the ends of children were ignored"
   ::signal(SIGCHLD, before);
   CHECK(WIFEXITED(end.status));
   CHECK(WEXITSTATUS(end.status) == 1);
+}
+
+TEST_CASE("a command that prints faster than it is read is left when it has done its steps", "[command]") {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "events.jsonl";
+  const Muted quiet;
+  CHECK(converse_with("yes step | head -c 1000000", 5, file) == 0);
+  CHECK(samples_in(file).size() >= 5);
+  CHECK(samples_in(file).size() < 20'000);  // it would print 200,000
+  CHECK(events_in(file, "end").at(0)["status"] == "ok");
+}
+
+TEST_CASE("where no steps are asked for behind the first, the first is awaited", "[command]") {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "events.jsonl";
+  const Muted quiet;
+  CHECK(converse_with("sleep 0.3; echo step; exec sleep 60", 0, file) == 0);
+  CHECK(events_in(file, "phase_end").size() == 1);
+  CHECK(samples_in(file).empty());
+  CHECK(events_in(file, "end").at(0)["status"] == "ok");
 }
