@@ -107,6 +107,7 @@ int run_pattern(const Options& options, ChildPlan plan, const protocol::Request&
   const std::string phase = rule.reads_total() ? "command" : "first_step";
   events.phase_begin(phase);
   Child child(plan);
+  ::signal(SIGPIPE, SIG_IGN);  // that nobody keeps the log is no reason to end; the command does not inherit it
   OutputSteps steps(rule, events);
   std::optional<ChildEnd> end;
   bool open = true;

@@ -188,3 +188,21 @@ TEST_CASE("where no steps are asked for behind the first, the first is awaited",
   CHECK(samples_in(file).empty());
   CHECK(events_in(file, "end").at(0)["status"] == "ok");
 }
+
+TEST_CASE("that nobody reads the log is no reason to end", "[command]") {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "events.jsonl";
+  const pid_t worker = ::fork();
+  REQUIRE(worker >= 0);
+  if (worker == 0) {
+    int ends[2];
+    if (::pipe(ends) != 0) ::_exit(9);
+    ::close(ends[0]);
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::_exit(converse_with("echo step; echo step; echo step", 2, file));
+  }
+  int status = 0;
+  REQUIRE(::waitpid(worker, &status, 0) == worker);
+  CHECK(WIFEXITED(status));
+  CHECK(events_in(file, "end").at(0)["status"] == "ok");
+}
