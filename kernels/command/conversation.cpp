@@ -147,7 +147,7 @@ int run_pattern(const Options& options, ChildPlan plan, const protocol::Request&
 std::string python_path(const std::string& shim, const fs::path& folder) {
   const fs::path place = folder / "python";
   fs::create_directory(place);
-  fs::create_symlink(shim, place / fs::path(shim).filename());
+  fs::create_symlink(fs::absolute(shim), place / fs::path(shim).filename());
   const char* known = std::getenv("PYTHONPATH");
   return known != nullptr && *known != '\0' ? place.string() + ":" + known : place.string();
 }

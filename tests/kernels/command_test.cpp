@@ -206,3 +206,15 @@ TEST_CASE("that nobody reads the log is no reason to end", "[command]") {
   CHECK(WIFEXITED(status));
   CHECK(events_in(file, "end").at(0)["status"] == "ok");
 }
+
+TEST_CASE("the shim is found wherever its path begins", "[command]") {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder.path() / "shim.py") << "pass\n";
+  command::Options options;
+  options.timing = command::Timing::Steps;
+  options.shim = std::filesystem::relative(folder.path() / "shim.py").string();
+  options.command = {"sh", "-c", "test -f \"${PYTHONPATH%%:*}/shim.py\""};
+  options.events = (folder.path() / "events.jsonl").string();
+  protocol::EventWriter events(options.events);
+  CHECK(command::converse(options, {}, events) == 0);  // the command's own code where that is not 0
+}
