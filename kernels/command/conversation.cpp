@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -51,7 +50,7 @@ bool ended_well(const ChildEnd& end) {
 }
 
 int say_process(const ChildEnd& end, std::optional<double> seconds, protocol::EventWriter& events) {
-  const auto wall = seconds ? std::chrono::nanoseconds(std::llround(*seconds * 1e9)) : end.wall;
+  const auto wall = seconds ? nanoseconds_in(*seconds) : end.wall;
   events.sample({.first_step = 0,
                  .steps = 1,
                  .wall_ns = std::max<std::int64_t>(1, wall.count()),

@@ -11,6 +11,11 @@ constexpr std::size_t kLongestLine = 64 << 10;
 
 }  // namespace
 
+std::chrono::nanoseconds nanoseconds_in(double seconds) {
+  constexpr double kMost = 1e15;  // eleven days, so that thousands can be added up
+  return std::chrono::nanoseconds(std::llround(std::min(seconds * 1e9, kMost)));
+}
+
 void OutputSteps::take(std::string_view output, Clock::time_point now) {
   for (const char c : output) {
     if (c == '\n' || c == '\r') {
@@ -46,10 +51,8 @@ void OutputSteps::line(std::string_view text, Clock::time_point now) {
     return;
   }
   if (steps < 1) return;  // the number began again: an epoch has ended, and what lies between is no step
-  const auto wall =
-      reading->step_seconds
-          ? std::chrono::nanoseconds(std::llround(*reading->step_seconds * 1e9 * static_cast<double>(steps)))
-          : std::chrono::duration_cast<std::chrono::nanoseconds>(wall_since);
+  const auto wall = reading->step_seconds ? nanoseconds_in(*reading->step_seconds * static_cast<double>(steps))
+                                          : std::chrono::duration_cast<std::chrono::nanoseconds>(wall_since);
   events_.sample({.first_step = steps_ + 1,
                   .steps = steps,
                   .wall_ns = std::max<std::int64_t>(1, wall.count()),

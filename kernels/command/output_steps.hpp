@@ -13,6 +13,10 @@
 
 namespace nocturne::command {
 
+/// Of seconds from 0 on; at most eleven days: more (a date that the pattern took for a time) is no time of a step, but
+/// must not look like a short one.
+[[nodiscard]] std::chrono::nanoseconds nanoseconds_in(double seconds);
+
 /// Takes output as it comes, in pieces of any size; a line ends with \n, or with \r as progress bars have it. The first
 /// matching line ends the phase first_step, each further one is a sample. Not thread-safe.
 class OutputSteps {

@@ -160,13 +160,9 @@ TEST_CASE("the worker's last four words are not the command's", "[command]") {
   }
 }
 
-TEST_CASE("how a command ended is known where the ends of children were ignored", "[command]") {
-  const auto before = ::signal(SIGCHLD, SIG_IGN);
-  command::Child child({.argv = {"false"}, .folder = {}, .environment = {}});
-  const command::ChildEnd end = child.wait();
-  ::signal(SIGCHLD, before);
-  CHECK(WIFEXITED(end.status));
-  CHECK(WEXITSTATUS(end.status) == 1);
+TEST_CASE("an absurdly long time does not become a short one", "[command]") {
+  CHECK(command::nanoseconds_in(0.5) == 500ms);
+  CHECK(command::nanoseconds_in(1.7e12) == std::chrono::nanoseconds(1'000'000'000'000'000));  // a date, in ms
 }
 
 TEST_CASE("a command that prints faster than it is read is left when it has done its steps", "[command]") {
@@ -205,6 +201,15 @@ TEST_CASE("that nobody reads the log is no reason to end", "[command]") {
   REQUIRE(::waitpid(worker, &status, 0) == worker);
   CHECK(WIFEXITED(status));
   CHECK(events_in(file, "end").at(0)["status"] == "ok");
+}
+
+TEST_CASE("how a command ended is known where the ends of children were ignored", "[command]") {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  command::Child child({.argv = {"false"}, .folder = {}, .environment = {}});
+  const command::ChildEnd end = child.wait();
+  ::signal(SIGCHLD, before);
+  CHECK(WIFEXITED(end.status));
+  CHECK(WEXITSTATUS(end.status) == 1);
 }
 
 TEST_CASE("the shim is found wherever its path begins", "[command]") {
