@@ -1,13 +1,12 @@
 #include "kernels/data/idx_file.hpp"
 
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <future>
 #include <span>
 
 #include "kernels/data/batch_source.hpp"
 #include "kernels/data/sha256.hpp"
+#include "kernels/data/whole_file.hpp"
 
 #if __has_include(<zlib.h>) && !defined(NOCTURNE_WITHOUT_ZLIB)
 #include <zlib.h>
@@ -18,17 +17,6 @@ namespace nocturne::data {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
-
-Bytes read_whole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) throw DataError(path + ": cannot be opened: " + std::strerror(errno));
-  Bytes bytes(static_cast<std::size_t>(file.tellg()));
-  file.seekg(0);
-  if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()))) {
-    throw DataError(path + ": cannot be read");
-  }
-  return bytes;
-}
 
 // Lines of `sha256sum`: digits, two spaces (or a space and a star), the name.
 std::string stated_checksum(const std::string& folder, const std::string& name) {
@@ -111,7 +99,8 @@ IdxArray interpret(Unpacked unpacked, const std::string& path) {
 IdxArray read_idx(const std::string& folder, const std::string& name) {
   const std::string path = folder + "/" + name;
   const std::string stated = stated_checksum(folder, name);
-  const Bytes packed = read_whole(path);
+  Bytes packed;
+  read_whole_file(path, packed);
   std::future<std::string> found = std::async(std::launch::async, [&packed] { return sha256(packed); });
   Unpacked unpacked = unpack(packed);
   if (const std::string sum = found.get(); sum != stated) {

@@ -2,9 +2,6 @@
 
 #include <array>
 #include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <optional>
 #include <string>
 
@@ -12,6 +9,7 @@
 #include "kernels/data/file_list.hpp"
 #include "kernels/data/jpeg_file.hpp"
 #include "kernels/data/resample.hpp"
+#include "kernels/data/whole_file.hpp"
 
 namespace nocturne::data {
 namespace {
@@ -19,15 +17,6 @@ namespace {
 // Mean and deviation of ImageNet's training images, each channel from 0 to 1: the figures everybody trains with.
 Scaling normalising(float mean, float deviation) {
   return {.factor = 1.0F / (255.0F * deviation), .offset = -mean / deviation};
-}
-
-void read_into(const std::string& path, std::vector<std::uint8_t>& bytes) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) throw DataError(path + ": cannot be opened: " + std::strerror(errno));
-  const std::streamoff size = file.tellg();
-  bytes.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
-  file.seekg(0);
-  if (size < 0 || !file.read(reinterpret_cast<char*>(bytes.data()), size)) throw DataError(path + ": cannot be read");
 }
 
 class ImageFolder final : public ImageSource {
@@ -67,7 +56,7 @@ class ImageFolder final : public ImageSource {
                            : middle_crop(width, height, shape_.width, shape_.height);
     };
     try {
-      read_into(path, workspace.file);
+      read_whole_file(path, workspace.file);
       const Decoded decoded = decode_jpeg(workspace.file, choose, shape_.width, shape_.height, workspace.pixels);
       resample(decoded.picture, decoded.region, shape_.width, shape_.height, channels_last_, into, workspace.rows);
     } catch (const BrokenImage& error) {

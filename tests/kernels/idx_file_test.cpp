@@ -1,5 +1,10 @@
 #include "kernels/data/idx_file.hpp"
 
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -55,6 +60,18 @@ TEST_CASE("a file that is not listed, or has no list, is refused", "[data]") {
   require_refused(folder, "SHA256SUMS: is missing");
   test::write_listed(folder.path(), "other.gz", {1});
   require_refused(folder, "does not name");
+}
+
+TEST_CASE("a folder or a pipe in the place of the file is refused by name", "[data]") {
+  const test::TemporaryFolder folder;
+  const std::string path = (folder.path() / "data.gz").string();
+  std::ofstream(folder.path() / "SHA256SUMS") << "00  data.gz\n";
+  require_refused(folder, "cannot be opened: No such file");
+  std::filesystem::create_directory(path);
+  require_refused(folder, "cannot be opened: Is a directory");
+  std::filesystem::remove(path);
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  require_refused(folder, "cannot be opened");
 }
 
 TEST_CASE("a torn file is refused even if its checksum is listed", "[data]") {
