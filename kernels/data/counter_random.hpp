@@ -4,6 +4,7 @@
 /// every worker (kernels/python/nocturne_worker/counter_random.py has them too).
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace nocturne::data {
@@ -32,7 +33,10 @@ inline constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;  ///< 2^64 / golde
   return static_cast<float>(draw(key, counter) >> 40) * 0x1p-24F;
 }
 
-/// A random permutation of [0, count), the same for the same seed and epoch everywhere (Fisher and Yates).
+/// Fills `order` with a random permutation of [0, its size), the same for the same seed and epoch everywhere (Fisher
+/// and Yates).
+void order_epoch(std::span<std::int32_t> order, std::uint64_t seed, std::int64_t epoch);
+/// The same, of [0, count).
 [[nodiscard]] std::vector<std::int32_t> epoch_order(std::int64_t count, std::uint64_t seed, std::int64_t epoch);
 
 }  // namespace nocturne::data

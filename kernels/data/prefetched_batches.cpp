@@ -31,6 +31,7 @@ class PrefetchedBatches final : public SteppedSource {
         ring_(static_cast<std::size_t>(this->options().prefetch)) {
     const auto batch = static_cast<std::size_t>(epoch().batch);
     for (Place& place : ring_) {
+      place.visits.reserve(batch);
       place.images.resize(batch);
       if (!this->images().stored()) place.room.resize(batch * static_cast<std::size_t>(image_bytes()));
     }
@@ -66,7 +67,8 @@ class PrefetchedBatches final : public SteppedSource {
     std::size_t n;
   };
 
-  // The next image to make. Waits where there is no free place; null: to stop.
+  // The next image to make. Waits where there is no free place; null: to stop. Allocates nothing: there is nobody who
+  // could be told that it failed.
   Task next_task(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     Place* place = &ring_[filling_];

@@ -7,22 +7,22 @@
 namespace nocturne::data {
 
 Schedule::Schedule(const EpochShape& shape, const SourceOptions& options)
-    : shape_(shape), seed_(options.seed), shuffle_(options.shuffle), order_(options.visits) {
-  fixed_ = !order_.empty() || !shuffle_;
-  if (order_.empty() && !shuffle_) {
+    : shape_(shape), seed_(options.seed), order_(options.visits) {
+  fixed_ = !order_.empty() || !options.shuffle;
+  if (order_.empty()) {
     order_.resize(static_cast<std::size_t>(shape.examples));
     std::iota(order_.begin(), order_.end(), 0);
   }
   begin_epoch();
 }
 
-void Schedule::begin_epoch() {
+void Schedule::begin_epoch() noexcept {
   ++epoch_;
   step_ = 0;
-  if (!fixed_) order_ = epoch_order(shape_.examples, seed_, epoch_);
+  if (!fixed_) order_epoch(order_, seed_, epoch_);
 }
 
-Schedule::Batch Schedule::next() {
+Schedule::Batch Schedule::next() noexcept {
   if (step_ == shape_.steps()) begin_epoch();
   const auto first = static_cast<std::size_t>(step_ * shape_.batch);
   const auto size = static_cast<std::size_t>(shape_.size_of(step_));

@@ -22,7 +22,8 @@ struct EpochShape {
   }
 };
 
-/// Not thread-safe. The same options give the same batches.
+/// Not thread-safe. The same options give the same batches. Only the constructor allocates: threads that read ahead ask
+/// for batches where nobody could be told of an exception.
 class Schedule {
  public:
   /// REQUIRES: a shape of at least one step.
@@ -33,14 +34,13 @@ class Schedule {
     std::int64_t epoch = 0;
     std::span<const std::int32_t> images;
   };
-  Batch next();
+  Batch next() noexcept;
 
  private:
-  void begin_epoch();
+  void begin_epoch() noexcept;
 
   EpochShape shape_;
   std::uint64_t seed_;
-  bool shuffle_;
   std::vector<std::int32_t> order_;  ///< fixed where the visits are given or nothing is shuffled
   bool fixed_ = false;
   std::int64_t epoch_ = -1, step_ = 0;

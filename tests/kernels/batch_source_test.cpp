@@ -10,6 +10,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "kernels/data/schedule.hpp"
 #include "tests/kernels/tiny_images.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -175,6 +176,15 @@ TEST_CASE("an epoch visits every image once, in an order of its own", "[data]") 
   std::ranges::sort(epochs[0]);
   std::ranges::sort(epochs[1]);
   CHECK(epochs[0] == epochs[1]);
+}
+
+TEST_CASE("a schedule takes its memory once, not in each epoch", "[data]") {
+  SourceOptions options = synthetic(2);
+  options.visits = GENERATE(std::vector<std::int32_t>{}, std::vector<std::int32_t>{3, 1, 2, 0});
+  options.shuffle = GENERATE(false, true);
+  Schedule schedule({.examples = 4, .batch = 2}, options);
+  const auto* const begin = schedule.next().images.data();
+  for (int step = 1; step < 20; ++step) CHECK(schedule.next().images.data() == begin + 2 * (step % 2));
 }
 
 TEST_CASE("without the smaller batch an epoch ends before it", "[data]") {
