@@ -78,17 +78,16 @@ IdxArray interpret(Unpacked unpacked, const std::string& path) {
   const std::size_t rank = bytes[3], header = 4 + 4 * rank;
   if (unpacked.size < header) throw DataError(path + ": ends within its header");
   IdxArray array;
-  array.count = 1;
+  std::uint64_t count = 1;  // no larger than the size, which has 32 bits, times 32 bits more
   for (std::size_t i = 0; i < rank; ++i) {
     const std::uint8_t* word = bytes + 4 + 4 * i;
     array.dimensions.push_back(std::int64_t{word[0]} << 24 | std::int64_t{word[1]} << 16 | std::int64_t{word[2]} << 8 |
                                std::int64_t{word[3]});
-    array.count *= array.dimensions.back();
-    if (array.count > static_cast<std::int64_t>(unpacked.size)) break;  // before a product of liars overflows
+    count *= static_cast<std::uint64_t>(array.dimensions.back());
+    if (count > unpacked.size) break;  // before a product of liars overflows
   }
-  if (static_cast<std::size_t>(array.count) + header != unpacked.size) {
-    throw DataError(path + ": its dimensions do not fit its size");
-  }
+  if (count + header != unpacked.size) throw DataError(path + ": its dimensions do not fit its size");
+  array.count = static_cast<std::int64_t>(count);
   array.values = bytes + header;
   array.storage = std::move(unpacked.bytes);
   return array;
