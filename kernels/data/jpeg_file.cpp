@@ -39,7 +39,7 @@ struct JpegErrors {
 // What libjpeg warns of and goes on with: pixels are lost for all but these.
 bool is_harmless(int warning) {
   return warning == JWRN_EXTRANEOUS_DATA || warning == JWRN_ADOBE_XFORM || warning == JWRN_JFIF_MAJOR ||
-         warning == JWRN_BOGUS_PROGRESSION || warning == JWRN_BOGUS_ICC;
+         warning == JWRN_BOGUS_PROGRESSION;
 }
 
 void hear(j_common_ptr info, int level) {
@@ -76,8 +76,8 @@ class JpegDecoder {
     return true;
   }
 
-  // Rows [first, end) into `out`, behind which there is room for one more. To the file's last row where `to_the_end`, to
-  // see that it is whole; these are read, for passing over the last rows does not look at them.
+  // Rows [first, end) into `out`, behind which there is room for one more. To the file's last row where `to_the_end`,
+  // to see that it is whole; these are read, for passing over the last rows does not look at them.
   bool read_rows(std::int64_t first, std::int64_t end, bool to_the_end, std::uint8_t* out) {
     if (setjmp(errors_.escape) != 0) return false;
     jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(first));
