@@ -53,19 +53,31 @@ std::string folder_of(const std::string& folder, Split split) {
   return folder;
 }
 
-FileList FileList::read(const std::string& folder, bool skip_broken) {
-  FileList list;
-  for (const std::string& name : names_in(folder, true)) list.add_class(folder + "/" + name, skip_broken);
-  if (list.folders_.empty()) {
+std::vector<std::string> classes_in(const std::string& folder) {
+  std::vector<std::string> names = names_in(folder, true);
+  if (names.empty()) {
     throw DataError(folder + ": there is no class in it: each class is a folder of its own with JPEGs");
+  }
+  return names;
+}
+
+FileList FileList::read(const std::string& folder, const std::vector<std::string>& classes, bool skip_broken) {
+  FileList list;
+  list.classes_ = std::ssize(classes);
+  list.folders_.resize(classes.size());
+  for (const std::string& name : classes_in(folder)) {
+    const auto found = std::ranges::lower_bound(classes, name);
+    if (found == classes.end() || *found != name) {
+      throw DataError(folder + "/" + name + ": there is no class of this name to train with");
+    }
+    list.add_class(folder + "/" + name, static_cast<std::int32_t>(found - classes.begin()), skip_broken);
   }
   return list;
 }
 
-void FileList::add_class(const std::string& folder, bool skip_broken) {
-  const auto label = static_cast<std::int32_t>(folders_.size());
+void FileList::add_class(const std::string& folder, std::int32_t label, bool skip_broken) {
   const std::size_t before = labels_.size();
-  folders_.push_back(folder);
+  folders_[static_cast<std::size_t>(label)] = folder;
   for (const std::string& name : names_in(folder, false)) {
     if (!is_jpeg_name(name)) {
       if (!skip_broken) {

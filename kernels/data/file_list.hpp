@@ -19,21 +19,26 @@ class FileList {
   [[nodiscard]] std::int32_t label(std::int64_t index) const { return labels_[static_cast<std::size_t>(index)]; }
   /// Files that are no images by their names and were left out.
   [[nodiscard]] std::int64_t left_out() const { return left_out_; }
-  [[nodiscard]] std::int64_t classes() const { return static_cast<std::int64_t>(folders_.size()); }
+  /// Their numbers are below it.
+  [[nodiscard]] std::int64_t classes() const { return classes_; }
 
-  /// Lists FOLDER/CLASS/NAME. Throws DataError naming the folder or file; files that are no images by their names are
-  /// left out with `skip_broken`.
-  static FileList read(const std::string& folder, bool skip_broken);
+  /// Lists FOLDER/CLASS/NAME. `classes`: their names, numbered in this order; FOLDER may lack some. Throws DataError
+  /// naming the folder or file; files that are no images by their names are left out with `skip_broken`.
+  static FileList read(const std::string& folder, const std::vector<std::string>& classes, bool skip_broken);
 
  private:
-  void add_class(const std::string& folder, bool skip_broken);
+  void add_class(const std::string& folder, std::int32_t label, bool skip_broken);
 
-  std::vector<std::string> folders_;  ///< one a class, in order
+  std::int64_t classes_ = 0;
+  std::vector<std::string> folders_;  ///< by label; empty where there is none
   std::string names_;                 ///< of all images, without anything between
   std::vector<std::uint64_t> ends_;   ///< of each name
   std::vector<std::int32_t> labels_;
   std::int64_t left_out_ = 0;
 };
+
+/// Names of the folders in FOLDER, in the order of their bytes: the classes. Throws DataError where there is none.
+[[nodiscard]] std::vector<std::string> classes_in(const std::string& folder);
 
 /// The folder that has the split's classes: FOLDER/train, FOLDER/val, or for training FOLDER itself where there is no
 /// FOLDER/train with folders in it. Throws UnsupportedData where there is nothing to test with.

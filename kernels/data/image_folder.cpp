@@ -88,9 +88,10 @@ std::unique_ptr<ImageSource> open_image_folder(const SourceOptions& options) {
                           std::to_string(options.image.channels));
   }
   const std::string folder = folder_of(options.folder, options.split);
-  FileList files = FileList::read(folder, options.skip_broken);
+  const std::string trained = folder_of(options.folder, Split::Train);
+  FileList files = FileList::read(folder, classes_in(trained), options.skip_broken);
   if (files.classes() > options.classes) {
-    throw DataError(folder + ": it has " + std::to_string(files.classes()) + " classes, the network has " +
+    throw DataError(trained + ": it has " + std::to_string(files.classes()) + " classes, the network has " +
                     std::to_string(options.classes));
   }
   return std::make_unique<ImageFolder>(std::move(files), options);

@@ -233,6 +233,21 @@ TEST_CASE("a set for testing is its own folder, and shows the middle of each ima
   CHECK(at(once, 0, 0, 8, kSide - 1) > 240);
 }
 
+TEST_CASE("a class has one number, also where the set for testing lacks those before it", "[data]") {
+  const test::TemporaryFolder folder;
+  write_classes(folder.path() / "train", 1);
+  for (const char* name : {"bee", "cat"}) {
+    test::write_image(folder.path() / "val" / name / "a.jpg", test::plain_jpeg(1, 2, 3));
+  }
+  SourceOptions options = folder_options(folder, 2);
+  options.split = Split::Test;
+  options.shuffle = false;
+  CHECK(see(*open_batches(options)).labels == std::vector<std::int32_t>{1, 2});
+  test::write_image(folder.path() / "val" / "dog" / "a.jpg", test::plain_jpeg(1, 2, 3));
+  CHECK_THROWS_MATCHES(open_batches(options), DataError,
+                       MessageMatches(ContainsSubstring("val/dog: there is no class of this name to train with")));
+}
+
 TEST_CASE("grey and CMYK pictures become RGB", "[data]") {
   const test::TemporaryFolder folder;
   const auto paint = [](std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) {
