@@ -22,6 +22,7 @@ PointerRing::PointerRing(std::size_t bytes)
   if (memory == nullptr) throw std::bad_alloc();
   madvise(memory, room, MADV_HUGEPAGE);  // a wish
   lines_.reset(static_cast<Line*>(memory));
+  order_.reserve(count_);  // link() runs where nobody could be told that there is no room
 }
 
 void PointerRing::Free::operator()(Line* memory) const {

@@ -35,14 +35,18 @@ std::chrono::nanoseconds time_together(const std::vector<int>& cpus, const std::
   std::barrier meeting(static_cast<std::ptrdiff_t>(cpus.size()), note_time);
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < cpus.size(); ++i) {
-      threads.emplace_back([&, i] {
-        if (cpus.size() > 1) pin_to(cpus[i]);
-        prepare(i);
-        meeting.arrive_and_wait();
-        work(i);
-        meeting.arrive_and_wait();
-      });
+    const auto member = [&](std::size_t i) {
+      if (cpus.size() > 1) pin_to(cpus[i]);
+      prepare(i);
+      meeting.arrive_and_wait();
+      work(i);
+      meeting.arrive_and_wait();
+    };
+    try {
+      for (std::size_t i = 0; i < cpus.size(); ++i) threads.emplace_back(member, i);
+    } catch (...) {  // no more threads are granted: those that wait must not wait for the others
+      for (std::size_t missing = threads.size(); missing < cpus.size(); ++missing) meeting.arrive_and_drop();
+      throw;
     }
   }
   return end - begin;

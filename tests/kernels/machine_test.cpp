@@ -1,3 +1,7 @@
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -9,6 +13,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "kernels/machine/arithmetic.hpp"
@@ -225,6 +230,33 @@ TEST_CASE("what was not measured says why", "[machine]") {
       to_json({Measurement{.name = "fma_bf16", .unit = "GFLOP/s", .absent = "no such thing"}});
   CHECK(report["measurements"][0]["absent"] == "no such thing");
   CHECK_FALSE(report["measurements"][0].contains("median"));
+}
+
+TEST_CASE("a team that the system does not grant is an error, not a wait for ever", "[machine]") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  SKIP("a sanitizer needs the room that this test takes away");
+#endif
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::alarm(60);
+    std::size_t pages = 0;  // of all it has mapped
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t room = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + (std::size_t{64} << 20);
+    const rlimit limit{room, room};
+    ::setrlimit(RLIMIT_AS, &limit);
+    try {
+      static_cast<void>(
+          time_together(std::vector<int>(2000, allowed_cpus().front()), [](std::size_t) {}, [](std::size_t) {}));
+    } catch (const std::system_error&) {
+      ::_exit(0);
+    }
+    ::_exit(1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 }  // namespace nocturne::machine
