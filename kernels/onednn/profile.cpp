@@ -171,6 +171,10 @@ void Profile::add_step(std::int64_t ns) {
 }
 
 void print_profile(const Profile& profile, double peak_gflops, std::ostream& out) {
+  if (profile.operations().empty()) {  // the gate's steps, or a training that ended in its first
+    out << "No step was profiled.\n";
+    return;
+  }
   Line step{.name = "sum of the minima"};
   std::vector<Line> groups;
   for (const OperationTime& operation : profile.operations()) {

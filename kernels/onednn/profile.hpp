@@ -45,7 +45,7 @@ class Profile {
 /// A table of operations, one of layers in the network's order (forward and backward apart, means, which add up), and
 /// one of groups: time, share of the step, GFLOP/s, share of the peak, implementation. At last what a step took, and
 /// how much of that the operations are. `peak_gflops` is that of the precision and threads used (nocturne-machine
-/// measures it); 0: not known, no such column.
+/// measures it); 0: not known, no such column. A sentence where nothing was profiled.
 void print_profile(const Profile& profile, double peak_gflops, std::ostream& out);
 
 }  // namespace nocturne::onednn

@@ -74,4 +74,10 @@ TEST_CASE("layers stand in the network's order with their passes apart, and add 
   CHECK(layers.find("norm1") < layers.find("(update)"));
 }
 
+TEST_CASE("where nothing was profiled, that is said, and no figures", "[onednn]") {
+  std::ostringstream out;
+  print_profile(Profile(), 200, out);
+  CHECK(out.str() == "No step was profiled.\n");
+}
+
 }  // namespace nocturne::onednn
