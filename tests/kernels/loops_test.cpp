@@ -85,6 +85,12 @@ TEST_CASE("dropout keeps its share and scales what it keeps", "[onednn]") {
   }
 }
 
+TEST_CASE("a rate that rounds to one still keeps a value in 256", "[onednn]") {
+  const DropoutDraw draw = dropout_draw(0.999, key_of(1, 1), false);
+  CHECK(draw.dropped == 255);
+  CHECK(draw.scale == 256);
+}
+
 TEST_CASE("dropout does not depend on how the range is split", "[onednn]") {
   constexpr std::int64_t kCount = 10 * kDropoutGrain + 77;
   const DropoutDraw draw = dropout_draw(0.5, key_of(3, 2, 1), false);

@@ -15,7 +15,7 @@ constexpr std::int64_t kWords = kDropoutGrain / 4;
 }  // namespace
 
 DropoutDraw dropout_draw(double rate, std::uint64_t key, bool gate_relu) {
-  const auto dropped = static_cast<std::uint32_t>(std::lround(rate * 256));
+  const auto dropped = static_cast<std::uint32_t>(std::min(std::lround(rate * 256), 255L));  // one at least stays
   return {.key = key, .dropped = dropped, .scale = 256.0F / static_cast<float>(256 - dropped), .gate_relu = gate_relu};
 }
 
