@@ -10,13 +10,14 @@ namespace nocturne::onednn {
 
 struct LossOptions {
   std::int64_t count = 0, classes = 0;
-  /// Label smoothing (Szegedy and others, CVPR 2016, section 7): a label is 1 - s for its class, and s / classes more for
-  /// each. 0: the plain label.
+  /// Label smoothing (Szegedy and others, CVPR 2016, section 7): a label is 1 - s for its class, and s / classes more
+  /// for each. 0: the plain label.
   float smoothing = 0;
 };
 
 /// Returns the mean loss over the images and writes its derivative, (softmax - label) / count, into `difference`,
-/// rounded to bf16 by the second form. The loss is not finite where a logit is not.
+/// rounded to bf16 by the second form. The loss is not finite where a logit is no number or +inf, or the label's is
+/// -inf.
 [[nodiscard]] float softmax_loss(const float* logits, const std::int32_t* labels, const LossOptions& options,
                                  float* difference);
 [[nodiscard]] float softmax_loss(const float* logits, const std::int32_t* labels, const LossOptions& options,
