@@ -52,6 +52,12 @@ Settings import_settings(const protocol::Request& request) {
   return settings;
 }
 
+// Its affinity is that of the whole pool, not of the thread that asks.
+nlohmann::json surroundings_of_all() {
+  const OnAllPlaces meanwhile;
+  return worker::surroundings();
+}
+
 nlohmann::json ready_fields(const Settings& settings, const Trainer& trainer) {
   nlohmann::json implementations = nlohmann::json::array();
   for (const Implementation& each : trainer.implementations()) {
@@ -69,7 +75,7 @@ nlohmann::json ready_fields(const Settings& settings, const Trainer& trainer) {
                  effective_instruction_set().c_str());
   }
   const dnnl_version_t* version = dnnl_version();
-  nlohmann::json fields = worker::surroundings();
+  nlohmann::json fields = surroundings_of_all();
   fields["versions"] = {{"worker", kWorkerVersion},
                         {"onednn", std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
                                        std::to_string(version->patch)},

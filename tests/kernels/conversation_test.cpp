@@ -265,6 +265,7 @@ TEST_CASE("threads that read ahead are not bound to the CPU of the thread that m
   CHECK(std::ranges::count(found, both) == 3);   // those that read
   CHECK(std::ranges::count(found, first) == 1);  // the pool
   CHECK(std::ranges::count(found, second) == 1);
+  CHECK(talk.events("ready").at(0).at("affinity") == cpus);  // of all of them
 }
 
 TEST_CASE("what cannot be done is unsupported, with the reason", "[onednn]") {
