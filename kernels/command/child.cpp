@@ -50,24 +50,27 @@ nanoseconds time_of(const timeval& time) {
 
 }  // namespace
 
-Child::Child(const ChildPlan& plan) {
+Child::Child(const ChildPlan& plan) : Child() {
   for (const auto& [name, value] : plan.environment) ::setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> argv;
   for (const std::string& word : plan.argv) argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's type
   argv.push_back(nullptr);
   ::signal(SIGCHLD, SIG_DFL);  // ignored, as some leave it to those they start, no end could be waited for
-  const std::array<int, 2> report = make_pipe();
   std::array<int, 2> output{-1, -1};
   if (plan.read_output) output = make_pipe();
+  output_ = output[0];
+  const std::array<int, 2> report = make_pipe();
   began_ = std::chrono::steady_clock::now();
   pid_ = ::fork();
   if (pid_ == 0) become(plan, argv.data(), output[1], report[1]);
   const int fork_error = errno;
   ::close(report[1]);
   if (output[1] >= 0) ::close(output[1]);
-  output_ = output[0];
   if (output_ >= 0) ::fcntl(output_, F_SETFL, O_NONBLOCK);
-  if (pid_ < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(fork_error));
+  if (pid_ < 0) {
+    ::close(report[0]);
+    throw std::runtime_error(std::string("fork: ") + std::strerror(fork_error));
+  }
   int failure = 0;
   ssize_t count = 0;
   do count = ::read(report[0], &failure, sizeof failure);

@@ -43,6 +43,7 @@ class Child {
   void terminate();
 
  private:
+  Child() = default;  ///< delegated to, so that the destructor runs where the constructor throws
   [[nodiscard]] std::optional<ChildEnd> reap(int flags);
 
   pid_t pid_ = -1;

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -210,6 +211,20 @@ TEST_CASE("how a command ended is known where the ends of children were ignored"
   ::signal(SIGCHLD, before);
   CHECK(WIFEXITED(end.status));
   CHECK(WEXITSTATUS(end.status) == 1);
+}
+
+TEST_CASE("a command that cannot be started leaves no file open", "[command]") {
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  const auto before = open_files();
+  const command::ChildPlan plan{.argv = {"./no-such-program"}, .folder = {}, .environment = {}, .read_output = true};
+  for (int again = 0; again < 3; ++again) {
+    CHECK_THROWS_MATCHES(command::Child(plan), std::runtime_error,
+                         MessageMatches(ContainsSubstring("cannot start './no-such-program': No such file")));
+  }
+  CHECK(open_files() == before);
 }
 
 TEST_CASE("the shim is found wherever its path begins", "[command]") {
