@@ -123,7 +123,8 @@ TEST_CASE("build.json lists every source of the worker", "[onednn]") {
   const nlohmann::json recipe = nlohmann::json::parse(file);
   const auto sources = recipe.at("sources").get<std::vector<std::string>>();
   for (const std::string& source : sources) CHECK(std::filesystem::exists(root / source));
-  for (const char* folder : {"kernels/onednn", "kernels/networks", "measure/protocol"}) {
+  for (const char* folder :
+       {"kernels/data", "kernels/networks", "kernels/onednn", "kernels/worker", "measure/protocol"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
       if (entry.path().extension() != ".cpp") continue;
       const std::string name = entry.path().lexically_relative(root).string();
