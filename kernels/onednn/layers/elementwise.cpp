@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/onednn/clones.hpp"
+#include "kernels/data/clones.hpp"
 #include "kernels/onednn/random.hpp"
 
 namespace nocturne::onednn {

@@ -3,7 +3,7 @@
 /// The worker's own loops over flat ranges: pixels to numbers, sums, the ReLU's gate, dropout. f32 and bf16 alike.
 ///
 /// All work on the physical order of a buffer, whatever its layout; all are plain functions on [0, count), so that they
-/// can be cloned for the CPU (clones.hpp) and called from parallel_for.
+/// can be cloned for the CPU (kernels/data/clones.hpp) and called from parallel_for.
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kernels/onednn/clones.hpp"
+#include "kernels/data/clones.hpp"
 
 namespace nocturne::onednn {
 

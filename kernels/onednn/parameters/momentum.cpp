@@ -1,12 +1,11 @@
 #include "kernels/onednn/parameters/momentum.hpp"
 
-#include "kernels/onednn/clones.hpp"
+#include "kernels/data/clones.hpp"
 
 namespace nocturne::onednn {
 
 NOCTURNE_CLONES void momentum_update(const Momentum& rule, float decay, float* __restrict weights,
-                                     const float* __restrict gradient, float* __restrict velocity,
-                                     std::int64_t count) {
+                                     const float* __restrict gradient, float* __restrict velocity, std::int64_t count) {
   const float rate = rule.rate, momentum = rule.momentum;
   for (std::int64_t i = 0; i < count; ++i) {
     const float v = momentum * velocity[i] + (gradient[i] + decay * weights[i]);
