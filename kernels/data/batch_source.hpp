@@ -45,6 +45,9 @@ struct Scaling {
 /// Calls its argument with parts [begin, end) of [0, count), perhaps side by side; returns when all are done.
 using ForEachPart = std::function<void(std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>&)>;
 
+/// Beyond them it is a slip of the pen.
+inline constexpr int kMostDataThreads = 1024, kMostPrefetch = 1024;
+
 struct SourceOptions {
   /// mnist: IDX files in `folder`. synthetic: 256 random images, the same ones in every worker and every run, Python's
   /// too. folder: JPEGs, one sub-folder a class (image_folder.hpp).

@@ -10,8 +10,6 @@
 namespace nocturne::data {
 namespace {
 
-constexpr int kMostDataThreads = 1024, kMostPrefetch = 1024;  // beyond it is a slip of the pen
-
 struct DataSet {
   std::string_view name;
   std::unique_ptr<ImageSource> (*open)(const SourceOptions& options);

@@ -1,5 +1,6 @@
 #include "kernels/onednn/configuration.hpp"
 
+#include "kernels/data/batch_source.hpp"
 #include "kernels/onednn/instruction_set.hpp"
 #include "kernels/worker/configuration_values.hpp"
 
@@ -14,7 +15,6 @@ using worker::refuse_value;
 constexpr std::int64_t kMostThreads =
     1024;  // oneDNN and libgomp keep an array a thread; beyond it is a slip of the pen
 constexpr std::int64_t kLargestBatch = 1 << 20;
-constexpr std::int64_t kMostPrefetch = 1024;
 
 }  // namespace
 
@@ -28,8 +28,8 @@ Settings read_settings(const nlohmann::json& configuration) {
   settings.layout = layout == "blocked" ? Layout::Blocked : Layout::Plain;
   settings.batch = read_integer(configuration, "batch", settings.batch, kLargestBatch);
   settings.threads = static_cast<int>(read_integer(configuration, "threads", 0, kMostThreads));
-  settings.data_threads = static_cast<int>(read_integer(configuration, "data_threads", 0, kMostThreads, 0));
-  settings.prefetch = static_cast<int>(read_integer(configuration, "prefetch", settings.prefetch, kMostPrefetch));
+  settings.data_threads = static_cast<int>(read_integer(configuration, "data_threads", 0, data::kMostDataThreads, 0));
+  settings.prefetch = static_cast<int>(read_integer(configuration, "prefetch", settings.prefetch, data::kMostPrefetch));
   const char* key = find_value(configuration, "isa") != nullptr ? "isa" : "isa_cap";
   settings.isa = read_word(configuration, key, settings.isa, known_instruction_sets());
   if (!is_instruction_set(settings.isa)) refuse_value(key, settings.isa, known_instruction_sets());

@@ -1,5 +1,6 @@
 #include "kernels/onednn/session.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -127,6 +128,8 @@ void report_accuracy(const protocol::Request& request, const Settings& settings,
   options.split = data::Split::Test;
   options.shuffle = false;
   options.batch = 1;  // a test set may be smaller than a batch
+  // Two images a thread: as many batches ahead as in training would leave most threads without one.
+  options.prefetch = std::clamp(2 * settings.data_threads, settings.prefetch, data::kMostPrefetch);
   const auto test = open_source(options);
   const Score score = trainer.evaluate(*test);
   reporter.phase_end("accuracy");
