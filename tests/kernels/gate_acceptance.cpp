@@ -78,6 +78,7 @@ Options parse_options(int argc, char** argv) {
   if (options.seeds < static_cast<std::int64_t>(measure::kFewestReferences)) {
     throw std::invalid_argument(fmt::format("--seeds: a band needs {} at least", measure::kFewestReferences));
   }
+  if (!options.only.empty()) static_cast<void>(planted(options.only));  // of nobody, everybody would be caught
   return options;
 }
 
