@@ -40,9 +40,9 @@ std::optional<FirstLook> Campaign::first_look() {
     double seconds = costs_ ? costs_->seconds(look.configuration) : 0;
     if (baseline_ && baseline_->parts) {
       const space::Parts& parts = *baseline_->parts;
-      seconds += static_cast<double>(run.repeats) *
-                 (parts.import + parts.data + parts.compile + parts.first_step_excess +
-                  static_cast<double>(run.steps) * parts.steady_step);
+      seconds +=
+          static_cast<double>(run.repeats) * (parts.import + parts.data + parts.compile + parts.first_step_excess +
+                                              static_cast<double>(run.steps) * parts.steady_step);
     }
     const std::chrono::nanoseconds next(static_cast<std::int64_t>(seconds * 1e9));
     if (!fits(first_looks_pace_, next)) continue;
@@ -87,8 +87,12 @@ PaceState Campaign::pace() const {
                   .next_trial = expected_trial(durations_)};
   if (until_) state.until_left = *until_ - sitting_.clock.wall();
   if (baseline_ && baseline_->parts && best_ && best_->parts) {
-    state.finals = forecast_finals(sitting_.spec.verify, *baseline_->parts, *best_->parts);
-    state.choice = forecast_choice(sitting_.spec.verify, *best_->parts);
+    const auto of = [this](const space::Trial& trial) {
+      const auto run = run_times_.find(trial.number);
+      return paced(sitting_.spec, trial, run == run_times_.end() ? std::chrono::nanoseconds{0} : run->second);
+    };
+    state.finals = forecast_finals(sitting_.spec.verify, of(*baseline_), of(*best_));
+    state.choice = forecast_choice(sitting_.spec.verify, of(*best_));
   }
   return state;
 }
@@ -129,7 +133,11 @@ db::Expected<bool> Campaign::run_trial(const db::Asked& asked) {
   if (!finished) return std::unexpected(finished.error());
   if (!*finished) return false;
   const FinishedTrial& result = **finished;
-  if (!result.reused) durations_.push_back(sitting_.clock.steady() - began);
+  if (!result.reused) {
+    durations_.push_back(sitting_.clock.steady() - began);
+    const auto runs = result.trial.estimate ? std::max<std::int64_t>(result.trial.estimate->runs, 1) : 1;
+    run_times_[result.trial.number] = durations_.back() / runs;
+  }
   strategy_->tell({&result.trial, 1});
   learn(result.trial);
   sitting_.observer.finished(result.trial, result.reused, standing());
@@ -232,8 +240,9 @@ db::Expected<SittingResult> Campaign::search() {
         proposed.push_back({.configuration = *wish, .reason = "a person wanted it measured"});
       } else if (auto look = first_look()) {
         ask.strategy = kFirstLookAsk;
-        proposed.push_back({.configuration = std::move(look->configuration),
-                            .reason = fmt::format("a first look at {}={}", look->parameter, space::to_text(look->value))});
+        proposed.push_back(
+            {.configuration = std::move(look->configuration),
+             .reason = fmt::format("a first look at {}={}", look->parameter, space::to_text(look->value))});
       } else {
         ask.strategy = sitting_.spec.strategy.name;
         ask.seed = static_cast<std::int64_t>(sitting_.spec.strategy.seed);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -100,7 +101,7 @@ class Campaign {
   std::optional<RehearsalReport> rehearsal_;
   std::vector<db::RehearsalRecord> no_go_;
   bool open_ = false;
-  std::vector<FirstLook> first_looks_;   ///< that are left
+  std::vector<FirstLook> first_looks_;  ///< that are left
   FirstLooksPace first_looks_pace_;
   bool set_aside_ = false;  ///< what the campaign measured before does not hold any more
   std::vector<std::pair<db::Level, std::string>> unsaid_;
@@ -109,9 +110,10 @@ class Campaign {
   std::int64_t finished_ = 0, failed_ = 0;
   DeadEnd dead_end_;
   std::optional<space::Trial> baseline_, best_;
-  std::set<std::string> known_;                      ///< identities of finished trials
-  std::vector<std::chrono::nanoseconds> durations_;  ///< of finished trials, in order
-  std::chrono::nanoseconds spent_before_{};          ///< in earlier sittings
+  std::set<std::string> known_;                                 ///< identities of finished trials
+  std::vector<std::chrono::nanoseconds> durations_;             ///< of finished trials, in order
+  std::map<std::int64_t, std::chrono::nanoseconds> run_times_;  ///< of one of their runs each, by number
+  std::chrono::nanoseconds spent_before_{};                     ///< in earlier sittings
   std::chrono::steady_clock::time_point began_;
   std::optional<ClockWatch> watch_;
   std::optional<std::chrono::system_clock::time_point> until_;

@@ -212,6 +212,7 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
     // Two moments of the wall clock: it may have been set between them.
     const auto duration = plausible_duration(between, trial.runs, spec.run.deadline);
     durations_.push_back(duration);
+    run_times_[trial.trial.number] = duration / trial.runs;
     spent_before_ += duration;
   }
   return {};

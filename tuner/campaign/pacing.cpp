@@ -67,12 +67,37 @@ nanoseconds plausible_duration(nanoseconds between, std::int64_t runs, nanosecon
   return std::clamp(between, nanoseconds{0}, std::max<std::int64_t>(runs, 1) * (deadline + kAround));
 }
 
-nanoseconds forecast_pair(const VerifySettings& verify, const space::Parts& baseline, const space::Parts& candidate) {
-  const SliceSteps steps = slice_steps(verify, baseline, candidate);
-  const double slices = verify.slices;
-  return seconds(kMargin * (startup(baseline) + startup(candidate) +
-                            slices * (static_cast<double>(steps.baseline) * baseline.steady_step +
-                                      static_cast<double>(steps.candidate) * candidate.steady_step)));
+Paced paced(const space::Parts& parts) {
+  return {.parts = parts, .turn_step = parts.steady_step};
+}
+
+Paced paced(const CampaignSpec& spec, const space::Trial& trial, nanoseconds run) {
+  Paced result = paced(*trial.parts);
+  const measure::CommandTemplate& own = spec.worker.own;
+  if (own.empty()) return result;
+  const double lasted = std::chrono::duration<double>(run).count();
+  if (own.whole()) {
+    result.whole_run = lasted;
+  } else if (trial.fidelity.steps > 0) {
+    const double lines = (lasted - startup(*trial.parts)) / static_cast<double>(trial.fidelity.steps);
+    result.turn_step = std::max(result.turn_step, lines);
+  }
+  return result;
+}
+
+Paced paced(const CampaignSpec& spec, const db::StoredTrial& stored) {
+  const nanoseconds between(stored.finished_unix_ns.value_or(stored.claimed_unix_ns) - stored.claimed_unix_ns);
+  const auto runs = std::max<std::int64_t>(stored.runs, 1);
+  return paced(spec, stored.trial, plausible_duration(between, runs, spec.run.deadline) / runs);
+}
+
+nanoseconds forecast_pair(const VerifySettings& verify, const Paced& baseline, const Paced& candidate) {
+  const SliceSteps steps = slice_steps(verify, baseline.parts, candidate.parts);
+  const auto side = [&](const Paced& each, std::int64_t turn) {
+    if (each.whole_run) return *each.whole_run;
+    return startup(each.parts) + static_cast<double>(verify.slices * turn) * each.turn_step;
+  };
+  return seconds(kMargin * (side(baseline, steps.baseline) + side(candidate, steps.candidate)));
 }
 
 nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& baseline, const space::Parts& best) {
@@ -92,12 +117,12 @@ nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& base
   return seconds(kMargin * gate);
 }
 
-nanoseconds forecast_finals(const VerifySettings& verify, const space::Parts& baseline, const space::Parts& best) {
-  return forecast_pair(verify, baseline, best) * verify.pairs + forecast_accuracy(verify, baseline, best) +
-         forecast_gate(verify, baseline);
+nanoseconds forecast_finals(const VerifySettings& verify, const Paced& baseline, const Paced& best) {
+  return forecast_pair(verify, baseline, best) * verify.pairs + forecast_accuracy(verify, baseline.parts, best.parts) +
+         forecast_gate(verify, baseline.parts);
 }
 
-nanoseconds forecast_choice(const VerifySettings& verify, const space::Parts& best) {
+nanoseconds forecast_choice(const VerifySettings& verify, const Paced& best) {
   const int pairs = (verify.finalists - 1) * verify.selection_pairs + (verify.simplify ? verify.pairs : 0);
   return forecast_pair(verify, best, best) * pairs;
 }

@@ -8,7 +8,9 @@
 #include <span>
 #include <string>
 
+#include "db/records.hpp"
 #include "space/objective.hpp"
+#include "space/trial.hpp"
 #include "tuner/campaign_file.hpp"
 
 namespace nocturne::tuner {
@@ -45,9 +47,26 @@ struct PaceState {
 [[nodiscard]] std::chrono::nanoseconds plausible_duration(std::chrono::nanoseconds between, std::int64_t runs,
                                                           std::chrono::nanoseconds deadline);
 
+/// A configuration as far as its pairs are concerned.
+struct Paced {
+  space::Parts parts;
+  /// Seconds of a step as turns count them. Those of our workers are steps of the parts; the lines of a command of the
+  /// user's own need not be, and how long one takes is said only by what a run lasted.
+  double turn_step = 0;
+  /// Of a command that is timed as a whole: seconds of a run, which is all that a side of its pairs does.
+  std::optional<double> whole_run{};
+};
+
+/// Of one of our workers.
+[[nodiscard]] Paced paced(const space::Parts& parts);
+/// Of a trial of this campaign whose one run lasted so long, start to end. REQUIRES: it is Ok.
+[[nodiscard]] Paced paced(const CampaignSpec& spec, const space::Trial& trial, std::chrono::nanoseconds run);
+/// Likewise, by when it began and ended.
+[[nodiscard]] Paced paced(const CampaignSpec& spec, const db::StoredTrial& stored);
+
 /// One pair of the two, start to end.
-[[nodiscard]] std::chrono::nanoseconds forecast_pair(const VerifySettings& verify, const space::Parts& baseline,
-                                                     const space::Parts& candidate);
+[[nodiscard]] std::chrono::nanoseconds forecast_pair(const VerifySettings& verify, const Paced& baseline,
+                                                     const Paced& candidate);
 
 /// The epochs that both train for their accuracy.
 [[nodiscard]] std::chrono::nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& baseline,
@@ -59,11 +78,11 @@ struct PaceState {
 
 /// How long what comes after the search in any case will take, from the parts of both: the pairs up to the first look,
 /// the epochs for the accuracy, the gate. `best` may be the default.
-[[nodiscard]] std::chrono::nanoseconds forecast_finals(const VerifySettings& verify, const space::Parts& baseline,
-                                                       const space::Parts& best);
+[[nodiscard]] std::chrono::nanoseconds forecast_finals(const VerifySettings& verify, const Paced& baseline,
+                                                       const Paced& best);
 
 /// Likewise the choice among the finalists, and the winner against a simpler one.
-[[nodiscard]] std::chrono::nanoseconds forecast_choice(const VerifySettings& verify, const space::Parts& best);
+[[nodiscard]] std::chrono::nanoseconds forecast_choice(const VerifySettings& verify, const Paced& best);
 
 /// Steps a turn of each side, so that turns of both last about equally long: `verify.slice_steps` for the slower side,
 /// more for the faster one.

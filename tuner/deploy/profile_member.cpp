@@ -79,8 +79,8 @@ std::expected<bool, std::string> ProfileMember::measure_up_to(std::int64_t pairs
 }
 
 std::chrono::nanoseconds ProfileMember::pair_time() const {
-  return std::max(comparing_->pair_time(),
-                  tuner::forecast_pair(spec_.verify, *baseline_->trial.parts, *candidate_->trial.parts));
+  return std::max(comparing_->pair_time(), tuner::forecast_pair(spec_.verify, tuner::paced(spec_, *baseline_),
+                                                                tuner::paced(spec_, *candidate_)));
 }
 
 std::expected<std::vector<double>, std::string> ProfileMember::log_ratios() {

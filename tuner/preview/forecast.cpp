@@ -77,14 +77,14 @@ db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store, s
   const auto campaigns = campaigns_like(spec, *store);
   if (!campaigns) return std::unexpected(campaigns.error());
   std::vector<double> durations;
-  std::optional<space::Parts> parts;
+  std::optional<Paced> typical;
   for (const db::CampaignId campaign : *campaigns) {
     const auto trials = store->list_trials({.campaign = campaign, .state = db::TrialState::Finished, .limit = kRecent});
     if (!trials) return std::unexpected(trials.error());
     for (const db::StoredTrial& stored : *trials) {
       if (stored.reused_from || !stored.finished_unix_ns || stored.trial.fidelity.steps != spec.run.steps) continue;
       durations.push_back(seconds_of(*stored.finished_unix_ns - stored.claimed_unix_ns));
-      if (!parts) parts = stored.trial.parts;
+      if (!typical && stored.trial.parts) typical = paced(spec, stored);
     }
   }
   if (!durations.empty()) {
@@ -92,8 +92,8 @@ db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store, s
     costs.trial_seconds = measure::median(durations);
     costs.step_seconds.reset();
   }
-  if (parts) {
-    costs.finals_seconds = std::chrono::duration<double>(forecast_finals(spec.verify, *parts, *parts)).count();
+  if (typical) {
+    costs.finals_seconds = std::chrono::duration<double>(forecast_finals(spec.verify, *typical, *typical)).count();
   }
   const auto builds = store->list_builds();
   if (!builds) return std::unexpected(builds.error());

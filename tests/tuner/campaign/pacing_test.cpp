@@ -68,7 +68,8 @@ TEST_CASE("the forecast of the finals grows with pairs, epochs and slow sides", 
   const tuner::VerifySettings verify{.pairs = 6, .slices = 6, .slice_steps = 4, .accuracy_epochs = 1};
   // A pair: 2 s import, 0.15 s first steps, 6 slices of 0.4 s each side = 4.8 s; accuracy: 11 s and 6 s.
   const auto forecast = [&](const tuner::VerifySettings& settings) {
-    return std::chrono::duration<double>(tuner::forecast_finals(settings, baseline, best)).count();
+    return std::chrono::duration<double>(tuner::forecast_finals(settings, tuner::paced(baseline), tuner::paced(best)))
+        .count();
   };
   tuner::VerifySettings alone = verify;
   alone.gate.on = false;
@@ -82,10 +83,38 @@ TEST_CASE("the forecast of the finals grows with pairs, epochs and slow sides", 
   CHECK(std::abs(forecast(alone) - without - exact - 1.2 * 66) < 1e-6);
   // Three more finalists in four pairs with the best, a simpler one in six: 2 s import, 0.1 s first steps, 2 × 6 × 0.2.
   const auto choice = [&](const tuner::VerifySettings& settings) {
-    return std::chrono::duration<double>(tuner::forecast_choice(settings, best)).count();
+    return std::chrono::duration<double>(tuner::forecast_choice(settings, tuner::paced(best))).count();
   };
   CHECK(std::abs(choice(verify) - 1.2 * 18 * (2.1 + 2.4)) < 1e-6);
   CHECK(choice({.finalists = 1, .simplify = false}) == 0);
+}
+
+// A command prints a line for many images: its parts know images, its turns count lines.
+TEST_CASE("pairs of a command last as long as its lines, or its runs, do", "[pacing]") {
+  tuner::CampaignSpec spec;
+  spec.worker.own.groups = {{"train"}};
+  spec.worker.own.timing = measure::Timing::Pattern;
+  spec.worker.own.pattern = "(?P<samples_per_second>[0-9.]+) images/s";
+  space::Trial trial{.fidelity = {.steps = 40}, .outcome = space::Outcome::Ok};
+  trial.parts = space::Parts{.first_step_excess = 5, .steps_per_epoch = 60'000, .steady_step = 0.001};
+  const tuner::VerifySettings verify{.slices = 6, .slice_steps = 4};
+  const auto pair = [&](const tuner::Paced& side) {
+    return std::chrono::duration<double>(tuner::forecast_pair(verify, side, side)).count();
+  };
+  // 40 lines in 33 - 5.001 s; two sides start, and have six turns of four lines.
+  const double line = (33 - 5.001) / 40;
+  CHECK(std::abs(pair(tuner::paced(spec, trial, 33s)) - 1.2 * 2 * (5.001 + 24 * line)) < 1e-6);
+  // What is not known of a run, or cannot be, leaves what the parts say.
+  CHECK(std::abs(pair(tuner::paced(spec, trial, 0s)) - 1.2 * 2 * (5.001 + 24 * 0.001)) < 1e-6);
+
+  const db::StoredTrial stored{
+      .trial = trial, .claimed_unix_ns = 0, .finished_unix_ns = std::int64_t{99'000'000'000}, .runs = 3};
+  CHECK(tuner::paced(spec, stored).turn_step == tuner::paced(spec, trial, 33s).turn_step);
+
+  spec.worker.own.timing = measure::Timing::Process;
+  CHECK(std::abs(pair(tuner::paced(spec, trial, 33s)) - 1.2 * 66) < 1e-6);
+  spec.worker.own = {};
+  CHECK(std::abs(pair(tuner::paced(spec, trial, 33s)) - 1.2 * 2 * (5.001 + 24 * 0.001)) < 1e-6);
 }
 
 TEST_CASE("a trial is expected to take what the last twenty took", "[pacing]") {

@@ -102,8 +102,8 @@ db::Expected<bool> Finals::measure_again(const db::StoredTrial& baseline, const 
 int Finals::fit_choice(std::vector<const db::StoredTrial*>& finalists, const db::StoredTrial& baseline) const {
   const VerifySettings& verify = sitting_.spec.verify;
   if (!end_) return verify.selection_pairs;
-  const space::Parts& best = *finalists.front()->trial.parts;
-  const space::Parts& slower = baseline.trial.parts ? *baseline.trial.parts : best;
+  const Paced best = paced(sitting_.spec, *finalists.front());
+  const Paced slower = baseline.trial.parts ? paced(sitting_.spec, baseline) : best;
   const auto spare = *end_ - sitting_.clock.steady() - forecast_finals(verify, slower, best);
   // What is left is shared with the simplification.
   const auto pairs =
@@ -196,10 +196,10 @@ db::Expected<std::optional<db::StoredTrial>> Finals::simplest(const db::StoredTr
                             verify.margin_percent);
   // The boldest step first; where it is too bold, half of the way.
   for (std::size_t steps = way.size(); steps > 0; steps = steps == way.size() ? steps / 2 : 0) {
-    const auto parts_time = forecast_pair(verify, *winner.trial.parts, *winner.trial.parts) * verify.pairs;
-    const auto reserved = forecast_pair(verify, *baseline.trial.parts, *winner.trial.parts) * verify.pairs +
+    const Paced fast = paced(sitting_.spec, winner);
+    const auto reserved = forecast_pair(verify, paced(sitting_.spec, baseline), fast) * verify.pairs +
                           forecast_accuracy(verify, *baseline.trial.parts, *winner.trial.parts);
-    if (!time_for(parts_time + reserved)) return winner;
+    if (!time_for(forecast_pair(verify, fast, fast) * verify.pairs + reserved)) return winner;
     sitting_.observer.simplifying(changes_between(winner.trial.configuration, baseline.trial.configuration).size(),
                                   changes_between(way[steps - 1], baseline.trial.configuration).size());
     auto found = as_fast(way[steps - 1], winner);
@@ -237,7 +237,7 @@ db::Expected<bool> Finals::verify(const db::StoredTrial& baseline, const db::Sto
   if (!*opened) return false;
   Comparing& comparing = **opened;
   const auto training = forecast_accuracy(verify, *baseline.trial.parts, *candidate.trial.parts);
-  const auto forecast = forecast_pair(verify, *baseline.trial.parts, *candidate.trial.parts);
+  const auto forecast = forecast_pair(verify, paced(sitting_.spec, baseline), paced(sitting_.spec, candidate));
   for (const measure::Look& look :
        measure::plan_looks(verify.pairs, std::max(verify.pairs, verify.most_pairs), 1 - kStatedConfidence)) {
     const auto more = std::max<std::int64_t>(0, look.pairs - comparing.pairs());

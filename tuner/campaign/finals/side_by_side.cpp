@@ -29,7 +29,8 @@ db::Expected<std::vector<SideBySide::Candidate>> SideBySide::candidates(const st
 db::Expected<bool> SideBySide::add_pair(Candidate& candidate, const db::StoredTrial& reference, std::int64_t round) {
   Comparing& comparing = candidate.comparing;
   if (comparing.pairs() >= round) return true;
-  const auto forecast = forecast_pair(sitting_.spec.verify, *reference.trial.parts, *candidate.trial->trial.parts);
+  const CampaignSpec& spec = sitting_.spec;
+  const auto forecast = forecast_pair(spec.verify, paced(spec, reference), paced(spec, *candidate.trial));
   if (stopped() || !time_for(std::max(forecast, comparing.pair_time()))) return true;
   sitting_.observer.comparing(reference.trial, candidate.trial->trial);
   const auto measured = comparing.measure_up_to(round);
