@@ -159,6 +159,7 @@ void Prior::give_up_ranks(model::LinearModel& times) {
     }
   }
   times = std::move(without);
+  if (rank_agreement_.rejected() || !suggestions_lead()) owed_ = suggested_.size();
   ranks_given_up_ =
       rank_agreement_.rejected()
           ? fmt::format(
