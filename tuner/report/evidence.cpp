@@ -9,6 +9,7 @@
 #include "measure/comparison/comparison.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/campaign/answer/answer.hpp"
+#include "tuner/campaign/answer/stored_gain.hpp"
 #include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/report/side_facts.hpp"
 
@@ -49,7 +50,7 @@ void look_at_pairs(const std::vector<db::StoredComparison>& comparisons, const C
     if (each.record.role == tuner::kSelectRole) continue;
     for (const db::VerdictRecord& verdict : each.verdicts) {
       if (verdict.horizon_epochs != epochs) continue;
-      const StoredGain gain = gain_of(verdict, each.record.role, turned);
+      const tuner::StoredGain gain = tuner::gain_of(verdict, each.record.role, turned);
       keep_better(best, {.grade = Grade::Pairs,
                          .percent = gain.gain_percent,
                          .low_percent = gain.low_percent,

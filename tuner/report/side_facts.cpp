@@ -7,8 +7,6 @@
 #include <variant>
 
 #include "measure/comparison/statistics.hpp"
-#include "tuner/campaign/answer/answer.hpp"
-#include "tuner/campaign/finals/comparing.hpp"
 
 namespace nocturne::report {
 namespace {
@@ -83,37 +81,6 @@ db::Expected<SideFacts> side_facts(const db::Store& store, db::CampaignId campai
   if (!facts.trained() || !facts.trial->trial.parts) return facts;
   if (auto read = read_runs(store, objective, facts); !read) return std::unexpected(read.error());
   return facts;
-}
-
-StoredGain gain_of(const db::VerdictRecord& verdict, const std::string& role, bool turned) {
-  StoredGain gain{.verdict = verdict.verdict,
-                  .confidence = verdict.confidence,
-                  .pairs = verdict.pairs,
-                  .epochs = verdict.horizon_epochs,
-                  .role = role};
-  const double sign = turned ? -1 : 1;
-  gain.gain_percent = tuner::gain_percent(sign * verdict.log_ratio_mean);
-  gain.low_percent = tuner::gain_percent(turned ? -verdict.log_ratio_low : verdict.log_ratio_high);
-  gain.high_percent = tuner::gain_percent(turned ? -verdict.log_ratio_high : verdict.log_ratio_low);
-  if (turned && verdict.verdict == "faster") gain.verdict = "slower";
-  if (turned && verdict.verdict == "slower") gain.verdict = "faster";
-  return gain;
-}
-
-std::optional<StoredGain> stored_gain(const std::vector<db::StoredComparison>& comparisons,
-                                      const space::Configuration& reference, const space::Configuration& candidate,
-                                      double epochs) {
-  std::optional<StoredGain> best;
-  for (const db::StoredComparison& each : comparisons) {
-    const bool straight = each.record.baseline == reference && each.record.candidate == candidate;
-    const bool turned = each.record.baseline == candidate && each.record.candidate == reference;
-    if ((!straight && !turned) || each.record.role == tuner::kSelectRole) continue;
-    for (const db::VerdictRecord& verdict : each.verdicts) {
-      if (verdict.horizon_epochs != epochs || (best && best->pairs > verdict.pairs)) continue;
-      best = gain_of(verdict, each.record.role, turned);
-    }
-  }
-  return best;
 }
 
 }  // namespace nocturne::report

@@ -6,7 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/tuner/cli/desk.hpp"
-#include "tuner/report/side_facts.hpp"
+#include "tuner/campaign/answer/stored_gain.hpp"
 
 using namespace nocturne;
 using Catch::Approx;
@@ -95,10 +95,10 @@ TEST_CASE("of several comparisons the one with the most pairs counts, never one 
   };
   const std::vector<db::StoredComparison> all = {compared("select", 30, 0.2, 12), compared("verify", 6, 0.5, 12),
                                                  compared("compare", 8, 0.8, 12), compared("compare", 20, 0.1, 90)};
-  const auto found = report::stored_gain(all, a, b, 12);
+  const auto found = tuner::stored_gain(all, a, b, 12);
   REQUIRE(found);
   CHECK(found->pairs == 8);
   CHECK(found->role == "compare");
   CHECK(found->gain_percent == Approx(25));
-  CHECK(!report::stored_gain(all, a, b, 1));
+  CHECK(!tuner::stored_gain(all, a, b, 1));
 }

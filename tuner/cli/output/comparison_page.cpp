@@ -18,9 +18,9 @@ namespace {
 
 using nlohmann::json;
 using report::SideFacts;
-using report::StoredGain;
+using tuner::StoredGain;
 
-constexpr std::size_t kReasonWidth = 40;  // in a column; whole below the table
+constexpr std::size_t kColumnReasonWidth = 40;  // in a column; whole below the table
 
 std::string timed_text(const report::Timed& timed) {
   return timed.standard_error > 0 ? seconds_with_error(timed.seconds, timed.standard_error)
@@ -112,14 +112,6 @@ void add_facts(FactTable& table, const ComparisonPage& page) {
   });
 }
 
-json gain_json(const std::optional<StoredGain>& gain) {
-  if (!gain) return nullptr;
-  return {{"verdict", gain->verdict},         {"percent", gain->gain_percent},
-          {"low_percent", gain->low_percent}, {"high_percent", gain->high_percent},
-          {"confidence", gain->confidence},   {"pairs", gain->pairs},
-          {"epochs", gain->epochs},           {"role", gain->role}};
-}
-
 json side_json(const ComparedSide& side) {
   const SideFacts& facts = side.facts;
   json row = {{"word", side.word},
@@ -159,6 +151,14 @@ std::string gain_text(const StoredGain& gain) {
                      gain.high_percent, gain.pairs);
 }
 
+json gain_json(const std::optional<StoredGain>& gain) {
+  if (!gain) return nullptr;
+  return {{"verdict", gain->verdict},         {"percent", gain->gain_percent},
+          {"low_percent", gain->low_percent}, {"high_percent", gain->high_percent},
+          {"confidence", gain->confidence},   {"pairs", gain->pairs},
+          {"epochs", gain->epochs},           {"role", gain->role}};
+}
+
 void print_comparison(const Context& context, const ComparisonPage& page) {
   std::ostream& out = *context.out;
   const bool colour = context.colour_out();
@@ -166,7 +166,8 @@ void print_comparison(const Context& context, const ComparisonPage& page) {
       << '\n';
   const auto names = differing(page);
   FactTable table(page);
-  table.add("", [](const ComparedSide& side) { return Cell(shortened(condition_text(side.facts), kReasonWidth)); });
+  table.add("",
+            [](const ComparedSide& side) { return Cell(shortened(condition_text(side.facts), kColumnReasonWidth)); });
   for (const std::string& name : names) {
     table.add(name, [&name](const ComparedSide& side) {
       const space::Value* value = side.facts.configuration.find(name);
@@ -184,7 +185,7 @@ void print_comparison(const Context& context, const ComparisonPage& page) {
   if (!same.empty()) out << "The same everywhere: " << one_line(settings_line(same)) << '\n';
   for (std::size_t i = 0; i < page.sides.size(); ++i) {
     const std::string condition = condition_text(page.sides[i].facts);
-    if (display_width(condition) <= kReasonWidth) continue;
+    if (display_width(condition) <= kColumnReasonWidth) continue;
     out << fmt::format("{}: {}\n", static_cast<char>('A' + i), condition);
   }
 }

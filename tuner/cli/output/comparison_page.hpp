@@ -10,6 +10,7 @@
 
 #include "db/records.hpp"
 #include "space/objective.hpp"
+#include "tuner/campaign/answer/stored_gain.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/report/side_facts.hpp"
 
@@ -18,8 +19,8 @@ namespace nocturne::cli {
 struct ComparedSide {
   std::string word;  ///< as the person wrote it
   report::SideFacts facts;
-  std::optional<report::StoredGain> gain;  ///< against the first; empty for the first itself
-  std::string no_gain;                     ///< why there is none, a few words; empty: the first
+  std::optional<tuner::StoredGain> gain;  ///< against the first; empty for the first itself
+  std::string no_gain;                    ///< why there is none, a few words; empty: the first
 };
 
 struct ComparisonPage {
@@ -33,6 +34,8 @@ void print_comparison(const Context& context, const ComparisonPage& page);
 [[nodiscard]] nlohmann::json comparison_json(const ComparisonPage& page);
 
 /// "+12.3 % (95 %: +10.1 to +14.5 %), 6 pairs"
-[[nodiscard]] std::string gain_text(const report::StoredGain& gain);
+[[nodiscard]] std::string gain_text(const tuner::StoredGain& gain);
+/// null where there is none.
+[[nodiscard]] nlohmann::json gain_json(const std::optional<tuner::StoredGain>& gain);
 
 }  // namespace nocturne::cli

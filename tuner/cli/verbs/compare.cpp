@@ -65,7 +65,7 @@ db::Expected<ComparisonPage> page_of(const db::Store& store, db::CampaignSummary
     if (!facts) return std::unexpected(facts.error());
     ComparedSide side{.word = words[i], .facts = std::move(*facts), .gain = {}, .no_gain = {}};
     if (i > 0) {
-      side.gain = report::stored_gain(*comparisons, sides.front(), sides[i], page.objective.primary);
+      side.gain = tuner::stored_gain(*comparisons, sides.front(), sides[i], page.objective.primary);
       if (!side.gain) side.no_gain = why_no_gain(page.sides.front().facts, side.facts);
     }
     page.sides.push_back(std::move(side));

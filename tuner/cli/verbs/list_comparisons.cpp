@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/answer/stored_gain.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/cli/verbs/list.hpp"
-#include "tuner/report/side_facts.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -40,7 +40,7 @@ nlohmann::json compared_json(const db::StoredComparison& each, const TrialNumber
                                  {"baseline_run", pair.baseline_run}});
   }
   for (const db::VerdictRecord& verdict : each.verdicts) {
-    const report::StoredGain gain = report::gain_of(verdict, each.record.role, false);
+    const tuner::StoredGain gain = tuner::gain_of(verdict, each.record.role, false);
     document["verdicts"].push_back({{"epochs", verdict.horizon_epochs},
                                     {"primary", verdict.primary},
                                     {"verdict", verdict.verdict},
@@ -97,7 +97,7 @@ ExitCode list_comparisons(const ListOptions& options, const Context& context) {
       return found == numbers.end() ? std::string("–") : std::to_string(found->second);
     };
     const db::VerdictRecord* verdict = main_verdict(each);
-    const auto gain = verdict != nullptr ? report::gain_of(*verdict, each.record.role, false) : report::StoredGain{};
+    const auto gain = verdict != nullptr ? tuner::gain_of(*verdict, each.record.role, false) : tuner::StoredGain{};
     const auto percent = [&](double value) {
       return verdict != nullptr ? fmt::format("{:+.1f} %", value) : std::string("–");
     };
