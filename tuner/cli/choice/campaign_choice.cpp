@@ -6,12 +6,18 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "measure/run/shell_words.hpp"
+
 namespace nocturne::cli {
 
 void add_campaign_choice(CLI::App& verb, CampaignChoice& choice) {
   verb.add_option("campaign", choice.name, "Name of the campaign (default: the one opened last)")->type_name("NAME");
   verb.add_option("--generation", choice.generation, "Which generation of it (default: the one opened last)")
       ->type_name("N");
+}
+
+std::string words_for(const db::CampaignSummary& campaign) {
+  return fmt::format("{} --generation {}", measure::shell_quote(campaign.name), campaign.generation);
 }
 
 ExitCode complain(const Context& context, ExitCode code, std::string_view sentence) {

@@ -24,6 +24,9 @@ struct CampaignChoice {
 
 void add_campaign_choice(CLI::App& verb, CampaignChoice& choice);
 
+/// The words that name this very campaign to a verb, for commands that a page proposes: "evening --generation 2".
+[[nodiscard]] std::string words_for(const db::CampaignSummary& campaign);
+
 /// Prints "nocturne: SENTENCE" on context.err and gives the code back: `return complain(…);`.
 [[nodiscard]] ExitCode complain(const Context& context, ExitCode code, std::string_view sentence);
 /// The same for an error of the database.

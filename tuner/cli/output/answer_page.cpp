@@ -9,6 +9,7 @@
 #include "space/objective.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/output/colour.hpp"
+#include "tuner/cli/output/failure_lines.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/ranking_lines.hpp"
 #include "tuner/cli/output/rows.hpp"
@@ -102,26 +103,6 @@ void print_data_wait(std::ostream& out, const tuner::Answer& answer) {
   out << "Data      the best waits for it " << wait_text(answer, *answer.best, *answer.best_wait);
   if (two) out << ", the default " << wait_text(answer, *answer.baseline, *answer.baseline_wait);
   out << '\n';
-}
-
-void print_failures(std::ostream& out, const tuner::Answer& answer) {
-  std::int64_t all = 0;
-  std::string counts;
-  for (const auto& [outcome, count] : answer.outcomes) {
-    all += count;
-    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, space::to_text(outcome));
-  }
-  out << fmt::format("Tried     {} configurations: {}\n", all, counts);
-  constexpr std::size_t kShown = 3;
-  for (std::size_t i = 0; i < std::min(kShown, answer.failures.size()); ++i) {
-    const space::Trial& trial = answer.failures[i].trial;
-    out << fmt::format("          trial {}: {}: {}\n", trial.number, space::to_text(trial.outcome),
-                       shortened(one_line(trial.reason), 90));
-  }
-  if (answer.failures.size() > kShown) {
-    out << fmt::format("          and {} more: nocturne list trials --outcome failed\n",
-                       answer.failures.size() - kShown);
-  }
 }
 
 }  // namespace

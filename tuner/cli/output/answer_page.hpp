@@ -1,7 +1,7 @@
 #pragma once
 
-/// The page a campaign ends with: the best configuration, its gain over the default with an interval, what was tried and
-/// what failed. `tune` and `best` print the same.
+/// The page a campaign ends with: the best configuration, its gain over the default with an interval, what was tried
+/// and what failed. `tune` and `best` print the same.
 
 #include <iosfwd>
 
