@@ -1,5 +1,7 @@
 #include "tuner/campaign/answer/ranking.hpp"
 
+#include <cmath>
+
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
@@ -45,18 +47,18 @@ const std::vector<db::StoredTrial> kTrials = {tried(0, "slow", 1, 10),     tried
 }  // namespace
 
 TEST_CASE("levels are ranked by the best of each, at the horizon asked for", "[ranking]") {
-  const auto twelve = tuner::rank(kDocument, "framework", kTrials, 12);
+  const auto twelve = tuner::rank(kDocument, "framework", kTrials, {}, 12);
   REQUIRE(twelve);
   CHECK(order(*twelve) == std::vector<std::string>{"slow", "compiled", "late", "bad", "never"});
   CHECK(twelve->levels[0].best->trial.number == 1);  // the better of its two
   CHECK(twelve->levels[0].seconds == Catch::Approx(1 + 12 * 6));
   CHECK(twelve->levels[0].trained == 2);
-  const auto ninety = tuner::rank(kDocument, "framework", kTrials, 90);
+  const auto ninety = tuner::rank(kDocument, "framework", kTrials, {}, 90);
   CHECK(order(*ninety) == std::vector<std::string>{"compiled", "slow", "late", "bad", "never"});
 }
 
 TEST_CASE("a level where nothing trained has a reason, one that was not tried has none", "[ranking]") {
-  const auto ranking = tuner::rank(kDocument, "framework", kTrials, 12);
+  const auto ranking = tuner::rank(kDocument, "framework", kTrials, {}, 12);
   CHECK(ranking->levels[3].failed == 2);
   CHECK(ranking->levels[3].reason == "no wheel");
   CHECK_FALSE(ranking->levels[3].best);
@@ -67,9 +69,56 @@ TEST_CASE("a level where nothing trained has a reason, one that was not tried ha
 }
 
 TEST_CASE("without a name the first environment parameter with a choice is ranked", "[ranking]") {
-  CHECK(tuner::rank(kDocument, "", kTrials, 12)->parameter == "framework");
-  CHECK_FALSE(tuner::rank(kDocument, "no_such", kTrials, 12));
-  CHECK_FALSE(tuner::rank(nlohmann::json::object(), "", kTrials, 12));
+  CHECK(tuner::rank(kDocument, "", kTrials, {}, 12)->parameter == "framework");
+  CHECK_FALSE(tuner::rank(kDocument, "no_such", kTrials, {}, 12));
+  CHECK_FALSE(tuner::rank(nlohmann::json::object(), "", kTrials, {}, 12));
+}
+
+TEST_CASE("the best of a level is described by what it has and the default has not", "[ranking]") {
+  auto document = kDocument;
+  auto& parameters = document["/space/parameters"_json_pointer];
+  parameters.push_back({{"name", "layout"}, {"stage", "run"}, {"values", {"nchw", "nhwc"}}, {"default", "nchw"}});
+  auto trials = kTrials;
+  trials[0].trial.configuration.set("batch", std::int64_t{32});  // the default, where the layout is inactive
+  trials[1].trial.configuration.set("batch", std::int64_t{64});
+  trials[2].trial.configuration.set("batch", std::int64_t{32});
+  trials[2].trial.configuration.set("layout", "nhwc");
+  trials[6].trial.configuration.set("layout", "nchw");
+  const auto ranking = tuner::rank(document, "framework", trials, {}, 12);
+  CHECK(ranking->levels[0].settings.to_json() == nlohmann::json({{"batch", 64}}));
+  CHECK(ranking->levels[1].settings.to_json() == nlohmann::json({{"layout", "nhwc"}}));
+  CHECK(ranking->levels[2].settings.empty());
+  CHECK(ranking->levels[3].settings.empty());  // none trained
+}
+
+TEST_CASE("the standard error of a trial is known at the horizon of its estimate alone", "[ranking]") {
+  auto trials = kTrials;
+  trials[1].trial.estimate = space::Estimate{.value = 73, .standard_error = 0.7, .runs = 3};
+  CHECK(tuner::rank(kDocument, "framework", trials, {}, 12)->levels[0].standard_error == 0.7);
+  const auto ninety = tuner::rank(kDocument, "framework", trials, {}, 90);
+  CHECK(ninety->levels[1].best->trial.number == 1);
+  CHECK(ninety->levels[1].standard_error == 0);
+}
+
+TEST_CASE("pairs of a level's best with the first level's stand beside it, seen from the level", "[ranking]") {
+  const auto& leader = kTrials[1].trial.configuration;
+  const auto& second = kTrials[2].trial.configuration;
+  REQUIRE(leader != second);
+  db::StoredComparison comparison{
+      .record = {.campaign = 1, .candidate = leader, .baseline = second, .role = "compare"}};
+  comparison.verdicts.push_back({.horizon_epochs = 12,
+                                 .verdict = "faster",
+                                 .log_ratio_mean = std::log(0.5),
+                                 .log_ratio_low = std::log(0.4),
+                                 .log_ratio_high = std::log(0.6),
+                                 .pairs = 6});
+  const auto ranking = tuner::rank(kDocument, "framework", kTrials, {comparison}, 12);
+  CHECK_FALSE(ranking->levels[0].gain);
+  REQUIRE(ranking->levels[1].gain);
+  CHECK(ranking->levels[1].gain->verdict == "slower");
+  CHECK(ranking->levels[1].gain->gain_percent == Catch::Approx(-50));
+  CHECK_FALSE(ranking->levels[2].gain);
+  CHECK_FALSE(tuner::rank(kDocument, "framework", kTrials, {comparison}, 90)->levels[1].gain);
 }
 
 }  // namespace nocturne::tests

@@ -121,14 +121,14 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
       answer.best = trial;
     }
   }
-  answer.ranking = rank(campaign.spec, "", finished, answer.objective.primary);
+  auto comparisons = store.comparisons(campaign.id);
+  if (!comparisons) return std::unexpected(comparisons.error());
+  answer.ranking = rank(campaign.spec, "", finished, *comparisons, answer.objective.primary);
   // What was faster and trains wrongly must not be missed among what merely failed.
   std::ranges::stable_partition(
       answer.failures, [](const db::StoredTrial& failure) { return failure.trial.outcome == space::Outcome::Wrong; });
   if (!answer.best || !answer.baseline) return with_waits(store, std::move(answer));
 
-  auto comparisons = store.comparisons(campaign.id);
-  if (!comparisons) return std::unexpected(comparisons.error());
   if (!epochs || *epochs == objective_of(campaign.spec).primary) {
     if (const space::Configuration* chosen = chosen_in(*comparisons, *answer.best)) {
       const auto trial = std::ranges::find_if(finished, [&](const db::StoredTrial& each) {

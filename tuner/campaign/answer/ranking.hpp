@@ -2,7 +2,8 @@
 
 /// The levels of one parameter in order of the best that was measured with each: which framework, which container.
 ///
-/// An order of single trials is no verdict: machines drift between them. Pairs decide (`compare --measure`).
+/// An order of single trials is no verdict: machines drift between them. Pairs decide (`compare --measure`), and where
+/// there are any of a level's best and the first level's, they stand beside it.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,9 @@
 #include <nlohmann/json.hpp>
 
 #include "db/records.hpp"
+#include "space/configuration.hpp"
 #include "space/value.hpp"
+#include "tuner/campaign/answer/stored_gain.hpp"
 
 namespace nocturne::tuner {
 
@@ -23,6 +26,9 @@ struct RankedLevel {
   space::Value level;
   std::optional<db::StoredTrial> best;   ///< that trained, at the horizon asked for; empty: none did
   double seconds = 0;                    ///< of it, for that horizon
+  double standard_error = 0;             ///< of seconds, from the runs of that trial alone; 0: not known
+  space::Configuration settings{};       ///< of it, those that the default has not; without the parameter itself
+  std::optional<StoredGain> gain{};      ///< of it over the first level's best, from pairs; empty: not measured so
   std::int64_t trained = 0, failed = 0;  ///< trials with this level
   std::string reason{};                  ///< why the first that failed did; empty where one trained
 };
@@ -37,9 +43,11 @@ struct Ranking {
 [[nodiscard]] Ranking rank(std::string_view parameter, std::span<const space::Value> levels,
                            std::span<const db::StoredTrial> trials, double epochs);
 
-/// By the parameter named, or, where none is, by the first of stage environment that has at least two levels. Empty:
-/// the document of a campaign has no such parameter.
+/// By the parameter named, or, where none is, by the first of stage environment that has at least two levels; with
+/// settings, standard errors (at the campaign's primary horizon) and gains. Empty: the document of a campaign has no
+/// such parameter.
 [[nodiscard]] std::optional<Ranking> rank(const nlohmann::json& document, std::string_view parameter,
-                                          std::span<const db::StoredTrial> trials, double epochs);
+                                          std::span<const db::StoredTrial> trials,
+                                          const std::vector<db::StoredComparison>& comparisons, double epochs);
 
 }  // namespace nocturne::tuner

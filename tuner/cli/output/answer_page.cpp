@@ -176,7 +176,7 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
   print_own_command(out, answer);
   print_data_wait(out, answer);
   if (answer.ranking && std::ranges::count_if(answer.ranking->levels, trained_any) > 1) {
-    print_ranking(context, *answer.ranking);
+    print_ranking(context, campaign, *answer.ranking);
   }
   print_failures(out, answer);
 }

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "measure/run/shell_words.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/output/comparison_page.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
@@ -12,40 +15,116 @@
 namespace nocturne::cli {
 namespace {
 
-constexpr std::size_t kReasonWidth = 80;
+constexpr std::size_t kRankingReasonWidth = 80;
+/// So many trials the proposed comparison names: each costs some minutes of pairs, and the last are far behind.
+constexpr std::size_t kCompared = 5;
 
-std::string why_not(const tuner::RankedLevel& level) {
-  return level.failed == 0 ? "not tried" : "none trained: " + shortened(one_line(level.reason), kReasonWidth);
+/// What the best of a level is made of, or why there is none.
+std::string what_it_is(const tuner::RankedLevel& level) {
+  if (level.best) return level.settings.empty() ? "as the default" : settings_line(level.settings);
+  return level.failed == 0 ? "not tried" : "none trained: " + shortened(one_line(level.reason), kRankingReasonWidth);
+}
+
+std::string pairs_text(const tuner::RankedLevel& level) {
+  return level.gain ? level.gain->verdict + " " + gain_text(*level.gain) : "";
+}
+
+/// A column that says something of at least one level.
+struct RankingColumn {
+  Column column;
+  bool shown;
+  Cell (*cell)(const tuner::RankedLevel&, double fastest);
+};
+
+std::vector<RankingColumn> ranking_columns(const tuner::Ranking& ranking) {
+  const auto any = [&](auto&& of) { return std::ranges::any_of(ranking.levels, of); };
+  const bool errors = any([](const tuner::RankedLevel& each) { return each.standard_error > 0; });
+  const bool failures = any([](const tuner::RankedLevel& each) { return each.failed > 0; });
+  const bool gains = any([](const tuner::RankedLevel& each) { return each.gain.has_value(); });
+  return {
+      {{"  " + ranking.parameter},
+       true,
+       [](const tuner::RankedLevel& each, double) -> Cell {
+         return {"  " + space::to_text(each.level), each.best ? Style::Plain : Style::Faint};
+       }},
+      {{"best", Align::Right},
+       true,
+       [](const tuner::RankedLevel& each, double) -> Cell { return {each.best ? seconds_text(each.seconds) : "–"}; }},
+      {{"±", Align::Right},
+       errors,
+       [](const tuner::RankedLevel& each, double) -> Cell {
+         return {each.standard_error > 0 ? percent_text(each.standard_error / each.seconds) : "–"};
+       }},
+      {{"times as long", Align::Right},
+       true,
+       [](const tuner::RankedLevel& each, double fastest) -> Cell {
+         return {each.best ? fmt::format("{:.2f}", each.seconds / fastest) : "–"};
+       }},
+      {{"trial", Align::Right},
+       true,
+       [](const tuner::RankedLevel& each, double) -> Cell {
+         return {each.best ? fmt::format("{}", each.best->trial.number) : "–"};
+       }},
+      {{"tried", Align::Right},
+       true,
+       [](const tuner::RankedLevel& each, double) -> Cell { return {fmt::format("{}", each.trained + each.failed)}; }},
+      {{"failed", Align::Right},
+       failures,
+       [](const tuner::RankedLevel& each, double) -> Cell {
+         return {fmt::format("{}", each.failed), each.failed > 0 ? Style::Bad : Style::Plain};
+       }},
+      {{"against the first, in pairs"},
+       gains,
+       [](const tuner::RankedLevel& each, double) -> Cell { return {pairs_text(each)}; }},
+      {{"with"},
+       true,
+       [](const tuner::RankedLevel& each, double) -> Cell {
+         return {what_it_is(each), each.best ? Style::Plain : Style::Faint};
+       }},
+  };
+}
+
+/// The command that measures the first levels in pairs; empty: all of them were, or there is nothing to compare.
+std::string deciding_command(const db::CampaignSummary& campaign, const tuner::Ranking& ranking) {
+  std::string trials;
+  std::size_t named = 0;
+  bool open = false;
+  for (const tuner::RankedLevel& each : ranking.levels) {
+    if (!each.best || named == kCompared) break;
+    open = open || (named > 0 && !each.gain);
+    trials += fmt::format(" {}", each.best->trial.number);
+    ++named;
+  }
+  if (!open) return {};
+  return fmt::format("nocturne compare{} --campaign {} --measure", trials, words_for(campaign));
 }
 
 }  // namespace
 
-void print_ranking(const Context& context, const tuner::Ranking& ranking) {
+void print_ranking(const Context& context, const db::CampaignSummary& campaign, const tuner::Ranking& ranking) {
+  std::ostream& out = *context.out;
+  auto columns = ranking_columns(ranking);
+  std::erase_if(columns, [](const RankingColumn& each) { return !each.shown; });
+  std::vector<Column> headers;
+  for (const RankingColumn& each : columns) headers.push_back(each.column);
+  Table table(std::move(headers));
   const double fastest = ranking.levels.empty() ? 0 : ranking.levels.front().seconds;
-  std::vector<const tuner::RankedLevel*> untried;
-  Table table({{"  " + ranking.parameter},
-               {"best", Align::Right},
-               {"times as long", Align::Right},
-               {"trial", Align::Right},
-               {"tried", Align::Right},
-               {""}});
-  for (const tuner::RankedLevel& each : ranking.levels) {
-    const auto name = Cell("  " + space::to_text(each.level), each.best ? Style::Plain : Style::Faint);
-    if (each.best) {
-      table.add({name, Cell(seconds_text(each.seconds)), Cell(fmt::format("{:.2f}", each.seconds / fastest)),
-                 Cell(fmt::format("{}", each.best->trial.number)), Cell(fmt::format("{}", each.trained + each.failed)),
-                 Cell("")});
-      continue;
-    }
-    if (each.failed == 0) untried.push_back(&each);
-    table.add({name, Cell("–"), Cell("–"), Cell("–"), Cell(fmt::format("{}", each.failed)), Cell(why_not(each))});
+  for (const tuner::RankedLevel& level : ranking.levels) {
+    std::vector<Cell> cells;
+    for (const RankingColumn& each : columns) cells.push_back(each.cell(level, fastest));
+    table.add(std::move(cells));
   }
-  *context.out << fmt::format("Ranking   by {}, the best trial of each; pairs decide (nocturne compare --measure)\n",
-                              ranking.parameter);
-  table.print(*context.out, context.colour_out());
-  if (!untried.empty()) {
-    *context.out << fmt::format("          what is expected of one: nocturne explain {}={}\n", ranking.parameter,
-                                space::to_text(untried.front()->level));
+  out << fmt::format("Ranking   by {}, the best trial of each\n", ranking.parameter);
+  table.print(out, context.colour_out(), context.out_is_terminal ? context.columns : 0);
+  if (const std::string command = deciding_command(campaign, ranking); !command.empty()) {
+    out << "          these are single trials; pairs decide: " << command << '\n';
+  }
+  const auto untried = std::ranges::find_if(
+      ranking.levels, [](const tuner::RankedLevel& each) { return !each.best && each.failed == 0; });
+  if (untried != ranking.levels.end()) {
+    out << fmt::format("          what is expected of one: nocturne explain {} {}\n",
+                       measure::shell_quote(ranking.parameter + "=" + space::to_text(untried->level)),
+                       words_for(campaign));
   }
 }
 
@@ -54,12 +133,17 @@ nlohmann::json ranking_json(const tuner::Ranking& ranking) {
   for (const tuner::RankedLevel& each : ranking.levels) {
     nlohmann::json level = {{"level", space::to_json(each.level)},
                             {"seconds", nullptr},
+                            {"standard_error_s", nullptr},
                             {"trial", nullptr},
+                            {"settings", nullptr},
+                            {"gain", gain_json(each.gain)},
                             {"trained", each.trained},
                             {"failed", each.failed}};
     if (each.best) {
       level["seconds"] = each.seconds;
+      if (each.standard_error > 0) level["standard_error_s"] = each.standard_error;
       level["trial"] = each.best->trial.number;
+      level["settings"] = each.settings.to_json();
     }
     if (!each.reason.empty()) level["reason"] = each.reason;
     levels.push_back(std::move(level));

@@ -21,16 +21,18 @@ ExitCode print_ranking_by(const BestOptions& options, Context& context, const db
                           const db::CampaignSummary& campaign) {
   const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
   if (!trials) return complain(context, trials.error());
+  const auto comparisons = store.comparisons(campaign.id);
+  if (!comparisons) return complain(context, comparisons.error());
   const double epochs = options.epochs.value_or(tuner::objective_of(campaign.spec).primary);
-  const auto ranking = tuner::rank(campaign.spec, options.by, *trials, epochs);
+  const auto ranking = tuner::rank(campaign.spec, options.by, *trials, *comparisons, epochs);
   if (!ranking) {
     std::vector<std::string> names;
     for (const auto& each : campaign.spec.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
       names.push_back(each.value("name", ""));
     }
     return complain(context, ExitCode::Usage,
-                    fmt::format("campaign '{}' has no parameter '{}'{}; its parameters: nocturne list parameters",
-                                campaign.name, options.by, space::did_you_mean(options.by, names)));
+                    fmt::format("campaign '{}' has no parameter '{}'{}; its parameters: {}", campaign.name, options.by,
+                                space::did_you_mean(options.by, names), fmt::join(names, ", ")));
   }
   if (context.json) {
     nlohmann::json document = ranking_json(*ranking);
@@ -39,9 +41,9 @@ ExitCode print_ranking_by(const BestOptions& options, Context& context, const db
     document["epochs"] = epochs;
     print_json(context, document);
   } else {
-    print_ranking(context, *ranking);
+    print_ranking(context, campaign, *ranking);
   }
-  return ranking->levels.front().best ? ExitCode::Ok : ExitCode::NotFound;
+  return !ranking->levels.empty() && ranking->levels.front().best ? ExitCode::Ok : ExitCode::NotFound;
 }
 
 }  // namespace
@@ -51,10 +53,12 @@ void setup(CLI::App& verb, BestOptions& options) {
   verb.add_option("--epochs", options.epochs, "Best for this many epochs (default: the campaign's own)")
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
-  verb.add_option("--by", options.by, "Rank the values of this parameter by the best trial of each")->type_name("PARAMETER");
+  verb.add_option("--by", options.by, "Rank the values of this parameter by the best trial of each: framework, batch, …")->type_name("PARAMETER");
   verb.footer(
       "The best for one epoch need not be the best for ninety: what compiling costs is paid once. A ranking by framework\n"
-      "or any other parameter is of single trials, between which a machine drifts: 'compare --measure' decides by pairs.\n\n"
+      "or any other parameter has the best configuration of each: 'with' is what it has and the default has not, '±' the\n"
+      "standard error of its trial alone. Machines drift between single trials: the line below the table is the command\n"
+      "that measures the first of them in pairs, and from then on their verdicts stand in the table.\n\n"
       "Examples:\n"
       "  nocturne best\n"
       "  nocturne best mnist-evening --epochs 90\n"
