@@ -66,10 +66,25 @@ TEST_CASE("a table lines its columns up", "[cli]") {
         "name     time  note\n"
         "é        5 µs  first line\n"
         "longer  100 s  a rather …\n");
+  Table ended({{"name"}, {"time", Align::Right}, {""}});
+  ended.add({Cell("a"), Cell("1 s"), Cell("")});
+  ended.add({Cell("b"), Cell(""), Cell("")});
+  std::ostringstream no_spaces_at_ends;
+  ended.print(no_spaces_at_ends, false);
+  CHECK(no_spaces_at_ends.str() == "name  time\na      1 s\nb\n");
   std::ostringstream coloured_text;
   table.print(coloured_text, true);
   CHECK(coloured_text.str().find("\x1b[32m100 s\x1b[0m") != std::string::npos);
   CHECK_THROWS(table.add({Cell("too few")}));
+}
+
+TEST_CASE("a stored domain is shown as a person would say it", "[cli]") {
+  using nlohmann::json;
+  CHECK(domain_text(json::parse(R"({"type":"categorical","values":["g++","clang++"]})")) == "one of g++, clang++");
+  CHECK(domain_text(json::parse(R"({"values":[128]})")) == "only 128");
+  CHECK(domain_text(json::parse(R"({"range":[2,8],"step":2,"type":"integer"})")) == "2 to 8 in steps of 2");
+  CHECK(domain_text(json::parse(R"({"range":[0.5,1]})")) == "0.5 to 1");
+  CHECK(domain_text(json::parse(R"({"else":1})")) == R"({"else":1})");
 }
 
 TEST_CASE("samples are summarised by quantiles", "[cli]") {

@@ -198,6 +198,20 @@ std::string json_text(const json& value) {
   return value.is_null() ? "" : value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+std::string domain_text(const json& domain) {
+  if (!domain.is_object()) return json_text(domain);
+  std::string text;
+  if (const auto values = domain.find("values"); values != domain.end() && values->is_array()) {
+    for (const json& each : *values) text += (text.empty() ? "" : ", ") + json_text(each);
+    return (values->size() == 1 ? "only " : "one of ") + text;
+  }
+  const auto range = domain.find("range");
+  if (range == domain.end() || !range->is_array() || range->size() != 2) return json_text(domain);
+  text = json_text(range->at(0)) + " to " + json_text(range->at(1));
+  if (domain.contains("step")) text += " in steps of " + json_text(domain.at("step"));
+  return text;
+}
+
 SampleSummary summarise_samples(std::vector<double> values) {
   std::ranges::sort(values);
   return {.median = quantile(values, 0.5),

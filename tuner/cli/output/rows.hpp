@@ -21,6 +21,9 @@ namespace nocturne::cli {
 /// A JSON value for a table: texts without quotes.
 [[nodiscard]] std::string json_text(const nlohmann::json& value);
 
+/// The domain of a stored parameter, as `space` says it: "one of g++, clang++-19", "1 to 8 in steps of 2".
+[[nodiscard]] std::string domain_text(const nlohmann::json& domain);
+
 struct SampleSummary {
   double median = 0, minimum = 0, maximum = 0;
   double spread = 0;  ///< interquartile range

@@ -51,6 +51,7 @@ void Table::print(std::ostream& out, bool colour, std::size_t width) const {
       }
       used += widths[i] + 2;
     }
+    text.erase(text.find_last_not_of(' ') + 1);  // empty cells at the end
     out << text << '\n';
   };
   std::vector<Cell> headers;
