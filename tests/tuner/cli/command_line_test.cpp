@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tests/tuner/cli/desk.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;
@@ -24,18 +25,43 @@ TEST_CASE("an unknown option, a wrong value and a word too many are usage errors
   CHECK(desk.nocturne({"best", "--epoch", "3"}) == ExitCode::Usage);
   CHECK_THAT(desk.err(), ContainsSubstring("unknown option '--epoch', did you mean '--epochs'?"));
   CHECK(desk.nocturne({"best", "--epochs", "many"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("--epochs"));
+  CHECK_THAT(desk.err(), ContainsSubstring("--epochs: 'many' is not a number above 0"));
   CHECK(desk.nocturne({"best", "--epochs", "0"}) == ExitCode::Usage);
   CHECK(desk.nocturne({"best", "one", "two"}) == ExitCode::Usage);
   CHECK_THAT(desk.err(), ContainsSubstring("'two'"));
   CHECK(desk.nocturne({"show"}) == ExitCode::Usage);
   CHECK(desk.nocturne({"show", "-3"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("trial: '-3' is not a whole number, 0 or more"));
   CHECK(desk.nocturne({"list", "trails"}) == ExitCode::Usage);
   CHECK_THAT(desk.err(), ContainsSubstring("did you mean 'trials'?"));
   CHECK(desk.nocturne({"list", "trials", "--outcome", "fine"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("there are: failed, ok, unsupported") && ContainsSubstring(", wrong"));
   CHECK(desk.nocturne({"export", "--format", "jsno"}) == ExitCode::Usage);
   CHECK_THAT(desk.err(), ContainsSubstring("did you mean 'json'?"));
   CHECK(desk.nocturne({"clean", "--older-than", "soon"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("--older-than: 'soon' is not a duration such as"));
+  CHECK(desk.nocturne({"clean", "--max-size", "-5"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("--max-size: '-5' is not a size such as"));
+  CHECK(desk.nocturne({"tune", "campaign.json", "--until", "25:00"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("--until: '25:00' is not a time of day"));
+}
+
+TEST_CASE("numbers are read whole, and the error says which are allowed", "[cli]") {
+  const auto pairs = cli::whole_number(2, 1000);
+  CHECK(pairs("2").empty());
+  CHECK(pairs("1000").empty());
+  for (const char* wrong : {"1", "1001", "", "6x", " 6", "6.0", "99999999999999999999"}) {
+    CAPTURE(wrong);
+    CHECK_THAT(pairs(wrong), ContainsSubstring(std::string("'") + wrong + "' is not a whole number from 2 to 1000"));
+  }
+  const auto epochs = cli::positive_number();
+  CHECK(epochs("0.5").empty());
+  CHECK(epochs("1e2").empty());
+  for (const char* wrong : {"0", "-1", "inf", "nan", "1 2", "x"}) CHECK_FALSE(epochs(wrong).empty());
+  const auto margin = cli::number_within(0, 50);
+  CHECK(margin("0").empty());
+  CHECK(margin("50.1") == "'50.1' is not a number from 0 to 50");
+  CHECK_FALSE(margin("nan").empty());
 }
 
 TEST_CASE("without a verb the help goes to standard error", "[cli]") {

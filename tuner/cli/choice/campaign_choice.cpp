@@ -7,13 +7,15 @@
 #include <fmt/format.h>
 
 #include "measure/run/shell_words.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 
 namespace nocturne::cli {
 
 void add_campaign_choice(CLI::App& verb, CampaignChoice& choice) {
   verb.add_option("campaign", choice.name, "Name of the campaign (default: the one opened last)")->type_name("NAME");
   verb.add_option("--generation", choice.generation, "Which generation of it (default: the one opened last)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number(1));
 }
 
 std::string words_for(const db::CampaignSummary& campaign) {

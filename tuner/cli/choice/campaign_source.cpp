@@ -11,6 +11,7 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_space.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/deploy/profile.hpp"
@@ -92,7 +93,8 @@ void add_campaign_source(CLI::App& verb, CampaignSourceOptions& options) {
                   "The campaign: its file, or its name in the database (default: the one opened last)")
       ->type_name("FILE|NAME");
   verb.add_option("--generation", options.generation, "Which generation of a named one (default: the one opened last)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number(1));
 }
 
 std::expected<CampaignSource, ExitCode> find_campaign_source(const Context& context, const db::Store* store,

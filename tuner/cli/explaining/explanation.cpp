@@ -104,7 +104,10 @@ std::expected<Explanation, std::string> explain(tuner::Learned& learned, std::st
   Explanation explanation;
   if (const auto number = number_of(what)) {
     const auto asked = std::ranges::find(learned.asked, *number, &db::Asked::number);
-    if (asked == learned.asked.end()) return std::unexpected(fmt::format("there is no trial {}", *number));
+    if (asked == learned.asked.end()) {
+      return std::unexpected(
+          fmt::format("there is no trial {}; this campaign asked for {}", *number, learned.asked.size()));
+    }
     explanation.configuration = asked->configuration;
   } else {
     auto configuration = read_configuration(learned.space, best_or_default(learned), what);

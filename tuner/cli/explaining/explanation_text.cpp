@@ -24,6 +24,8 @@ void print_prediction(std::ostream& out, const tuner::Learned& learned, const Ex
                      seconds_of(explanation.interval.upper));
   if (explanation.best) out << fmt::format("; the best took {}", seconds_of(*explanation.best));
   out << '\n';
+  if (explanation.outlook.size() > 1)
+    out << "  composed of start-up and steps, each by its own model, as pruning sees it:\n";
   for (std::size_t i = 0; i < explanation.horizons.size() && i < explanation.outlook.size(); ++i) {
     const auto& each = explanation.outlook[i];
     out << fmt::format("  {}: {}, {} to {}\n", search::model::epochs_text({&explanation.horizons[i], 1}),

@@ -16,6 +16,7 @@
 #include "measure/machine/machine.hpp"
 #include "tuner/campaign/interruption.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/measuring/signals.hpp"
@@ -233,10 +234,10 @@ void setup(CLI::App& verb, ApplyOptions& options) {
   verb.add_flag("--dry-run", options.dry_run, "Print what would run, and run nothing");
   const char* own = "Options of the profile's own training";
   auto* epochs = verb.add_option("--epochs", options.epochs, "Whole epochs (default: the profile's)");
-  epochs->type_name("N")->check(CLI::PositiveNumber.description(""))->group(own);
+  epochs->type_name("N")->check(whole_number(1))->group(own);
   verb.add_option("--steps", options.steps, "This many steps instead, after the first")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(whole_number(1))
       ->excludes(epochs)
       ->group(own);
   verb.add_option("--seed", options.seed, "Of initial weights and order of data (default: the profile's)")

@@ -9,6 +9,7 @@
 #include "tuner/campaign/answer/ranking.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/ranking_lines.hpp"
@@ -52,8 +53,9 @@ void setup(CLI::App& verb, BestOptions& options) {
   add_campaign_choice(verb, options.campaign);
   verb.add_option("--epochs", options.epochs, "Best for this many epochs (default: the campaign's own)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
-  verb.add_option("--by", options.by, "Rank the values of this parameter by the best trial of each: framework, batch, …")->type_name("PARAMETER");
+      ->check(positive_number());
+  verb.add_option("--by", options.by, "Rank the values of this parameter (framework, batch, …) by the best trial of each")
+      ->type_name("PARAMETER");
   verb.footer(
       "The best for one epoch need not be the best for ninety: what compiling costs is paid once. A ranking by framework\n"
       "or any other parameter has the best configuration of each: 'with' is what it has and the default has not, '±' the\n"

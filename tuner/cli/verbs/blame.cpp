@@ -17,6 +17,7 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/measuring/signals.hpp"
@@ -203,13 +204,15 @@ void setup(CLI::App& verb, BlameOptions& options) {
                   "A profile's JSON file, the name of a campaign that was exported, or of any campaign")
       ->type_name("PROFILE|CAMPAIGN")
       ->required();
-  verb.add_option("--time", options.time, "No pair is begun that would end later: 20min, 1h")->type_name("DURATION");
+  verb.add_option("--time", options.time, "No pair is begun that would end later: 20min, 1h")
+      ->type_name("DURATION")
+      ->check(time_span());
   verb.add_option("--pairs", options.pairs, "Pairs of fresh processes before the first look (default: 6)")
       ->type_name("N")
-      ->check(CLI::Range(2, 1000).description(""));
+      ->check(whole_number(2, 1000));
   verb.add_option("--most-pairs", options.most_pairs, "While undecided, up to this many (default: 20)")
       ->type_name("N")
-      ->check(CLI::Range(2, 1000).description(""));
+      ->check(whole_number(2, 1000));
   verb.add_flag("--list", options.only_list, "Only say what changed; measure nothing");
   verb.footer(
       "After an upgrade: compares machine and program of then with the present ones, field by field, and says what changed.\n"

@@ -9,6 +9,7 @@
 
 #include "tuner/campaign_file/quantity.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
@@ -19,16 +20,6 @@ namespace nocturne::cli {
 namespace {
 
 constexpr std::string_view kDefaultAge = "30d";
-
-std::string check_duration(const std::string& text) {
-  const auto parsed = tuner::parse_duration(text);
-  return parsed ? "" : parsed.error();
-}
-
-std::string check_size(const std::string& text) {
-  const auto parsed = tuner::parse_size(text);
-  return parsed ? "" : parsed.error();
-}
 
 std::expected<UpkeepRule, std::string> rule_of(const CleanOptions& options) {
   UpkeepRule rule;
@@ -101,10 +92,10 @@ void setup(CLI::App& verb, CleanOptions& options) {
   verb.add_option("--older-than", options.older_than,
                   fmt::format("Drop what was not used for this long (default without --max-size: {})", kDefaultAge))
       ->type_name("DURATION")
-      ->check(check_duration);
+      ->check(time_span());
   verb.add_option("--max-size", options.max_size, "Then drop the oldest until the rest is no larger")
       ->type_name("SIZE")
-      ->check(check_size);
+      ->check(byte_size());
   verb.add_flag("--environments", options.environments,
                 "Environments of frameworks, too, that no campaign used for this long");
   verb.add_flag("--yes", options.yes, "Do it; without, only say what would go");

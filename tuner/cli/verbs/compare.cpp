@@ -13,6 +13,7 @@
 #include "measure/machine/machine.hpp"
 #include "measure/run/sweep.hpp"
 #include "tuner/campaign/answer/answer.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/pair_options.hpp"
 #include "tuner/cli/measuring/bench.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
@@ -175,7 +176,8 @@ void setup(CLI::App& verb, CompareOptions& options) {
   verb.add_flag("--measure", options.measure, "Measure them in turns, as far as that is not done yet");
   add_pair_options(verb, options.pairs, options.most_pairs);
   verb.add_option("--time", options.time, "Begin no trial and no pair that would end later than this: 10min")
-      ->type_name("DURATION");
+      ->type_name("DURATION")
+      ->check(time_span());
   verb.footer(
       "Without --measure: what the database knows. Times are those of the trials, with standard errors. Trials are not\n"
       "measured in turns, and a machine drifts between them: only the last rows say which is faster. FASTER, SLOWER, SAME\n"

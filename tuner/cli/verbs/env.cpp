@@ -79,7 +79,8 @@ void setup(CLI::App& verb, EnvOptions& options) {
         const auto names = action_names();
         return std::ranges::find(names, word) != names.end()
                    ? std::string()
-                   : fmt::format("no action is called '{}'{}", word, space::did_you_mean(word, names));
+                   : fmt::format("no action is called '{}'{}; there are: {}", word, space::did_you_mean(word, names),
+                                 fmt::join(names, ", "));
       });
   verb.add_option("names", options.names, "Recipes, by name")->type_name("NAME");
   verb.add_option("--lock", options.lock, "install: exactly the versions of this file, which export wrote")

@@ -9,6 +9,7 @@
 #include "measure/machine/machine.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/learned.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/explaining/effects.hpp"
 #include "tuner/cli/explaining/explanation.hpp"
 #include "tuner/cli/output/answer_page.hpp"
@@ -103,7 +104,8 @@ ExitCode explain_one(const ExplainOptions& options, const db::Store& store, cons
   }
   const auto explanation = explain(**learned, options.what);
   if (!explanation) {
-    return complain(context, ExitCode::Usage, explanation.error());
+    const bool names_trial = whole_number(0)(options.what).empty();
+    return complain(context, names_trial ? ExitCode::NotFound : ExitCode::Usage, explanation.error());
   }
   if (context.json) {
     print_json(context, explanation_json(*explanation));
@@ -123,7 +125,7 @@ void setup(CLI::App& verb, ExplainOptions& options) {
   add_campaign_choice(verb, options.campaign);
   verb.add_option("--epochs", options.epochs, "Explain the time of this many epochs (default: the campaign's own)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(positive_number());
   verb.footer(
       "'mean' averages all trials with a value and mixes in whatever else they had; 'alone' compares trials that\n"
       "are equal but for the parameter, with the default's value. * marks the default.\n\n"

@@ -7,6 +7,7 @@
 #include "space/nearest.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/deploy/exporter.hpp"
@@ -27,7 +28,8 @@ std::string check_format(const std::string& word) {
       return "";
     }
   }
-  return fmt::format("no format is called '{}'{}", word, space::did_you_mean(word, names));
+  return fmt::format("no format is called '{}'{}; there are: {}", word, space::did_you_mean(word, names),
+                     fmt::join(names, ", "));
 }
 
 /// The format asked for, else what the file's extension says, else json where one text is wanted.
@@ -68,7 +70,7 @@ void setup(CLI::App& verb, ExportOptions& options) {
   add_campaign_choice(verb, options.campaign);
   verb.add_option("--epochs", options.epochs, "Export the best for this many epochs (default: the campaign's own)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(positive_number());
   verb.add_option("-f,--format", options.format, "One format only (default: all, or by the extension of --output)")
       ->type_name("FORMAT")
       ->check(check_format);

@@ -11,6 +11,7 @@
 #include "measure/artifact/artifact.hpp"
 #include "search/registry.hpp"
 #include "space/nearest.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/rows.hpp"
@@ -203,7 +204,7 @@ ExitCode list_parameters(const ListOptions& options, const Context& context) {
                         {"unit", each.unit},
                         {"description", each.description}});
     table.add({Cell(each.name, Style::Strong), Cell(std::string(space::to_text(each.stage))),
-               Cell(json_text(each.default_value)), Cell(json_text(each.domain)), Cell(each.description)});
+               Cell(json_text(each.default_value)), Cell(domain_text(each.domain)), Cell(each.description)});
   }
   if (context.json) {
     print_json(context, document);
@@ -299,7 +300,13 @@ std::string check_what(const std::string& word) {
 }
 
 std::string check_outcome(const std::string& word) {
-  return word == "failed" || space::outcome_from_text(word) ? "" : fmt::format("no outcome is called '{}'", word);
+  std::vector<std::string> names = {"failed"};
+  for (int each = 0; each <= static_cast<int>(space::Outcome::Wrong); ++each) {
+    names.emplace_back(space::to_text(static_cast<space::Outcome>(each)));
+  }
+  if (std::ranges::find(names, word) != names.end()) return "";
+  return fmt::format("no outcome is called '{}'{}; there are: {}", word, space::did_you_mean(word, names),
+                     fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -318,7 +325,7 @@ void setup(CLI::App& verb, ListOptions& options) {
       ->check(CLI::IsMember({"number", "value"}));
   verb.add_option("--limit", options.limit, "At most this many")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(whole_number(1));
   verb.footer(
       fmt::format("What:\n{}\nExamples:\n"
                   "  nocturne list\n"

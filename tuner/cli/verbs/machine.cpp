@@ -12,6 +12,7 @@
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/measuring/machine_measuring.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -107,9 +108,9 @@ ExitCode measure_and_show(const MachineOptions& options, const Context& context,
 void setup(CLI::App& verb, MachineOptions& options) {
   CLI::Option* measure =
       verb.add_flag("--measure", options.measure, "Measure it now, and keep that with the machine's fingerprint");
-  verb.add_option("--seconds", options.seconds, "Time for all measurements together (default: 20)")
+  verb.add_option("--seconds", options.seconds, "Time for all measurements together, 0.01 to 600 (default: 20)")
       ->type_name("S")
-      ->check(CLI::Range(0.01, 600.0))
+      ->check(number_within(0.01, 600))
       ->needs(measure);
   verb.add_option("--disk", options.disk, "A folder on the disk to measure (default: where runs are kept)")
       ->type_name("FOLDER")

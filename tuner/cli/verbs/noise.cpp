@@ -15,6 +15,7 @@
 #include "tuner/campaign/noise/stored_noise.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/measuring/signals.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -97,7 +98,8 @@ nlohmann::json floor_json(const tuner::NoiseFloor& floor, int pairs) {
 void setup(CLI::App& verb, NoiseOptions& options) {
   verb.add_option("file", options.file, "The campaign file whose default is measured")->type_name("FILE")->required();
   verb.add_option("--time", options.time, "For all rounds; three are made in any case (default: 3min)")
-      ->type_name("DURATION");
+      ->type_name("DURATION")
+      ->check(time_span());
   verb.footer(
       "Measures the default against itself, in pairs of fresh processes: one after the other, taking turns, and side by\n"
       "side on half of the CPUs each. What equal programs seem to differ by is the noise of this machine; it decides how\n"

@@ -170,11 +170,20 @@ void setup(CLI::App& verb, ReplayOptions& options) {
       ->type_name("NAME,…")
       ->delimiter(',')
       ->capture_default_str();
-  verb.add_option("--evaluations", options.evaluations, "Distinct configurations a run")->capture_default_str();
-  verb.add_option("--repeats", options.repeats, "Runs a space and strategy")->capture_default_str();
-  verb.add_option("--seed", options.seed, "Seed of the first run; the next has one more")->capture_default_str();
-  verb.add_option("--threads", options.threads, "Runs at once (default: one a core); changes no result");
-  verb.add_option("--cap", options.cap, "The score looks at no more evaluations")->capture_default_str();
+  verb.add_option("--evaluations", options.evaluations, "Distinct configurations a run")
+      ->type_name("N")
+      ->capture_default_str();
+  verb.add_option("--repeats", options.repeats, "Runs a space and strategy")
+      ->type_name("N")
+      ->capture_default_str();
+  verb.add_option("--seed", options.seed, "Seed of the first run; the next has one more")
+      ->type_name("N")
+      ->capture_default_str();
+  verb.add_option("--threads", options.threads, "Runs at once (default: one a core); changes no result")
+      ->type_name("N");
+  verb.add_option("--cap", options.cap, "The score looks at no more evaluations")
+      ->type_name("N")
+      ->capture_default_str();
   verb.add_option("--campaign", options.campaign, "Of a database: which campaign (default: the one opened last)")
       ->type_name("NAME");
   verb.add_option("--history", options.history,

@@ -15,6 +15,7 @@
 #include "measure/machine/machine.hpp"
 #include "measure/run/sweep.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/measuring/bench.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/output/claims_report.hpp"
@@ -225,10 +226,12 @@ void setup(CLI::App& verb, ReportOptions& options) {
       ->required()
       ->check(CLI::IsMember({"paper"}).description(""));
   verb.add_flag("--measure", options.measure, "Measure what is missing, in turns, with the campaign of --campaign");
-  verb.add_option("--time", options.time, "For all measurements together (default: 30min)")->type_name("DURATION");
+  verb.add_option("--time", options.time, "For all measurements together (default: 30min)")
+      ->type_name("DURATION")
+      ->check(time_span());
   verb.add_option("--pairs", options.pairs, "Pairs of each claim before the first look (default: 6)")
       ->type_name("N")
-      ->check(CLI::Range(2, 1000).description(""));
+      ->check(whole_number(2, 1000));
   add_campaign_source(verb, options.source);
   verb.add_flag("--markdown", options.markdown, "A table to paste into a README");
   verb.footer(

@@ -10,6 +10,7 @@
 
 #include "space/fingerprint.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/rows.hpp"
@@ -117,7 +118,7 @@ std::expected<space::Fingerprint, std::string> machine_of(const db::Store& store
 
 void setup(CLI::App& verb, RooflineOptions& options) {
   add_campaign_choice(verb, options.campaign);
-  verb.add_option("--trial", options.trial, "Only this trial, layer by layer")->type_name("N");
+  verb.add_option("--trial", options.trial, "Only this trial, layer by layer")->type_name("N")->check(whole_number(0));
   verb.footer(
       "A step cannot take less than its operations at the peak of the precision, nor than its bytes at the bandwidth of\n"
       "the cache that holds them, or of memory: the larger of both, layer by layer, and the optimizer's bytes. 'share' is\n"

@@ -10,6 +10,7 @@
 #include "measure/comparison/statistics.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/rows.hpp"
@@ -236,7 +237,7 @@ void setup(CLI::App& verb, ShowOptions& options) {
   verb.add_option("trial", options.trial, "Number of the trial; 0 is the default configuration")
       ->type_name("TRIAL")
       ->required()
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(whole_number(0));
   add_campaign_choice(verb, options.campaign);
   verb.add_flag("--log", options.log, "Print all that is kept of the worker's output");
   verb.add_flag("--samples", options.samples, "With --json: the raw samples too");

@@ -13,6 +13,7 @@
 #include "measure/machine/machine.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -234,11 +235,11 @@ void setup(CLI::App& verb, SpaceOptions& options) {
   verb.add_option("file", options.file, "The campaign file")->type_name("FILE")->required();
   verb.add_option("--list", options.list, "Print the first N valid configurations")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}));
+      ->check(whole_number(0, 1'000'000'000));
   verb.add_option("--sample", options.sample, "Print N valid configurations drawn at random, each equally likely")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}));
-  verb.add_option("--seed", options.seed, "Seed of the drawing (default 1)")->type_name("N");
+      ->check(whole_number(0, 1'000'000'000));
+  verb.add_option("--seed", options.seed, "Seed of the drawing (default: 1)")->type_name("N");
   verb.footer(
       "Measures nothing. The forecast rests on earlier trials of the database, where there are any.\n"
       "\n"

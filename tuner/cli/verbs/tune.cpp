@@ -18,6 +18,7 @@
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/measuring/noise_settling.hpp"
 #include "tuner/cli/measuring/progress_display.hpp"
@@ -38,10 +39,15 @@ constexpr int kMostGenerationsInOneSitting = 5;
 void setup(CLI::App& verb, TuneOptions& options) {
   verb.add_option("file", options.file, "The campaign file, or behind '--' a command of your own")->type_name("FILE");
   verb.add_flag("--fresh", options.fresh, "Measure again whatever is known: begin a new generation");
-  verb.add_option("--trials", options.trials, "Stop searching after this many trials")->type_name("N");
+  verb.add_option("--trials", options.trials, "Stop searching after this many trials")
+      ->type_name("N")
+      ->check(whole_number(1));
   verb.add_option("--wall", options.wall, "Time for the whole campaign, all sittings together: 5min, 8h")
-      ->type_name("DURATION");
-  verb.add_option("--until", options.until, "Have the answer ready at this time of day")->type_name("HH:MM");
+      ->type_name("DURATION")
+      ->check(time_span());
+  verb.add_option("--until", options.until, "Have the answer ready at this time of day")
+      ->type_name("HH:MM")
+      ->check(time_of_day());
   verb.add_option("--strategy", options.strategy, "Who proposes configurations: nocturne list strategies")
       ->type_name("NAME");
   verb.add_option("--seed", options.seed, "Seed of the strategy")->type_name("N");
@@ -137,7 +143,7 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   }
   const auto grace = options.grace == "0s" ? std::chrono::nanoseconds{0} : tuner::parse_duration(options.grace);
   if (!grace) {
-    *context.err << "nocturne tune: --grace: " << grace.error() << '\n';
+    *context.err << "nocturne tune: --grace: '" << options.grace << "' is not " << grace.error() << '\n';
     return ExitCode::Usage;
   }
   if (const std::string missing = missing_supervisor(); !missing.empty()) {

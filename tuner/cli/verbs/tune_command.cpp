@@ -10,6 +10,7 @@
 #include "db/store.hpp"
 #include "measure/run/launch.hpp"
 #include "tuner/campaign/interruption.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/measuring/signals.hpp"
 #include "tuner/cli/output/format.hpp"
@@ -124,7 +125,7 @@ void add_command(CLI::App& verb, CommandOptions& options) {
       ->group(own);
   verb.add_option("--examples", options.examples, "Examples in one epoch of its data")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(whole_number(1))
       ->group(own);
   auto* time =
       verb.add_option("--time", options.time, "process: the whole process; steps: it calls nocturne_steps.step()");

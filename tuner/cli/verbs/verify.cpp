@@ -15,6 +15,7 @@
 #include "tuner/campaign/data_state.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/pair_options.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
@@ -153,8 +154,10 @@ void setup(CLI::App& verb, VerifyOptions& options) {
   add_pair_options(verb, options.pairs, options.most_pairs);
   verb.add_option("--margin", options.margin_percent, "Closer than this many per cent is the same (default: 1)")
       ->type_name("PERCENT")
-      ->check(CLI::Range(0.0, 50.0).description(""));
-  verb.add_option("--time", options.time, "No pair is begun that would end later: 30min, 2h")->type_name("DURATION");
+      ->check(number_within(0, 50));
+  verb.add_option("--time", options.time, "No pair is begun that would end later: 30min, 2h")
+      ->type_name("DURATION")
+      ->check(time_span());
   verb.footer(
       "Measures the profile's configuration against the default it was compared with, both alive and in turns. "
       "Nothing\n"
