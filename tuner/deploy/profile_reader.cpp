@@ -1,7 +1,11 @@
 // Reads what other people may have edited: each value is checked before anything is executed from it.
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
 #include <iterator>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -297,7 +301,10 @@ std::expected<Profile, std::string> load_profile(const std::filesystem::path& fi
   constexpr std::size_t kLimit = 1 << 20;  // a profile has some kilobytes
   const auto text = space::read_file(file, kLimit + 1);
   if (!text) {
-    return std::unexpected(fmt::format("cannot read the profile {}", file.string()));
+    const int reason = ::access(file.c_str(), R_OK) == 0 ? EISDIR : errno;
+    return std::unexpected(fmt::format("cannot read the profile {}: {}{}", file.string(),
+                                       std::generic_category().message(reason),
+                                       reason == ENOENT ? "; 'nocturne export' writes those of campaigns" : ""));
   }
   if (text->size() > kLimit) {
     return std::unexpected(fmt::format("{} is no profile: it is larger than 1 MiB", file.string()));

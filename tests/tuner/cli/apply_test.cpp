@@ -109,5 +109,7 @@ TEST_CASE("apply --dry-run prints the line and runs nothing", "[cli]") {
 TEST_CASE("apply refuses what is no profile", "[cli]") {
   test::Desk desk;
   CHECK(desk.nocturne({"apply", "nothing", "--", "true"}) == ExitCode::Refused);
-  CHECK_THAT(desk.err(), ContainsSubstring("nothing"));
+  CHECK_THAT(desk.err(), ContainsSubstring("profile nothing: No such file or directory; 'nocturne export' writes"));
+  CHECK(desk.nocturne({"apply", desk.folder().string(), "--", "true"}) == ExitCode::Refused);
+  CHECK_THAT(desk.err(), ContainsSubstring(desk.folder().string() + ": Is a directory"));
 }
