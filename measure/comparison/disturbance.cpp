@@ -21,7 +21,11 @@ std::vector<std::string> disturbances(const space::Run& run) {
   }
   const space::Load& load = run.load;
   if (load.other_cpu.value_or(0) > kQuietOthers) {
-    found.push_back(fmt::format("other processes took {:.0f} % of the machine", 100 * *load.other_cpu));
+    // In pairs that take turns the other side's process is one of them, and nothing was disturbed by it.
+    const bool paired = run.purpose == space::Purpose::Verify;
+    found.push_back(fmt::format("other processes{} took {:.0f} % of the machine",
+                                paired ? ", the pair's other side among them where they took turns," : "",
+                                100 * *load.other_cpu));
   }
   if (load.steal.value_or(0) > kQuietSteal) {
     found.push_back(fmt::format("the hypervisor took {:.1f} % of the CPU time", 100 * *load.steal));

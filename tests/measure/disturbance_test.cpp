@@ -36,6 +36,9 @@ TEST_CASE("what disturbed a run is told, the quiet of the machine by the limits 
   run.device.reset();
   CHECK(disturbances(run) == std::vector<std::string>{"other processes took 40 % of the machine",
                                                       "the hypervisor took 2.5 % of the CPU time"});
+  run.purpose = space::Purpose::Verify;
+  CHECK(disturbances(run).front() ==
+        "other processes, the pair's other side among them where they took turns, took 40 % of the machine");
   CHECK(disturbances(space::Run()).empty());
 }
 
