@@ -72,7 +72,9 @@ std::optional<Error> check_header(const std::filesystem::path& path) {
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    return read_only_error(path);
+    return Error{ErrorCode::ReadOnly, fmt::format("'{}' cannot be read by this user. Change the permissions, or name "
+                                                  "another file with --db.",
+                                                  path.string())};
   }
   std::array<char, kHeaderBytes> header{};
   file.read(header.data(), header.size());

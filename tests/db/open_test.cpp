@@ -206,4 +206,8 @@ TEST_CASE("a file that this user may not write is refused for writing, and read"
   std::filesystem::permissions(folder.path(), perms::all);
   Child late("open-as-nobody", path, {"write"});
   CHECK_THAT(late.rest(), ContainsSubstring("error " + std::to_string(static_cast<int>(ErrorCode::ReadOnly))));
+
+  std::filesystem::permissions(path, perms::none);
+  Child blind("open-as-nobody", path, {"read"});
+  CHECK_THAT(blind.rest(), ContainsSubstring("cannot be read by this user"));
 }

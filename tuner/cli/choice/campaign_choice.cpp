@@ -53,8 +53,14 @@ db::StoreOptions store_options(const Context& context) {
 }
 
 std::expected<db::Store, ExitCode> open_database(const Context& context, db::Mode mode) {
-  std::error_code ignored;
-  if (mode == db::Mode::ReadOnly && !std::filesystem::exists(context.database(), ignored)) {
+  std::error_code unknown;
+  if (mode == db::Mode::ReadOnly && !std::filesystem::exists(context.database(), unknown)) {
+    if (unknown) {
+      return std::unexpected(
+          complain(context, ExitCode::Database,
+                   fmt::format("whether there is a database at {} cannot be seen: {}. Name another file with --db",
+                               context.database().string(), unknown.message())));
+    }
     return std::unexpected(complain(
         context, ExitCode::NotFound,
         fmt::format("there is no database at {} yet; 'nocturne tune FILE' begins one", context.database().string())));
