@@ -121,8 +121,8 @@ std::optional<GoingOn> going_on(const db::Store& store, const db::CampaignSummar
 std::string to_text(const GoingOn& going_on) {
   const auto percent = [](double gain) { return 100 * std::expm1(gain); };
   const auto& prospect = going_on.prospect;
-  return fmt::format("{}: {:+.1f} %, 90 %: {:.1f} to {:.1f} %", duration_text(going_on.time), percent(prospect.mean),
-                     percent(prospect.lower), percent(prospect.upper));
+  return fmt::format("{}: {:+.1f} % speed expected (90 %: {:.1f} to {:.1f} %)", duration_text(going_on.time),
+                     percent(prospect.mean), percent(prospect.lower), percent(prospect.upper));
 }
 
 }  // namespace nocturne::tuner

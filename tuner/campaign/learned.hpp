@@ -59,7 +59,7 @@ struct GoingOn {
 [[nodiscard]] std::optional<GoingOn> going_on(const db::Store& store, const db::CampaignSummary& campaign,
                                               const space::Facts& facts);
 
-/// "another hour: +0.4 %, 90 %: 0 to 1.5 %": percent of speed.
+/// "another hour: +0.4 % speed expected (90 %: 0.0 to 1.5 %)".
 [[nodiscard]] std::string to_text(const GoingOn& going_on);
 
 }  // namespace nocturne::tuner

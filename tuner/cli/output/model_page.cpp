@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kPairs = 6;
 constexpr double kWorthShowing = 0.01;  // of the explained variance: less is "no effect seen"
 constexpr std::size_t kShareDraws = 2000;
+constexpr std::size_t kMemoryLines = 8;  // of groups: beyond, those that say little are counted
 
 std::string level_text(const space::Lattice& lattice, std::size_t parameter, space::Level level) {
   if (level == space::kNoLevel) return "(inactive)";
@@ -153,7 +154,17 @@ void print_model(const Context& context, const db::CampaignSummary& campaign, co
   }
   out << (page.widening > 1 ? fmt::format("; bounds are widened {:.2f} times", page.widening) : "") << '\n';
   if (!page.memory.empty()) out << '\n';
-  for (const auto& each : page.memory) out << "memory: " << to_text(each) << '\n';
+  std::size_t one_batch = 0;
+  for (const auto& each : page.memory) {
+    const bool says_little = !each.line && each.out_of_memory == 0;
+    if (says_little && page.memory.size() > kMemoryLines) {
+      ++one_batch;
+    } else {
+      out << "memory: " << to_text(each) << '\n';
+    }
+  }
+  if (one_batch > 0)
+    out << fmt::format("memory: {} groups more with one batch size only (--json has them)\n", one_batch);
   if (!page.history.empty()) out << '\n';
   for (const auto& each : page.history) out << each << '\n';
   out << fmt::format(
