@@ -18,6 +18,9 @@ constexpr const char* kWishAsk = "person";
 constexpr const char* kFinalsAsk = "finals";
 constexpr const char* kRehearsalAsk = "rehearsal";
 
+/// So many trials of which none trained are likelier to fail for what they share than for what they vary.
+constexpr std::int64_t kNoneTrained = 10;
+
 }  // namespace
 
 const space::Configuration* Campaign::wanted() const {
@@ -141,7 +144,21 @@ db::Expected<bool> Campaign::run_trial(const db::Asked& asked) {
   strategy_->tell({&result.trial, 1});
   learn(result.trial);
   sitting_.observer.finished(result.trial, result.reused, standing());
+  warn_of_failures(result.trial);
   return true;
+}
+
+void Campaign::warn_of_failures(const space::Trial& trial) {
+  if (trial.outcome == space::Outcome::Ok) return;
+  if (trial.number == 0) {
+    say(db::Level::Warning,
+        "the default configuration did not train: the campaign goes on, but there will be no gain over it to report");
+  }
+  if (finished_ == kNoneTrained && failed_ == finished_) {
+    say(db::Level::Warning, fmt::format("none of the first {} configurations has trained; look at what they share: "
+                                        "'nocturne show {} --log' has the last one's output",
+                                        finished_, trial.number));
+  }
 }
 
 db::Expected<std::optional<db::StoredTrial>> Campaign::run_extra_trial(const space::Configuration& configuration,

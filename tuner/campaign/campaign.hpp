@@ -83,6 +83,8 @@ class Campaign {
   [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> run_extra_trial(const space::Configuration& configuration,
                                                                              const std::string& reason);
   void learn(const space::Trial& trial);
+  /// While somebody is there to hear it: what makes the whole campaign pointless.
+  void warn_of_failures(const space::Trial& trial);
   /// A line of the campaign's log. A log that cannot be written stops nothing: what follows will meet the same trouble.
   void log(db::Level level, const std::string& what);
   /// The same, and to who watches; what is said before the campaign is open waits until then.

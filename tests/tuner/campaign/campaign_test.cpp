@@ -1,5 +1,6 @@
 #include "tuner/campaign/campaign.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include <catch2/catch_test_macros.hpp>
@@ -243,6 +244,20 @@ TEST_CASE("a failed default leaves an answer without a gain", "[campaign]") {
   CHECK(answer.best);
   CHECK_FALSE(answer.verdict);
   CHECK(sitter.executor.pairs == 0);
+  CHECK(std::ranges::count_if(sitter.watcher.notes, [](const std::string& note) {
+          return note.starts_with("the default configuration did not train");
+        }) == 1);
+}
+
+TEST_CASE("a campaign of which nothing trains says so once, and early", "[campaign]") {
+  const Folder folder;
+  Sitter sitter(folder);
+  sitter.executor.fate = [](std::size_t, const space::Configuration&) { return space::Outcome::Crashed; };
+  sitter.sit(spec_with(14));
+  CHECK_FALSE(sitter.answer().best);
+  CHECK(std::ranges::count(sitter.watcher.notes,
+                           "none of the first 10 configurations has trained; look at what they share: "
+                           "'nocturne show 9 --log' has the last one's output") == 1);
 }
 
 TEST_CASE("a fresh campaign measures again, another one reuses equal trials of earlier generations", "[campaign]") {
