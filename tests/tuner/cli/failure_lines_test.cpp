@@ -52,6 +52,6 @@ TEST_CASE("of many reasons the first are shown, and the command that lists the r
              ContainsSubstring("trial 12: unsupported: c\n") && !ContainsSubstring(": d") &&
                  ContainsSubstring("and 2 more: nocturne list trials evening --generation 2 --outcome failed"));
   CHECK(failure_page({"a"}) ==
-        "Tried     1 configurations: 1 unsupported\n"
+        "Tried     1 configuration: 1 unsupported\n"
         "          trial 10: unsupported: a\n");
 }

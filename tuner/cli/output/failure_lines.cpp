@@ -49,7 +49,7 @@ void print_failures(std::ostream& out, const tuner::Answer& answer) {
     all += count;
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, space::to_text(outcome));
   }
-  out << fmt::format("Tried     {} configurations: {}\n", all, counts);
+  out << fmt::format("Tried     {} configuration{}: {}\n", all, all == 1 ? "" : "s", counts);
   const std::vector<FailureGroup> groups = grouped(answer.failures);
   std::size_t left = answer.failures.size();
   for (const FailureGroup& group : std::span(groups).first(std::min(kFailureGroups, groups.size()))) {

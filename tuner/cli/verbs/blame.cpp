@@ -213,7 +213,8 @@ void setup(CLI::App& verb, BlameOptions& options) {
   verb.add_option("--most-pairs", options.most_pairs, "While undecided, up to this many (default: 20)")
       ->type_name("N")
       ->check(whole_number(2, 1000));
-  verb.add_flag("--list", options.only_list, "Only say what changed; measure nothing");
+  verb.add_flag("--list", options.only_list,
+                "Only say what changed; measure nothing. The present program is built, to be compared with the one of then");
   verb.footer(
       "After an upgrade: compares machine and program of then with the present ones, field by field, and says what changed.\n"
       "What can be set apart here is measured, the present one against the one of then, both alive and in turns: the old build\n"

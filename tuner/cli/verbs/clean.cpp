@@ -155,10 +155,10 @@ ExitCode run(const CleanOptions& options, Context& context) {
   }
   print_leftovers(context, chosen);
   if (options.yes) {
-    *context.out << fmt::format("Removed {} of {}, {}.\n", removed.size(), all->size(),
+    *context.out << fmt::format("Removed {} of {} folders, {}.\n", removed.size(), all->size(),
                                 bytes_text(total_bytes(removed)));
   } else {
-    *context.out << fmt::format("Would remove {} of {}, {}. Add --yes to do it.\n", chosen.size(), all->size(),
+    *context.out << fmt::format("Would remove {} of {} folders, {}. Add --yes to do it.\n", chosen.size(), all->size(),
                                 bytes_text(total_bytes(chosen)));
   }
   print_kept(*context.err, *all);
