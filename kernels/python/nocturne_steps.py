@@ -15,8 +15,8 @@ shall run where the file is not: `try: import nocturne_steps` / `except ImportEr
 
 Times. What lies before the first step() counts once, as import (until this file is imported), as phases, and as the
 first step. After it, a phase "data" is part of its step and is noted as waiting for data; any other phase is not part
-of a step. step(loss) asks a loss for its number only where it is reported; on a GPU that waits for the device, which is
-what a clock needs. Without a loss, wait for the device yourself before step().
+of a step. step(loss) asks a loss for its number only after the first step and where a sample is reported; on a GPU that
+waits for the device, which is what a clock needs. Without a loss, wait for the device yourself before step().
 
 The end. Nocturne tells how many steps it wants; when they are done, step() raises SystemExit(0), so that `finally`
 blocks and exit handlers run and the rest of the training does not. A script that catches that and trains on is ended at
@@ -46,9 +46,6 @@ class _Recorder(object):
         self.turns = None
         self.allowed = None      # steps left of a turn
         self.steps = -1          # behind the first; -1: the first has not ended
-        self.pending = 0         # of them not yet in a sample
-        self.outside = 0.0       # seconds of phases that are no part of the step
-        self.waited = 0.0        # seconds of phases "data"
         self.open_phases = []
         self.ending = False
         self.file = os.open(environment["NOCTURNE_STEPS_EVENTS"], os.O_WRONLY | os.O_APPEND)
@@ -58,10 +55,12 @@ class _Recorder(object):
         self.write(event="phase_end", name="import", wall_s=max(0.0, now - began) if began else 0.0, cpu_s=cpu)
         self.write(event="ready", timing="steps", versions={"python": sys.version.split()[0]})
         self.write(event="phase_begin", name="first_step")
-        self.mark, self.mark_cpu = time.monotonic(), time.process_time()
+        self.restart()
 
     def write(self, **event):
-        os.write(self.file, (json.dumps(event) + "\n").encode())
+        line = (json.dumps(event) + "\n").encode()
+        while line:
+            line = line[os.write(self.file, line):]
 
     def ours(self):
         return os.getpid() == self.pid  # a forked child, such as a loader's worker, has nothing to say
@@ -69,11 +68,11 @@ class _Recorder(object):
     def step(self, loss):
         if self.ending:
             os._exit(0)
-        now = time.monotonic()
         if self.steps < 0:
+            _number(loss)  # what the device still has to do of it is not the first sample's
             self.steps = 0
-            wall = max(0.0, now - self.mark - self.outside)
-            self.write(event="phase_end", name="first_step", wall_s=wall, cpu_s=time.process_time() - self.mark_cpu)
+            wall, cpu = self.spent()
+            self.write(event="phase_end", name="first_step", wall_s=wall, cpu_s=cpu)
         else:
             self.steps += 1
             self.pending += 1
@@ -81,6 +80,7 @@ class _Recorder(object):
             if self.allowed:
                 self.allowed -= 1
             if self.pending < self.per_sample and not last:
+                self.step_ended()
                 return
             self.sample(loss)
             if self.limit and self.steps >= self.limit:
@@ -91,14 +91,35 @@ class _Recorder(object):
 
     def restart(self):
         """What comes now is the next sample's."""
-        self.pending, self.outside, self.waited = 0, 0.0, 0.0
+        self.pending = 0                           # steps not yet in a sample
+        self.outside, self.outside_cpu = 0.0, 0.0  # seconds of what is no part of a step
+        self.waited = 0.0                          # seconds of phases "data"
         self.mark, self.mark_cpu = time.monotonic(), time.process_time()
+        self.step_ended()
+
+    def step_ended(self):
+        self.last, self.last_cpu = time.monotonic(), time.process_time()
+        self.before = self.outside, self.outside_cpu, self.waited
+
+    def spent(self):
+        """Seconds since the mark, of the clock and of the processor, without what is no part of a step."""
+        return (max(0.0, time.monotonic() - self.mark - self.outside),
+                max(0.0, time.process_time() - self.mark_cpu - self.outside_cpu))
+
+    def epoch(self):
+        if self.steps >= 0 and self.pending:  # in the midst of a sample: all since the last step is left out of it
+            outside, outside_cpu, self.waited = self.before
+            self.outside = outside + time.monotonic() - self.last
+            self.outside_cpu = outside_cpu + time.process_time() - self.last_cpu
+            self.step_ended()
+        elif self.steps >= 0:
+            self.restart()
 
     def sample(self, loss):
         value = _number(loss)  # before the clock is read: a loss on a device is there only when the step has ended
-        wall = max(1e-9, time.monotonic() - self.mark - self.outside)
+        wall, cpu = self.spent()
         event = {"event": "sample", "first_step": self.steps - self.pending + 1, "steps": self.pending,
-                 "wall_ns": int(wall * 1e9) or 1, "cpu_ns": int((time.process_time() - self.mark_cpu) * 1e9),
+                 "wall_ns": int(wall * 1e9) or 1, "cpu_ns": int(cpu * 1e9),
                  "data_wait_ns": int(min(self.waited, wall) * 1e9)}
         if value is not None:
             event["loss"] = value
@@ -107,10 +128,11 @@ class _Recorder(object):
     def wait_for_turn(self):
         if self.turns is None:
             self.turns = open(self.turns_path, "rb", buffering=0)
-        line = self.turns.readline()
-        if not line:
-            self.finish()
-        self.allowed = int(line)
+        while not self.allowed:
+            line = self.turns.readline()
+            if not line:
+                self.finish()
+            self.allowed = int(line)
 
     def finish(self):
         self.ending = True
@@ -129,14 +151,16 @@ class _Recorder(object):
         try:
             yield
         finally:
-            wall = time.monotonic() - begin
+            now, now_cpu = time.monotonic(), time.process_time()
             self.open_phases.pop()
             if told:
-                self.write(event="phase_end", name=name, wall_s=wall, cpu_s=time.process_time() - cpu)
+                self.write(event="phase_end", name=name, wall_s=now - begin, cpu_s=now_cpu - cpu)
+            # What is nested is the outer one's time already; of one that steps ended in, what came after the last counts.
             if told and not nested:
-                self.outside += wall
-            elif name == "data":
-                self.waited += wall
+                self.outside += now - max(begin, self.last)
+                self.outside_cpu += now_cpu - max(cpu, self.last_cpu)
+            elif name == "data" and not nested:
+                self.waited += now - max(begin, self.last)
 
 
 def _number(loss):
@@ -145,7 +169,7 @@ def _number(loss):
         return None
     try:
         value = float(loss)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # PyTorch raises the last, of more numbers than one
         return None
     if value != value:
         return "nan"
@@ -194,5 +218,5 @@ def phase(name):
 
 def epoch():
     """Between two epochs: the time since the last step (evaluation, shuffling, a checkpoint) is no step's."""
-    if active() and _recorder.steps >= 0 and not _recorder.pending:
-        _recorder.restart()
+    if active():
+        _recorder.epoch()
