@@ -156,6 +156,8 @@ class SeesGpu(unittest.TestCase):
         devices = mock.Mock(side_effect=RuntimeError("Unknown backend: 'gpu' requested\nmore"))
         self.assertEqual(self.answer("jax", devices=devices),
                          (1, "jax 1.0 sees no GPU: Unknown backend: 'gpu' requested"))
+        self.assertEqual(self.answer("jax", devices=mock.Mock(side_effect=AssertionError())),
+                         (1, "jax 1.0 sees no GPU: no driver, no GPU, or a package for CUDA is missing"))
         config = mock.Mock()
         config.list_physical_devices.return_value = []
         code, sentence = self.answer("tensorflow", config=config, test=mock.Mock(is_built_with_cuda=lambda: False))
