@@ -1,7 +1,8 @@
 """nocturne-tinygrad: tinygrad on the CPU, in f32; it writes a C program for each kernel, so it needs clang.
 
     graph_compiler   none: every step is scheduled anew; tinyjit: the kernels of a step are recorded and run again
-    threads          of one kernel
+    threads          of one kernel; 0.14 divides its kernels by them and runs the parts one after the other, on one core:
+                     `ready` says 1
 """
 
 import os
@@ -10,6 +11,7 @@ import shutil
 from nocturne_worker import Unsupported, Worker, main
 
 RECORDED_WITH = 3  # TinyJit records the second call and runs the recording from the third on
+FIRST_WITH_ONE_THREAD = (0, 14)
 
 
 def environment(settings):
@@ -40,6 +42,12 @@ class Tinygrad(Worker):
             return {"tinygrad": version("tinygrad")}
         except Exception:  # a checkout, not a package
             return {"tinygrad": "unknown"}
+
+    def threads(self, settings):
+        numbers = self.versions()["tinygrad"].split(".")[:2]
+        if all(number.isdigit() for number in numbers) and tuple(map(int, numbers)) >= FIRST_WITH_ONE_THREAD:
+            return 1
+        return super(Tinygrad, self).threads(settings)
 
     def build(self, plan):
         self._network, self._rule, self._dropout, self._seed = plan.network, plan.rule, plan.dropout, plan.seed
@@ -106,6 +114,9 @@ class Tinygrad(Worker):
 
     def step(self, images, labels):
         return self._steps[len(images)](self._given(images), self._given(labels))
+
+    def synchronise(self):
+        self._tinygrad.Device["CPU"].synchronize()  # some versions queue kernels for a thread of the device's
 
     def loss(self, handle):
         return handle.item()

@@ -168,7 +168,20 @@ class SeesGpu(unittest.TestCase):
 
 
 class Tinygrad(unittest.TestCase):
-    def test_it_runs_on_the_cpu_with_as_many_threads_as_asked_for(self):
+    def test_its_threads_are_those_that_work(self):
+        for version, threads in (("0.14.0", 1), ("0.15.0", 1), ("0.9.2", 2), ("unknown", 2)):
+            worker = tinygrad_worker.Tinygrad()
+            with mock.patch.object(worker, "versions", return_value={"tinygrad": version}):
+                self.assertEqual(worker.threads(settings(worker, threads=2)), threads, version)
+
+    def test_a_sample_ends_when_the_device_has_nothing_more_to_do(self):
+        worker = tinygrad_worker.Tinygrad()
+        worker._tinygrad = mock.MagicMock()
+        worker.synchronise()
+        worker._tinygrad.Device.__getitem__.assert_called_once_with("CPU")
+        worker._tinygrad.Device["CPU"].synchronize.assert_called_once_with()
+
+    def test_it_runs_on_the_cpu_and_is_told_how_many_threads(self):
         self.assertEqual(tinygrad_worker.environment(settings(tinygrad_worker.Tinygrad, threads=2)),
                          {"DEV": "CPU", "NUM_CPU_THREADS": "2"})
         self.assertEqual(tinygrad_worker.environment(settings(tinygrad_worker.Tinygrad)), {"DEV": "CPU"})
