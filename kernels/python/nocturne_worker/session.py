@@ -25,6 +25,9 @@ from .worker import OPTIMIZERS, Plan
 
 VERSION = "1.0"
 REFUSED = "this machine's memory is too small: it was refused"
+# How frameworks say that without Python's own MemoryError: PyTorch, TensorFlow, XLA, MXNet, a library in C++.
+SIGNS_OF_REFUSAL = ("DefaultCPUAllocator", "ResourceExhaustedError", "RESOURCE_EXHAUSTED",
+                    "Failed to allocate CPU Memory", "std::bad_alloc")
 
 
 @contextlib.contextmanager
@@ -136,6 +139,11 @@ def _sentence(error):
     return "%s: %s" % (kind, lines[0]) if lines else kind
 
 
+def _is_refused_memory(error):
+    said = "%s: %s" % (type(error).__name__, error)
+    return any(sign in said for sign in SIGNS_OF_REFUSAL)
+
+
 def _device_bytes(worker):
     """After a failure a framework may not be able to say any more."""
     try:
@@ -162,7 +170,7 @@ def run(worker, request_path, events_path):
         status, reason = "failed", _sentence(error)
         if worker.is_out_of_memory(error):
             status, reason = "out_of_memory", "the GPU's memory is too small: " + reason
-        elif "DefaultCPUAllocator" in reason:  # PyTorch has no name of its own for it
+        elif _is_refused_memory(error):
             status, reason = "out_of_memory", REFUSED
     events.memory(peak_resident_bytes(), _device_bytes(worker))
     events.end(status, reason)

@@ -1,7 +1,7 @@
 """A worker whose framework is Python itself: softmax regression on images of MNIST's format, with the real Adadelta.
 
 $PLAIN_PYTHON_MODE makes trouble: `diverge` (the loss is no number from the third step on), `raise`, `leave` (calls
-sys.exit), `no_framework`, `memory`. Network mnist_cnn is there to exchange initial states: it is built, not trained.
+sys.exit), `no_framework`, `memory`, and memory in the words of frameworks (REFUSALS). Network mnist_cnn is there to exchange initial states: it is built, not trained.
 """
 
 import array
@@ -15,6 +15,19 @@ from nocturne_worker import Unsupported, Worker, main  # noqa: E402
 from nocturne_worker.networks import MNIST_CNN, Network, dense  # noqa: E402
 
 TINY = Network("tiny", (1, 28, 28), 10, 7850, dense("dense", (1, 28, 28), 10), "mnist", "adadelta")
+
+
+class ResourceExhaustedError(Exception):
+    """Named as TensorFlow's; what it says begins with where it happened."""
+
+
+REFUSALS = {
+    "torch_memory": RuntimeError("[enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate memory: you "
+                                 "tried to allocate 9 bytes"),
+    "tensorflow_memory": ResourceExhaustedError("Graph execution error:\n\nOOM when allocating tensor with shape[9]"),
+    "xla_memory": RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes."),
+    "mxnet_memory": RuntimeError("Traceback (most recent call last):\n  storage: Failed to allocate CPU Memory"),
+    "library_memory": RuntimeError("std::bad_alloc")}
 
 
 class PlainPython(Worker):
@@ -68,8 +81,8 @@ class PlainPython(Worker):
             sys.exit("left by the framework")
         if self.mode == "memory":
             raise MemoryError()
-        if self.mode == "torch_memory":
-            raise RuntimeError("[enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
+        if self.mode in REFUSALS:
+            raise REFUSALS[self.mode]
         if self.plan.network is MNIST_CNN:
             return 0.0
         loss, gradient = 0.0, {"dense.weights": [0.0] * 7840, "dense.biases": [0.0] * 10}

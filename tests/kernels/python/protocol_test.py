@@ -137,7 +137,7 @@ class Protocol(unittest.TestCase):
                     self.assertNotIn(phase, [each["name"] for each in talk.events("phase_end")])
 
     def test_memory_that_is_refused_is_out_of_memory_and_no_failure(self):
-        for mode in ("memory", "torch_memory"):
+        for mode in ("memory", "torch_memory", "tensorflow_memory", "xla_memory", "mxnet_memory", "library_memory"):
             with self.subTest(mode), Conversation() as talk:
                 talk.environment["PLAIN_PYTHON_MODE"] = mode
                 self.assertIn("memory is too small", self.finished(talk, "out_of_memory"))
