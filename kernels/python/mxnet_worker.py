@@ -70,7 +70,7 @@ class MXNet(Worker):
             return
         self._forward_and_backward(images, labels)  # gradients are written anew by each step
         mxnet.nd.waitall()
-        mxnet.random.seed(self.plan.seed % (1 << 31))  # dropout begins where it would have begun
+        mxnet.random.seed(self.plan.seed % (1 << 31))  # dropout begins with the seed, whatever was drawn
 
     def _forward_and_backward(self, images, labels):
         data, target = mxnet.nd.array(images), mxnet.nd.array(labels)

@@ -68,7 +68,7 @@ class Paddle(Worker):
         self._run = paddle.jit.to_static(self._model, full_graph=True)
         self._forward_and_backward(images, labels)
         self._optimizer.clear_grad()
-        paddle.seed(self._plan.seed & 0x7FFFFFFF)  # dropout begins where it would have begun
+        paddle.seed(self._plan.seed & 0x7FFFFFFF)  # dropout begins with the seed, whatever was drawn
 
     def _forward_and_backward(self, images, labels):
         logits = self._run(paddle.to_tensor(images))

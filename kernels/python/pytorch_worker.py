@@ -218,7 +218,7 @@ class PyTorch(Worker):
         if self.settings.own.get("cuda_graphs"):
             self.recorded = pytorch_cuda.RecordedStep(torch, self.model, self.optimizer, self._train,
                                                       self._tensor(images), self._labels(labels))
-        torch.manual_seed(self.plan.seed)  # dropout begins where it would have begun
+        torch.manual_seed(self.plan.seed)  # dropout begins with the seed, whatever was drawn
 
     def _tensor(self, images):
         tensor = torch.from_numpy(images).to(self.device)

@@ -80,7 +80,8 @@ class Worker(object):
         raise NotImplementedError
 
     def compile(self, images, labels):
-        """Compiles for a batch of this shape without changing parameters or the state of optimizer and dropout."""
+        """Compiles for a batch of this shape without changing parameters or the optimizer's state. Dropout that this
+        has drawn for begins anew."""
 
     def step(self, images, labels):
         """Begins or does one step: forward, backward, update. `images`: NumPy f32 (N, C, H, W) in [0, 1]; `labels`:

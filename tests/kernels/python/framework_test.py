@@ -59,10 +59,12 @@ class Frameworks(unittest.TestCase):
                 talk.request.update({"gate": {"steps": 4}, "initial": native.path("initial")})
                 self.finished(talk, program=WORKERS / (worker + ".py"), python=python)
                 tolerances = TOLERANCES[configuration.get("precision", "f32")]
+                self.assertEqual([each["first_step"] for each in talk.events("sample")], [0, 1, 2, 3])
                 for ours, its in zip(talk.events("sample"), native.events("sample")):
                     loss, _ = tolerances[ours["first_step"] > 0]
                     self.assertLess(abs(ours["loss"] / its["loss"] - 1), loss, ours)
                 expected = distances(native.events())
+                self.assertEqual(set(distances(talk.events())), set(expected))
                 for (steps, layer), moved in distances(talk.events()).items():
                     _, distance = tolerances[steps > 1]
                     if steps > 0:
