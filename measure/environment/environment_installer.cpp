@@ -46,6 +46,12 @@ bool needs_newer_pip(const PythonInterpreter& python) {
   return python.version < kFirstWithGoodPip;
 }
 
+/// What `pip freeze` says of an index's package, and all that a lock may hold: it may come from anybody's file, and pip
+/// would take a line of another kind for an option, a path or an address.
+bool is_locked_version(std::string_view line) {
+  return line.contains("==") && is_plain_requirement(line);
+}
+
 /// A folder of packages, or nothing.
 fs::path site_packages_of(const fs::path& folder) {
   std::error_code error;
@@ -118,7 +124,7 @@ Lock resolved(const InstallSession& session) {
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (line.contains("==") && is_plain_requirement(line)) lock.emplace_back(line);  // the rest is warnings
+    if (is_locked_version(line)) lock.emplace_back(line);  // the rest is warnings
   }
   std::ranges::sort(lock);
   return lock;
@@ -127,6 +133,9 @@ Lock resolved(const InstallSession& session) {
 Lock install_with_pip(InstallSession& session, const PythonInterpreter& interpreter) {
   const EnvironmentRecipe& recipe = session.recipe();
   std::vector<std::string> lock = session.options().lock;
+  if (const auto strange = std::ranges::find_if_not(lock, is_locked_version); strange != lock.end()) {
+    return std::unexpected(session.trouble(fmt::format("the lock's '{}' is no package with its version", *strange)));
+  }
   if (!session.options().wheels.empty()) drop_own_pip(lock, interpreter);
   std::vector<EnvironmentRecipe::Step> steps = recipe.steps;
   if (!lock.empty()) steps = {{.packages = lock, .no_dependencies = true}};

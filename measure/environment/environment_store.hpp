@@ -60,7 +60,7 @@ struct EnvironmentFailure {
 
 struct InstallOptions {
   std::filesystem::path fix_ups;  ///< folder of the programs that recipes name
-  std::vector<std::string> lock;  ///< install exactly these; empty: resolve
+  std::vector<std::string> lock;  ///< install exactly these, each NAME==VERSION or refused; empty: resolve
   std::filesystem::path
       wheels;  ///< folder of the packages, of pip or the distribution, to install from; empty: indexes
   std::chrono::seconds deadline{3600};

@@ -49,6 +49,18 @@ std::string failure_of(const Wheelhouse& house, const EnvironmentRecipe& recipe)
 
 }  // namespace
 
+TEST_CASE("a lock holds packages with their versions, and nothing that pip would take for more",
+          "[environment][trouble]") {
+  Wheelhouse house;
+  house.add("tiny", "1.0");
+  for (const std::string hostile : {"--index-url=http://localhost:9/", "-rlist.txt", "./tiny", "tiny @ file:///tiny",
+                                    "tiny==1.0 --pre", "tiny", ""}) {
+    house.options.lock = {"tiny==1.0", hostile};
+    CHECK(failure_of(house, Wheelhouse::recipe({"tiny"}))
+              .starts_with("tiny-1.0: the lock's '" + hostile + "' is no package with its version"));
+  }
+}
+
 TEST_CASE("an installation that was killed leaves nothing that counts, and can be done again",
           "[environment][trouble]") {
   Wheelhouse house;
