@@ -30,6 +30,11 @@ std::unexpected<std::string> refuse_archive(const fs::path& file, std::string_vi
   return std::unexpected(fmt::format("{} is refused: {}", file.string(), what));
 }
 
+/// By zstd's magic number (RFC 8878, 3.1.1).
+bool is_packed_by_zstd(const fs::path& file) {
+  return space::read_file(file, 4) == "\x28\xB5\x2F\xFD";
+}
+
 /// Runs tar; its last line where it fails.
 std::expected<void, std::string> run_tar(std::vector<std::string> arguments, const fs::path& log,
                                          const std::stop_token& stop) {
@@ -157,6 +162,9 @@ std::expected<std::string, std::string> unpack_archive(const fs::path& file, con
                                                        const std::stop_token& stop) {
   std::error_code error;
   if (!fs::is_regular_file(file, error)) return std::unexpected(fmt::format("there is no file {}", file.string()));
+  if (is_packed_by_zstd(file) && !find_tool("zstd")) {
+    return refuse_archive(file, "it was packed with zstd, which is not here: install it");
+  }
   const auto text = ask_tool(
       {"tar", "--extract", "--to-stdout", "--occurrence=1", "--file=" + file.string(), std::string("./") + kContents},
       kLongestArchive);

@@ -1,8 +1,11 @@
 #include "measure/environment/archive.hpp"
 
+#include <stdlib.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -139,6 +142,16 @@ TEST_CASE("what is torn, changed, missing or not listed is refused with its name
     put_file(folder.path() / "letter", "dear nocturne");
     CHECK_THAT(refusal_of(folder.path() / "letter", into), ContainsSubstring("is no bundle"));
     CHECK_THAT(refusal_of(folder.path() / "gone", into), ContainsSubstring("there is no file"));
+  }
+  SECTION("packed by a program that is not here") {
+    put_file(folder.path() / "packed", "\x28\xB5\x2F\xFD and more");
+    fs::create_directory(folder.path() / "bin");
+    fs::create_symlink(find_tool("tar").value(), folder.path() / "bin/tar");
+    const std::string path = std::getenv("PATH");
+    setenv("PATH", (folder.path() / "bin").c_str(), 1);
+    const std::string refusal = refusal_of(folder.path() / "packed", into);
+    setenv("PATH", path.c_str(), 1);
+    CHECK_THAT(refusal, ContainsSubstring("packed with zstd, which is not here"));
   }
   SECTION("another text than the one listed") {
     const auto file = foreign_archive(folder.path(), "add('a', 'one')\nadd('a', 'two', False)");
