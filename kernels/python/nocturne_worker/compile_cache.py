@@ -27,6 +27,9 @@ def lead_compilers_there():
     for variable, name in (("TORCHINDUCTOR_CACHE_DIR", "inductor"), ("TRITON_CACHE_DIR", "triton"),
                            ("TORCH_EXTENSIONS_DIR", "torch_extensions"), ("XDG_CACHE_HOME", "xdg")):
         os.environ[variable] = cache_folder(name)
-    if cache_is_kept():  # these compilers keep nothing unless they are told where
-        os.environ["JAX_COMPILATION_CACHE_DIR"] = cache_folder("jax")
-        os.environ["XLA_PERSISTENT_CACHE_PATH"] = cache_folder("xla")
+    # These compilers keep nothing unless they are told where, and a caller may have told them.
+    for variable, name in (("JAX_COMPILATION_CACHE_DIR", "jax"), ("XLA_PERSISTENT_CACHE_PATH", "xla")):
+        if cache_is_kept():
+            os.environ[variable] = cache_folder(name)
+        else:
+            os.environ.pop(variable, None)

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -18,7 +19,7 @@ import sees_gpu  # noqa: E402
 import tensorflow1_worker  # noqa: E402
 import tensorflow2_worker  # noqa: E402
 import tinygrad_worker  # noqa: E402
-from nocturne_worker import Unsupported  # noqa: E402
+from nocturne_worker import Unsupported, compile_cache  # noqa: E402
 from nocturne_worker.settings import read_settings  # noqa: E402
 
 
@@ -72,6 +73,25 @@ class Jax(unittest.TestCase):
     def test_there_is_no_way_but_xla(self):
         with self.assertRaisesRegex(Unsupported, "graph_compiler = \"none\", allowed: xla"):
             settings(jax_worker.Jax, graph_compiler="none")
+
+
+class Caches(unittest.TestCase):
+    def test_a_cache_of_the_callers_makes_no_trial_compile_warm(self):
+        theirs = {"JAX_COMPILATION_CACHE_DIR": "/theirs", "XLA_PERSISTENT_CACHE_PATH": "/theirs",
+                  "TORCHINDUCTOR_CACHE_DIR": "/theirs"}
+        for kept in (False, True):
+            with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, theirs), \
+                    mock.patch("os.getcwd", return_value=folder):
+                os.environ.pop("NOCTURNE_COMPILE_CACHE", None)
+                if kept:
+                    os.environ["NOCTURNE_COMPILE_CACHE"] = folder
+                compile_cache.lead_compilers_there()
+                found = {name: os.environ.get(name) for name in theirs}
+                if kept:
+                    self.assertEqual([os.path.dirname(path) for path in found.values()], [folder] * 3)
+                else:
+                    self.assertEqual(found, {"JAX_COMPILATION_CACHE_DIR": None, "XLA_PERSISTENT_CACHE_PATH": None,
+                                             "TORCHINDUCTOR_CACHE_DIR": os.path.join(folder, "cache", "inductor")})
 
 
 class Gpus(unittest.TestCase):
