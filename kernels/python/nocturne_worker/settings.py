@@ -1,7 +1,9 @@
 """From a request's configuration (parameter name → value) to what a worker acts upon.
 
 Parameters of other stages and of the launcher (affinity, allocator, huge pages …) are passed over: they are in the
-environment before the process starts. `prefetch` is passed over too: without threads that read ahead it says nothing. Of the keys below each value is either done or refused, never passed over.
+environment before the process starts. Passed over too are keys that only other workers have (a campaign's active_if keeps
+them away) and `prefetch`: without threads that read ahead it says nothing. Of the shared keys and the worker's own each
+value is either done or refused.
 """
 
 import json
