@@ -27,7 +27,11 @@ double Audit::evidence() const {
   const auto n = static_cast<double>(counted_);
   const double a = k + 1;
   const double b = n - k + 1;
-  const double mass = boost::math::ibeta(a, b, kLargestRate) - boost::math::ibeta(a, b, kNominal);
+  // The complements where nearly all of the mass lies below both rates: there both are 1, and their difference is
+  // noise.
+  const bool few = k < kNominal * n;
+  const double mass = few ? boost::math::ibetac(a, b, kNominal) - boost::math::ibetac(a, b, kLargestRate)
+                          : boost::math::ibeta(a, b, kLargestRate) - boost::math::ibeta(a, b, kNominal);
   const double log_beta = boost::math::lgamma(a) + boost::math::lgamma(b) - boost::math::lgamma(a + b);
   const double log_null = k * std::log(kNominal) + (n - k) * std::log1p(-kNominal);
   return mass * std::exp(log_beta - log_null) / (kLargestRate - kNominal);

@@ -18,6 +18,13 @@ TEST_CASE("the evidence against the nominal rate is the mixture computed by hand
   CHECK(other.evidence() == Catch::Approx((0.95 * 0.95 - 0.25) / 2 / (0.45 * 0.95)));
 }
 
+TEST_CASE("the evidence does not drown in rounding of many audits with few failures", "[model]") {
+  Audit none;
+  for (int i = 0; i < 2000; ++i) none.tell(false, false);
+  // As above; 0.5 to the power of 2001 is nothing.
+  CHECK(none.evidence() == Catch::Approx(0.95 / (0.45 * 2001)).epsilon(1e-9));
+}
+
 TEST_CASE("a calibrated model is seldom accused, however long it is audited", "[model]") {
   int accused = 0;
   constexpr int kCampaigns = 1500;
