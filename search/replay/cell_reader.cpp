@@ -31,7 +31,14 @@ std::vector<space::Value> listed_values(const space::DomainSpec& domain) {
   if (const auto* range = std::get_if<space::IntegerRangeSpec>(&domain)) {
     const auto lower = std::get<std::int64_t>(range->lower);
     const auto upper = std::get<std::int64_t>(range->upper);
-    for (auto each = lower; each <= upper; each += std::get<std::int64_t>(range->step)) values.emplace_back(each);
+    const auto step = std::get<std::int64_t>(range->step);
+    if (lower > upper || step <= 0) return values;
+    // Counted: what comes behind the last value may not fit 64 bits.
+    const auto count =
+        (static_cast<std::uint64_t>(upper) - static_cast<std::uint64_t>(lower)) / static_cast<std::uint64_t>(step);
+    for (std::uint64_t i = 0; i <= count; ++i)
+      values.emplace_back(
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(lower) + i * static_cast<std::uint64_t>(step)));
   }
   return values;
 }

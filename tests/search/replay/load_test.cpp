@@ -104,6 +104,18 @@ TEST_CASE("a published space may be gzip, and an integer or conditional", "[repl
   CHECK(recorded.find(space::Configuration({{"kernel", std::string("linear")}}))->row == 0);
 }
 
+TEST_CASE("an integer may end with the largest that there is", "[replay]") {
+  const test::Files files;
+  const auto recorded =
+      test::loaded({files.write_space("s",
+                                      R"({"name": "s", "parameters": [
+          {"name": "n", "type": "integer", "values": [9223372036854775806, 9223372036854775807]}],
+          "constraints": [], "constraints_exact": true})",
+                                      "n,objective,status\n9223372036854775806,3,ok\n9223372036854775807,1,ok\n")});
+  CHECK(recorded.space().count().count == space::Count(2));
+  CHECK(recorded.find(space::Configuration({{"n", std::int64_t{INT64_MAX}}}))->row == 1);
+}
+
 TEST_CASE("rows without a complete rule are the space", "[replay]") {
   const test::Files files;
   const auto description =
