@@ -170,9 +170,9 @@ void LinearModel::State::update() {
 void LinearModel::fit() {
   auto& s = *state_;
   release();
+  if (s.points.empty()) return;
   const bool first = s.posterior.size() == 0;
   s.update();
-  if (s.carriers.empty()) return;
   MarginalLikelihood likelihood(s.design, s.values, s.noise_factors, ScalePriors(s.design.weights()));
   s.scales = fit_scales(likelihood, s.scales, first ? kFirstEvaluations : s.options.evaluations);
   if (!s.options.pairs) s.scales.pairs = 1e-6;

@@ -97,6 +97,7 @@ class LinearModel {
   void release();
 
   /// Chooses the scales anew (warm start) and factorises. Without it predictions are still exact for the scales in use.
+  /// Without trials nothing happens.
   void fit();
 
   /// REQUIRES: size() > 0 (here and below).

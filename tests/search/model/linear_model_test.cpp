@@ -259,6 +259,21 @@ TEST_CASE("telling again replaces, forgetting removes, assuming leaves no trace"
   CHECK(told.predict(points[5]).latent_sd > once.predict(points[5]).latent_sd);
 }
 
+TEST_CASE("a model that has forgotten all it was told can be fitted, and learns again", "[model]") {
+  const auto space = eight_parameters();
+  space::Lattice lattice(space);
+  LinearModel model(lattice, {});
+  model.fit();
+  const auto points = tell_random(model, lattice, additive, 0.02, 3, 13);
+  model.fit();
+  for (std::size_t i = 0; i < points.size(); ++i) model.forget(points[i]);
+  model.fit();
+  CHECK(model.size() == 0);
+  model.tell(points[0], 1);
+  model.fit();
+  CHECK(model.predict(points[0]).log_mean() == Approx(1).margin(0.01));
+}
+
 TEST_CASE("what the design cannot tell apart is named", "[model]") {
   const auto space = make_space({boolean("a"), boolean("b"), integers("c", 0, 3), boolean("d")});
   space::Lattice lattice(space);
