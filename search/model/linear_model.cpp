@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <numeric>
 
 #include "search/model/linear_model_state.hpp"
@@ -18,6 +20,7 @@ constexpr double kBelief = 2;              // trials' worth of what is expected 
 constexpr double kSimilar = 0.7;           // difference of log variances at which a trial counts for 60 %
 constexpr double kNear = 0.4;              // likewise of predictions, whose standard deviation over trials is about 1
 constexpr std::size_t kCarrierSlack = 32;  // trials over the limit before carriers are chosen again
+constexpr std::size_t kRareShare = 8;      // a level that an eighth of the carriers could hold is rare
 
 Scales initial_scales(const Design& design, const LinearModelOptions& options) {
   const ScalePriors priors(design.weights());
@@ -109,6 +112,24 @@ double LinearModel::log_value(std::size_t trial) const {
   return state_->log_values[trial];
 }
 
+std::vector<std::size_t> LinearModel::State::rare(std::span<const std::size_t> trials) const {
+  std::vector<std::size_t> had_by(points.size(), points.size());  // the fewest trials that have one of its levels
+  std::vector<std::size_t> counts;
+  for (std::size_t i = 0; i < points.width(); ++i) {
+    const auto& axis = lattice.axis(i);
+    if (axis.ordered && axis.levels > 2) continue;  // its neighbours speak for a level
+    counts.assign(axis.levels + 1, 0);              // the last one: inactive
+    const auto place = [&](std::size_t t) { return std::min<std::size_t>(points[t][i], axis.levels); };
+    for (std::size_t t = 0; t < points.size(); ++t) ++counts[place(t)];
+    for (std::size_t t = 0; t < points.size(); ++t) had_by[t] = std::min(had_by[t], counts[place(t)]);
+  }
+  std::vector<std::size_t> found;
+  std::ranges::copy_if(trials, std::back_inserter(found),
+                       [&](std::size_t t) { return had_by[t] <= options.trials / kRareShare; });
+  std::ranges::stable_sort(found, {}, [&](std::size_t t) { return had_by[t]; });
+  return found;
+}
+
 void LinearModel::State::choose_carriers() {
   std::vector<double> factors(points.size(), 1);  // what is known of outliers stays known until the next fit
   for (std::size_t i = 0; i < carriers.size() && !stale_carriers; ++i) factors[carriers[i]] = noise_factors[i];
@@ -120,17 +141,20 @@ void LinearModel::State::choose_carriers() {
   }
   carriers = order;
   if (order.size() > options.trials) {
-    // Half of them the best, where the optimum is sought; the others evenly from the rest, first to last, so that the
-    // spread ones of the start stay.
+    // Half of them the best, where the optimum is sought. A quarter for what few trials say anything of (a framework
+    // that is slow was measured seldom), or it would be known by one or two of them, or none. The others evenly from
+    // the rest, first to last, so that the spread ones of the start stay.
     const auto best = static_cast<std::ptrdiff_t>(options.trials / 2);
     std::ranges::nth_element(order, order.begin() + best, {}, [&](std::size_t t) { return log_values[t]; });
     std::sort(order.begin() + best, order.end());
     carriers.assign(order.begin(), order.begin() + best);
-    const auto rest = order.size() - carriers.size();
+    order.erase(order.begin(), order.begin() + best);
+    auto seldom = rare(order);
+    seldom.resize(std::min(seldom.size(), options.trials / 4));
+    std::erase_if(order, [&](std::size_t t) { return std::ranges::find(seldom, t) != seldom.end(); });
+    carriers.insert(carriers.end(), seldom.begin(), seldom.end());
     const auto wanted = options.trials - carriers.size();
-    for (std::size_t i = 0; i < wanted; ++i) {
-      carriers.push_back(order[static_cast<std::size_t>(best) + i * rest / wanted]);
-    }
+    for (std::size_t i = 0; i < wanted; ++i) carriers.push_back(order[i * order.size() / wanted]);
     std::ranges::sort(carriers);
   }
   design.truncate(0);

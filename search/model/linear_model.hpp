@@ -15,8 +15,9 @@
 /// scales w, v, b2, b3, noise maximise the marginal likelihood times log-normal priors (marginal_likelihood.hpp).
 /// Predictions are equations 2.25 and 2.26 of the book. Outliers weigh less: Student t noise by iterated reweighting.
 ///
-/// Above kMaxTrials the scales and predictions rest on a subset of the trials: the best, and others spread over the
-/// rest.
+/// Above LinearModelOptions::trials the scales and predictions rest on a subset of the trials: the best, those of
+/// levels that few trials have, and others spread over the rest. What a trial outside it measured is predicted, not
+/// known.
 
 #include <cstddef>
 #include <memory>

@@ -2,7 +2,9 @@
 
 /// What a LinearModel remembers. Internal to it: linear_model.cpp learns, linear_model_reports.cpp tells.
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +19,8 @@ struct LinearModel::State {
   /// Brings the posterior up to what was told.
   void update();
   void choose_carriers();
+  /// Of some trials those with a level of an unordered parameter that few of all have; of the rarest level first.
+  [[nodiscard]] std::vector<std::size_t> rare(std::span<const std::size_t> trials) const;
   void set_values();
   void weigh_outliers();
   void learn_widening();

@@ -338,6 +338,23 @@ TEST_CASE("an outlier stays one when the trials that carry a model are chosen an
   CHECK(model.leave_one_out().size() == 40);  // they were
 }
 
+TEST_CASE("what a single trial knows is not lost among hundreds", "[model]") {
+  const auto space = make_space(
+      {choices("framework", {std::string("fast"), std::string("slow")}), integers("x", 0, 19), integers("y", 0, 9)});
+  space::Lattice lattice(space);
+  LinearModel model(lattice, {.knee = 1, .trials = 64});
+  const auto place = [](std::size_t t) {
+    return std::vector<space::Level>{static_cast<space::Level>(t == 7 ? 1 : 0), static_cast<space::Level>(t % 20),
+                                     static_cast<space::Level>(t / 20)};
+  };
+  // The latest are the best, so that trial 7 is none of them; nor is it one of those taken evenly (0, 5, 10, …).
+  for (std::size_t t = 0; t < 200; ++t) {
+    model.tell(place(t), t == 7 ? std::log(8) : 0.001 * static_cast<double>(200 - t));
+  }
+  CHECK(model.predict(place(7)).log_mean() == Approx(std::log(8)).margin(0.3));
+  CHECK(model.leave_one_out().size() == 64);
+}
+
 TEST_CASE("thousands of trials are carried by a few hundred, the best among them", "[model]") {
   const auto space = eight_parameters();
   space::Lattice lattice(space);
