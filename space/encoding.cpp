@@ -18,14 +18,14 @@ std::uint64_t nearest_index(const Parameter& parameter, double position) {
   const auto count = parameter.size();
   const auto last = static_cast<double>(count - 1);
   const double inside = position >= 0 ? std::min(position, 1.0) : 0;  // NaN becomes 0
-  if (parameter.kind != Kind::Integer || !parameter.logarithmic)
-    return static_cast<std::uint64_t>(std::round(inside * last));
+  // As a double the last index of a very long range is rounded up, beyond the range.
+  const auto index_near = [&](double index) { return std::min(static_cast<std::uint64_t>(index), count - 1); };
+  if (parameter.kind != Kind::Integer || !parameter.logarithmic) return index_near(std::round(inside * last));
   const auto number = [&](std::uint64_t index) {
     return static_cast<double>(std::get<std::int64_t>(parameter.value(index)));
   };
   const double wanted = number(0) * std::pow(number(count - 1) / number(0), inside);
-  const auto below =
-      static_cast<std::uint64_t>(std::clamp((wanted - number(0)) / static_cast<double>(parameter.step), 0.0, last));
+  const auto below = index_near(std::clamp((wanted - number(0)) / static_cast<double>(parameter.step), 0.0, last));
   const auto above = std::min(below + 1, count - 1);
   const auto distance = [&](std::uint64_t index) { return std::fabs(parameter.to_unit(number(index)) - inside); };
   return distance(above) < distance(below) ? above : below;

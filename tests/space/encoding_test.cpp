@@ -72,6 +72,17 @@ TEST_CASE("long logarithmic integer ranges decode to the number they came from",
   }
 }
 
+TEST_CASE("the end of a range that a double cannot count is its last value, no value beyond it", "[encoding]") {
+  for (const bool logarithmic : {false, true}) {
+    auto long_range = integers("n", 1, 0);
+    long_range.domain =
+        IntegerRangeSpec{.lower = std::int64_t{1}, .upper = INT64_MAX - std::int64_t{2}, .logarithmic = logarithmic};
+    const Encoding encoding(make_space({long_range}));
+    const auto decoded = encoding.decode(Eigen::VectorXd::Ones(1));
+    CHECK(std::get<std::int64_t>(*decoded.find("n")) == INT64_MAX - 2);
+  }
+}
+
 TEST_CASE("positions that are no exact fractions decode to the nearest value", "[encoding]") {
   const Encoding encoding(make_space({integers("n", 0, 98)}));  // 1 / 98 * 98 and others come out below their integer
   for (std::int64_t n = 0; n <= 98; ++n) {
