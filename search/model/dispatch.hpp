@@ -2,9 +2,9 @@
 
 /// Inner loops compiled twice: for any machine, and for x86 with AVX2, chosen when the program runs.
 ///
-/// Only element by element arithmetic is written this way, without fused multiply-add and without sums across lanes, so
-/// that both give the same bits: a campaign resumed on another machine proposes the same. Not target_clones: its
-/// resolvers run before a sanitizer's runtime is ready.
+/// Only element by element arithmetic is written this way, without fused multiply-add, and lanes are summed one after
+/// the other, so that both give the same bits: a campaign resumed on another machine proposes the same. Not
+/// target_clones: its resolvers run before a sanitizer's runtime is ready.
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define NOCTURNE_HAS_AVX2_VARIANT 1

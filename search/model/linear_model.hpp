@@ -9,11 +9,14 @@
 /// process (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, section 2.1: the weight space and
 /// the function space view are the same model) with covariance
 ///
-///   K = c + E + b2/2 (E² - sum_i w_i² k_i²) + b3 exp(-sum_i d_i) + noise,     E = sum_i w_i k_i + sum_f v_f z_f z_f'
+///   K = c + E + b2/2 (E² - S) + b3 exp(-sum_i d_i) + noise,     E = sum_i w_i k_i + sum_f v_f z_f z_f'
+///
+/// S: the sum of the squares of E's terms, so that E² - S is twice the sum of the products of two different ones.
 ///
 /// k_i (level_kernel.hpp) over levels; z_f: standardised physical features (log batch, log operations / threads). The
 /// scales w, v, b2, b3, noise maximise the marginal likelihood times log-normal priors (marginal_likelihood.hpp).
-/// Predictions are equations 2.25 and 2.26 of the book. Outliers weigh less: Student t noise by iterated reweighting.
+/// Predictions are equations 2.25 and 2.26 of the book. Outliers weigh less: where a trial lies farther than four
+/// standard deviations from what all others predict, a fit raises the noise of that trial until it lies at four.
 ///
 /// Above LinearModelOptions::trials the scales and predictions rest on a subset of the trials: the best, those of
 /// levels that few trials have, and others spread over the rest. What a trial outside it measured is predicted, not

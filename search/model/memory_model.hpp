@@ -2,7 +2,7 @@
 
 /// What a batch size needs of memory, a line for each group of configurations:
 ///
-///   peak = a + b · batch + noise,   a, b >= 0
+///   peak = a + b · batch + noise,   b >= 0
 ///
 /// a: weights, framework, workspace; b: activations of one example. A *group* is what shares a line: the values of
 /// those other parameters that matter (a framework, a precision); choose_grouping() finds which these are.

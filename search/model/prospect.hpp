@@ -27,7 +27,8 @@ struct Prospect {
 inline constexpr std::size_t kMostProspectTrials = 30;
 inline constexpr std::size_t kProspectPlays = 60;
 
-/// The model comes back as it was. REQUIRES: model.size() > 0, and it is fitted.
+/// The model comes back with the trials it had; which of them are outliers it knows again after the next fit.
+/// REQUIRES: model.size() > 0, and it is fitted.
 [[nodiscard]] Prospect prospect(LinearModel& model, Feasibility& feasibility, space::Lattice& lattice,
                                 std::size_t trials, space::Random& random);
 

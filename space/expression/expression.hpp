@@ -62,7 +62,7 @@ class Expression {
   /// Whether it holds: its value as Python's bool().
   [[nodiscard]] std::expected<bool, ExpressionError> holds(std::span<const Value> values) const;
 
-  struct Tree;  ///< internal: see expression_tree.hpp
+  struct Tree;  ///< internal: see tree.hpp
   [[nodiscard]] const Tree& tree() const { return *tree_; }
 
  private:
