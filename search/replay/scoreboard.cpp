@@ -37,7 +37,8 @@ double median_evaluations(std::span<const RunValues> runs, double target) {
     hits.push_back(hit == run.end() ? std::numeric_limits<double>::infinity()
                                     : static_cast<double>(hit - run.begin() + 1));
   }
-  const auto middle = hits.begin() + static_cast<std::ptrdiff_t>(hits.size() / 2);
+  // The run with which it is half of them: of an even number the lower of the two in the middle.
+  const auto middle = hits.begin() + static_cast<std::ptrdiff_t>((hits.size() - 1) / 2);
   std::ranges::nth_element(hits, middle);
   return *middle;
 }

@@ -30,7 +30,7 @@ struct SpaceRow {
   std::vector<Cell> cells;         ///< by budget
   Score score;                     ///< up to Scoreboard::cap evaluations
   Score score_100;                 ///< up to 100
-  double median_to_5_percent = 0;  ///< evaluations to within 5 % of the optimum, upper median of the runs; or infinite
+  double median_to_5_percent = 0;  ///< evaluations until within 5 % of the optimum; infinite: not in half of the runs
   double milliseconds = 0;         ///< CPU time of ask and tell an evaluation, mean of all
 };
 

@@ -93,6 +93,17 @@ TEST_CASE("a scoreboard has means, errors and the test against random search", "
   CHECK(*board.summaries[0].cells[0].standard_error == Approx(1.0 / 3));
 }
 
+TEST_CASE("of two runs one is half of them", "[replay]") {
+  const test::Files files;
+  const std::vector spaces = {test::loaded({files.write_space("tiny", test::kTinyDescription, test::kTinyResults)})};
+  const ReplayOptions options{.strategies = {"one"}, .evaluations = 2, .repeats = 2};
+  const std::vector<Series> series = {{.space = 0,
+                                       .strategy = 0,
+                                       .runs = {RunTrace{.seed = 1, .values = {8, 2}, .cpu_seconds = 0},
+                                                RunTrace{.seed = 2, .values = {8, 16}, .cpu_seconds = 0}}}};
+  CHECK(make_scoreboard(spaces, options, series, 1000).rows[0].median_to_5_percent == 2);
+}
+
 TEST_CASE("the geometric mean over spaces propagates their errors", "[replay]") {
   const test::Files files;
   const auto tiny_space = test::loaded({files.write_space("tiny", test::kTinyDescription, test::kTinyResults)});
