@@ -1,6 +1,7 @@
 #include "search/replay/scoreboard.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 
@@ -26,7 +27,9 @@ Cell cell_at(std::span<const RunValues> runs, const Yardstick& yardstick, std::s
   cell.standard_error = std::sqrt(squares / (count - 1) / count);
   // Rounding is not worse: where all runs found the same value, the mean may be off by the last bit.
   const double excess = cell.ratio - cell.random;
-  cell.worse_than_random = excess > 1e-12 * cell.random && excess > Scoreboard::kCritical * *cell.standard_error;
+  const boost::math::students_t t(count - 1);
+  const double critical = boost::math::quantile(boost::math::complement(t, Scoreboard::kLevel));
+  cell.worse_than_random = excess > 1e-12 * cell.random && excess > critical * *cell.standard_error;
   return cell;
 }
 

@@ -19,7 +19,7 @@ struct Cell {
   double ratio = 0;
   std::optional<double> standard_error;  ///< empty: one run does not tell
   double random = 0;                     ///< what random search is expected to have, exactly
-  /// One-sided z test of ratio > random at kLevel; also true where the runs agree in being worse.
+  /// One-sided t test of ratio > random at kLevel; also true where the runs agree in being worse.
   bool worse_than_random = false;
 };
 
@@ -47,7 +47,6 @@ struct Summary {
 struct Scoreboard {
   /// Level of the test. Among the 72 cells of 18 spaces, random search itself would be flagged 0.7 times.
   static constexpr double kLevel = 0.01;
-  static constexpr double kCritical = 2.3263478740408408;  ///< the normal distribution's quantile of 1 - kLevel
 
   std::vector<std::size_t> budgets;  ///< of 25, 50, 100, 200 those that were reached; or the one that was
   std::size_t cap = 1000;            ///< the score looks at no more evaluations

@@ -93,6 +93,19 @@ TEST_CASE("a scoreboard has means, errors and the test against random search", "
   CHECK(*board.summaries[0].cells[0].standard_error == Approx(1.0 / 3));
 }
 
+TEST_CASE("three runs prove less than a normal distribution would have it", "[replay]") {
+  const test::Files files;
+  const std::vector spaces = {test::loaded({files.write_space("tiny", test::kTinyDescription, test::kTinyResults)})};
+  const ReplayOptions options{.strategies = {"one"}, .evaluations = 2, .repeats = 3};
+  const auto run = [](double value) { return RunTrace{.seed = 1, .values = {value, value}, .cpu_seconds = 0}; };
+  const std::vector<Series> series = {{.space = 0, .strategy = 0, .runs = {run(16), run(16), run(8)}}};
+  const auto board = make_scoreboard(spaces, options, series, 1000);
+  const auto& cell = board.rows[0].cells[0];
+  // 8, 8, 4 against 2.6: three standard errors. With two degrees of freedom it takes seven.
+  CHECK((cell.ratio - cell.random) / *cell.standard_error == Approx(3.05));
+  CHECK_FALSE(cell.worse_than_random);
+}
+
 TEST_CASE("of two runs one is half of them", "[replay]") {
   const test::Files files;
   const std::vector spaces = {test::loaded({files.write_space("tiny", test::kTinyDescription, test::kTinyResults)})};

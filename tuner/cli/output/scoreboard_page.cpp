@@ -139,7 +139,7 @@ void print_scoreboard(const Context& context, const ScoreboardPage& page) {
   const auto& options = page.options;
   *context.out << fmt::format(
       "\nBest found / optimum after so many evaluations, mean of {} runs (seeds {} to {}) ± standard error.\n"
-      "* significantly worse than random search (one-sided z test, level {}). \"random (exact)\" is computed, not "
+      "* significantly worse than random search (one-sided t test, level {}). \"random (exact)\" is computed, not "
       "run.\n"
       "to 5 %: evaluations until half of the runs are within 5 % of the optimum (random: until one is, on average).\n"
       "score: 0 like random search, 1 the optimum at once, up to that many evaluations; published: the same against "
