@@ -1,5 +1,6 @@
 #include "tuner/campaign/finals/finals.hpp"
 
+#include <cmath>
 #include <map>
 
 #include <catch2/catch_test_macros.hpp>
@@ -137,6 +138,38 @@ TEST_CASE("what is undecided is measured further, at looks planned beforehand, a
   CHECK(answer.verdict->pairs == 12);
   CHECK(answer.verdict->confidence == 0.95);
   CHECK_THAT(deploy::missing_proof(answer), ContainsSubstring("may be slower than the default"));
+}
+
+TEST_CASE("a verdict stays as it was when a later sitting finds nothing left to measure", "[finals]") {
+  // A gain of 16 % under ±20 % in the first six pairs and none in the others: decided at the last look, after twelve.
+  const auto step = [](const space::Configuration& each) {
+    const std::int64_t threads = threads_of(each);
+    return threads == 1 ? 0.1 : threads == 3 ? 0.1 * std::exp(-0.16) : 0.12;
+  };
+  const CampaignFolder folder;
+  CampaignSitter first(folder);
+  first.executor.step_seconds = step;
+  first.executor.pair_noise = [](std::size_t pair) { return pair < 6 ? 0.2 : 0.0; };
+  auto spec = spec_with_verify(R"({"pairs": 6, "most_pairs": 12, "finalists": 1, "simplify": false})");
+  REQUIRE(first.sit(spec).ending == tuner::Ending::Complete);
+  const tuner::Answer before = first.answer();
+  REQUIRE(before.verdict);
+  CHECK(before.verdict->pairs == 12);
+  CHECK(before.verdict->verdict == "faster");
+
+  CampaignSitter second(folder);
+  second.executor.id_suffix = "b";
+  second.executor.step_seconds = step;
+  spec.budget.trials = 100;
+  spec.document["budget"]["trials"] = 100;
+  REQUIRE(second.sit(spec).ending == tuner::Ending::Complete);
+  CHECK(second.executor.pairs == 0);
+  const tuner::Answer after = second.answer();
+  REQUIRE(after.verdict);
+  CHECK(after.verdict->pairs == 12);
+  // As at the look that decided, not as strictly as at the first one.
+  CHECK(after.verdict->log_ratio_low == before.verdict->log_ratio_low);
+  CHECK(after.verdict->log_ratio_high == before.verdict->log_ratio_high);
 }
 
 TEST_CASE("a clear difference needs no more than the first look", "[finals]") {

@@ -238,19 +238,27 @@ db::Expected<bool> Finals::verify(const db::StoredTrial& baseline, const db::Sto
   Comparing& comparing = **opened;
   const auto training = forecast_accuracy(verify, *baseline.trial.parts, *candidate.trial.parts);
   const auto forecast = forecast_pair(verify, paced(sitting_.spec, baseline), paced(sitting_.spec, candidate));
-  for (const measure::Look& look :
-       measure::plan_looks(verify.pairs, std::max(verify.pairs, verify.most_pairs), 1 - kStatedConfidence)) {
+  constexpr double kError = 1 - kStatedConfidence;
+  const auto plan = measure::plan_looks(verify.pairs, std::max(verify.pairs, verify.most_pairs), kError);
+  bool judged = false;
+  for (const measure::Look& look : plan) {
+    // An earlier sitting went past it: another look there, with more pairs than it was planned for, is one too many.
+    if (look.pairs < comparing.pairs() && look.pairs < plan.back().pairs) continue;
     const auto more = std::max<std::int64_t>(0, look.pairs - comparing.pairs());
     if (look.pairs > verify.pairs && more > 0 &&
         !time_for(std::max(comparing.pair_time(), forecast) * more + training)) {
       sitting_.observer.note(fmt::format("undecided after {} pairs, and {} more do not fit into the time that is left",
                                          comparing.pairs(), more));
+      if (judged) break;
+      const double confidence = measure::confidence_after(comparing.pairs(), plan, kError);
+      if (auto last = comparing.judge(confidence, kStatedConfidence); !last) return std::unexpected(last.error());
       break;
     }
     const auto measured = comparing.measure_up_to(look.pairs);
     if (!measured || !*measured) return measured;
     const auto verdict = comparing.judge(look.confidence, kStatedConfidence);
     if (!verdict) return std::unexpected(verdict.error());
+    judged = true;
     if (*verdict && (*verdict)->verdict != measure::Verdict::Undecided) break;
   }
   return true;
