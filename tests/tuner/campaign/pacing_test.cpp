@@ -91,13 +91,7 @@ TEST_CASE("the forecast of the finals grows with pairs, epochs and slow sides", 
 
 // A command prints a line for many images: its parts know images, its turns count lines.
 TEST_CASE("pairs of a command last as long as its lines, or its runs, do", "[pacing]") {
-  auto parsed = tuner::parse_campaign(R"({
-    "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
-    "objective": {"minimise": "time", "epochs": [1]}, "worker": {"command": ["/bin/true"]},
-    "space": {"parameters": [{"name": "threads", "stage": "run", "range": [1, 8], "default": 4}]}})",
-                                      "test.json", "/", space::Facts());
-  if (!parsed) FAIL(tuner::to_text(parsed.error()));
-  tuner::CampaignSpec& spec = *parsed;
+  tuner::CampaignSpec spec;
   spec.worker.own.groups = {{"train"}};
   spec.worker.own.timing = measure::Timing::Pattern;
   spec.worker.own.pattern = "(?P<samples_per_second>[0-9.]+) images/s";
