@@ -91,7 +91,13 @@ TEST_CASE("the forecast of the finals grows with pairs, epochs and slow sides", 
 
 // A command prints a line for many images: its parts know images, its turns count lines.
 TEST_CASE("pairs of a command last as long as its lines, or its runs, do", "[pacing]") {
-  tuner::CampaignSpec spec;
+  auto parsed = tuner::parse_campaign(R"({
+    "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
+    "objective": {"minimise": "time", "epochs": [12]},
+    "space": {"parameters": [{"name": "threads", "stage": "run", "range": [1, 6], "default": 1}]}})",
+                                      "test.json", "/", space::Facts());
+  if (!parsed) FAIL(tuner::to_text(parsed.error()));
+  tuner::CampaignSpec& spec = *parsed;
   spec.worker.own.groups = {{"train"}};
   spec.worker.own.timing = measure::Timing::Pattern;
   spec.worker.own.pattern = "(?P<samples_per_second>[0-9.]+) images/s";
