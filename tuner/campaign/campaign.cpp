@@ -94,7 +94,9 @@ PaceState Campaign::pace() const {
       const auto run = run_times_.find(trial.number);
       return paced(sitting_.spec, trial, run == run_times_.end() ? std::chrono::nanoseconds{0} : run->second);
     };
-    state.finals = forecast_finals(sitting_.spec.verify, of(*baseline_), of(*best_));
+    const auto time = time_frame(sitting_.spec.budget, state, {});
+    state.finals = forecast_finals(sitting_.spec.verify, of(*baseline_), of(*best_),
+                                   time ? std::optional(time->whole) : std::nullopt);
     state.choice = forecast_choice(sitting_.spec.verify, of(*best_));
   }
   return state;
@@ -164,12 +166,10 @@ void Campaign::warn_of_failures(const space::Trial& trial) {
 db::Expected<std::optional<db::StoredTrial>> Campaign::run_extra_trial(const space::Configuration& configuration,
                                                                        const std::string& reason) {
   const auto find = [&]() -> db::Expected<std::optional<db::StoredTrial>> {
-    auto trials = sitting_.store.list_trials({.campaign = sitting_.campaign, .state = db::TrialState::Finished});
+    auto trials = sitting_.store.list_trials(
+        {.campaign = sitting_.campaign, .state = db::TrialState::Finished, .configuration = configuration.identity()});
     if (!trials) return std::unexpected(trials.error());
-    for (db::StoredTrial& each : *trials) {
-      if (each.trial.configuration == configuration) return std::move(each);
-    }
-    return std::nullopt;
+    return trials->empty() ? std::nullopt : std::optional(std::move(trials->front()));
   };
   if (known_.contains(configuration.identity())) return find();
   const db::Ask ask{.strategy = kFinalsAsk,
@@ -317,8 +317,7 @@ db::Expected<SittingResult> Campaign::run(const measure::SweepReport& swept) {
         fmt::format("the search ended after {} trials, {} of them failed: {}", finished_, failed_, result->because));
   }
   if (result->ending == Ending::Complete) {
-    const auto left = time_left(sitting_.spec.budget, pace());
-    Finals finals(sitting_, left ? std::optional(sitting_.clock.steady() + *left) : std::nullopt,
+    Finals finals(sitting_, time_frame(sitting_.spec.budget, pace(), sitting_.clock.steady()),
                   [this](const auto& configuration, const std::string& reason) {
                     return run_extra_trial(configuration, reason);
                   });

@@ -40,6 +40,13 @@ std::optional<nanoseconds> time_left(const Budget& budget, const PaceState& stat
   return left;
 }
 
+std::optional<TimeFrame> time_frame(const Budget& budget, const PaceState& state,
+                                    std::chrono::steady_clock::time_point now) {
+  const auto left = time_left(budget, state);
+  if (!left) return std::nullopt;
+  return TimeFrame{.whole = state.spent + *left, .end = now + *left};
+}
+
 std::optional<std::string> search_ends(const Budget& budget, const PaceState& state) {
   if (budget.trials && state.finished_trials >= *budget.trials) return "the budget of trials is used";
   if (budget.wall && state.spent + state.next_trial + reserve(*budget.wall, state) > *budget.wall) {
@@ -91,6 +98,12 @@ Paced paced(const CampaignSpec& spec, const db::StoredTrial& stored) {
   return paced(spec, stored.trial, plausible_duration(between, runs, spec.run.deadline) / runs);
 }
 
+nanoseconds forecast_trial(const RunSettings& run, const Paced& configuration) {
+  const double lasts = configuration.whole_run.value_or(startup(configuration.parts) +
+                                                        static_cast<double>(run.steps) * configuration.turn_step);
+  return seconds(kMargin * run.repeats * lasts);
+}
+
 nanoseconds forecast_pair(const VerifySettings& verify, const Paced& baseline, const Paced& candidate) {
   const SliceSteps steps = slice_steps(verify, baseline.parts, candidate.parts);
   const auto side = [&](const Paced& each, std::int64_t turn) {
@@ -106,20 +119,32 @@ nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& 
   return seconds(kMargin * (space::total_time(baseline, epochs) + space::total_time(best, epochs)));
 }
 
-nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& baseline) {
+std::int64_t band_seeds(const space::Parts& baseline, std::optional<nanoseconds> whole) {
+  if (!whole) return 0;
+  const double share_of_time = kBandShare * std::chrono::duration<double>(*whole).count();
+  return kBandSeeds * space::total_time(baseline, 1) <= share_of_time ? kBandSeeds : 0;
+}
+
+nanoseconds forecast_band(const VerifySettings& verify, const space::Parts& baseline,
+                          std::optional<nanoseconds> whole) {
+  if (!verify.gate.on || verify.accuracy_epochs == 0) return nanoseconds{0};
+  const std::int64_t seeds = verify.gate.seeds.value_or(band_seeds(baseline, whole));
+  return seconds(kMargin * static_cast<double>(seeds) * space::total_time(baseline, 1));
+}
+
+nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& baseline,
+                          std::optional<nanoseconds> whole) {
   const GateSettings& settings = verify.gate;
   if (!settings.on) return nanoseconds{0};
   // Both and their references, which are no faster than the default, as a rule.
-  double gate = 4 * (startup(baseline) + static_cast<double>(settings.steps) * baseline.steady_step);
-  if (verify.accuracy_epochs > 0) {
-    gate += static_cast<double>(settings.seeds.value_or(0)) * space::total_time(baseline, 1);
-  }
-  return seconds(kMargin * gate);
+  const double exact = 4 * (startup(baseline) + static_cast<double>(settings.steps) * baseline.steady_step);
+  return seconds(kMargin * exact) + forecast_band(verify, baseline, whole);
 }
 
-nanoseconds forecast_finals(const VerifySettings& verify, const Paced& baseline, const Paced& best) {
+nanoseconds forecast_finals(const VerifySettings& verify, const Paced& baseline, const Paced& best,
+                            std::optional<nanoseconds> whole) {
   return forecast_pair(verify, baseline, best) * verify.pairs + forecast_accuracy(verify, baseline.parts, best.parts) +
-         forecast_gate(verify, baseline.parts);
+         forecast_gate(verify, baseline.parts, whole);
 }
 
 nanoseconds forecast_choice(const VerifySettings& verify, const Paced& best) {

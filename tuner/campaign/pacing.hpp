@@ -39,6 +39,15 @@ struct PaceState {
 /// Time left for the search and what comes after it together; empty: not bounded by time.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> time_left(const Budget& budget, const PaceState& state);
 
+/// A campaign's budget of time, all sittings.
+struct TimeFrame {
+  std::chrono::nanoseconds whole{};
+  std::chrono::steady_clock::time_point end{};  ///< when it is over
+};
+/// As it is `now`. Empty: not bounded by time.
+[[nodiscard]] std::optional<TimeFrame> time_frame(const Budget& budget, const PaceState& state,
+                                                  std::chrono::steady_clock::time_point now);
+
 /// What one more trial will take: the mean of those before, of the last 20 at most. None before: zero.
 [[nodiscard]] std::chrono::nanoseconds expected_trial(std::span<const std::chrono::nanoseconds> durations);
 
@@ -64,6 +73,9 @@ struct Paced {
 /// Likewise, by when it began and ended.
 [[nodiscard]] Paced paced(const CampaignSpec& spec, const db::StoredTrial& stored);
 
+/// A trial of it, start to end, once it is prepared.
+[[nodiscard]] std::chrono::nanoseconds forecast_trial(const RunSettings& run, const Paced& configuration);
+
 /// One pair of the two, start to end.
 [[nodiscard]] std::chrono::nanoseconds forecast_pair(const VerifySettings& verify, const Paced& baseline,
                                                      const Paced& candidate);
@@ -72,14 +84,26 @@ struct Paced {
 [[nodiscard]] std::chrono::nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& baseline,
                                                          const space::Parts& best);
 
-/// The gate's steps, and epochs of the reference where the campaign asks for them: those it has time for anyway fit
-/// into what is reserved at least.
-[[nodiscard]] std::chrono::nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& baseline);
+/// Epochs of the reference that the gate trains where a campaign names no number.
+inline constexpr std::int64_t kBandSeeds = 6;  // the quantile of t falls little beyond it
+/// They take at most this share of the budget's time.
+inline constexpr double kBandShare = 0.1;
+
+/// So many of them as a campaign with this time has room for: all or none; none without a budget of time.
+[[nodiscard]] std::int64_t band_seeds(const space::Parts& baseline, std::optional<std::chrono::nanoseconds> whole);
+/// Those epochs, or as many as the campaign names.
+[[nodiscard]] std::chrono::nanoseconds forecast_band(const VerifySettings& verify, const space::Parts& baseline,
+                                                     std::optional<std::chrono::nanoseconds> whole);
+
+/// The gate's steps, and the epochs of the reference.
+[[nodiscard]] std::chrono::nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& baseline,
+                                                     std::optional<std::chrono::nanoseconds> whole = {});
 
 /// How long what comes after the search in any case will take, from the parts of both: the pairs up to the first look,
-/// the epochs for the accuracy, the gate. `best` may be the default.
+/// the epochs for the accuracy, the gate. `best` may be the default. `whole`: the budget's time, where there is one.
 [[nodiscard]] std::chrono::nanoseconds forecast_finals(const VerifySettings& verify, const Paced& baseline,
-                                                       const Paced& best);
+                                                       const Paced& best,
+                                                       std::optional<std::chrono::nanoseconds> whole = {});
 
 /// Likewise the choice among the finalists, and the winner against a simpler one.
 [[nodiscard]] std::chrono::nanoseconds forecast_choice(const VerifySettings& verify, const Paced& best);

@@ -93,7 +93,8 @@ db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store, s
     costs.step_seconds.reset();
   }
   if (typical) {
-    costs.finals_seconds = std::chrono::duration<double>(forecast_finals(spec.verify, *typical, *typical)).count();
+    costs.finals_seconds =
+        std::chrono::duration<double>(forecast_finals(spec.verify, *typical, *typical, spec.budget.wall)).count();
   }
   const auto builds = store->list_builds();
   if (!builds) return std::unexpected(builds.error());

@@ -1,6 +1,9 @@
 #include "tuner/campaign/finals/gate.hpp"
 
+#include <time.h>
+
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +13,7 @@
 
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/fake_executor.hpp"
+#include "tests/tuner/campaign/manual_clock.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
 
@@ -66,7 +70,7 @@ struct GatedCampaign {
                            .store = *store,
                            .executor = executor,
                            .observer = listener,
-                           .clock = clock,
+                           .clock = *clock,
                            .interruption = *interruption,
                            .fingerprint_now = [] { return space::Fingerprint(); },
                            .slot_folder = folder.path()};
@@ -96,7 +100,8 @@ struct GatedCampaign {
   test::TemporaryFolder folder;
   FakeExecutor executor;
   Listener listener;
-  tuner::SystemClock clock;
+  tuner::SystemClock system_clock;
+  const tuner::Clock* clock = &system_clock;
   std::unique_ptr<tuner::Interruption> interruption;  ///< of the sitting
 };
 
@@ -273,6 +278,43 @@ TEST_CASE("the band over seeds is made once for a workload, whatever the campaig
   campaign.executor.artifact = "another-key";
   REQUIRE(campaign.sit(gated_spec(R"({"seeds": 4})", "mnist", "fifth"), true) == tuner::Ending::Complete);
   CHECK(reference_epochs() == 13);
+}
+
+TEST_CASE("epochs of the reference that nobody asked for keep to the hour at which the campaign is to end", "[gate]") {
+  GatedCampaign campaign;
+  ManualClock clock;
+  campaign.clock = &clock;
+  campaign.executor.fate = [&](std::size_t, const space::Configuration&) {
+    clock.pass(std::chrono::seconds(1));
+    return space::Outcome::Ok;
+  };
+  // An epoch of the default takes ten steps, and three more until the first is done.
+  double step = 0;
+  std::ptrdiff_t epochs = 0;
+  SECTION("they are short beside the night") {
+    step = 1;
+    epochs = 6;
+  }
+  SECTION("they would take more than a tenth of it") {
+    step = 120;
+    epochs = 0;
+  }
+  campaign.executor.step_seconds = [&](const space::Configuration& configuration) {
+    return is_bf16(configuration) ? step / 2 : step;
+  };
+  campaign.executor.loss_factor = [](const measure::RunPlan& plan) {
+    return 1 + 0.01 * static_cast<double>(plan.request.seed % 5);
+  };
+  tuner::CampaignSpec spec = gated_spec("{}");
+  const std::time_t end = std::chrono::system_clock::to_time_t(clock.wall() + std::chrono::hours(8));
+  std::tm parts{};
+  ::localtime_r(&end, &parts);
+  spec.budget.until = space::TimeOfDay{parts.tm_hour, parts.tm_min};
+  REQUIRE(campaign.sit(spec) == tuner::Ending::Complete);
+  CHECK(is_bf16(campaign.answer().best->trial.configuration));
+  CHECK(std::ranges::count_if(campaign.executor.run_configurations, [](const auto& configuration) {
+          return configuration.find("threads") == nullptr;
+        }) == epochs);
 }
 
 TEST_CASE("a gate that was interrupted asks again in the next sitting", "[gate]") {

@@ -89,6 +89,45 @@ TEST_CASE("the forecast of the finals grows with pairs, epochs and slow sides", 
   CHECK(choice({.finalists = 1, .simplify = false}) == 0);
 }
 
+TEST_CASE("epochs of the reference that nobody asked for are forecast where they take a tenth at most", "[pacing]") {
+  const space::Parts parts{.import = 1, .steps_per_epoch = 100, .steady_step = 0.1};  // 11 s an epoch
+  const tuner::VerifySettings verify{.accuracy_epochs = 1};
+  const auto band = [&](const tuner::VerifySettings& settings, std::optional<std::chrono::nanoseconds> whole) {
+    return std::chrono::duration<double>(tuner::forecast_band(settings, parts, whole)).count();
+  };
+  CHECK(band(verify, {}) == 0);
+  CHECK(band(verify, 659s) == 0);
+  CHECK(std::abs(band(verify, 661s) - 1.2 * 66) < 1e-6);
+  CHECK(tuner::forecast_finals(verify, tuner::paced(parts), tuner::paced(parts), 661s) -
+            tuner::forecast_finals(verify, tuner::paced(parts), tuner::paced(parts)) ==
+        tuner::forecast_band(verify, parts, 661s));
+  tuner::VerifySettings other = verify;
+  other.gate.seeds = 4;
+  CHECK(std::abs(band(other, 10s) - 1.2 * 44) < 1e-6);
+  other = verify;
+  other.accuracy_epochs = 0;  // there are no losses to be compared with them
+  CHECK(band(other, 661s) == 0);
+}
+
+TEST_CASE("a trial that is still to be run is forecast with all its processes", "[pacing]") {
+  const space::Parts parts{.import = 1, .steady_step = 0.1};
+  const auto forecast = tuner::forecast_trial({.steps = 40, .repeats = 2}, tuner::paced(parts));
+  CHECK(std::abs(std::chrono::duration<double>(forecast).count() - 1.2 * 2 * (1.1 + 4)) < 1e-6);
+}
+
+TEST_CASE("a budget of time has an end, and a length over all sittings", "[pacing]") {
+  const std::chrono::steady_clock::time_point now(1000s);
+  CHECK_FALSE(tuner::time_frame({}, {}, now));
+  const auto by_wall = tuner::time_frame({.wall = 100s}, PaceState{.spent = 30s, .sitting = 10s}, now);
+  REQUIRE(by_wall);
+  CHECK(by_wall->whole == 100s);
+  CHECK(by_wall->end == now + 70s);
+  const auto by_hour = tuner::time_frame({.wall = 100s}, PaceState{.spent = 30s, .until_left = 20s}, now);
+  REQUIRE(by_hour);
+  CHECK(by_hour->whole == 50s);
+  CHECK(by_hour->end == now + 20s);
+}
+
 // A command prints a line for many images: its parts know images, its turns count lines.
 TEST_CASE("pairs of a command last as long as its lines, or its runs, do", "[pacing]") {
   auto parsed = tuner::parse_campaign(R"({

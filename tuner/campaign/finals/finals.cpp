@@ -14,7 +14,6 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/changes.hpp"
 #include "tuner/campaign/finals/finalists.hpp"
-#include "tuner/campaign/finals/gate.hpp"
 #include "tuner/campaign/finals/simplify.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/campaign/learned.hpp"
@@ -35,16 +34,25 @@ struct Challenger {
 }  // namespace
 
 bool Finals::time_for(std::chrono::nanoseconds work) const {
-  return !end_ || sitting_.clock.steady() + work <= *end_;
+  return !time_ || sitting_.clock.steady() + work <= time_->end;
+}
+
+std::optional<std::chrono::nanoseconds> Finals::whole_time() const {
+  return time_ ? std::optional(time_->whole) : std::nullopt;
+}
+
+std::chrono::nanoseconds Finals::forecast_epochs(const db::StoredTrial& baseline, const db::StoredTrial& best) const {
+  const VerifySettings& verify = sitting_.spec.verify;
+  return forecast_accuracy(verify, *baseline.trial.parts, *best.trial.parts) +
+         forecast_band(verify, *baseline.trial.parts, whole_time());
 }
 
 db::Expected<bool> Finals::run() {
   const auto baseline = sitting_.store.find_trial(sitting_.campaign, 0);
   if (!baseline) return std::unexpected(baseline.error());
-  Gate gate(sitting_);
   auto of_default = Admission::Refused;  // where it did not train there is nothing to compare with
   if (baseline->trial.outcome == space::Outcome::Ok) {
-    const auto admission = gate.admits(*baseline);
+    const auto admission = gate_.admits(*baseline);
     if (!admission) return std::unexpected(admission.error());
     of_default = *admission;
     if (of_default == Admission::Interrupted) return false;
@@ -55,7 +63,7 @@ db::Expected<bool> Finals::run() {
     if (!*winner) return !sitting_.interruption.requested();
     const bool is_default = (*winner)->id == baseline->id;
     if (!is_default) {
-      const auto admission = gate.admits(**winner);
+      const auto admission = gate_.admits(**winner);
       if (!admission) return std::unexpected(admission.error());
       if (*admission == Admission::Interrupted) return false;
       if (*admission == Admission::Refused) continue;
@@ -67,7 +75,7 @@ db::Expected<bool> Finals::run() {
       if (!winner) return std::unexpected(winner.error());
       if (!*winner) return false;
       if ((*winner)->id != chosen) {
-        const auto admission = gate.admits(**winner);
+        const auto admission = gate_.admits(**winner);
         if (!admission) return std::unexpected(admission.error());
         if (*admission == Admission::Interrupted) return false;
         if (*admission == Admission::Refused) continue;
@@ -75,7 +83,7 @@ db::Expected<bool> Finals::run() {
     }
     const auto complete = measure_again(*baseline, **winner);
     if (!complete || is_default) return complete;
-    const auto admission = gate.admits_epoch(**winner, *baseline);
+    const auto admission = gate_.admits_epoch(**winner, *baseline);
     if (!admission) return std::unexpected(admission.error());
     if (*admission == Admission::Interrupted) return false;
     if (*admission == Admission::Admitted) return complete;
@@ -101,10 +109,10 @@ db::Expected<bool> Finals::measure_again(const db::StoredTrial& baseline, const 
 
 int Finals::fit_choice(std::vector<const db::StoredTrial*>& finalists, const db::StoredTrial& baseline) const {
   const VerifySettings& verify = sitting_.spec.verify;
-  if (!end_) return verify.selection_pairs;
+  if (!time_) return verify.selection_pairs;
   const Paced best = paced(sitting_.spec, *finalists.front());
   const Paced slower = baseline.trial.parts ? paced(sitting_.spec, baseline) : best;
-  const auto spare = *end_ - sitting_.clock.steady() - forecast_finals(verify, slower, best);
+  const auto spare = time_->end - sitting_.clock.steady() - forecast_finals(verify, slower, best, whole_time());
   // What is left is shared with the simplification.
   const auto pairs =
       static_cast<std::int64_t>(spare / forecast_pair(verify, best, best)) * (verify.simplify ? 2 : 3) / 3;
@@ -197,9 +205,10 @@ db::Expected<std::optional<db::StoredTrial>> Finals::simplest(const db::StoredTr
   // The boldest step first; where it is too bold, half of the way.
   for (std::size_t steps = way.size(); steps > 0; steps = steps == way.size() ? steps / 2 : 0) {
     const Paced fast = paced(sitting_.spec, winner);
-    const auto reserved = forecast_pair(verify, paced(sitting_.spec, baseline), fast) * verify.pairs +
-                          forecast_accuracy(verify, *baseline.trial.parts, *winner.trial.parts);
-    if (!time_for(forecast_pair(verify, fast, fast) * verify.pairs + reserved)) return winner;
+    const auto reserved =
+        forecast_pair(verify, paced(sitting_.spec, baseline), fast) * verify.pairs + forecast_epochs(baseline, winner);
+    const auto simpler = forecast_trial(sitting_.spec.run, fast) + forecast_pair(verify, fast, fast) * verify.pairs;
+    if (!time_for(simpler + reserved)) return winner;
     sitting_.observer.simplifying(changes_between(winner.trial.configuration, baseline.trial.configuration).size(),
                                   changes_between(way[steps - 1], baseline.trial.configuration).size());
     auto found = as_fast(way[steps - 1], winner);
@@ -236,7 +245,7 @@ db::Expected<bool> Finals::verify(const db::StoredTrial& baseline, const db::Sto
   if (!opened) return std::unexpected(opened.error());
   if (!*opened) return false;
   Comparing& comparing = **opened;
-  const auto training = forecast_accuracy(verify, *baseline.trial.parts, *candidate.trial.parts);
+  const auto training = forecast_epochs(baseline, candidate);
   const auto forecast = forecast_pair(verify, paced(sitting_.spec, baseline), paced(sitting_.spec, candidate));
   constexpr double kError = 1 - kStatedConfidence;
   const auto plan = measure::plan_looks(verify.pairs, std::max(verify.pairs, verify.most_pairs), kError);

@@ -8,8 +8,8 @@
 ///
 /// What chooses does not report: the winner comes from one set of pairs (role select), its gain from fresh ones (role
 /// verify), or the best of several would flatter itself. The fresh pairs are judged at looks that are planned before
-/// the first of them (measure/comparison/planned_looks.hpp): after `verify.pairs` of them, then, while FASTER, SLOWER and SAME are
-/// all open and time is left, after some more, up to `verify.most_pairs`.
+/// the first of them (measure/comparison/planned_looks.hpp): after `verify.pairs` of them, then, while FASTER, SLOWER
+/// and SAME are all open and time is left, after some more, up to `verify.most_pairs`.
 
 #include <chrono>
 #include <cstdint>
@@ -21,6 +21,7 @@
 
 #include "db/store.hpp"
 #include "tuner/campaign/finals/comparing.hpp"
+#include "tuner/campaign/finals/gate.hpp"
 #include "tuner/campaign/sitting.hpp"
 
 namespace nocturne::tuner {
@@ -31,9 +32,9 @@ using ExtraTrial =
 
 class Finals {
  public:
-  /// `end`: when the campaign's time is over. The first look is waited for all the same. Empty: not bounded by time.
-  Finals(const Sitting& sitting, std::optional<std::chrono::steady_clock::time_point> end, ExtraTrial extra_trial)
-      : sitting_(sitting), end_(end), extra_trial_(std::move(extra_trial)) {}
+  /// `time`: the campaign's. The first look is waited for all the same. Empty: not bounded by time.
+  Finals(const Sitting& sitting, std::optional<TimeFrame> time, ExtraTrial extra_trial)
+      : sitting_(sitting), time_(time), gate_(sitting, time), extra_trial_(std::move(extra_trial)) {}
 
   /// For the best that the gate admits (gate.hpp). Does only what is missing. Nothing to do where the default failed,
   /// or is itself the best. Ends early, keeping what is done, when interrupted. Returns whether everything is there.
@@ -55,9 +56,14 @@ class Finals {
   [[nodiscard]] db::Expected<bool> verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate);
   [[nodiscard]] db::Expected<bool> accuracy(const db::StoredTrial& trial, const std::string& who);
   [[nodiscard]] bool time_for(std::chrono::nanoseconds work) const;
+  /// What is trained after the pairs: the epochs for the accuracy, and the gate's.
+  [[nodiscard]] std::chrono::nanoseconds forecast_epochs(const db::StoredTrial& baseline,
+                                                         const db::StoredTrial& best) const;
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> whole_time() const;
 
   const Sitting& sitting_;
-  std::optional<std::chrono::steady_clock::time_point> end_;
+  std::optional<TimeFrame> time_;
+  Gate gate_;
   ExtraTrial extra_trial_;
 };
 

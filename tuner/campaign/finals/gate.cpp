@@ -18,10 +18,6 @@
 namespace nocturne::tuner {
 namespace {
 
-/// Seeds of the band where the campaign names no number: the quantile of t falls little beyond it.
-constexpr std::int64_t kBandSeeds = 6;
-/// Without being asked for they take at most this share of the budget's time.
-constexpr double kBandShare = 0.1;
 /// As the campaign file allows; batch sizes are as far apart from each other.
 constexpr std::int64_t kMostSeeds = 100;
 /// Far from the seeds of trials; one number says batch size and place, by which a stored run is found again.
@@ -195,11 +191,16 @@ db::Expected<Admission> Gate::admits(const db::StoredTrial& trial) {
 std::int64_t Gate::seeds_wanted(const db::StoredTrial& baseline) const {
   const GateSettings& settings = sitting_.spec.verify.gate;
   if (settings.seeds) return *settings.seeds;
-  const Budget& budget = sitting_.spec.budget;
-  if (budget.until) return kBandSeeds;
-  if (!budget.wall || !baseline.trial.parts) return 0;
-  const double seconds = kBandSeeds * space::total_time(*baseline.trial.parts, 1);
-  return seconds <= kBandShare * std::chrono::duration<double>(*budget.wall).count() ? kBandSeeds : 0;
+  if (!time_ || !baseline.trial.parts) return 0;
+  const std::int64_t seeds = band_seeds(*baseline.trial.parts, time_->whole);
+  const std::chrono::duration<double> left = time_->end - sitting_.clock.steady();
+  const auto fitting = static_cast<std::int64_t>(
+      std::clamp(left.count() / space::total_time(*baseline.trial.parts, 1), 0.0, static_cast<double>(seeds)));
+  return fitting < static_cast<std::int64_t>(measure::kFewestReferences) ? 0 : fitting;
+}
+
+bool Gate::time_is_over() const {
+  return time_ && sitting_.clock.steady() >= time_->end;
 }
 
 db::Expected<std::map<std::uint64_t, space::Run>> Gate::known_epochs(std::int64_t batch, std::int64_t seeds,
@@ -253,7 +254,7 @@ db::Expected<std::optional<std::vector<space::Run>>> Gate::reference_epochs(cons
       runs.push_back(found->second);
       continue;
     }
-    if (i >= wanted) continue;
+    if (i >= wanted || (!sitting_.spec.verify.gate.seeds && time_is_over())) continue;
     if (!std::exchange(told, true)) {
       sitting_.observer.note(
           fmt::format("the reference trains an epoch of {} seeds at batch {}: the band for the losses of trial {}",

@@ -8,6 +8,7 @@
 /// the same database. What is refused becomes a trial with outcome `wrong` and the deviation as its reason; what cannot
 /// be judged is let through, and that is said.
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "db/store.hpp"
+#include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/sitting.hpp"
 
 namespace nocturne::tuner {
@@ -29,7 +31,8 @@ enum class Admission {
 /// One instance a sitting; not thread-safe. OWNER of the campaign.
 class Gate {
  public:
-  explicit Gate(const Sitting& sitting) : sitting_(sitting) {}
+  /// `time`: empty where the campaign is not bounded by time.
+  Gate(const Sitting& sitting, std::optional<TimeFrame> time) : sitting_(sitting), time_(time) {}
 
   /// The exact part: a few steps without dropout from the same weights on the same batches. Seconds.
   [[nodiscard]] db::Expected<Admission> admits(const db::StoredTrial& trial);
@@ -59,13 +62,16 @@ class Gate {
   /// So many as are wanted and there is time for, made where missing. Empty optional: interrupted.
   [[nodiscard]] db::Expected<std::optional<std::vector<space::Run>>> reference_epochs(const db::StoredTrial& trial,
                                                                                       const db::StoredTrial& baseline);
+  /// Epochs of the reference: as the campaign says, else as many as there is time for.
   [[nodiscard]] std::int64_t seeds_wanted(const db::StoredTrial& baseline) const;
+  [[nodiscard]] bool time_is_over() const;
 
   [[nodiscard]] db::Expected<Admission> refuse(const db::StoredTrial& trial, const std::string& why);
   [[nodiscard]] Admission let_through(const db::StoredTrial& trial, const std::string& why);
   void log(db::Level level, const std::string& sentence);
 
   const Sitting& sitting_;
+  std::optional<TimeFrame> time_;
   std::map<std::int64_t, Reference> references_;  ///< by batch size
   std::set<std::string> said_;                    ///< why somebody was let through
 };
