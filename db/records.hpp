@@ -265,6 +265,7 @@ struct StoredComparison {
   ComparisonId id = 0;
   ComparisonRecord record{};
   std::int64_t started_unix_ns = 0;
+  std::int64_t judged_unix_ns = 0;  ///< the last time; 0: it has no verdict yet
   std::vector<StoredPair> pairs{};
   std::vector<VerdictRecord> verdicts{};  ///< by horizon; the latest of each
 };

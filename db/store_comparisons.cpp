@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "db/connection.hpp"
 #include "db/leases.hpp"
 #include "db/rows.hpp"
@@ -58,13 +60,15 @@ void read_pairs(const SQLite::Database& database, StoredComparison& comparison) 
 void read_verdicts(const SQLite::Database& database, StoredComparison& comparison) {
   SQLite::Statement rows = query(database,
                                  "SELECT comparison_id, horizon_epochs, is_primary, verdict, log_ratio_mean,"
-                                 " log_ratio_low, log_ratio_high, confidence, pairs FROM verdicts"
+                                 " log_ratio_low, log_ratio_high, confidence, pairs, decided_unix_ns FROM verdicts"
                                  " WHERE comparison_id = ?1 ORDER BY horizon_epochs",
                                  comparison.id);
   while (rows.executeStep()) {
     VerdictRecord& v = comparison.verdicts.emplace_back();
+    std::int64_t decided_unix_ns = 0;
     Reader(rows).into(v.comparison, v.horizon_epochs, v.primary, v.verdict, v.log_ratio_mean, v.log_ratio_low,
-                      v.log_ratio_high, v.confidence, v.pairs);
+                      v.log_ratio_high, v.confidence, v.pairs, decided_unix_ns);
+    comparison.judged_unix_ns = std::max(comparison.judged_unix_ns, decided_unix_ns);
   }
 }
 

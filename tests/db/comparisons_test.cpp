@@ -61,6 +61,7 @@ TEST_CASE("pairs, slices and verdicts come back as they were stored", "[db]") {
   REQUIRE(found[0].verdicts.size() == 2);
   CHECK(found[0].verdicts[0] == other);
   CHECK(found[0].verdicts[1] == verdict);
+  CHECK(found[0].judged_unix_ns >= found[0].started_unix_ns);
   CHECK(must(store.load_trial(candidate)).runs.size() == 2);
 }
 

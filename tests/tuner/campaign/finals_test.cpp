@@ -183,6 +183,26 @@ TEST_CASE("a clear difference needs no more than the first look", "[finals]") {
   CHECK(deploy::missing_proof(answer).empty());
 }
 
+TEST_CASE("a later sitting may come back to what an earlier one chose", "[finals]") {
+  const CampaignFolder folder;
+  const auto chosen_with = [&](const std::string& verify, const std::string& suffix) {
+    CampaignSitter sitter(folder);
+    sitter.executor.id_suffix = suffix;
+    sitter.executor.step_seconds = step_of;
+    sitter.executor.luck = [](const space::Configuration& each) { return threads_of(each) == 5 ? 0.93 : 1.0; };
+    REQUIRE(sitter.sit(spec_with_verify(verify)).ending == tuner::Ending::Complete);
+    const tuner::Answer answer = sitter.answer();
+    REQUIRE(answer.best);
+    REQUIRE(answer.verdict);
+    return threads_of(answer.best->trial.configuration);
+  };
+  const std::string by_pairs = R"({"pairs": 6, "selection_pairs": 3})";
+  CHECK(chosen_with(by_pairs, "a") == 4);
+  CHECK(chosen_with(R"({"pairs": 6, "finalists": 1})", "b") == 5);
+  CHECK(chosen_with(by_pairs, "c") == 4);
+  CHECK(comparisons_in(folder).size() == 3);
+}
+
 TEST_CASE("a better trial found later makes the old choice no answer any more", "[finals]") {
   const CampaignFolder folder;
   CampaignSitter first(folder);

@@ -21,11 +21,16 @@ const space::Configuration* chosen_in(const std::vector<db::StoredComparison>& c
                                                 each.record.baseline == smallest.trial.configuration);
   };
   if (std::ranges::none_of(comparisons, is_smallest)) return nullptr;
-  const space::Configuration* chosen = nullptr;
+  // A later sitting may come back to one that an earlier one had compared: it judges its pairs again.
+  const auto last_seen = [](const db::StoredComparison& each) {
+    return std::max(each.started_unix_ns, each.judged_unix_ns);
+  };
+  const db::StoredComparison* chosen = nullptr;
   for (const db::StoredComparison& each : comparisons) {
-    if (each.record.role == kVerifyRole) chosen = &each.record.candidate;
+    if (each.record.role != kVerifyRole) continue;
+    if (chosen == nullptr || last_seen(each) >= last_seen(*chosen)) chosen = &each;
   }
-  return chosen;
+  return chosen == nullptr ? nullptr : &chosen->record.candidate;
 }
 
 double value_at(const db::StoredTrial& trial, const std::optional<double>& epochs) {
