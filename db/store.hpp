@@ -140,6 +140,9 @@ class Store {
   /// Runs with purpose gate and one of `count` seeds from `first_seed` on that ended ok, of any campaign: what a
   /// reference trained for one campaign serves the next. By seed, oldest first.
   [[nodiscard]] Expected<std::vector<CampaignRun>> gate_runs(std::int64_t first_seed, std::int64_t count) const;
+  /// What a campaign has worked on beside its trials, in all sittings: runs of rehearsals and of the gate, pairs but for
+  /// those that a person asked for, and builds and environments made since it began that its runs use.
+  [[nodiscard]] Expected<std::chrono::nanoseconds> time_beside_trials(CampaignId campaign) const;
 
   // ---- paired verification (store_comparisons.cpp) ----
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <chrono>
+
 #include "db/connection.hpp"
 #include "db/leases.hpp"
 #include "db/rows.hpp"
@@ -62,6 +64,27 @@ Expected<std::vector<CampaignRun>> Store::gate_runs(std::int64_t first_seed, std
       run.stored = load_run_row(database, row);
     }
     return runs;
+  });
+}
+
+Expected<std::chrono::nanoseconds> Store::time_beside_trials(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::chrono::nanoseconds> {
+    // The two of a pair are alive together, unless they are measured one after the other.
+    return std::chrono::nanoseconds(
+        first_value<std::int64_t>(
+            database,
+            "SELECT coalesce(sum(ns), 0) FROM ("
+            "SELECT CASE method WHEN 'sequential' THEN c.wall_ns + b.wall_ns ELSE max(c.wall_ns, b.wall_ns) END AS ns"
+            " FROM comparisons JOIN pairs ON comparison_id = comparisons.id JOIN runs c ON c.id = candidate_run"
+            " JOIN runs b ON b.id = baseline_run WHERE campaign_id = ?1 AND role <> 'compare'"
+            " UNION ALL SELECT wall_ns FROM runs JOIN trials ON trials.id = trial_id"
+            " WHERE campaign_id = ?1 AND purpose = 'gate'"
+            " UNION ALL SELECT build_ns FROM builds"
+            " WHERE created_unix_ns >= (SELECT created_unix_ns FROM campaigns WHERE id = ?1) AND build_key IN"
+            " (SELECT artifact_key FROM runs JOIN trials ON trials.id = trial_id WHERE campaign_id = ?1)"
+            " UNION ALL SELECT train_ns FROM rehearsals WHERE campaign_id = ?1)",
+            campaign)
+            .value_or(0));
   });
 }
 

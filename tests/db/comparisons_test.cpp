@@ -1,3 +1,8 @@
+#include <chrono>
+#include <string>
+#include <tuple>
+#include <vector>
+
 #include <catch2/catch_test_macros.hpp>
 
 #include "tests/db/fixture.hpp"
@@ -63,6 +68,55 @@ TEST_CASE("pairs, slices and verdicts come back as they were stored", "[db]") {
   CHECK(found[0].verdicts[1] == verdict);
   CHECK(found[0].judged_unix_ns >= found[0].started_unix_ns);
   CHECK(must(store.load_trial(candidate)).runs.size() == 2);
+}
+
+TEST_CASE("the time beside a campaign's trials is that of its pairs, gate, rehearsal and builds", "[db]") {
+  using std::chrono::seconds;
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  const auto baseline = must(store.claim_trial(id, claim(0)));
+  const auto candidate = must(store.claim_trial(id, claim(1)));
+  const auto lasting = [](const std::string& name, seconds time, nocturne::space::Purpose purpose) {
+    RunRecord record = run(name);
+    record.run.wall = time;
+    record.run.purpose = purpose;
+    record.run.artifact = "k1";
+    return record;
+  };
+  must(store.finish_trial(baseline, ok_result(2),
+                          std::vector{lasting("s", seconds(5), nocturne::space::Purpose::Search)}));
+  must(store.finish_trial(candidate, ok_result(1)));
+  CHECK(must(store.time_beside_trials(id)) == seconds(0));
+  must(store.add_run(baseline, lasting("g", seconds(7), nocturne::space::Purpose::Gate)));
+  CHECK(must(store.time_beside_trials(id)) == seconds(7));
+
+  seconds expected(7);
+  for (const auto& [role, method, counted] :
+       {std::tuple{"verify", "slices", 30}, {"select", "sequential", 50}, {"compare", "slices", 0}}) {
+    const auto comparison = must(store.begin_comparison(
+        {.campaign = id, .candidate = configuration(1), .baseline = configuration(0), .role = role, .method = method}));
+    const std::string name = role;
+    must(store.add_pair(comparison, {.index = 0,
+                                     .candidate_trial = candidate,
+                                     .baseline_trial = baseline,
+                                     .candidate = lasting("c" + name, seconds(20), nocturne::space::Purpose::Verify),
+                                     .baseline = lasting("b" + name, seconds(30), nocturne::space::Purpose::Verify)}));
+    expected += seconds(counted);
+    CHECK(must(store.time_beside_trials(id)) == expected);
+  }
+
+  must(store.save_rehearsal(
+      id, {.configuration = configuration(1), .outcome = nocturne::space::Outcome::Ok, .train = seconds(3)}));
+  expected += seconds(3);
+  CHECK(must(store.time_beside_trials(id)) == expected);
+  const auto build = [](const std::string& key, std::int64_t created_unix_ns) {
+    return BuildRecord{.key = key, .build_ns = 40'000'000'000, .created_unix_ns = created_unix_ns};
+  };
+  must(store.save_build(build("k0", 0)));  // of another campaign
+  CHECK(must(store.time_beside_trials(id)) == expected);
+  must(store.save_build(build("k1", 0)));
+  CHECK(must(store.time_beside_trials(id)) == expected + seconds(40));
 }
 
 TEST_CASE("half a pair is not stored", "[db]") {

@@ -215,6 +215,9 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
     run_times_[trial.trial.number] = duration / trial.runs;
     spent_before_ += duration;
   }
+  const auto beside = sitting_.store.time_beside_trials(handle->id);
+  if (!beside) return std::unexpected(beside.error());
+  spent_before_ += *beside;
   return {};
 }
 

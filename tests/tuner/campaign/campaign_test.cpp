@@ -115,6 +115,26 @@ TEST_CASE("a completed campaign is not measured again", "[campaign]") {
   CHECK(second.executor.pairs == 0);
 }
 
+TEST_CASE("a budget of time is that of all sittings, their pairs and epochs as well", "[campaign]") {
+  const Folder folder;
+  tuner::CampaignSpec spec = spec_with(3);
+  spec.budget.wall = std::chrono::seconds(1000);
+  Sitter first(folder);
+  // Four pairs of 220 s, and an epoch of each side.
+  const space::Configuration usual = spec.space.default_configuration();
+  first.executor.step_seconds = [&](const space::Configuration& each) { return each == usual ? 20.0 : 10.0; };
+  REQUIRE(first.sit(spec).ending == tuner::Ending::Complete);
+  CHECK(first.watcher.numbers.size() == 3);
+  Sitter second(folder);
+  second.executor.id_suffix = "b";
+  spec.budget.trials = 6;
+  spec.document["budget"]["trials"] = 6;
+  const auto result = second.sit(spec);
+  CHECK(result.ending == tuner::Ending::Complete);
+  CHECK(result.because == "the rest of the budget's time is for measuring the best again");
+  CHECK(second.watcher.numbers.empty());
+}
+
 TEST_CASE("a larger budget goes on where the smaller one ended", "[campaign]") {
   const Folder folder;
   Sitter first(folder);
