@@ -8,6 +8,7 @@
 #include "search/registry.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/campaign_record.hpp"
+#include "tuner/campaign/finals/measured_pair.hpp"
 #include "tuner/campaign/heartbeat/heartbeat.hpp"
 #include "tuner/campaign/history.hpp"
 #include "tuner/campaign/machine_changes.hpp"
@@ -167,7 +168,9 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
                                .control_groups = swept.cgroups,
                                .killed_about_unix_ns = last_word_before_kill(sitting_.store.path(), handle->id)},
                   .strategy = spec.strategy.name,
-                  .seed = spec.strategy.seed};
+                  .seed = spec.strategy.seed,
+                  .longest_pair = longest_pair(std::chrono::ceil<std::chrono::milliseconds>(spec.run.deadline),
+                                               std::chrono::ceil<std::chrono::milliseconds>(spec.run.deadline))};
   for (const db::StoredTrial& trial : interrupted->trials) opening.recovery.trials.push_back(trial.trial.number);
 
   if (!handle->resumed) {

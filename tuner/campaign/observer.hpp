@@ -38,6 +38,7 @@ struct Opening {
   Recovery recovery;              ///< of what was killed before
   std::string strategy;
   std::uint64_t seed = 1;
+  std::chrono::nanoseconds longest_pair = std::chrono::minutes(10);  ///< of its finals, start to end
 };
 
 class Observer {

@@ -110,6 +110,7 @@ class Inquiry {
           plan_of(is_present ? work_.present : trial.other, verify.slices * verify.slice_steps, index);
       pair.sides[side].slice_steps = verify.slice_steps;
     }
+    pair.total_limit = tuner::longest_pair(pair.sides[0].plan.deadline, pair.sides[1].plan.deadline);
     measure::PairControl control;
     control.stop = work_.interruption.token();
     return work_.executor.run_pair(pair, control);

@@ -57,6 +57,8 @@ class FakeExecutor final : public tuner::Executor {
   std::vector<measure::RunPlan> gate_plans;                        ///< these
   std::vector<measure::RunPlan> run_plans;                         ///< of runs outside of pairs in turns
   std::size_t pairs = 0;
+  std::chrono::milliseconds deadline = measure::RunPlan{}.deadline;  ///< of what is planned
+  std::chrono::milliseconds pair_limit{};                            ///< of the last pair in turns
 
   std::expected<tuner::Prepared, tuner::PreparationFailure> prepare(const space::Configuration& configuration,
                                                                     std::stop_token stop) override {
@@ -95,6 +97,7 @@ class FakeExecutor final : public tuner::Executor {
     plan.folder = "/nowhere/" + plan.id;
     plan.argv = with.argv;
     plan.artifact = with.artifact;
+    plan.deadline = deadline;
     plan.request = tuner::request_of(configuration, order);
     return plan;
   }
@@ -125,6 +128,7 @@ class FakeExecutor final : public tuner::Executor {
 
   measure::PairResult run_pair(const measure::PairPlan& plan, const measure::PairControl& control) override {
     ++pairs;
+    pair_limit = plan.total_limit;
     measure::PairResult result;
     result.wanted = plan.slices;
     while_in_turns();

@@ -1,7 +1,9 @@
 #include "tuner/campaign/finals/finals.hpp"
 
+#include <chrono>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -138,6 +140,18 @@ TEST_CASE("what is undecided is measured further, at looks planned beforehand, a
   CHECK(answer.verdict->pairs == 12);
   CHECK(answer.verdict->confidence == 0.95);
   CHECK_THAT(deploy::missing_proof(answer), ContainsSubstring("may be slower than the default"));
+}
+
+TEST_CASE("a pair may last as long as the deadlines of both sides, and ten minutes at least", "[finals]") {
+  for (const auto& [deadline, limit] : {std::pair{std::chrono::minutes(2), std::chrono::minutes(10)},
+                                        {std::chrono::minutes(30), std::chrono::minutes(61)}}) {
+    const CampaignFolder folder;
+    CampaignSitter sitter(folder);
+    sitter.executor.step_seconds = step_of;
+    sitter.executor.deadline = deadline;
+    REQUIRE(sitter.sit(spec_with_verify(R"({"pairs": 2, "finalists": 1})")).ending == tuner::Ending::Complete);
+    CHECK(sitter.executor.pair_limit == limit);
+  }
 }
 
 TEST_CASE("a verdict stays as it was when a later sitting finds nothing left to measure", "[finals]") {

@@ -116,6 +116,19 @@ TEST_CASE("a wait for the slot has no limit, and afterwards it does what it did"
   CHECK(beating.read()->next_by_steady_ns);
 }
 
+TEST_CASE("a pair may be as silent as it may last", "[heartbeat]") {
+  Beating beating;
+  tuner::HeartbeatWriter writer(beating.database, "night.json", beating.clock);
+  tuner::Opening slow = opening();
+  slow.longest_pair = 61min;
+  writer.opened(slow);
+  writer.verifying(0, 6);
+  const auto beat = beating.read();
+  REQUIRE(beat);
+  REQUIRE(beat->next_by_steady_ns);
+  CHECK(std::chrono::nanoseconds(*beat->next_by_steady_ns - beat->written_steady_ns) > 61min);
+}
+
 TEST_CASE("the last heartbeat says how the sitting ended", "[heartbeat]") {
   Beating beating;
   {

@@ -1,5 +1,6 @@
 #include "tuner/campaign/finals/measured_pair.hpp"
 
+#include <algorithm>
 #include <future>
 #include <string>
 #include <utility>
@@ -33,9 +34,17 @@ space::Run never_begun(const measure::RunPlan& plan, const space::Run& other) {
 
 }  // namespace
 
+std::chrono::milliseconds longest_pair(std::chrono::milliseconds one, std::chrono::milliseconds other) {
+  constexpr std::chrono::minutes kAround{1};  // starting, ending, and giving each other the turn
+  return std::max(measure::PairPlan{}.total_limit, one + other + kAround);
+}
+
 measure::PairResult measure_pair(Executor& executor, measure::PairPlan plan, measure::PairMethod method,
                                  const std::vector<int>& cpus, bool swapped, const measure::PairControl& control) {
-  if (method == measure::PairMethod::Slices) return executor.run_pair(plan, control);
+  if (method == measure::PairMethod::Slices) {
+    plan.total_limit = longest_pair(plan.sides[0].plan.deadline, plan.sides[1].plan.deadline);
+    return executor.run_pair(plan, control);
+  }
   measure::RunControl alone;
   alone.stop = control.stop;
   alone.supervisor = control.supervisor;

@@ -7,6 +7,7 @@
 /// them cancels; it needs configurations that leave half of the CPUs free, and the halves are swapped from pair to
 /// pair.
 
+#include <chrono>
 #include <vector>
 
 #include "measure/comparison/noise.hpp"
@@ -14,6 +15,10 @@
 #include "tuner/executor/executor.hpp"
 
 namespace nocturne::tuner {
+
+/// How long a pair may last, waiting included, whose sides have these deadlines: each of them counts only while its
+/// side has its turn.
+[[nodiscard]] std::chrono::milliseconds longest_pair(std::chrono::milliseconds one, std::chrono::milliseconds other);
 
 /// Measures `plan` in that way; sides[0] is the one that starts first. Sequential and Duet train `slice_steps` ·
 /// `slices` steps a side without turns, and each side is one slice. In a duet side 0 has the lower half of `cpus`, or

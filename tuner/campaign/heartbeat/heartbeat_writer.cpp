@@ -13,7 +13,7 @@ using std::chrono::nanoseconds;
 // How long each may be silent before something is wrong. Long: a false alarm wakes somebody.
 constexpr nanoseconds kQuietRun = 2min;        // four looks a second; at its end a busy database may cost half a minute
 constexpr nanoseconds kQuietBuild = 15min;     // a build's own deadline is ten minutes
-constexpr nanoseconds kQuietPair = 15min;      // a pair's own limit is ten minutes
+constexpr nanoseconds kQuietAfterPair = 5min;  // beyond a pair's own limit
 constexpr nanoseconds kQuietThinking = 20min;  // a strategy, the disk, whatever comes between two trials
 constexpr nanoseconds kBetweenWrites = 10s;
 
@@ -78,6 +78,7 @@ void HeartbeatWriter::opened(const Opening& opening) {
   fresh.finished = opening.trials_known;
   beat_ = std::move(fresh);
   file_ = heartbeat_file(database_, opening.id);
+  quiet_pair_ = opening.longest_pair + kQuietAfterPair;
   open_ = true;
   turn_to("opening", "starting", kQuietThinking);
 }
@@ -141,7 +142,7 @@ void HeartbeatWriter::finished(const space::Trial& trial, bool /*reused*/, const
 
 void HeartbeatWriter::choosing(std::int64_t finalists) {
   pairs_of_ = fmt::format("{} finalists", finalists);
-  turn_to("finals", fmt::format("choosing among {} finalists", finalists), kQuietPair);
+  turn_to("finals", fmt::format("choosing among {} finalists", finalists), quiet_pair_);
 }
 
 void HeartbeatWriter::chosen(const space::Trial& /*winner*/) {
@@ -151,7 +152,7 @@ void HeartbeatWriter::chosen(const space::Trial& /*winner*/) {
 
 void HeartbeatWriter::simplifying(std::size_t /*changes*/, std::size_t /*fewer*/) {
   pairs_of_ = "the best and one with fewer changes";
-  turn_to("finals", "looking for the smallest change that wins", kQuietPair);
+  turn_to("finals", "looking for the smallest change that wins", quiet_pair_);
 }
 
 void HeartbeatWriter::simplified(bool /*as_fast*/) {
@@ -160,7 +161,7 @@ void HeartbeatWriter::simplified(bool /*as_fast*/) {
 }
 
 void HeartbeatWriter::verifying(std::int64_t pairs_done, std::int64_t pairs_wanted) {
-  turn_to("finals", fmt::format("measuring pair {} of {} of {}", pairs_done + 1, pairs_wanted, pairs_of_), kQuietPair);
+  turn_to("finals", fmt::format("measuring pair {} of {} of {}", pairs_done + 1, pairs_wanted, pairs_of_), quiet_pair_);
 }
 
 void HeartbeatWriter::pair_finished(std::int64_t /*pairs_done*/, std::int64_t /*pairs_wanted*/,

@@ -55,6 +55,7 @@ class HeartbeatWriter final : public Observer {
   const Clock& clock_;
   Heartbeat beat_;
   std::chrono::nanoseconds quiet_{};  ///< of the present activity
+  std::chrono::nanoseconds quiet_pair_{};
   bool open_ = false;
   std::string pairs_of_ = kWinnerPairs;
   /// What a wait for the slot interrupted.
