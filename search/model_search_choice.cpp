@@ -30,10 +30,6 @@ constexpr float kLast = -0.5F;           // value of one that is deferred
 std::optional<ModelSearch::State::Choice> ModelSearch::State::choose(space::Random& random) {
   pool.renew(lattice, random);
   const bool begins = told.size() + pending.size() < kStart;
-  if (!begins && made_up < prior.owed()) {
-    ++made_up;
-    if (auto choice = choose_spread(random)) return choice;
-  }
   if (!begins || (prior.holds() && suggested >= history::Prior::kSameStart)) return choose_by_model(random);
   auto suggestion = prior.suggest(suggested++, pool.points(), taken);
   if (suggestion && memory.fits(suggestion->point) > 0 && !feasibility.forbids(suggestion->point))

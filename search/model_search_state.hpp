@@ -63,7 +63,6 @@ struct ModelSearch::State {
   std::vector<double> trial_seconds;
   std::uint64_t asks = 0;
   std::size_t suggested = 0;  // times that history was asked where to begin
-  std::size_t made_up = 0;    // spread points that a misleading history had taken the place of
   bool bound_asked = false;   // the bound was, likewise
   std::size_t fitted = 0;     // trials in the model when its scales were last chosen
 

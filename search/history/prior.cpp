@@ -159,7 +159,6 @@ void Prior::give_up_ranks(model::LinearModel& times) {
     }
   }
   times = std::move(without);
-  if (rank_agreement_.rejected() || !suggestions_lead()) owed_ = suggested_.size();
   ranks_given_up_ =
       rank_agreement_.rejected()
           ? fmt::format(

@@ -77,9 +77,6 @@ class Prior {
   /// to say, spread instead.
   [[nodiscard]] std::optional<Suggestion> suggest(std::size_t number, const space::PointList& pool,
                                                   const PointSet& taken);
-  /// Points of a spread start whose place the suggestions of an order took that led nowhere: to be made up for, once it
-  /// is given up. Else the search stays near where it was sent.
-  [[nodiscard]] std::size_t owed() const { return owed_; }
   /// Past points that may well be the best, the most promising first. Empty where the past does not hold.
   [[nodiscard]] const space::PointList& promising() const { return promising_; }
 
@@ -134,7 +131,6 @@ class Prior {
   std::size_t revision_ = 0;
   std::string given_up_, ranks_given_up_;
   std::vector<std::vector<space::Level>> suggested_;  // by rank
-  std::size_t owed_ = 0;
 };
 
 }  // namespace nocturne::search::history
