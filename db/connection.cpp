@@ -147,7 +147,11 @@ Error no_such_file(const std::filesystem::path& path) {
 }  // namespace
 
 Connection::Connection(SQLite::Database database, std::filesystem::path path, StoreOptions options)
-    : database_(std::move(database)), path_(std::move(path)), options_(std::move(options)), token_(random_token()) {}
+    : database_(std::move(database)),
+      path_(std::move(path)),
+      options_(std::move(options)),
+      busy_timeout_(options_.busy_timeout),
+      token_(random_token()) {}
 
 Expected<std::unique_ptr<Connection>> Connection::open(const std::filesystem::path& path, Mode mode,
                                                        StoreOptions options) {
@@ -219,7 +223,12 @@ Connection::~Connection() {
 }
 
 Error Connection::describe(const std::exception& exception) const {
-  return describe_exception(exception, path_, options_.busy_timeout);
+  return describe_exception(exception, path_, busy_timeout_);
+}
+
+void Connection::wait_as_campaign(bool campaign) {
+  busy_timeout_ = campaign ? options_.campaign_busy_timeout.value_or(options_.busy_timeout) : options_.busy_timeout;
+  sqlite3_busy_timeout(database_.getHandle(), static_cast<int>(busy_timeout_.count()));
 }
 
 std::optional<Error> Connection::may_not_write() const {

@@ -87,6 +87,10 @@ class Connection {
   [[nodiscard]] std::optional<std::int64_t> owner_pid() const { return owner_pid_; }
   void set_owner_pid(std::int64_t pid) { owner_pid_ = pid; }
 
+  /// Whether writes wait as long as StoreOptions::campaign_busy_timeout says, from now on. Must not be called inside a
+  /// transaction.
+  void wait_as_campaign(bool campaign);
+
  private:
   Connection(SQLite::Database database, std::filesystem::path path, StoreOptions options);
   /// Without a look at the version.
@@ -102,6 +106,7 @@ class Connection {
   mutable SQLite::Database database_;  // SQLite has no read-only connection to a file that others write: locks change
   std::filesystem::path path_;
   StoreOptions options_;
+  std::chrono::milliseconds busy_timeout_;  ///< now
   std::string token_;
   std::optional<std::int64_t> owner_pid_;
   std::string network_type_;

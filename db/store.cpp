@@ -32,6 +32,7 @@ Store& Store::operator=(Store&& other) noexcept {
 Store::~Store() {
   // A forked child's copy must not give away what the parent still holds.
   if (connection_ && connection_->owner_pid() == ::getpid()) {
+    connection_->wait_as_campaign(false);
     // An error is no harm: the lease of a dead process counts for nothing.
     static_cast<void>(connection_->write([this](SQLite::Database&) -> Expected<void> {
       release_leases(*connection_);

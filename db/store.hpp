@@ -4,8 +4,8 @@
 ///
 /// One Store is one connection. Move-only, not thread-safe: one thread at a time, one Store a process per file is
 /// enough; several processes may use the same file at once. Writers take turns in short transactions (BEGIN IMMEDIATE)
-/// and wait for each other up to the busy timeout; readers never wait (WAL). What a call reported as stored survives
-/// a kill of the process and a loss of power (synchronous=FULL).
+/// and wait for each other up to the busy timeout (StoreOptions); readers never wait (WAL). What a call reported as
+/// stored survives a kill of the process and a loss of power (synchronous=FULL).
 ///
 /// A campaign has one writer: begin_or_resume_campaign() takes a lease in the name of this process, known by pid, start
 /// time and boot id, so that a lease whose owner was killed, or whose machine was started again, is recognised as dead.
@@ -49,6 +49,9 @@ struct StoreOptions {
   /// How long a write waits for other processes. Their transactions last milliseconds: who waits this long waits for
   /// a stopped process, or a disk that does not answer.
   std::chrono::milliseconds busy_timeout{30'000};
+  /// Instead, from begin_or_resume_campaign() on and until the store is closed: what a campaign measured is worth a
+  /// longer wait for another program (a backup) that keeps the file locked. Empty: as long as before.
+  std::optional<std::chrono::milliseconds> campaign_busy_timeout = {};
   /// False: a reader leaves an older file as it is (Older), for an older program may be in the middle of writing it.
   bool migrate = true;
   NetworkOptions network{};
@@ -140,8 +143,8 @@ class Store {
   /// Runs with purpose gate and one of `count` seeds from `first_seed` on that ended ok, of any campaign: what a
   /// reference trained for one campaign serves the next. By seed, oldest first.
   [[nodiscard]] Expected<std::vector<CampaignRun>> gate_runs(std::int64_t first_seed, std::int64_t count) const;
-  /// What a campaign has worked on beside its trials, in all sittings: runs of rehearsals and of the gate, pairs but for
-  /// those that a person asked for, and builds and environments made since it began that its runs use.
+  /// What a campaign has worked on beside its trials, in all sittings: runs of rehearsals and of the gate, pairs but
+  /// for those that a person asked for, and builds and environments made since it began that its runs use.
   [[nodiscard]] Expected<std::chrono::nanoseconds> time_beside_trials(CampaignId campaign) const;
 
   // ---- paired verification (store_comparisons.cpp) ----

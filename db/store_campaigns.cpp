@@ -121,7 +121,7 @@ Error no_such_campaign(const SQLite::Database& database, const std::filesystem::
 }  // namespace
 
 Expected<CampaignHandle> Store::begin_or_resume_campaign(const CampaignRecord& record) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<CampaignHandle> {
+  auto handle = connection_->write([&](SQLite::Database& database) -> Expected<CampaignHandle> {
     const auto known = record.fresh ? std::nullopt : find_equal(database, record);
     const CampaignId id = known ? *known : insert_generation(database, record);
     if (auto lease = take_lease(*connection_, id); !lease) {
@@ -131,6 +131,8 @@ Expected<CampaignHandle> Store::begin_or_resume_campaign(const CampaignRecord& r
     write_history(database, id, record, !known);
     return read_handle(database, id, known.has_value());
   });
+  if (handle) connection_->wait_as_campaign(true);
+  return handle;
 }
 
 Expected<void> Store::finish_campaign(CampaignId campaign) {

@@ -2,6 +2,7 @@
 #include <SQLiteCpp/Transaction.h>
 #include <sqlite3.h>
 
+#include <chrono>
 #include <sstream>
 #include <string>
 
@@ -29,6 +30,27 @@ TEST_CASE("a file that another process keeps locked is named, with what to do", 
     CHECK(must(store.events({})).empty());  // a reader does not wait
   }
   must(store.append_event({.what = "now"}));
+}
+
+TEST_CASE("a campaign that is open waits longer for a locked file than other verbs do", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  Store store = must(Store::open(
+      path, Mode::ReadWrite,
+      {.busy_timeout = std::chrono::milliseconds(20), .campaign_busy_timeout = std::chrono::milliseconds(80)}));
+  SQLite::Database other(path.string(), SQLite::OPEN_READWRITE);
+  const auto message_when_locked = [&] {
+    const SQLite::Transaction writing(other, SQLite::TransactionBehavior::IMMEDIATE);
+    const auto stored = store.append_event({.what = "too late"});
+    REQUIRE(!stored);
+    CHECK(stored.error().code == ErrorCode::Locked);
+    return stored.error().message;
+  };
+  CHECK_THAT(message_when_locked(), ContainsSubstring("more than 0.02 s"));
+  must(store.begin_or_resume_campaign(campaign("c")));
+  const auto began = std::chrono::steady_clock::now();
+  CHECK_THAT(message_when_locked(), ContainsSubstring("more than 0.08 s"));
+  CHECK(std::chrono::steady_clock::now() - began >= std::chrono::milliseconds(70));
 }
 
 namespace {

@@ -38,6 +38,7 @@ void tell_notice(const Context& context, const db::Store& store) {
 
 db::StoreOptions store_options(const Context& context) {
   db::StoreOptions options;
+  options.campaign_busy_timeout = std::chrono::minutes(10);  // a night does not end because a backup holds the file
   options.network.lease.waiting = [&context](const db::LeaseWait& wait) {
     const auto end = std::chrono::system_clock::now() + wait.patience;
     *context.err

@@ -37,6 +37,7 @@ void tell_notice(const Context& context, const db::Store& store);
 
 /// For whoever opens a database to write: on a network file system it may have to wait for a writer that went silent,
 /// and says on context.err for whom, until when, and how to go on sooner. The context outlives what they are used for.
+/// Once a campaign is begun, writes wait ten minutes for another program that keeps the file locked.
 [[nodiscard]] db::StoreOptions store_options(const Context& context);
 
 /// Opens the database; says what is wrong and gives the exit code where it cannot. Reading never creates one.
