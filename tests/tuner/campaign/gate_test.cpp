@@ -22,9 +22,9 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-/// Sixteen configurations; bf16 is twice as fast, and the more threads the faster.
+/// Two configurations for each number of threads; bf16 is twice as fast, and the more threads the faster.
 tuner::CampaignSpec gated_spec(const std::string& gate, const std::string& data = "mnist",
-                               const std::string& name = "gated") {
+                               const std::string& name = "gated", int threads = 8) {
   const std::string text = R"({
     "campaign": ")" + name +
                            R"(", "workload": {"network": "mnist_cnn", "data": ")" + data +
@@ -32,9 +32,13 @@ tuner::CampaignSpec gated_spec(const std::string& gate, const std::string& data 
                                       "training_examples": 60000},
     "objective": {"minimise": "time", "epochs": [1, 12]},
     "space": {"parameters": [
-      {"name": "threads", "stage": "run", "range": [1, 8], "default": 4},
+      {"name": "threads", "stage": "run", "range": [1, )" +
+                           std::to_string(threads) +
+                           R"(], "default": 4},
       {"name": "precision", "stage": "run", "values": ["f32", "bf16"], "default": "f32"}]},
-    "strategy": {"name": "random", "seed": 3}, "budget": {"trials": 16},
+    "strategy": {"name": "random", "seed": 3}, "budget": {"trials": )" +
+                           std::to_string(2 * threads) +
+                           R"(},
     "verify": {"pairs": 2, "finalists": 1, "simplify": false, "slices": 4, "slice_steps": 2, "gate": )" +
                            gate + "}}";
   auto spec = tuner::parse_campaign(text, "gated.json", "/", space::Facts());
@@ -168,6 +172,37 @@ TEST_CASE("a default that trains wrongly is told, and nothing is compared with i
   CHECK(answer.baseline->trial.outcome == space::Outcome::Wrong);
   CHECK(is_bf16(answer.best->trial.configuration));
   CHECK_FALSE(answer.verdict);
+  CHECK(campaign.executor.pairs == 0);
+}
+
+TEST_CASE("where all that is fast trains wrongly the choice ends after twenty of them", "[gate]") {
+  GatedCampaign campaign;
+  const tuner::CampaignSpec spec = gated_spec("{}", "mnist", "gated", 24);
+  const auto standard = spec.space.default_configuration();
+  campaign.executor.moves = [&](const space::Configuration& configuration) {
+    return configuration.find("threads") == nullptr || configuration == standard ? 1.0 : 0.0;
+  };
+  REQUIRE(campaign.sit(spec) == tuner::Ending::Complete);
+  CHECK(campaign.answer().failures.size() == 20);
+  CHECK(campaign.executor.gate_plans.size() == 22);  // and those of the reference and the default
+  CHECK(campaign.told("20 of the fastest were refused") == 1);
+  CHECK(campaign.executor.pairs == 0);
+}
+
+TEST_CASE("no further finalist is judged when the time is over", "[gate]") {
+  GatedCampaign campaign;
+  ManualClock clock;
+  campaign.clock = &clock;
+  campaign.executor.moves = [&](const space::Configuration& configuration) {
+    if (!is_bf16(configuration)) return 1.0;
+    clock.pass(std::chrono::hours(9));
+    return 0.0;
+  };
+  tuner::CampaignSpec spec = gated_spec("{}");
+  spec.budget.wall = std::chrono::hours(8);
+  REQUIRE(campaign.sit(spec) == tuner::Ending::Complete);
+  CHECK(campaign.answer().failures.size() == 1);
+  CHECK(campaign.told("the time is over") == 1);
   CHECK(campaign.executor.pairs == 0);
 }
 

@@ -25,6 +25,9 @@ namespace {
 /// Fewer pairs than this choose nothing.
 constexpr std::int64_t kFewestSelectionPairs = 2;
 
+/// So many of the fastest that train wrongly share what makes them fast, and so may thousands more.
+constexpr int kMostRefused = 20;
+
 /// A finalist that is measured against the champion.
 struct Challenger {
   std::size_t finalist;  // index into the finalists
@@ -57,7 +60,7 @@ db::Expected<bool> Finals::run() {
     of_default = *admission;
     if (of_default == Admission::Interrupted) return false;
   }
-  for (;;) {  // one that trains wrongly is no winner: the next best takes its place
+  for (int refused = 0; may_choose(refused); ++refused) {  // who trains wrongly is no winner: the next best may be
     auto winner = choose(*baseline);
     if (!winner) return std::unexpected(winner.error());
     if (!*winner) return !sitting_.interruption.requested();
@@ -88,6 +91,24 @@ db::Expected<bool> Finals::run() {
     if (*admission == Admission::Interrupted) return false;
     if (*admission == Admission::Admitted) return complete;
   }
+  return false;
+}
+
+bool Finals::may_choose(int refused) const {
+  if (refused == 0) return true;
+  if (refused >= kMostRefused) {
+    sitting_.observer.note(
+        fmt::format("{} of the fastest were refused, and no further one is judged: look at what they share, forbid it "
+                    "with a constraint, and start again",
+                    refused));
+    return false;
+  }
+  if (time_for({})) return true;
+  sitting_.observer.note(fmt::format(
+      "the time is over, and no further one is judged after {} that {} refused: what is shown as the best was not "
+      "verified; start again with more time",
+      refused, refused == 1 ? "was" : "were"));
+  return false;
 }
 
 db::Expected<bool> Finals::measure_again(const db::StoredTrial& baseline, const db::StoredTrial& best) {

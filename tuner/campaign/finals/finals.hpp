@@ -37,10 +37,13 @@ class Finals {
       : sitting_(sitting), time_(time), gate_(sitting, time), extra_trial_(std::move(extra_trial)) {}
 
   /// For the best that the gate admits (gate.hpp). Does only what is missing. Nothing to do where the default failed,
-  /// or is itself the best. Ends early, keeping what is done, when interrupted. Returns whether everything is there.
+  /// or is itself the best. Ends early, keeping what is done, when interrupted, and where twenty in turn were refused,
+  /// or one when the time is over (said to the observer). Returns whether everything is there.
   [[nodiscard]] db::Expected<bool> run();
 
  private:
+  /// Whether another winner is looked for after so many that the gate refused; says why not.
+  [[nodiscard]] bool may_choose(int refused) const;
   /// The winner among the finished trials; empty: interrupted, or none ended well.
   [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> choose(const db::StoredTrial& baseline);
   /// Leaves out the last finalists, and gives the rounds of pairs for the others, as time allows.
