@@ -33,6 +33,7 @@ class FakeExecutor final : public tuner::Executor {
   std::function<std::optional<space::DeviceReport>(std::size_t)> device = [](std::size_t) { return std::nullopt; };
 
   std::function<bool(const space::Configuration&)> can_be_built = [](const space::Configuration&) { return true; };
+  std::string failure_reason = "no such flag";  ///< where it cannot
   /// Called while a configuration is prepared, and while a pair is measured. Ends that are asked for meanwhile are
   /// heard.
   std::function<void()> while_preparing = [] {}, while_in_turns = [] {};
@@ -68,7 +69,7 @@ class FakeExecutor final : public tuner::Executor {
       return std::unexpected(tuner::PreparationFailure{space::Outcome::Killed, "interrupted", ""});
     }
     if (!can_be_built(configuration)) {
-      return std::unexpected(tuner::PreparationFailure{space::Outcome::BuildFailed, "no such flag", "error: -Owhat"});
+      return std::unexpected(tuner::PreparationFailure{space::Outcome::BuildFailed, failure_reason, "error: -Owhat"});
     }
     return ready_to_start();
   }

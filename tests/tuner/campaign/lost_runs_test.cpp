@@ -130,6 +130,33 @@ TEST_CASE("trials on other images are other trials", "[campaign]") {
   CHECK(key("") != key("some"));
 }
 
+TEST_CASE("a disk that is full when the best is prepared again ends the sitting, not the campaign", "[campaign]") {
+  for (const bool gate : {true, false}) {  // without it the pairs are the first to ask
+    const CampaignFolder folder;
+    auto spec = six_trials();
+    spec.verify.gate.on = gate;
+    CampaignSitter sitter(folder);
+    sitter.executor.step_seconds = [standard = spec.space.default_configuration()](const auto& each) {
+      return each == standard ? 0.1 : 0.05;
+    };
+    bool searched = false;
+    sitter.watcher.after = [&](const space::Trial& trial) { searched = trial.number == 5; };
+    sitter.executor.failure_reason = "as: No space left on device";
+    sitter.executor.can_be_built = [&](const space::Configuration&) { return !searched; };
+    const auto failed = sitter.with_sitting(spec, [](tuner::Sitting& sitting) -> db::Expected<bool> {
+      const auto result = tuner::Campaign(sitting, false).run();
+      return !result && result.error().code == db::ErrorCode::Full;
+    });
+    CHECK(failed);
+    const db::Store store = sitter.reading();
+    CHECK_FALSE(store.find_campaign("test").value().finished_unix_ns);
+    searched = false;
+    sitter.watcher.after = {};
+    CHECK(sitter.sit(spec).ending == tuner::Ending::Complete);
+    CHECK(sitter.answer().verdict);
+  }
+}
+
 TEST_CASE("a build that finds no room is no failed build", "[campaign]") {
   CHECK_FALSE(tuner::no_room_for({Outcome::BuildFailed, "no such flag", "error: -Owhat"}));
   for (const auto& failure : {tuner::PreparationFailure{Outcome::BuildFailed, "as: No space left on device", ""},

@@ -19,9 +19,10 @@ constexpr std::int64_t kSparePairs = 3;
 /// Pairs that others killed say nothing of the configurations; but somebody who goes on killing is let have his way.
 constexpr std::int64_t kMostLost = 10;
 
-std::optional<Prepared> prepare_again(const Sitting& sitting, const db::StoredTrial& trial) {
+db::Expected<std::optional<Prepared>> prepare_again(const Sitting& sitting, const db::StoredTrial& trial) {
   auto prepared = sitting.prepare(trial.trial.configuration);
   if (prepared) return std::move(*prepared);
+  if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
   if (!sitting.interruption.requested()) {
     sitting.observer.note(
         fmt::format("trial {} cannot be prepared again: {}", trial.trial.number, prepared.error().reason));
@@ -42,10 +43,12 @@ Comparing::Comparing(const Sitting& sitting, const db::StoredTrial& baseline, co
 db::Expected<std::optional<Comparing>> Comparing::open(const Sitting& sitting, const db::StoredTrial& baseline,
                                                        const db::StoredTrial& candidate, std::string role) {
   auto prepared_baseline = prepare_again(sitting, baseline);
-  if (!prepared_baseline) return std::nullopt;
+  if (!prepared_baseline) return std::unexpected(prepared_baseline.error());
+  if (!*prepared_baseline) return std::nullopt;
   auto prepared_candidate = prepare_again(sitting, candidate);
-  if (!prepared_candidate) return std::nullopt;
-  Comparing opened(sitting, baseline, candidate, std::move(*prepared_baseline), std::move(*prepared_candidate));
+  if (!prepared_candidate) return std::unexpected(prepared_candidate.error());
+  if (!*prepared_candidate) return std::nullopt;
+  Comparing opened(sitting, baseline, candidate, std::move(**prepared_baseline), std::move(**prepared_candidate));
   const auto known = sitting.store.comparisons(sitting.campaign);
   if (!known) return std::unexpected(known.error());
   for (const db::StoredComparison& stored : *known) {

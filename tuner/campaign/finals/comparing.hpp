@@ -26,7 +26,7 @@ inline constexpr const char* kCompareRole = "compare";    ///< a person asked (s
 class Comparing {
  public:
   /// Trials, sitting and their program outlive this. Empty: one of both cannot be prepared any more (told to the
-  /// observer).
+  /// observer). An error, too, where a disk is too full to prepare it.
   [[nodiscard]] static db::Expected<std::optional<Comparing>> open(const Sitting& sitting,
                                                                    const db::StoredTrial& baseline,
                                                                    const db::StoredTrial& candidate, std::string role);
@@ -46,8 +46,8 @@ class Comparing {
   [[nodiscard]] std::size_t primary_horizon() const;
 
   /// What the pairs say at the primary horizon; the verdicts of all horizons are stored, as intervals of
-  /// `stated_confidence` (which planned looks keep although each asks for more: measure/comparison/planned_looks.hpp). Empty: too
-  /// few pairs.
+  /// `stated_confidence` (which planned looks keep although each asks for more: measure/comparison/planned_looks.hpp).
+  /// Empty: too few pairs.
   [[nodiscard]] db::Expected<std::optional<measure::Comparison>> judge(double confidence, double stated_confidence);
 
  private:

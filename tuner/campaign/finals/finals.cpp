@@ -304,6 +304,7 @@ db::Expected<bool> Finals::accuracy(const db::StoredTrial& trial, const std::str
   if (sitting_.interruption.requested()) return false;
   const auto prepared = sitting_.prepare(trial.trial.configuration);
   if (!prepared) {
+    if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
     if (!sitting_.interruption.requested()) sitting_.observer.note(fmt::format("{}: {}", who, prepared.error().reason));
     return false;
   }

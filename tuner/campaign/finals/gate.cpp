@@ -126,6 +126,7 @@ db::Expected<const Gate::Reference*> Gate::exact_reference(const measure::Schedu
   const auto prepared = sitting_.prepare_reference(configuration);
   if (!prepared) {
     if (is_interruption(prepared.error(), sitting_)) return nullptr;
+    if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
     made.why_none = "the reference cannot be prepared: " + prepared.error().reason;
   } else {
     const std::string name = "initial-state";
@@ -157,6 +158,7 @@ db::Expected<Admission> Gate::admits(const db::StoredTrial& trial) {
   const auto prepared = sitting_.prepare(trial.trial.configuration);
   if (!prepared) {
     if (is_interruption(prepared.error(), sitting_)) return Admission::Interrupted;
+    if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
     return let_through(trial, "it cannot be prepared again: " + prepared.error().reason);
   }
   const auto epoch = static_cast<std::int64_t>(std::ceil(measure::steps_per_epoch(prepared->schedule)));
@@ -226,8 +228,11 @@ db::Expected<std::optional<std::vector<space::Run>>> Gate::reference_epochs(cons
         fmt::format("the loss curve of trial {} is not compared with the reference's: {}", trial.trial.number, why));
     return std::optional<std::vector<space::Run>>(std::in_place);
   };
-  const auto unprepared = [&](const PreparationFailure& failure) {
-    return is_interruption(failure, sitting_) ? std::nullopt : no_band(failure.reason);
+  using Epochs = std::optional<std::vector<space::Run>>;
+  const auto unprepared = [&](const PreparationFailure& failure) -> db::Expected<Epochs> {
+    if (is_interruption(failure, sitting_)) return Epochs();
+    if (auto no_room = no_room_for(failure)) return std::unexpected(*std::move(no_room));
+    return no_band(failure.reason);
   };
   const std::int64_t wanted = seeds_wanted(baseline);
   if (sitting_.spec.verify.gate.seeds == 0) return no_band("that is not wanted (verify.gate.seeds)");
