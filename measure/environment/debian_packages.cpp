@@ -123,6 +123,12 @@ bool is_debian_name(std::string_view text) {
          std::ranges::all_of(text, [&](char c) { return is_alnum(c) || c == '+' || c == '-' || c == '.'; });
 }
 
+bool mirror_unreachable(std::string_view output) {
+  return output.contains("Temporary failure resolving") || output.contains("Could not resolve") ||
+         output.contains("Could not connect") || output.contains("Connection failed") ||
+         output.contains("Network is unreachable");
+}
+
 std::string explain_apt(std::string_view output) {
   if (output.contains("is not installed")) {
     return "its packages are those of Debian and of what descends from it: apt-get and dpkg-deb are not here";
@@ -132,9 +138,7 @@ std::string explain_apt(std::string_view output) {
     return fmt::format("the distribution has no such package: {}; `apt-get update` brings the lists up to date",
                        last_line(output));
   }
-  if (output.contains("Temporary failure resolving") || output.contains("Could not resolve") ||
-      output.contains("Could not connect") || output.contains("Connection failed") ||
-      output.contains("Network is unreachable")) {
+  if (mirror_unreachable(output)) {
     return "the distribution's mirror cannot be reached: look at the network and apt's sources, then install again; "
            "what was downloaded is kept";
   }

@@ -37,6 +37,9 @@ struct DebianPackage {
 /// What apt and dpkg say of a failure, in a sentence with the remedy.
 [[nodiscard]] std::string explain_apt(std::string_view output);
 
+/// Whether it says that the mirror, or the network, could not be reached: that may pass.
+[[nodiscard]] bool mirror_unreachable(std::string_view output);
+
 /// Into `folder`, which is made; those that are there whole are not downloaded again.
 [[nodiscard]] std::optional<EnvironmentFailure> download_debian_packages(const InstallSession& session,
                                                                          const std::vector<DebianPackage>& packages,

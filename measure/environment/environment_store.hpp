@@ -56,6 +56,7 @@ struct EnvironmentFailure {
   bool unavailable = false;
   bool interrupted = false;  ///< by the stop token
   bool no_room = false;      ///< the disk was full: no word about the recipe
+  bool unreachable = false;  ///< the network was gone, or nobody answered: it may go right in some minutes
 };
 
 struct InstallOptions {

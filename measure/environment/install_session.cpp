@@ -9,6 +9,7 @@
 
 #include "measure/artifact/full_disk.hpp"
 #include "measure/container/runtimes.hpp"
+#include "measure/environment/debian_packages.hpp"
 #include "measure/environment/pip_trouble.hpp"
 
 namespace nocturne::measure {
@@ -75,6 +76,7 @@ EnvironmentFailure InstallSession::failure(const Ended& ended, std::string_view 
     const bool full = ended.output.contains(kFullDisk) || is_nearly_full(places_.temporary);
     failure.reason = fmt::format("{}: {}", recipe_.name, full ? explain_pip(kFullDisk, store()) : std::string(why));
     failure.no_room = full;
+    failure.unreachable = index_unreachable(ended.output) || mirror_unreachable(ended.output);
   } else if (ended.result.end == CommandEnd::DeadlinePassed) {
     failure.reason =
         fmt::format("{}: {} took longer than allowed; install again, what was downloaded is kept", recipe_.name, what);

@@ -44,6 +44,13 @@ std::string end_of_text(std::string_view text, std::size_t most) {
   return std::string(line == std::string_view::npos ? text : text.substr(line + 1));
 }
 
+bool index_unreachable(std::string_view output) {
+  return has_any(output, {"NewConnectionError", "Temporary failure in name resolution", "Name or service not known",
+                          "Network is unreachable", "Connection refused", "Connection reset", "No route to host",
+                          "ProxyError", "ConnectTimeoutError", "ReadTimeoutError", "Read timed out", "ConnectionError",
+                          "IncompleteRead", "RemoteDisconnected"});
+}
+
 // The order matters: without a network pip ends by saying that no version was found.
 std::string explain_pip(std::string_view output, const std::filesystem::path& disk) {
   if (has_any(output, {"No space left on device", "Disk quota exceeded"})) {
@@ -54,10 +61,7 @@ std::string explain_pip(std::string_view output, const std::filesystem::path& di
     return "the certificate of the package index is not trusted: behind a proxy, name its certificates with "
            "`pip config set global.cert FILE`, then install again";
   }
-  if (has_any(output, {"NewConnectionError", "Temporary failure in name resolution", "Name or service not known",
-                       "Network is unreachable", "Connection refused", "Connection reset", "No route to host",
-                       "ProxyError", "ConnectTimeoutError", "ReadTimeoutError", "Read timed out", "ConnectionError",
-                       "IncompleteRead", "RemoteDisconnected"})) {
+  if (index_unreachable(output)) {
     return "the package index cannot be reached: look at the network, the proxy and `pip config list`, then install "
            "again; what was downloaded is kept";
   }

@@ -11,6 +11,9 @@ namespace nocturne::measure {
 /// From the output of one run of pip (any version from 18 on). `disk` is where the environments lie.
 [[nodiscard]] std::string explain_pip(std::string_view output, const std::filesystem::path& disk);
 
+/// Whether it says that the index, or the network, could not be reached: that may pass.
+[[nodiscard]] bool index_unreachable(std::string_view output);
+
 /// The end of a log: at most `most` bytes, whole lines.
 [[nodiscard]] std::string end_of_text(std::string_view text, std::size_t most = 4096);
 

@@ -8,6 +8,10 @@
 namespace nocturne::tuner {
 namespace {
 
+/// A network that is gone comes back, or not; an attempt may take minutes until it gives up.
+constexpr int kMostRetries = 3;
+constexpr std::chrono::minutes kBeforeRetry{10};
+
 std::string megabytes(std::int64_t bytes) {
   return fmt::format("{} MB", (bytes + 500'000) / 1'000'000);
 }
@@ -48,17 +52,27 @@ std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::obtain
       known != made_.end() && std::filesystem::exists(known->second.python, ignored)) {
     return known->second;
   }
-  if (const auto known = failed_.find(recipe.name); known != failed_.end()) return std::unexpected(known->second);
+  if (const auto known = failed_.find(recipe.name); known != failed_.end() && !may_try_again(known->second)) {
+    return std::unexpected(known->second.failure);
+  }
   auto made = install(recipe, stop);
   if (made) {
     measure::note_use(*made);
     measure::Environment& kept = made_[recipe.name] = *made;
     kept.installed_now = false;
+    failed_.erase(recipe.name);
   } else if (made.error().outcome != space::Outcome::Killed) {
-    PreparationFailure& kept = failed_[recipe.name] = made.error();
-    kept.log_tail.clear();  // stands with the trial that met it
+    Failed& kept = failed_[recipe.name];
+    kept.failure = made.error();
+    kept.failure.log_tail.clear();  // stands with the trial that met it
+    kept.last = options_.now();
+    ++kept.times;
   }
   return made;
+}
+
+bool EnvironmentMaker::may_try_again(const Failed& failed) const {
+  return failed.failure.unreachable && failed.times <= kMostRetries && options_.now() >= failed.last + kBeforeRetry;
 }
 
 std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::install(
@@ -86,7 +100,8 @@ std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::instal
     const auto outcome = trouble.interrupted   ? space::Outcome::Killed
                          : trouble.unavailable ? space::Outcome::Unsupported
                                                : space::Outcome::BuildFailed;
-    return std::unexpected(PreparationFailure{outcome, trouble.reason, trouble.log_tail, trouble.no_room});
+    return std::unexpected(
+        PreparationFailure{outcome, trouble.reason, trouble.log_tail, trouble.no_room, trouble.unreachable});
   }
   if (made->installed_now) options_.downloaded_bytes += recipe.download_bytes;
   return *std::move(made);

@@ -3,8 +3,10 @@
 /// Environments for the trials of one campaign: installed when first wanted, within the campaign's limits.
 ///
 /// What cannot be installed fails its whole row: each later trial of it is answered at once from memory. The next
-/// sitting tries again. Not thread-safe.
+/// sitting tries again. Where the network was gone this sitting does, too: when it is asked ten minutes later, and
+/// three times at most. Not thread-safe.
 
+#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -28,6 +30,7 @@ class EnvironmentMaker {
     std::set<std::string> wanted;                    ///< frameworks of the campaign, which share its limit of disk
     std::int64_t downloaded_bytes = 0;               ///< by earlier sittings of the campaign
     std::function<void(std::string_view)> progress;  ///< lines of an installation; may be empty
+    std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
   };
 
   /// `frameworks` must outlive it.
@@ -40,6 +43,12 @@ class EnvironmentMaker {
                                                                                const std::stop_token& stop);
 
  private:
+  struct Failed {
+    PreparationFailure failure;
+    int times = 0;
+    std::chrono::steady_clock::time_point last{};
+  };
+  [[nodiscard]] bool may_try_again(const Failed& failed) const;
   [[nodiscard]] std::expected<measure::Environment, PreparationFailure> install(
       const measure::EnvironmentRecipe& recipe, const std::stop_token& stop);
   /// Why the campaign's limits forbid it; empty: they do not.
@@ -48,7 +57,7 @@ class EnvironmentMaker {
   const Frameworks& frameworks_;
   Options options_;
   std::map<std::string, measure::Environment> made_;
-  std::map<std::string, PreparationFailure> failed_;
+  std::map<std::string, Failed> failed_;
 };
 
 }  // namespace nocturne::tuner

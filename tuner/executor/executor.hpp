@@ -51,7 +51,8 @@ struct PreparationFailure {
   space::Outcome outcome = space::Outcome::BuildFailed;
   std::string reason;
   std::string log_tail;
-  bool no_room = false;  ///< a disk was seen to be full; else the words of either may say so
+  bool no_room = false;      ///< a disk was seen to be full; else the words of either may say so
+  bool unreachable = false;  ///< what it needs could not be downloaded, for the network was gone
 };
 
 /// What one run shall do.

@@ -1,3 +1,8 @@
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -59,4 +64,40 @@ TEST_CASE("an installation that failed is not tried again in this sitting", "[tu
   REQUIRE_FALSE(second);
   CHECK(second.error().reason == first.error().reason);
   CHECK_FALSE(std::filesystem::exists(tree.environments() / ".log"));
+}
+
+TEST_CASE("an installation without a network is tried again ten minutes later, three times at most",
+          "[tuner][environments]") {
+  const SourceTree tree;
+  tree.add_recipe("far-1", R"("python": ">=3.6")");
+  const auto frameworks = tree.frameworks_with_python();
+  const std::filesystem::path attempts = tree.environments().parent_path() / "attempts";
+  const auto count_attempts = [&] {
+    std::error_code none;
+    const auto bytes = std::filesystem::file_size(attempts, none);
+    return none ? std::uintmax_t{0} : bytes;
+  };
+  const std::string python = (tree.environments().parent_path() / "python3.8").string();
+  SourceTree::write(python, "#!/bin/sh\nif [ \"$3\" = venv ]; then\n  printf x >> '" + attempts.string() +
+                                "'\n  echo 'Temporary failure in name resolution'\n  exit 1\nfi\necho '[\"" + python +
+                                "\", [3, 8, 1], \"cpython\", \"cpython-38-x86_64-linux-gnu\"]'\n");
+  auto now = std::chrono::steady_clock::now();
+  EnvironmentMaker maker(frameworks, {.now = [&now] { return now; }});
+  const auto ask = [&] {
+    const auto made = maker.obtain(*frameworks.recipe("far-1"), {});
+    REQUIRE_FALSE(made);
+    INFO(made.error().reason);
+    CHECK(made.error().unreachable);
+    return count_attempts();
+  };
+  CHECK(ask() == 1);
+  now += std::chrono::minutes(9);
+  CHECK(ask() == 1);
+  for (const std::uintmax_t known : {2U, 3U, 4U}) {
+    now += std::chrono::minutes(10);
+    CHECK(ask() == known);
+    CHECK(ask() == known);
+  }
+  now += std::chrono::hours(1);
+  CHECK(ask() == 4);
 }
