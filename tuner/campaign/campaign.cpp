@@ -31,7 +31,6 @@ const space::Configuration* Campaign::wanted() const {
 }
 
 std::optional<FirstLook> Campaign::first_look() {
-  const RunSettings& run = sitting_.spec.run;
   first_looks_pace_.trials = sitting_.spec.budget.trials;
   const PaceState state = pace();
   if (const auto left = time_left(sitting_.spec.budget, state)) first_looks_pace_.time = *left + state.spent;
@@ -39,15 +38,7 @@ std::optional<FirstLook> Campaign::first_look() {
     FirstLook look = std::move(first_looks_.front());
     first_looks_.erase(first_looks_.begin());
     if (known_.contains(look.configuration.identity())) continue;
-    // As long as the default's run, by its parts; its trial may have waited for a build.
-    double seconds = costs_ ? costs_->seconds(look.configuration) : 0;
-    if (baseline_ && baseline_->parts) {
-      const space::Parts& parts = *baseline_->parts;
-      seconds +=
-          static_cast<double>(run.repeats) * (parts.import + parts.data + parts.compile + parts.first_step_excess +
-                                              static_cast<double>(run.steps) * parts.steady_step);
-    }
-    const std::chrono::nanoseconds next(static_cast<std::int64_t>(seconds * 1e9));
+    const auto next = preparation_time(look.configuration) + default_time();
     if (!fits(first_looks_pace_, next)) continue;
     ++first_looks_pace_.taken;
     first_looks_pace_.spent += next;

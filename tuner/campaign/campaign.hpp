@@ -83,6 +83,10 @@ class Campaign {
   [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> run_extra_trial(const space::Configuration& configuration,
                                                                              const std::string& reason);
   void learn(const space::Trial& trial);
+  /// What a first look takes, about: what is missing of its configuration, and a trial as long as the default's; zero
+  /// where that is not known. (campaign_open.cpp)
+  [[nodiscard]] std::chrono::nanoseconds preparation_time(const space::Configuration& configuration) const;
+  [[nodiscard]] std::chrono::nanoseconds default_time() const;
   /// While somebody is there to hear it: what makes the whole campaign pointless.
   void warn_of_failures(const space::Trial& trial);
   /// A line of the campaign's log. A log that cannot be written stops nothing: what follows will meet the same trouble.

@@ -102,11 +102,27 @@ void Campaign::plan_first_looks(const std::vector<search::History>& history) {
   first_looks_ = first_looks(sitting_.spec.space);
   std::erase_if(first_looks_, [&history](const FirstLook& look) {
     return std::ranges::any_of(history, [&look](const search::History& each) {
-      return each.same_machine_and_workload &&
-             std::ranges::any_of(each.trials,
-                                 [&look](const space::Trial& trial) { return is_part_of(look, trial.configuration); });
+      return each.same_machine_and_workload && std::ranges::any_of(each.trials, [&look](const space::Trial& trial) {
+               return is_part_of(look, trial.configuration);
+             });
     });
   });
+}
+
+std::chrono::nanoseconds Campaign::preparation_time(const space::Configuration& configuration) const {
+  const double seconds = costs_ ? costs_->seconds(configuration) : 0;
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+}
+
+std::chrono::nanoseconds Campaign::default_time() const {
+  if (!baseline_ || !baseline_->parts) return {};
+  // By its parts: its trial may have waited for a build.
+  const space::Parts& parts = *baseline_->parts;
+  const RunSettings& run = sitting_.spec.run;
+  const double seconds =
+      static_cast<double>(run.repeats) * (parts.import + parts.data + parts.compile + parts.first_step_excess +
+                                          static_cast<double>(run.steps) * parts.steady_step);
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
 }
 
 db::Expected<void> Campaign::know_rehearsals(db::CampaignId campaign) {
@@ -183,12 +199,16 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
     const auto* const ask = std::get_if<db::Ask>(&exchange);
     if (ask == nullptr) continue;
     if (ask->strategy == record.strategy) first_looks_.clear();  // their time is over
-    if (ask->strategy == kFirstLookAsk) ++first_looks_pace_.taken;
+    if (ask->strategy != kFirstLookAsk) continue;
+    ++first_looks_pace_.taken;
+    // Before the replay, which tells what is prepared by now.
+    for (const db::Asked& look : ask->answer) first_looks_pace_.spent += preparation_time(look.configuration);
   }
   Replayed replayed = replay(*exchanges, *strategy_, record.strategy, record.seed);
   pending_ = std::move(replayed.pending);
   next_number_ = replayed.next_number;
   for (const space::Trial& trial : replayed.told) learn(trial);
+  first_looks_pace_.spent += first_looks_pace_.taken * default_time();
   sitting_.observer.opened(opening);
   log(db::Level::Info, fmt::format("{}: {} trials known, {} interrupted ones to run again; strategy {}, seed {}",
                                    handle->resumed ? "resumed" : "opened", handle->finished,

@@ -30,8 +30,8 @@ tuner::CampaignSpec three_frameworks(const std::string& strategy, const std::str
     "objective": {"minimise": "time", "epochs": [12]}, "worker": {"command": ["/bin/true"]},
     "space": {"parameters": )" +
                            parameters + R"(, "constraints": )" + kOwnLayout + R"(},
-    "strategy": {"name": ")" + strategy +
-                           R"("}, "budget": )" + budget + R"(, "run": {"steps": 10},
+    "strategy": {"name": ")" +
+                           strategy + R"("}, "budget": )" + budget + R"(, "run": {"steps": 10},
     "verify": {"pairs": 2, "finalists": 1, "simplify": false, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0,
                "gate": {"on": false}}})";
   auto spec = tuner::parse_campaign(text, "test.json", "/", space::Facts());
@@ -123,6 +123,24 @@ TEST_CASE("a campaign that is resumed takes the first looks that are left, once"
   again.executor.id_suffix = "+";
   again.sit(spec);
   CHECK(first_looks_in(asked_for(again)) == 2);
+}
+
+TEST_CASE("what first looks took before a campaign was resumed counts towards their share", "[first-looks]") {
+  // Two minutes for each framework: of 200 s, a fifth, one is taken.
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  const auto spec = three_frameworks("auto", R"({"trials": 12, "wall": "1000s"})");
+  sitter.watcher.after = [&sitter](const space::Trial& trial) {
+    if (trial.number == 1) sitter.interruption.finish();
+  };
+  REQUIRE(sitter.sit(spec).ending == tuner::Ending::Interrupted);
+  REQUIRE(first_looks_in(asked_for(sitter)) == 1);
+  CampaignSitter again(folder);
+  again.executor.id_suffix = "+";
+  again.sit(spec);
+  const auto lines = asked_for(again);
+  CHECK(lines.size() > 3);
+  CHECK(first_looks_in(lines) == 1);
 }
 
 }  // namespace nocturne::tests
