@@ -10,6 +10,17 @@ namespace {
 constexpr int kDraws = 64;
 // What is wanted may be rare in a space that is not nearly used up: the walk takes a second or two at most.
 constexpr std::uint64_t kMostWalked = 1'000'000;
+// Where chance finds nothing valid, a walk may go through all combinations without meeting a valid one: some seconds.
+constexpr double kMostCombinations = 10'000'000;
+
+/// That a walk may have to go through.
+double combinations_of(const space::Space& space) {
+  double combinations = space.cardinality().approximate;
+  for (const auto& parameter : space.parameters()) {
+    if (parameter.is_real()) combinations *= static_cast<double>(space::Space::kRealGrid);
+  }
+  return combinations;
+}
 }  // namespace
 
 std::vector<Proposal> Asked::collect(std::size_t count,
@@ -29,7 +40,10 @@ std::optional<space::Configuration> Asked::sample_other(const space::Space& spac
   const auto is_open = [&](const space::Configuration& each) { return !contains(each) && (!wanted || wanted(each)); };
   for (int i = 0; i < kDraws; ++i) {
     auto drawn = space.sample(random);
-    if (!drawn) break;
+    if (!drawn) {
+      if (combinations_of(space) > kMostCombinations) return std::nullopt;
+      break;
+    }
     if (is_open(*drawn)) return drawn;
   }
   // Reservoir of one: the n-th that is left replaces the choice with probability 1/n.

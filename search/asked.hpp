@@ -31,8 +31,9 @@ class Asked {
                                               const std::function<std::optional<space::Configuration>()>& propose);
 
   /// Uniform over the valid configurations that are not among these; does not insert it. Empty: there are none (in a
-  /// space with real ranges: none of many that were tried). `wanted`: of those it is true of; in a space of more than
-  /// a million it may miss the last of them.
+  /// space with real ranges: none of many that were tried; where Space::sample() gives up, in more than ten million
+  /// combinations: none was found). `wanted`: of those it is true of; in a space of more than a million it may miss
+  /// the last of them.
   using Filter = std::function<bool(const space::Configuration&)>;
   [[nodiscard]] std::optional<space::Configuration> sample_other(const space::Space& space, space::Random& random,
                                                                  const Filter& wanted = {}) const;

@@ -135,6 +135,16 @@ TEST_CASE("the rest of a nearly exhausted space is drawn uniformly", "[search]")
   for (const auto& [text, count] : hits) CHECK(std::abs(count - 100) < 45);
 }
 
+TEST_CASE("where chance finds nothing, a space that is too large to be walked through has nothing left", "[search]") {
+  const auto space = make_space({with_default(integers("a", 1, 2'000'000'000), std::int64_t{1}),
+                                 with_default(integers("b", 1, 2'000'000'000), std::int64_t{1})},
+                                {require_that("a + b == 2")});
+  Asked asked;
+  asked.insert(space.default_configuration());
+  space::Random random(1);
+  CHECK_FALSE(asked.sample_other(space, random));
+}
+
 TEST_CASE("random search does not depend on what it is told, but for what it skips", "[search]") {
   const auto space = bowl(4);
   RandomSearch one(space, 5);
