@@ -224,9 +224,9 @@ double MemoryGuard::fits(space::Point point) {
   const auto batch = batch_of(point);
   if (!guards() || !batch || known_.empty()) return 1;
   learn();
-  auto key = static_cast<std::uint64_t>(point[*axis_]);
-  for (const auto p : parameters_) key = key * 0x10001 + point[p] + 1;
-  const auto [known, is_new] = judged_.try_emplace(key);
+  key_.assign(1, point[*axis_]);
+  for (const auto p : parameters_) key_.push_back(point[p]);
+  const auto [known, is_new] = judged_.try_emplace(space::hash_of(key_));
   if (is_new) {
     const auto name = group(point);
     const auto met = met_.find(name);

@@ -110,7 +110,8 @@ class MemoryGuard {
   struct Judged {
     double fits = 1, risk = 0;
   };
-  std::unordered_map<std::uint64_t, Judged> judged_;    // by levels of the group and the batch
+  std::unordered_map<std::uint64_t, Judged> judged_;    // by hash of the batch's level and those of the group
+  std::vector<space::Level> key_;                       // of judged_, in the making
   std::unordered_map<std::uint64_t, double> cautious_;  // by parameter, its level and the batch's
 };
 
