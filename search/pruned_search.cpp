@@ -52,6 +52,10 @@ std::size_t PrunedSearch::primary() const {
   return found == epochs.end() ? 0 : static_cast<std::size_t>(found - epochs.begin());
 }
 
+bool PrunedSearch::worked(const space::Trial& trial) {
+  return trial.estimate && std::isfinite(trial.estimate->value) && trial.estimate->value > 0;
+}
+
 std::vector<double> PrunedSearch::logs_of(const space::Trial& trial) const {
   if (!parts_) return {std::log(trial.estimate->value)};
   std::vector<double> logs;
@@ -67,7 +71,7 @@ void PrunedSearch::learn(const space::Trial& trial) {
   if (!point) return;
   stale_ = true;
   own_.insert(space::hash_of(*point));
-  if (!trial.estimate || !(trial.estimate->value > 0)) {
+  if (!worked(trial)) {
     worked_.erase(identity);
     if (parts_forecast_) parts_forecast_->forget(*point);
     return;
@@ -76,7 +80,7 @@ void PrunedSearch::learn(const space::Trial& trial) {
     parts_ = false;  // from now on by the objective alone
     parts_forecast_.reset();
     pruning_.reset();
-    worked_.clear();
+    for (auto& [other, each] : worked_) each.logs = {each.log_objective};
   }
   if (parts_) {
     if (!parts_forecast_) {
@@ -85,7 +89,7 @@ void PrunedSearch::learn(const space::Trial& trial) {
     parts_forecast_->tell(*point, *trial.parts);
     take_over_history();
   }
-  worked_.insert_or_assign(identity, logs_of(trial));
+  worked_.insert_or_assign(identity, Worked{.log_objective = std::log(trial.estimate->value), .logs = logs_of(trial)});
 }
 
 void PrunedSearch::take_over_history() {
@@ -107,14 +111,14 @@ void PrunedSearch::judge(const space::Trial& trial) {
   auto& record = records_[open->second];
   open_audits_.erase(open);
   record.told = true;
-  if (trial.estimate && trial.estimate->value > 0) {
+  if (worked(trial)) {
     const auto logs = logs_of(trial);
     record.log_value = logs[primary()];
     record.beat_its_bound = *record.log_value < record.log_bound;
     for (std::size_t i = 0; i < logs.size(); ++i) {
       bool best = true;
       for (const auto& [identity, others] : worked_)
-        best = best && (identity == trial.configuration.identity() || logs[i] < others[i]);
+        best = best && (identity == trial.configuration.identity() || logs[i] < others.logs[i]);
       record.beat_the_incumbent = record.beat_the_incumbent || best;
     }
   }
@@ -137,9 +141,9 @@ void PrunedSearch::refresh() {
   if (worked_.empty() || (worked_.size() < kFirst && !inner_.prior().holds())) return;
   const auto known = parts_forecast_ ? parts_forecast_->size() : inner_.times().size();
   if (std::min(known, inner_.times().size()) < kFirst) return;
-  std::vector<double> best(worked_.begin()->second.size(), std::numeric_limits<double>::infinity());
-  for (const auto& [identity, logs] : worked_) {
-    for (std::size_t i = 0; i < logs.size(); ++i) best[i] = std::min(best[i], logs[i]);
+  std::vector<double> best(worked_.begin()->second.logs.size(), std::numeric_limits<double>::infinity());
+  for (const auto& [identity, each] : worked_) {
+    for (std::size_t i = 0; i < best.size(); ++i) best[i] = std::min(best[i], each.logs[i]);
   }
   model::Forecast* forecast = nullptr;
   if (parts_) {

@@ -83,6 +83,13 @@ class PrunedSearch : public Strategy {
   [[nodiscard]] double margin(space::Point point);
   [[nodiscard]] std::optional<Proposal> draw_audit(space::Random& random);
   [[nodiscard]] std::optional<Proposal> propose();
+  /// What is remembered of a trial that worked.
+  struct Worked {
+    double log_objective = 0;
+    std::vector<double> logs;  // T at each horizon that is judged
+  };
+  /// As ModelSearch has it: with an estimate that is positive and finite.
+  [[nodiscard]] static bool worked(const space::Trial& trial);
   /// log T at each horizon that is judged.
   [[nodiscard]] std::vector<double> logs_of(const space::Trial& trial) const;
   [[nodiscard]] std::size_t primary() const;
@@ -91,8 +98,8 @@ class PrunedSearch : public Strategy {
   ModelSearch inner_;
   model::Audit audit_;
   std::vector<AuditRecord> records_;
-  std::map<std::string, std::size_t> open_audits_;     // by identity
-  std::map<std::string, std::vector<double>> worked_;  // log T at each horizon
+  std::map<std::string, std::size_t> open_audits_;  // by identity
+  std::map<std::string, Worked> worked_;            // by identity
   Asked asked_;
   std::uint64_t asks_ = 0;
   std::size_t trials_ = 0;  // asked or told, distinct
