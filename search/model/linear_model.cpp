@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kFirstEvaluations = 40;      // of the likelihood, by the first fit, which starts from nowhere
 constexpr double kOutlier = 4;             // standard deviations from what all others predict: 1 in 16000 by chance
-constexpr double kDegrees = 8;             // of freedom: the variance is that of a few dozen trials, not known
 constexpr double kMostSquare = 30;         // of a residual that counts for the widening: one outlier is not a rule
 constexpr double kBelief = 2;              // trials' worth of what is expected where no trial is alike
 constexpr double kSimilar = 0.7;           // difference of log variances at which a trial counts for 60 %

@@ -1,6 +1,7 @@
 // LinearModel: what it says of itself to people.
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
 
@@ -10,8 +11,6 @@
 
 namespace nocturne::search::model {
 namespace {
-
-constexpr double kNinety = 1.6448536269514722;  // standard deviations of a central 90 % interval
 
 /// Rows of a parameter that its levels use, *inactive* among them.
 std::span<const float> row_of(const Design& design, std::size_t row) {
@@ -49,6 +48,8 @@ std::vector<ParameterEffect> LinearModel::effects() {
   auto& s = *state_;
   s.update();
   const auto& kernels = s.design.kernels();
+  const boost::math::students_t_distribution<double> t_distribution(State::kDegrees);  // as that of predictions
+  const double ninety = boost::math::quantile(t_distribution, 0.95);  // standard deviations of a central 90 % interval
   std::vector<ParameterEffect> result(kernels.parameters());
   std::vector<double> variances(kernels.parameters());
   double total = 0;
@@ -64,7 +65,7 @@ std::vector<ParameterEffect> LinearModel::effects() {
       const bool inactive = place == s.lattice.axis(i).levels;
       LevelEffect effect{.level = inactive ? space::kNoLevel : static_cast<space::Level>(place),
                          .mean = moments.mean * s.target.scale};
-      effect.interval = {.lower = effect.mean - kNinety * sd, .upper = effect.mean + kNinety * sd};
+      effect.interval = {.lower = effect.mean - ninety * sd, .upper = effect.mean + ninety * sd};
       for (std::size_t t = 0; t < s.points.size(); ++t) {
         if (s.points[t][i] == effect.level) ++effect.trials;
       }

@@ -14,6 +14,9 @@
 namespace nocturne::search::model {
 
 struct LinearModel::State {
+  /// Of freedom: the variance is that of a few dozen trials, not known.
+  static constexpr double kDegrees = 8;
+
   State(space::Lattice& lattice_used, LinearModelOptions options_used, std::vector<Feature> features);
 
   /// Brings the posterior up to what was told.
