@@ -70,13 +70,20 @@ double Parameter::to_unit(double number) const {
   const double first = kind == Kind::Real ? real_lower : static_cast<double>(lower);
   const double last = kind == Kind::Real ? real_upper : static_cast<double>(std::get<std::int64_t>(value(steps - 1)));
   if (last <= first) return 0;
-  if (logarithmic) return clamp_unit(std::log(number / first) / std::log(last / first));
+  if (logarithmic) {
+    if (std::isfinite(last / first)) return clamp_unit(std::log(number / first) / std::log(last / first));
+    return clamp_unit((std::log(number) - std::log(first)) / (std::log(last) - std::log(first)));
+  }
   return clamp_unit((number - first) / (last - first));
 }
 
 double Parameter::real_from_unit(double position) const {
   const double share = clamp_unit(position);
-  if (logarithmic) return round(real_lower * std::pow(real_upper / real_lower, share));
+  if (logarithmic) {
+    const double ratio = real_upper / real_lower;
+    if (std::isfinite(ratio)) return round(real_lower * std::pow(ratio, share));
+    return round(std::exp(std::log(real_lower) * (1 - share) + std::log(real_upper) * share));
+  }
   return round(real_lower + (real_upper - real_lower) * share);
 }
 

@@ -1,6 +1,7 @@
 #include "space/encoding.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 
 #include "tests/space/build.hpp"
 #include "tests/space/random_space.hpp"
@@ -44,6 +45,17 @@ TEST_CASE("decoding an encoded configuration gives it back", "[encoding]") {
       return true;
     });
   }
+}
+
+TEST_CASE("a logarithmic range may be wider than what one number divided by another can say", "[encoding]") {
+  const auto space = make_space({with_default(reals("a", 1e-200, 1e200, true), 1.0)});
+  const auto& parameter = space.parameters()[0];
+  CHECK(parameter.real_from_unit(0) == 1e-200);
+  CHECK(std::abs(parameter.real_from_unit(0.5) - 1) < 1e-6);
+  CHECK(std::abs(parameter.real_from_unit(0.75) / 1e100 - 1) < 1e-6);
+  CHECK(parameter.real_from_unit(1) == 1e200);
+  CHECK(std::abs(parameter.to_unit(1) - 0.5) < 1e-12);
+  CHECK(parameter.to_unit(1e200) == 1);
 }
 
 TEST_CASE("real values survive encoding, JSON and rounding", "[encoding]") {
