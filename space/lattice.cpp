@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "space/counting/counting.hpp"
@@ -98,6 +99,8 @@ void Lattice::make_axis(std::size_t parameter, const std::vector<Assignment>& dr
       indices.insert(standard);
     } else {
       for (std::uint64_t i = 0; i < std::min<std::uint64_t>(held.size(), kNoLevel); ++i) indices.insert(i);
+      // The default takes the place of the last one: one level more would be kNoLevel.
+      if (indices.size() == kNoLevel && !indices.contains(standard)) indices.erase(std::prev(indices.end()));
       indices.insert(standard);
     }
     axis.complete = indices.size() == held.size();
