@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 
@@ -74,6 +75,15 @@ std::string description_of(const RecordedSpace& recorded) {
       text(recorded.name()), text(recorded.kind()), parameters, constraints.dump());
 }
 
+/// Without those that are no finite numbers: they say nothing, and no reader takes them.
+std::string times_text(std::span<const float> times) {
+  std::string text;
+  for (const float each : times) {
+    if (std::isfinite(each)) fmt::format_to(std::back_inserter(text), "{}{}", text.empty() ? "" : ";", each);
+  }
+  return text;
+}
+
 std::string table_of(const RecordedSpace& recorded) {
   const auto& rows = recorded.rows();
   const auto& parameters = recorded.space().parameters();
@@ -91,8 +101,8 @@ std::string table_of(const RecordedSpace& recorded) {
     }
     if (!std::isnan(rows.objectives[i])) fmt::format_to(out, "{}", rows.objectives[i]);
     fmt::format_to(out, ",{}", status_of(rows.outcomes[i]));
-    if (has_cost) text += std::isnan(rows.cost_ms[i]) ? "," : fmt::format(",{:.3f}", rows.cost_ms[i]);
-    if (has_times) fmt::format_to(out, ",{}", fmt::join(rows.times_of(i), ";"));
+    if (has_cost) text += std::isfinite(rows.cost_ms[i]) ? fmt::format(",{:.3f}", rows.cost_ms[i]) : ",";
+    if (has_times) text += ',' + times_text(rows.times_of(i));
     text += '\n';
   }
   return text;

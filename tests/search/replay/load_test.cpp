@@ -68,6 +68,19 @@ TEST_CASE("a space that was written is read again as it was", "[replay]") {
   CHECK(search::replay::write_space_folder(again).results == written.results);
 }
 
+TEST_CASE("single times that are no numbers are left out when a space is written", "[replay]") {
+  const test::Files files;
+  const auto recorded = test::loaded(
+      {files.write_space("tiny", test::kTinyDescription, replaced(test::kTinyResults, "7.5;8.5", "7.5;;8.5"))});
+  REQUIRE(recorded.rows().times_of(0).size() == 3);
+  const auto written = search::replay::write_space_folder(recorded);
+  (void)files.write("again/space.json", written.description);
+  (void)files.write("again/results.csv.gz", written.results);
+  const auto again = test::loaded({files.path() / "again"});
+  REQUIRE(again.rows().times_of(0).size() == 2);
+  CHECK(again.rows().times_of(0)[1] == 8.5F);
+}
+
 TEST_CASE("stage, unit and the sentence of a parameter survive being written", "[replay]") {
   const test::Files files;
   constexpr std::string_view kDescription = R"({"name": "s", "parameters": [
