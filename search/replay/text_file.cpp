@@ -8,6 +8,8 @@
 #include <system_error>
 #include <vector>
 
+#include "space/nesting.hpp"
+
 namespace nocturne::search::replay {
 namespace {
 
@@ -17,26 +19,6 @@ struct Close {
 using GzipFile = std::unique_ptr<gzFile_s, Close>;
 
 constexpr unsigned kBlock = 1U << 20U;
-
-/// Offset of the first bracket that is nested too deeply.
-std::optional<std::size_t> too_deep(std::string_view text) {
-  std::size_t depth = 0;
-  bool inside = false;  // a string
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (inside) {
-      if (c == '\\') ++i;
-      if (c == '"') inside = false;
-    } else if (c == '"') {
-      inside = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kMaxJsonDepth) return i;
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    }
-  }
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -95,7 +77,7 @@ std::string excerpt(std::string_view text, std::size_t most) {
 }
 
 std::expected<nlohmann::json, std::string> parse_json(std::string_view text, const std::filesystem::path& file) {
-  if (const auto offset = too_deep(text)) {
+  if (const auto offset = space::bracket_within(text, kMaxJsonDepth)) {
     return std::unexpected(fmt::format("{}:{}: brackets are nested more than {} deep", file.string(),
                                        place_in(text, *offset), kMaxJsonDepth));
   }

@@ -133,6 +133,8 @@ TEST_CASE("brackets are counted where they are open at once, and not within stri
   CHECK_FALSE(is_nested_too_deep(R"(["\")" + std::string(500, '{') + "\"]"));
   CHECK(is_nested_too_deep(R"(["\\"])" + std::string(500, '{')));
   CHECK_FALSE(is_nested_too_deep("]]]]"));
+  CHECK(bracket_within(R"(["[", {}, [{}]])", 2) == 11);
+  CHECK_FALSE(bracket_within(R"(["[", {}, [{}]])", 3));
 }
 
 TEST_CASE("counts do not wrap", "[count]") {
