@@ -165,9 +165,10 @@ std::expected<std::string, std::string> unpack_archive(const fs::path& file, con
   if (is_packed_by_zstd(file) && !find_tool("zstd")) {
     return refuse_archive(file, "it was packed with zstd, which is not here: install it");
   }
-  const auto text = ask_tool(
-      {"tar", "--extract", "--to-stdout", "--occurrence=1", "--file=" + file.string(), std::string("./") + kContents},
-      kLongestArchive);
+  // Its output alone: a warning in between would make it no JSON.
+  const auto text = ask_tool({"sh", "-c", R"(exec "$@" 2>/dev/null)", "sh", "tar", "--extract", "--to-stdout",
+                              "--occurrence=1", "--file=" + file.string(), std::string("./") + kContents},
+                             kLongestArchive);
   const json stated = text ? json::parse(*text, nullptr, /*allow_exceptions=*/false) : json();
   const auto bytes = stated_bytes(stated);
   if (!bytes) return refuse_archive(file, "it is no bundle of 'nocturne env export --bundle', or it is torn");

@@ -92,6 +92,12 @@ TEST_CASE("what was packed comes out again, links and permissions too, and the s
   CHECK(text_in(to / "a/program") == "#!/bin/sh\n");
   CHECK((fs::status(to / "a/program").permissions() & fs::perms::owner_exec) != fs::perms::none);
   CHECK(fs::read_symlink(to / "lib/libx.so") == "libx.so.3");
+
+  setenv("TAR_OPTIONS", "--checkpoint=1", 1);  // it says how far it is, where it warns
+  const auto talking = unpack_archive(folder.path() / "one.nocturne", to);
+  unsetenv("TAR_OPTIONS");
+  INFO((talking ? "" : talking.error()));
+  CHECK(talking == id);
 }
 
 TEST_CASE("a link that leads out is neither packed nor unpacked", "[environment][bundle]") {
