@@ -52,6 +52,15 @@ std::string text_of(const std::filesystem::path& file) {
 
 }  // namespace
 
+TEST_CASE("status says whether there is no database, or whether that cannot be seen", "[cli]") {
+  test::Desk desk;
+  CHECK(desk.nocturne({"status"}) == ExitCode::NotFound);
+  CHECK_THAT(desk.err(), ContainsSubstring("there is no database at"));
+  // As a closed folder does, a name that is too long keeps anyone from seeing, root too.
+  CHECK(desk.nocturne({"status", "--db", (desk.folder() / std::string(300, 'x')).string()}) == ExitCode::Database);
+  CHECK_THAT(desk.err(), ContainsSubstring("cannot be seen"));
+}
+
 TEST_CASE("status of a running campaign says what it does and the answer so far", "[cli]") {
   test::Desk desk;
   const auto store = test::fill(desk, {.finished = false, .verdict = false, .artifact = {}, .machine = {}});

@@ -53,18 +53,23 @@ db::StoreOptions store_options(const Context& context) {
   return options;
 }
 
-std::expected<db::Store, ExitCode> open_database(const Context& context, db::Mode mode) {
+std::expected<void, ExitCode> look_for_database(const Context& context) {
   std::error_code unknown;
-  if (mode == db::Mode::ReadOnly && !std::filesystem::exists(context.database(), unknown)) {
-    if (unknown) {
-      return std::unexpected(
-          complain(context, ExitCode::Database,
-                   fmt::format("whether there is a database at {} cannot be seen: {}. Name another file with --db",
-                               context.database().string(), unknown.message())));
-    }
-    return std::unexpected(complain(
-        context, ExitCode::NotFound,
-        fmt::format("there is no database at {} yet; 'nocturne tune FILE' begins one", context.database().string())));
+  if (std::filesystem::exists(context.database(), unknown)) return {};
+  if (unknown) {
+    return std::unexpected(
+        complain(context, ExitCode::Database,
+                 fmt::format("whether there is a database at {} cannot be seen: {}. Name another file with --db",
+                             context.database().string(), unknown.message())));
+  }
+  return std::unexpected(complain(
+      context, ExitCode::NotFound,
+      fmt::format("there is no database at {} yet; 'nocturne tune FILE' begins one", context.database().string())));
+}
+
+std::expected<db::Store, ExitCode> open_database(const Context& context, db::Mode mode) {
+  if (mode == db::Mode::ReadOnly) {
+    if (const auto there = look_for_database(context); !there) return std::unexpected(there.error());
   }
   auto store = db::Store::open(context.database(), mode, store_options(context));
   if (!store) {

@@ -40,6 +40,9 @@ void tell_notice(const Context& context, const db::Store& store);
 /// Once a campaign is begun, writes wait ten minutes for another program that keeps the file locked.
 [[nodiscard]] db::StoreOptions store_options(const Context& context);
 
+/// Before a database is read: says so and gives the exit code where there is none, or where that cannot be seen.
+[[nodiscard]] std::expected<void, ExitCode> look_for_database(const Context& context);
+
 /// Opens the database; says what is wrong and gives the exit code where it cannot. Reading never creates one.
 [[nodiscard]] std::expected<db::Store, ExitCode> open_database(const Context& context,
                                                                db::Mode mode = db::Mode::ReadOnly);

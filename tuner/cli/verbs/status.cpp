@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -158,12 +157,7 @@ void setup(CLI::App& verb, StatusOptions& options) {
 }
 
 ExitCode run(const StatusOptions& options, Context& context) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(context.database(), ignored)) {
-    return complain(
-        context, ExitCode::NotFound,
-        fmt::format("there is no database at {} yet; 'nocturne tune FILE' begins one", context.database().string()));
-  }
+  if (const auto there = look_for_database(context); !there) return there.error();
   // Short: who looks in passing does not wait half a minute for a locked file.
   const auto store = db::Store::open(context.database(), db::Mode::ReadOnly,
                                      {.busy_timeout = std::chrono::seconds(5), .migrate = false});
