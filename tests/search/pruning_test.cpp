@@ -227,6 +227,19 @@ TEST_CASE("a slow framework is pruned as such, audited, and asked last", "[searc
   CHECK(rest.size() == 3 * 8 * 14 - 90);
 }
 
+TEST_CASE("what was learnt outlives the first trial without parts", "[search]") {
+  const auto space = frameworks();
+  PrunedSearch search(space, {.seed = 5, .objective = {.epochs = kHorizons, .primary = 12}});
+  search.tell(std::vector{told(space.default_configuration())});
+  for (int i = 1; i < 40; ++i) search.tell(std::vector{told(search.ask(1).front().configuration)});
+  REQUIRE(search.margin(space.default_configuration()));
+  auto partless = told(search.ask(1).front().configuration);
+  partless.parts.reset();
+  search.tell(std::vector{partless});
+  CHECK(search.margin(space.default_configuration()));
+  CHECK(search.horizons().empty());
+}
+
 TEST_CASE("what is deferred is not proposed while there is something else, and comes last", "[search]") {
   const auto space = make_space({integers("a", 0, 1), integers("b", 0, 14), integers("c", 0, 9)});
   ModelSearch search(space, {.seed = 4});
