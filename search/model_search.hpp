@@ -35,7 +35,7 @@ namespace nocturne::search {
 
 class ModelSearch : public Strategy {
  public:
-  static constexpr std::size_t kStart = 8;
+  static constexpr std::size_t kStart = 6;
   static constexpr std::size_t kTries = 12;
 
   /// Keeps a reference to the space.
