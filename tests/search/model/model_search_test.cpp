@@ -201,10 +201,14 @@ TEST_CASE("spaces of one parameter, real ranges and a million billion combinatio
   std::vector<space::ParameterSpec> many;
   for (int i = 0; i < 15; ++i) many.push_back(integers(fmt::format("p{}", i), 0, 9));
   const auto huge = make_space(many);
-  ModelSearch large(huge, {.seed = 1});
-  const auto tried = run(large, shallow, 40);
-  CHECK(tried.size() == 40);
-  CHECK(best_of(tried) < 6);  // of 55, over six that matter and nine that do not
+  double sum = 0;  // one run may be lucky
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    ModelSearch large(huge, {.seed = seed});
+    const auto tried = run(large, shallow, 40);
+    CHECK(tried.size() == 40);
+    sum += best_of(tried);
+  }
+  CHECK(sum / 8 < 6);  // of 55, over six that matter and nine that do not
 }
 
 TEST_CASE("where preparing costs, model search stays with what is prepared unless another is worth it", "[model]") {
