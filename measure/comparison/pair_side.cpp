@@ -111,6 +111,7 @@ Wait LiveSide::take_turn(const PairLimits& limits, std::vector<space::Sample>& s
       break_rules(*how);
       return Wait::Ended;
     }
+    allowed_ += side_.slice_steps;
   }
   samples.assign(said.begin() + static_cast<std::ptrdiff_t>(begin), said.end());
   spans_stop_ = side_.mode == TurnMode::Signal;
@@ -144,7 +145,14 @@ Wait LiveSide::end(const PairLimits& limits) {
     ended_by_us_ = true;
     active_.kill("its slices are done");
   }
-  return wait_until(limits, [this] { return active_.finished(); });
+  const Wait waited = wait_until(limits, [this] { return active_.finished(); });
+  if (waited != Wait::Done || side_.mode != TurnMode::Fifo) return waited;
+  // One step too many may be written only after the worker was stopped: then each turn begins with that of the last.
+  std::int64_t steps = 0;
+  for (const space::Sample& sample : active_.events().samples) steps += sample.steps;
+  if (steps <= allowed_) return waited;
+  break_rules(fmt::format("it trained {} steps in turns of {} together", steps, allowed_));
+  return Wait::Ended;
 }
 
 void LiveSide::abandon(milliseconds patience, const std::string& reason) {

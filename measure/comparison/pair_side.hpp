@@ -3,14 +3,15 @@
 /// One of two workers that take turns: brings it to its first step, gives it a turn, makes it wait, lets it end.
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "measure/comparison/pair.hpp"
 #include "measure/run/active_run.hpp"
 #include "measure/run/classify.hpp"
-#include "measure/comparison/pair.hpp"
 
 namespace nocturne::measure {
 
@@ -62,9 +63,10 @@ class LiveSide {
 
   PairSide side_;
   ActiveRun active_;
-  int turns_ = -1;           ///< writing end of the FIFO
-  int notify_ = -1;          ///< inotify: the folder's files grow
-  bool spans_stop_ = false;  ///< the next sample was under way when the worker was stopped
+  int turns_ = -1;            ///< writing end of the FIFO
+  int notify_ = -1;           ///< inotify: the folder's files grow
+  bool spans_stop_ = false;   ///< the next sample was under way when the worker was stopped
+  std::int64_t allowed_ = 0;  ///< steps of all turns that it had
   bool ended_by_us_ = false;
   std::vector<std::size_t> dropped_;  ///< samples across a stop
   std::optional<Judgement> broken_;
