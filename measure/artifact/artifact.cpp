@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "measure/artifact/full_disk.hpp"
+#include "measure/artifact/half_made.hpp"
 #include "measure/artifact/lock.hpp"
 #include "measure/artifact/plan.hpp"
 #include "space/file_contents.hpp"
@@ -24,10 +25,6 @@ using nlohmann::json;
 
 constexpr const char* kManifest = "manifest.json";
 constexpr std::size_t kKeyDigits = 64;
-
-fs::path lock_file(const fs::path& root, const std::string& key) {
-  return root / ".lock" / key;
-}
 
 bool is_key(std::string_view name) {
   return name.size() == kKeyDigits && std::ranges::all_of(name, [](unsigned char c) { return std::isxdigit(c) != 0; });
@@ -71,30 +68,6 @@ void mark_used(const fs::path& folder) {
   fs::last_write_time(folder / kManifest, fs::file_time_type::clock::now(), ignored);
 }
 
-/// A folder that is removed unless it was given its name.
-class HalfMade {
- public:
-  HalfMade(const fs::path& root, const std::string& key)
-      : path_(root / ".making" / fmt::format("{}.{}", key, getpid())) {
-    fs::remove_all(path_);  // of an earlier process with this number; the lock is ours
-    fs::create_directories(path_);
-  }
-  HalfMade(const HalfMade&) = delete;
-  HalfMade& operator=(const HalfMade&) = delete;
-  ~HalfMade() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-  void finish(const fs::path& as) {
-    fs::rename(path_, as);
-    path_.clear();
-  }
-
- private:
-  fs::path path_;
-};
-
 std::int64_t unix_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
@@ -109,19 +82,7 @@ BuildFailure trouble(std::string reason, const std::stop_token& stop) {
 ArtifactStore::ArtifactStore(const fs::path& root) {
   fs::create_directories(root);
   root_ = fs::canonical(root);
-  fs::create_directories(root_ / ".lock");
-  fs::create_directories(root_ / ".making");
-  sweep();
-}
-
-void ArtifactStore::sweep() const {
-  for (const fs::directory_entry& entry : space::entries_of(root_ / ".making")) {
-    const std::string name = entry.path().filename();
-    const std::string key = name.substr(0, name.find('.'));
-    if (!is_key(key)) continue;  // not ours
-    std::error_code ignored;
-    if (const auto lock = FileLock::try_take(lock_file(root_, key))) fs::remove_all(entry.path(), ignored);
-  }
+  sweep_half_made(root_);
 }
 
 std::vector<ArtifactStore::KnownFile> ArtifactStore::look_at(const std::vector<fs::path>& files) {
@@ -189,7 +150,7 @@ std::expected<Artifact, BuildFailure> ArtifactStore::obtain(const BuildRecipe& r
     mark_used(folder);
     return *artifact;
   }
-  const auto lock = FileLock::take(lock_file(root_, key), stop);
+  const auto lock = FileLock::take(lock_of_name(root_, key), stop);
   if (!lock) return std::unexpected(trouble("the build was stopped before it began, or its lock cannot be made", stop));
   if (auto artifact = whole_artifact(folder, key)) {  // somebody built it while we waited
     mark_used(folder);
@@ -222,8 +183,7 @@ std::expected<Artifact, BuildFailure> ArtifactStore::obtain(const BuildRecipe& r
                            {"inputs", known->inputs}};
     std::ofstream(making.path() / kManifest) << manifest.dump(2) << '\n';
     for (const fs::path& path : {program, making.path() / kManifest, making.path()}) flush(path);
-    fs::remove_all(folder);  // what was there was not whole
-    making.finish(folder);
+    making.take_place_of(folder);
     flush(root_);
     return Artifact{.key = key,
                     .program = folder / plan->name,
@@ -258,11 +218,11 @@ std::vector<StoredArtifact> ArtifactStore::list() const {
 
 bool ArtifactStore::remove(const std::string& key) {
   if (!is_key(key)) return false;
-  const auto lock = FileLock::try_take(lock_file(root_, key));
+  const auto lock = FileLock::try_take(lock_of_name(root_, key));
   std::error_code error;
   if (!lock || !fs::exists(folder_of(key), error)) return false;
   // Renamed first: nobody sees a folder that is half gone, and what a kill leaves is swept.
-  const fs::path aside = root_ / ".making" / fmt::format("{}.removed.{}", key, getpid());
+  const fs::path aside = half_made_folder(root_, key);
   fs::rename(folder_of(key), aside, error);
   if (error) return false;
   fs::remove_all(aside, error);

@@ -103,7 +103,6 @@ class ArtifactStore {
                                                                std::chrono::steady_clock::time_point deadline,
                                                                const std::stop_token& stop);
   [[nodiscard]] std::filesystem::path folder_of(const std::string& key) const { return root_ / key; }
-  void sweep() const;
 
   std::filesystem::path root_;
   std::map<std::string, KnownKey> known_;  // by everything the caller gives

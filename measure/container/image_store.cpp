@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "measure/artifact/half_made.hpp"
 #include "measure/artifact/lock.hpp"
 #include "measure/container/image_steps.hpp"
 #include "space/digest.hpp"
@@ -47,31 +48,6 @@ std::unexpected<ImageFailure> fail(std::string reason) {
   return std::unexpected(ImageFailure{.reason = std::move(reason)});
 }
 
-/// A folder in .making that is removed unless it was given its name.
-class MakingImage {
- public:
-  MakingImage(const fs::path& root, const std::string& name)
-      : path_(root / ".making" / fmt::format("{}.{}", name, ::getpid())) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  MakingImage(const MakingImage&) = delete;
-  MakingImage& operator=(const MakingImage&) = delete;
-  ~MakingImage() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-  void finish(const fs::path& as) {
-    fs::remove_all(as);  // what was there was not whole
-    fs::rename(path_, as);
-    path_.clear();
-  }
-
- private:
-  fs::path path_;
-};
-
 /// The runtime's own id of the image, where it still has it.
 std::optional<std::string> kept_by(const ContainerRuntime& runtime, const fs::path& folder, ImageSession& session) {
   const json known = read_json(folder / (std::string(runtime.name()) + ".json"));
@@ -86,13 +62,7 @@ std::optional<std::string> kept_by(const ContainerRuntime& runtime, const fs::pa
 ImageStore::ImageStore(const fs::path& root) {
   fs::create_directories(root);
   root_ = fs::canonical(root);
-  fs::create_directories(root_ / ".lock");
-  fs::create_directories(root_ / ".making");
-  for (const fs::directory_entry& entry : space::entries_of(root_ / ".making")) {
-    const std::string name = entry.path().stem();
-    std::error_code ignored;
-    if (const auto lock = FileLock::try_take(root_ / ".lock" / name)) fs::remove_all(entry.path(), ignored);
-  }
+  sweep_half_made(root_);
 }
 
 std::expected<ContainerImage, ImageFailure> ImageStore::obtain(const ImageRecipe& recipe,
@@ -101,7 +71,7 @@ std::expected<ContainerImage, ImageFailure> ImageStore::obtain(const ImageRecipe
                                                                const std::stop_token& stop) {
   const std::string name = folder_name(recipe);
   const fs::path folder = root_ / name;
-  const auto lock = FileLock::take(root_ / ".lock" / name, stop);
+  const auto lock = FileLock::take(lock_of_name(root_, name), stop);
   if (!lock) {
     return std::unexpected(
         ImageFailure{.reason = "the image's lock could not be taken", .interrupted = stop.stop_requested()});
@@ -112,13 +82,13 @@ std::expected<ContainerImage, ImageFailure> ImageStore::obtain(const ImageRecipe
     json manifest = read_json(folder / kImageManifest);
     const bool whole = manifest.is_object() && manifest.value("digest", json()).is_string();
     if (!whole) {
-      MakingImage making(root_, name);
+      HalfMade making(root_, name);
       session.log = making.path() / "log.txt";
       auto digest = session.make_root(recipe, making.path());
       if (!digest) return std::unexpected(std::move(digest.error()));
       manifest = {{"image", recipe.name}, {"digest", *digest}, {"recipe", identity_of(recipe)}};
       write_json(making.path() / kImageManifest, manifest);
-      making.finish(folder);
+      making.take_place_of(folder);
     }
     session.log = folder / "log.txt";
     ContainerImage image{
@@ -188,7 +158,7 @@ bool ImageStore::remove(const std::string& name) {
   bool removed = false;
   for (const StoredImage& image : list()) {
     if (image.name != name) continue;
-    const auto lock = FileLock::try_take(root_ / ".lock" / image.folder.filename());
+    const auto lock = FileLock::try_take(lock_of_name(root_, image.folder.filename()));
     if (!lock) return false;
     std::error_code error;
     fs::remove(image.folder / kImageManifest, error);  // from here on it does not count, whatever happens

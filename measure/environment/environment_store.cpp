@@ -9,6 +9,7 @@
 #include <fstream>
 #include <utility>
 
+#include "measure/artifact/half_made.hpp"
 #include "measure/artifact/lock.hpp"
 #include "measure/environment/environment_installer.hpp"
 #include "measure/environment/environment_manifest.hpp"
@@ -83,37 +84,12 @@ std::uintmax_t bytes_below(const fs::path& folder) {
 
 }  // namespace
 
-/// A folder below .making/ that is removed unless it got its name.
-class EnvironmentStore::Making {
- public:
-  Making(const fs::path& root, const std::string& recipe)
-      : path_(root / ".making" / fmt::format("{}.{}", recipe, getpid())) {
-    fs::remove_all(path_);  // of an earlier process with this number; the lock is ours
-    fs::create_directories(path_ / "tmp");
-  }
-  Making(const Making&) = delete;
-  Making& operator=(const Making&) = delete;
-  ~Making() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] fs::path environment() const { return path_ / "environment"; }
-  [[nodiscard]] fs::path temporary() const { return path_ / "tmp"; }
-
- private:
-  fs::path path_;
-};
-
 EnvironmentStore::EnvironmentStore(const fs::path& root) {
   fs::create_directories(root);
   root_ = fs::canonical(root);
   fs::permissions(root_, fs::perms::owner_all);
-  for (const char* folder : {".lock", ".making", ".downloads", ".log"}) fs::create_directories(root_ / folder);
-  for (const fs::directory_entry& entry : space::entries_of(root_ / ".making")) {
-    const std::string name = entry.path().stem().string();  // without the number of the process
-    std::error_code ignored;
-    if (const auto lock = FileLock::try_take(root_ / ".lock" / name)) fs::remove_all(entry.path(), ignored);
-  }
+  for (const char* folder : {".downloads", ".log"}) fs::create_directories(root_ / folder);
+  sweep_half_made(root_);
 }
 
 std::optional<fs::path> EnvironmentStore::current_folder(const std::string& recipe) const {
@@ -151,7 +127,7 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make(const Envi
                                                                       const InstallOptions& options,
                                                                       const std::stop_token& stop, bool anew) {
   if (auto failed = obstacle(recipe, places, options)) return std::unexpected(std::move(*failed));
-  const fs::path lock_file = root_ / ".lock" / recipe.name;
+  const fs::path lock_file = lock_of_name(root_, recipe.name);
   auto lock = FileLock::try_take(lock_file);
   if (!lock) {
     if (options.progress)
@@ -181,12 +157,15 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
   const auto python = python_for(recipe, places);
   const auto fix_ups = fix_up_digests(recipe, options.fix_ups);
   if (!python || !fix_ups) return std::unexpected(trouble_with(recipe, python ? fix_ups.error() : python.error()));
-  const Making making(root_, recipe.name);
+  const HalfMade making(root_, recipe.name);
+  const fs::path environment = making.path() / "environment";
+  const fs::path temporary = making.path() / "tmp";
+  fs::create_directories(temporary);
   const fs::path log = root_ / ".log" / (recipe.name + ".txt");
   fs::remove(log);
   auto lock = install_environment(recipe, *python, options,
-                                  {.folder = making.environment(),
-                                   .temporary = making.temporary(),
+                                  {.folder = environment,
+                                   .temporary = temporary,
                                    .downloads = root_ / ".downloads" / recipe.name,
                                    .log = log},
                                   stop);
@@ -200,14 +179,14 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
                    .python = {},
                    .lock = std::move(*lock),
                    .interpreter = *python,
-                   .bytes = bytes_below(making.environment()),
+                   .bytes = bytes_below(environment),
                    .installed_now = true,
                    .install_time = Clock::now() - began,
                    .installed = std::chrono::system_clock::now()};
-  fs::copy_file(log, making.environment() / "install.log");
-  std::ofstream lock_text(making.environment() / "lock.txt");
+  fs::copy_file(log, environment / "install.log");
+  std::ofstream lock_text(environment / "lock.txt");
   for (const std::string& line : made.lock) lock_text << line << '\n';
-  if (!lock_text.flush() || !write_manifest(making.environment(), made, recipe, *fix_ups)) {
+  if (!lock_text.flush() || !write_manifest(environment, made, recipe, *fix_ups)) {
     return std::unexpected(full_disk(recipe, root_));
   }
   flush_disk_of(root_);
@@ -216,7 +195,7 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
   if (!recipe.build) made.python = made.folder / "bin/python";
   if (!read_manifest_of(made.folder)) {  // else the same versions are there already, perhaps in use
     fs::remove_all(made.folder);
-    fs::rename(making.environment(), made.folder);
+    fs::rename(environment, made.folder);
   }
   if (!replace_text(root_ / (recipe.name + std::string(kCurrent)), made.folder.filename().string())) {
     return std::unexpected(trouble_with(recipe, root_.string() + " cannot be written"));
@@ -267,7 +246,7 @@ std::vector<Environment> EnvironmentStore::list_all() const {
 bool EnvironmentStore::remove(const Environment& environment) {
   const bool ours = environment.folder.parent_path() == root_ &&
                     is_folder_of(environment.folder.filename().string(), environment.recipe);
-  const auto lock = ours ? FileLock::try_take(root_ / ".lock" / environment.recipe) : std::nullopt;
+  const auto lock = ours ? FileLock::try_take(lock_of_name(root_, environment.recipe)) : std::nullopt;
   if (!lock) return false;
   std::error_code ignored;
   if (current_folder(environment.recipe) == environment.folder) {  // from here on it does not count, come what may
@@ -279,7 +258,7 @@ bool EnvironmentStore::remove(const Environment& environment) {
 bool EnvironmentStore::remove(const std::string& recipe) {
   const bool plain = !recipe.empty() && !recipe.contains('/') && !recipe.starts_with('.');
   if (!plain) return false;
-  const auto lock = FileLock::try_take(root_ / ".lock" / recipe);
+  const auto lock = FileLock::try_take(lock_of_name(root_, recipe));
   if (!lock) return false;
   std::error_code ignored;
   const bool there = fs::remove(root_ / (recipe + std::string(kCurrent)), ignored);

@@ -104,7 +104,6 @@ class EnvironmentStore {
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
 
  private:
-  class Making;
   [[nodiscard]] std::expected<Environment, EnvironmentFailure> make(const EnvironmentRecipe& recipe,
                                                                     const PythonPlaces& places,
                                                                     const InstallOptions& options,
