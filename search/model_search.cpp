@@ -26,9 +26,7 @@ std::vector<model::Feature> features_of(const space::Lattice& lattice, const Opt
 /// What a trial lasts: its start and its steps.
 std::optional<double> seconds_of(const space::Trial& trial) {
   if (!trial.parts) return std::nullopt;
-  const auto& parts = *trial.parts;
-  return parts.import + parts.data + parts.compile + parts.first_step_excess +
-         static_cast<double>(trial.fidelity.steps) * parts.steady_step;
+  return space::startup_time(*trial.parts) + static_cast<double>(trial.fidelity.steps) * trial.parts->steady_step;
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ struct Parts {
   friend bool operator==(const Parts&, const Parts&) = default;
 };
 
+/// What comes before the steady steps, in seconds: import + data + compile + first_step_excess.
+[[nodiscard]] double startup_time(const Parts& parts);
 /// T(N) in seconds.
 [[nodiscard]] double total_time(const Parts& parts, double epochs);
 

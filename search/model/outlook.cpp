@@ -46,7 +46,7 @@ PartsForecast::PartsForecast(space::Lattice& lattice, std::vector<double> horizo
 
 void PartsForecast::tell(space::Point point, const space::Parts& parts) {
   const auto logarithm = [](double seconds) { return std::log(std::max(seconds, kLeast)); };
-  startup_.tell(point, logarithm(parts.import + parts.data + parts.compile + parts.first_step_excess));
+  startup_.tell(point, logarithm(space::startup_time(parts)));
   overhead_.tell(point, logarithm(parts.epoch_overhead));
   steps_.tell(point, logarithm(parts.steps_per_epoch * parts.steady_step));
 }

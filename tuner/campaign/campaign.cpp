@@ -85,9 +85,8 @@ PaceState Campaign::pace() const {
       const auto run = run_times_.find(trial.number);
       return paced(sitting_.spec, trial, run == run_times_.end() ? std::chrono::nanoseconds{0} : run->second);
     };
-    const auto time = time_frame(sitting_.spec.budget, state, {});
     state.finals = forecast_finals(sitting_.spec.verify, of(*baseline_), of(*best_),
-                                   time ? std::optional(time->whole) : std::nullopt);
+                                   whole_time(sitting_.spec.budget, state));
     state.choice = forecast_choice(sitting_.spec.verify, of(*best_));
   }
   return state;

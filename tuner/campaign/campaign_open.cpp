@@ -12,6 +12,7 @@
 #include "tuner/campaign/heartbeat/heartbeat.hpp"
 #include "tuner/campaign/history.hpp"
 #include "tuner/campaign/machine_changes.hpp"
+#include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/search_options.hpp"
 #include "tuner/roofline/roof.hpp"
@@ -110,8 +111,7 @@ void Campaign::plan_first_looks(const std::vector<search::History>& history) {
 }
 
 std::chrono::nanoseconds Campaign::preparation_time(const space::Configuration& configuration) const {
-  const double seconds = costs_ ? costs_->seconds(configuration) : 0;
-  return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+  return forecast_of(costs_ ? costs_->seconds(configuration) : 0);
 }
 
 std::chrono::nanoseconds Campaign::default_time() const {
@@ -119,10 +119,8 @@ std::chrono::nanoseconds Campaign::default_time() const {
   // By its parts: its trial may have waited for a build.
   const space::Parts& parts = *baseline_->parts;
   const RunSettings& run = sitting_.spec.run;
-  const double seconds =
-      static_cast<double>(run.repeats) * (parts.import + parts.data + parts.compile + parts.first_step_excess +
-                                          static_cast<double>(run.steps) * parts.steady_step);
-  return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+  return forecast_of(static_cast<double>(run.repeats) *
+                     (space::startup_time(parts) + static_cast<double>(run.steps) * parts.steady_step));
 }
 
 db::Expected<void> Campaign::know_rehearsals(db::CampaignId campaign) {
@@ -174,6 +172,7 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
 
   const auto interrupted = sitting_.store.recover_interrupted(handle->id);
   if (!interrupted) return std::unexpected(interrupted.error());
+  const auto deadline = std::chrono::ceil<std::chrono::milliseconds>(spec.run.deadline);
   Opening opening{.id = handle->id,
                   .campaign = spec.name,
                   .generation = handle->generation,
@@ -185,8 +184,7 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
                                .killed_about_unix_ns = last_word_before_kill(sitting_.store.path(), handle->id)},
                   .strategy = spec.strategy.name,
                   .seed = spec.strategy.seed,
-                  .longest_pair = longest_pair(std::chrono::ceil<std::chrono::milliseconds>(spec.run.deadline),
-                                               std::chrono::ceil<std::chrono::milliseconds>(spec.run.deadline))};
+                  .longest_pair = longest_pair(deadline, deadline)};
   for (const db::StoredTrial& trial : interrupted->trials) opening.recovery.trials.push_back(trial.trial.number);
 
   if (!handle->resumed) {

@@ -12,14 +12,11 @@ nanoseconds share(nanoseconds whole, double part) {
   return nanoseconds(static_cast<std::int64_t>(static_cast<double>(whole.count()) * part));
 }
 
-nanoseconds seconds(double value) {
-  return nanoseconds(static_cast<std::int64_t>(value * 1e9));
-}
-
 constexpr double kMargin = 1.2;  // process ends, evaluation on the test set
 
-double startup(const space::Parts& parts) {
-  return parts.import + parts.data + parts.compile + parts.first_step_excess + parts.steady_step;
+/// Seconds until the first step is over.
+double first_step(const space::Parts& parts) {
+  return space::startup_time(parts) + parts.steady_step;
 }
 
 /// What is kept for the finals out of a stretch of time.
@@ -31,6 +28,11 @@ nanoseconds reserve(nanoseconds whole, const PaceState& state) {
 
 }  // namespace
 
+nanoseconds forecast_of(double seconds) {
+  constexpr double kMost = 1e15;  // nanoseconds
+  return nanoseconds(static_cast<std::int64_t>(std::clamp(seconds * 1e9, 0.0, kMost)));
+}
+
 std::optional<nanoseconds> time_left(const Budget& budget, const PaceState& state) {
   std::optional<nanoseconds> left = state.until_left;
   if (budget.wall) {
@@ -38,6 +40,11 @@ std::optional<nanoseconds> time_left(const Budget& budget, const PaceState& stat
     left = left ? std::min(*left, of_wall) : of_wall;
   }
   return left;
+}
+
+std::optional<nanoseconds> whole_time(const Budget& budget, const PaceState& state) {
+  const auto left = time_left(budget, state);
+  return left ? std::optional(state.spent + *left) : std::nullopt;
 }
 
 std::optional<TimeFrame> time_frame(const Budget& budget, const PaceState& state,
@@ -86,7 +93,7 @@ Paced paced(const CampaignSpec& spec, const space::Trial& trial, nanoseconds run
   if (own.whole()) {
     result.whole_run = lasted;
   } else if (trial.fidelity.steps > 0) {
-    const double lines = (lasted - startup(*trial.parts)) / static_cast<double>(trial.fidelity.steps);
+    const double lines = (lasted - first_step(*trial.parts)) / static_cast<double>(trial.fidelity.steps);
     result.turn_step = std::max(result.turn_step, lines);
   }
   return result;
@@ -99,24 +106,24 @@ Paced paced(const CampaignSpec& spec, const db::StoredTrial& stored) {
 }
 
 nanoseconds forecast_trial(const RunSettings& run, const Paced& configuration) {
-  const double lasts = configuration.whole_run.value_or(startup(configuration.parts) +
+  const double lasts = configuration.whole_run.value_or(first_step(configuration.parts) +
                                                         static_cast<double>(run.steps) * configuration.turn_step);
-  return seconds(kMargin * run.repeats * lasts);
+  return forecast_of(kMargin * run.repeats * lasts);
 }
 
 nanoseconds forecast_pair(const VerifySettings& verify, const Paced& baseline, const Paced& candidate) {
   const SliceSteps steps = slice_steps(verify, baseline.parts, candidate.parts);
   const auto side = [&](const Paced& each, std::int64_t turn) {
     if (each.whole_run) return *each.whole_run;
-    return startup(each.parts) + static_cast<double>(verify.slices * turn) * each.turn_step;
+    return first_step(each.parts) + static_cast<double>(verify.slices * turn) * each.turn_step;
   };
-  return seconds(kMargin * (side(baseline, steps.baseline) + side(candidate, steps.candidate)));
+  return forecast_of(kMargin * (side(baseline, steps.baseline) + side(candidate, steps.candidate)));
 }
 
 nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& baseline, const space::Parts& best) {
   const auto epochs = static_cast<double>(verify.accuracy_epochs);
   if (epochs <= 0) return nanoseconds{0};
-  return seconds(kMargin * (space::total_time(baseline, epochs) + space::total_time(best, epochs)));
+  return forecast_of(kMargin * (space::total_time(baseline, epochs) + space::total_time(best, epochs)));
 }
 
 std::int64_t band_seeds(const space::Parts& baseline, std::optional<nanoseconds> whole) {
@@ -129,7 +136,7 @@ nanoseconds forecast_band(const VerifySettings& verify, const space::Parts& base
                           std::optional<nanoseconds> whole) {
   if (!verify.gate.on || verify.accuracy_epochs == 0) return nanoseconds{0};
   const std::int64_t seeds = verify.gate.seeds.value_or(band_seeds(baseline, whole));
-  return seconds(kMargin * static_cast<double>(seeds) * space::total_time(baseline, 1));
+  return forecast_of(kMargin * static_cast<double>(seeds) * space::total_time(baseline, 1));
 }
 
 nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& baseline,
@@ -137,8 +144,8 @@ nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& base
   const GateSettings& settings = verify.gate;
   if (!settings.on) return nanoseconds{0};
   // Both and their references, which are no faster than the default, as a rule.
-  const double exact = 4 * (startup(baseline) + static_cast<double>(settings.steps) * baseline.steady_step);
-  return seconds(kMargin * exact) + forecast_band(verify, baseline, whole);
+  const double exact = 4 * (first_step(baseline) + static_cast<double>(settings.steps) * baseline.steady_step);
+  return forecast_of(kMargin * exact) + forecast_band(verify, baseline, whole);
 }
 
 nanoseconds forecast_finals(const VerifySettings& verify, const Paced& baseline, const Paced& best,

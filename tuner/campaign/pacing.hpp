@@ -39,14 +39,19 @@ struct PaceState {
 /// Time left for the search and what comes after it together; empty: not bounded by time.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> time_left(const Budget& budget, const PaceState& state);
 
-/// A campaign's budget of time, all sittings.
+/// The budget of time, all sittings; empty: not bounded by time.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> whole_time(const Budget& budget, const PaceState& state);
+
 struct TimeFrame {
   std::chrono::nanoseconds whole{};
   std::chrono::steady_clock::time_point end{};  ///< when it is over
 };
-/// As it is `now`. Empty: not bounded by time.
+/// Likewise, as it is `now`.
 [[nodiscard]] std::optional<TimeFrame> time_frame(const Budget& budget, const PaceState& state,
                                                   std::chrono::steady_clock::time_point now);
+
+/// Seconds of a forecast as a duration: at most eleven days, so that thousands can be added up; not below zero.
+[[nodiscard]] std::chrono::nanoseconds forecast_of(double seconds);
 
 /// What one more trial will take: the mean of those before, of the last 20 at most. None before: zero.
 [[nodiscard]] std::chrono::nanoseconds expected_trial(std::span<const std::chrono::nanoseconds> durations);

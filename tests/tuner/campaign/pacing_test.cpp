@@ -162,6 +162,12 @@ TEST_CASE("pairs of a command last as long as its lines, or its runs, do", "[pac
   CHECK(std::abs(pair(tuner::paced(spec, trial, 33s)) - 1.2 * 2 * (5.001 + 24 * 0.001)) < 1e-6);
 }
 
+TEST_CASE("a forecast beyond all measure can still be multiplied", "[pacing]") {
+  CHECK(tuner::forecast_of(1.5) == 1500ms);
+  CHECK(tuner::forecast_of(-1) == 0s);
+  for (const double seconds : {1e20, HUGE_VAL}) CHECK(tuner::forecast_of(seconds) * 1000 > 24h * 365 * 20);
+}
+
 TEST_CASE("a trial is expected to take what the last twenty took", "[pacing]") {
   CHECK(tuner::expected_trial({}) == 0s);
   std::vector<std::chrono::nanoseconds> durations(30, 2s);

@@ -6,6 +6,7 @@
 
 #include "space/objective.hpp"
 #include "tuner/campaign/finals/named_trials.hpp"
+#include "tuner/campaign/pacing.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -18,7 +19,7 @@ db::Expected<void> train_epochs(Sitting& sitting, const db::StoredTrial& trial, 
     return {};
   }
   const double expected = space::total_time(*trial.trial.parts, static_cast<double>(settings.epochs));
-  const std::chrono::nanoseconds forecast(static_cast<std::int64_t>(1e9 * expected));
+  const std::chrono::nanoseconds forecast = forecast_of(expected);
   // The deadline is for hangs, not for a busy minute.
   const auto deadline =
       std::max<std::chrono::nanoseconds>(sitting.spec.run.deadline, 3 * forecast + std::chrono::seconds(30));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "tuner/campaign/machine_changes.hpp"
+#include "tuner/campaign/pacing.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -40,7 +41,7 @@ db::Expected<void> store_noise(db::Store& store, const CampaignSpec& spec, const
          .pairs = row.noise.pairs,
          .sd = row.noise.sd,
          .bias = row.noise.bias,
-         .pair_time = std::chrono::nanoseconds(static_cast<std::int64_t>(row.seconds_a_pair * 1e9))});
+         .pair_time = forecast_of(row.seconds_a_pair)});
   }
   return store.save_noise_floor(record);
 }

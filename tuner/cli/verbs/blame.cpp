@@ -18,6 +18,7 @@
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/pair_options.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/measuring/signals.hpp"
@@ -207,12 +208,7 @@ void setup(CLI::App& verb, BlameOptions& options) {
   verb.add_option("--time", options.time, "No pair is begun that would end later: 20min, 1h")
       ->type_name("DURATION")
       ->check(time_span());
-  verb.add_option("--pairs", options.pairs, "Pairs of fresh processes before the first look (default: 6)")
-      ->type_name("N")
-      ->check(whole_number(2, 1000));
-  verb.add_option("--most-pairs", options.most_pairs, "While undecided, up to this many (default: 20)")
-      ->type_name("N")
-      ->check(whole_number(2, 1000));
+  add_pair_options(verb, options.pairs, options.most_pairs);
   verb.add_flag("--list", options.only_list,
                 "Only say what changed; measure nothing. The present program is built, to be compared with the one of then");
   verb.footer(

@@ -13,8 +13,7 @@ namespace nocturne::cli {
 void setup(CLI::App& verb, ModelOptions& options) {
   add_campaign_choice(verb, options.campaign);
   verb.footer(
-      "Effects are averages over the rest of the space, all else equal: 'faster' counts speed, 'slower' time, each "
-      "with\n"
+      "Effects are averages over the rest of the space, all else equal: 'faster' counts speed, 'slower' time, each with\n"
       "its 90 % interval. Calibration leaves each trial out and asks how often the others' 90 % interval holds it.\n\n"
       "Examples:\n"
       "  nocturne model\n"

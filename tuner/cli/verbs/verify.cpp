@@ -159,16 +159,12 @@ void setup(CLI::App& verb, VerifyOptions& options) {
       ->type_name("DURATION")
       ->check(time_span());
   verb.footer(
-      "Measures the profile's configuration against the default it was compared with, both alive and in turns. "
-      "Nothing\n"
-      "that was measured before is used; what is missing is built. Exit code 0: it holds, 1: it does not, 2: it could "
-      "not\n"
+      "Measures the profile's configuration against the default it was compared with, both alive and in turns. Nothing\n"
+      "that was measured before is used; what is missing is built. Exit code 0: it holds, 1: it does not, 2: it could not\n"
       "be measured. The evidence is kept in verifications.db of the data folder.\n"
       "\n"
-      "Several profiles are one sequential test: in rounds, a pair of each that is still open; a profile that is "
-      "decided\n"
-      "leaves its share of the error (5 % that any finding is wrong) to the others (Holm). Ended early, by Ctrl-C or "
-      "by\n"
+      "Several profiles are one sequential test: in rounds, a pair of each that is still open; a profile that is decided\n"
+      "leaves its share of the error (5 % that any finding is wrong) to the others (Holm). Ended early, by Ctrl-C or by\n"
       "--time, it says of each what the pairs by then tell.\n"
       "\n"
       "Examples:\n"
