@@ -1,5 +1,7 @@
 #include "tuner/campaign/pacing.hpp"
 
+#include <cmath>
+
 #include <catch2/catch_test_macros.hpp>
 
 namespace nocturne::tests {
