@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <array>
 #include <random>
 #include <system_error>
 #include <thread>
@@ -151,7 +153,10 @@ Connection::Connection(SQLite::Database database, std::filesystem::path path, St
       path_(std::move(path)),
       options_(std::move(options)),
       busy_timeout_(options_.busy_timeout),
-      token_(random_token()) {}
+      lock_limit_(busy_timeout_),
+      token_(random_token()) {
+  sqlite3_busy_handler(database_.getHandle(), &Connection::wait_for_lock, this);
+}
 
 Expected<std::unique_ptr<Connection>> Connection::open(const std::filesystem::path& path, Mode mode,
                                                        StoreOptions options) {
@@ -223,12 +228,31 @@ Connection::~Connection() {
 }
 
 Error Connection::describe(const std::exception& exception) const {
-  return describe_exception(exception, path_, busy_timeout_);
+  return describe_exception(exception, path_, lock_limit_);
+}
+
+int Connection::wait_for_lock(void* connection, int tries) noexcept {
+  constexpr std::array<int, 6> kPauses{1, 2, 5, 10, 20, 50};  // milliseconds
+  auto& self = *static_cast<Connection*>(connection);
+  try {
+    const auto now = std::chrono::steady_clock::now();
+    if (tries == 0) self.locked_since_ = now;
+    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - self.locked_since_);
+    const StoreOptions& options = self.options_;
+    const bool patient =
+        !options.waiting || options.waiting({.database = self.path_, .waited = waited, .limit = self.busy_timeout_});
+    self.lock_limit_ = patient ? self.busy_timeout_ : std::min(self.busy_timeout_, options.busy_timeout);
+    if (waited >= self.lock_limit_) return 0;
+    const std::chrono::milliseconds pause(kPauses[std::min(static_cast<std::size_t>(tries), kPauses.size() - 1)]);
+    std::this_thread::sleep_for(std::min(pause, self.lock_limit_ - waited));
+    return 1;
+  } catch (...) {  // SQLite is C
+    return 0;
+  }
 }
 
 void Connection::wait_as_campaign(bool campaign) {
   busy_timeout_ = campaign ? options_.campaign_busy_timeout.value_or(options_.busy_timeout) : options_.busy_timeout;
-  sqlite3_busy_timeout(database_.getHandle(), static_cast<int>(busy_timeout_.count()));
 }
 
 std::optional<Error> Connection::may_not_write() const {

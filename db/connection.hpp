@@ -99,6 +99,8 @@ class Connection {
   /// An error if a newer program migrated the file while this one had it open, or another program writes it now.
   [[nodiscard]] std::optional<Error> may_not_write() const;
   [[nodiscard]] std::optional<Error> lost_on_network() const;
+  /// SQLite's busy handler: 0 gives up.
+  static int wait_for_lock(void* connection, int tries) noexcept;
   void committed();
   [[nodiscard]] Expected<void> compact_on_network();
 
@@ -107,6 +109,8 @@ class Connection {
   std::filesystem::path path_;
   StoreOptions options_;
   std::chrono::milliseconds busy_timeout_;  ///< now
+  std::chrono::milliseconds lock_limit_;    ///< of the last wait, when it ended
+  std::chrono::steady_clock::time_point locked_since_;
   std::string token_;
   std::optional<std::int64_t> owner_pid_;
   std::string network_type_;

@@ -25,6 +25,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,6 +46,13 @@ enum class Mode {
   ReadOnly,   ///< never creates; writes nothing (but migrates an older file where it can)
 };
 
+/// A write that waits for another process.
+struct LockWait {
+  const std::filesystem::path& database;
+  std::chrono::milliseconds waited{};
+  std::chrono::milliseconds limit{};
+};
+
 struct StoreOptions {
   /// How long a write waits for other processes. Their transactions last milliseconds: who waits this long waits for
   /// a stopped process, or a disk that does not answer.
@@ -52,6 +60,8 @@ struct StoreOptions {
   /// Instead, from begin_or_resume_campaign() on and until the store is closed: what a campaign measured is worth a
   /// longer wait for another program (a backup) that keeps the file locked. Empty: as long as before.
   std::optional<std::chrono::milliseconds> campaign_busy_timeout = {};
+  /// Called while a write waits, several times a second. False: it waits no longer than `busy_timeout`. May be empty.
+  std::function<bool(const LockWait&)> waiting = {};
   /// False: a reader leaves an older file as it is (Older), for an older program may be in the middle of writing it.
   bool migrate = true;
   NetworkOptions network{};

@@ -2,9 +2,11 @@
 #include <SQLiteCpp/Transaction.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <chrono>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -51,6 +53,29 @@ TEST_CASE("a campaign that is open waits longer for a locked file than other ver
   const auto began = std::chrono::steady_clock::now();
   CHECK_THAT(message_when_locked(), ContainsSubstring("more than 0.08 s"));
   CHECK(std::chrono::steady_clock::now() - began >= std::chrono::milliseconds(70));
+}
+
+TEST_CASE("who waits for a locked file is told so, and may give up early", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  std::vector<std::chrono::milliseconds> limits;
+  Store store = must(Store::open(path, Mode::ReadWrite,
+                                 {.busy_timeout = std::chrono::milliseconds(20),
+                                  .campaign_busy_timeout = std::chrono::hours(1),
+                                  .waiting = [&](const LockWait& wait) {
+                                    CHECK(wait.database == path);
+                                    limits.push_back(wait.limit);
+                                    return wait.waited < std::chrono::milliseconds(60);
+                                  }}));
+  SQLite::Database other(path.string(), SQLite::OPEN_READWRITE);
+  must(store.begin_or_resume_campaign(campaign("c")));
+  limits.clear();
+  const SQLite::Transaction writing(other, SQLite::TransactionBehavior::IMMEDIATE);
+  const auto stored = store.append_event({.what = "too late"});
+  REQUIRE(!stored);
+  CHECK(stored.error().code == ErrorCode::Locked);
+  CHECK(limits.size() >= 3);
+  CHECK(std::ranges::all_of(limits, [](auto limit) { return limit == std::chrono::hours(1); }));
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <ostream>
+#include <utility>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -39,6 +40,19 @@ void tell_notice(const Context& context, const db::Store& store) {
 db::StoreOptions store_options(const Context& context) {
   db::StoreOptions options;
   options.campaign_busy_timeout = std::chrono::minutes(10);  // a night does not end because a backup holds the file
+  options.waiting = [&context, told = false](const db::LockWait& wait) mutable {
+    constexpr std::chrono::seconds kNothingToSay{3};
+    if (wait.waited < kNothingToSay) told = false;
+    if (wait.waited >= kNothingToSay && !std::exchange(told, true)) {
+      const auto end = std::chrono::system_clock::now() + (wait.limit - wait.waited);
+      *context.err << fmt::format(
+                          "nocturne: another process keeps '{0}' locked: waiting for it, until {1:%H:%M:%S} at most. "
+                          "See which with 'fuser {0}'\n",
+                          wait.database.string(), fmt::localtime(std::chrono::system_clock::to_time_t(end)))
+                   << std::flush;
+    }
+    return true;
+  };
   options.network.lease.waiting = [&context](const db::LeaseWait& wait) {
     const auto end = std::chrono::system_clock::now() + wait.patience;
     *context.err

@@ -152,7 +152,12 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   }
   finish.campaign = spec->name;
   finish.database = context.database().string();
-  auto store = db::Store::open(context.database(), db::Mode::ReadWrite, store_options(context));
+  tuner::Interruption interruption;
+  db::StoreOptions store_patience = store_options(context);
+  store_patience.waiting = [&interruption, say = store_patience.waiting](const db::LockWait& wait) {
+    return say(wait) && !interruption.requested();
+  };
+  auto store = db::Store::open(context.database(), db::Mode::ReadWrite, std::move(store_patience));
   if (!store) return database_failed(context, store.error(), finish);
   tell_notice(context, *store);
   auto rehearsal = choose_rehearsal(options.rehearsal, *spec, *store);
@@ -160,7 +165,6 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   const measure::SweepReport swept = measure::sweep();
   if (rehearsal->rehearse != tuner::Rehearse::Only) know_machine(options.machine, context, *spec, *store, machine);
 
-  tuner::Interruption interruption;
   const SignalWatch signals(
       interruption,
       {.grace = std::chrono::ceil<std::chrono::milliseconds>(*grace),
