@@ -52,8 +52,9 @@ std::expected<void, ImageFailure> ImageSession::step(const std::vector<std::stri
   failure.reason = fmt::format("{}: {}{}{}", what, to_text(result), last.empty() ? "" : ": ", last);
   // Who cannot write to the disk cannot write that into the log either.
   failure.no_room = is_nearly_full(log.parent_path());
-  const std::string remedy = remedy_for_image(failure.no_room ? "No space left on device" : failure.log_tail);
-  if (!remedy.empty()) failure.reason += "; " + remedy;
+  const ImageTrouble trouble = image_trouble(failure.no_room ? "No space left on device" : failure.log_tail);
+  failure.unreachable = trouble.unreachable;
+  if (!trouble.remedy.empty()) failure.reason += fmt::format("; {}", trouble.remedy);
   return std::unexpected(std::move(failure));
 }
 

@@ -39,7 +39,8 @@ struct ImageFailure {
   std::string reason;    ///< one sentence with the remedy
   std::string log_tail;  ///< end of what the programs printed
   bool interrupted = false;
-  bool no_room = false;  ///< the disk was full: no word about the image
+  bool no_room = false;      ///< the disk was full: no word about the image
+  bool unreachable = false;  ///< the network was gone, or nobody answered: it may go right in some minutes
 };
 
 struct ImageOptions {

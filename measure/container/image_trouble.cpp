@@ -10,6 +10,7 @@ namespace {
 struct KnownTrouble {
   std::initializer_list<std::string_view> signs;
   std::string_view remedy;
+  bool unreachable = false;
 };
 
 bool says_any(std::string_view output, std::initializer_list<std::string_view> signs) {
@@ -19,7 +20,7 @@ bool says_any(std::string_view output, std::initializer_list<std::string_view> s
 }  // namespace
 
 // The order matters: a full disk and a refusal are also told as an image that could not be read.
-std::string remedy_for_image(std::string_view output) {
+ImageTrouble image_trouble(std::string_view output) {
   static const std::array<KnownTrouble, 7> kTroubles = {{
       {{"no space left on device", "No space left on device", "Disk quota exceeded"},
        "free some space, on the disk of the data folder or of the runtime's storage"},
@@ -33,14 +34,14 @@ std::string remedy_for_image(std::string_view output) {
       {{"no such host", "Temporary failure in name resolution", "Temporary failure resolving", "connection refused",
         "Connection refused", "network is unreachable", "Network is unreachable", "i/o timeout", "Could not resolve",
         "Couldn't download", "Unable to connect"},
-       "look at the network and the proxy, or use an image of kind debootstrap or folder"},
+       "look at the network and the proxy, or use an image of kind debootstrap or folder", /*unreachable=*/true},
       {{"No such script"},
        "this debootstrap does not know the release: correct the recipe's suite, or take a later one"},
       {{"permission denied", "Permission denied", "operation not permitted", "Operation not permitted", "newuidmap"},
        "this user lacks the right: 'nocturne doctor' says what the runtime needs"},
   }};
   for (const KnownTrouble& trouble : kTroubles) {
-    if (says_any(output, trouble.signs)) return std::string(trouble.remedy);
+    if (says_any(output, trouble.signs)) return {.remedy = trouble.remedy, .unreachable = trouble.unreachable};
   }
   return {};
 }

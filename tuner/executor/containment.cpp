@@ -42,9 +42,9 @@ std::expected<measure::ContainerImage, PreparationFailure> Containment::obtain(c
                                                                                const measure::ContainerRuntime& runtime,
                                                                                const std::stop_token& stop) {
   const std::string row = fmt::format("{} {}", runtime.name(), name);
-  if (const auto known = failed_.find(row); known != failed_.end()) return std::unexpected(known->second);
+  if (const auto* known = failed_.find(row)) return std::unexpected(*known);
   const auto remember = [&](PreparationFailure failure) {
-    if (failure.outcome != space::Outcome::Killed) failed_[row] = failure;
+    failed_.remember(row, failure);
     return std::unexpected(std::move(failure));
   };
   if (options_.images_folder.empty()) {
@@ -58,10 +58,13 @@ std::expected<measure::ContainerImage, PreparationFailure> Containment::obtain(c
     return remember({space::Outcome::BuildFailed, error.what(), {}});
   }
   auto image = store_->obtain(*recipe, runtime, {.progress = options_.progress}, stop);
-  if (image) return *image;
+  if (image) {
+    failed_.forget(row);
+    return *image;
+  }
   measure::ImageFailure& failure = image.error();
   return remember({failure.interrupted ? space::Outcome::Killed : space::Outcome::BuildFailed,
-                   std::move(failure.reason), std::move(failure.log_tail), failure.no_room});
+                   std::move(failure.reason), std::move(failure.log_tail), failure.no_room, failure.unreachable});
 }
 
 std::expected<std::vector<measure::ContainerMount>, std::string> Containment::mounts_of(

@@ -7,6 +7,7 @@
 /// contain() cannot fail for a run. What is mounted: the folder of all runs (writable), what the worker's argv names, a
 /// virtual environment with the Python it was made from, oneDNN, the kernels, the data, preloaded allocators.
 
+#include <chrono>
 #include <expected>
 #include <filesystem>
 #include <functional>
@@ -24,6 +25,7 @@
 #include "measure/run/runner.hpp"
 #include "space/configuration.hpp"
 #include "tuner/executor/executor.hpp"
+#include "tuner/executor/failure_memory.hpp"
 #include "tuner/executor/installation.hpp"
 
 namespace nocturne::tuner {
@@ -45,12 +47,14 @@ class Containment {
     std::filesystem::path images_folder;             ///< images are made here; empty: only `host` works
     std::vector<std::filesystem::path> recipes;      ///< folders of recipes of images, the user's first
     std::function<void(std::string_view)> progress;  ///< lines while an image is made; may be empty
+    FailureMemory::Now now = std::chrono::steady_clock::now;
   };
-  explicit Containment(Options options) : options_(std::move(options)) {}
+  explicit Containment(Options options) : options_(std::move(options)), failed_(options_.now) {}
 
   /// `worker` becomes another where the container is not the host: with the runtime, its version and the image's
   /// digest. Outcomes: Unsupported (a runtime with an obstacle, what cannot be expressed), BuildFailed (no image),
-  /// Killed (the stop). A runtime or image that failed is not tried again by this instance.
+  /// Killed (the stop). A runtime with an obstacle is not looked at again by this instance; of an image that failed, see
+  /// failure_memory.hpp.
   [[nodiscard]] std::expected<void, PreparationFailure> prepare(const space::Configuration& configuration,
                                                                 Prepared& prepared, const std::stop_token& stop);
 
@@ -68,7 +72,7 @@ class Containment {
   Options options_;
   std::optional<measure::ImageStore> store_;
   std::map<std::string, Runtime, std::less<>> runtimes_;
-  std::map<std::string, PreparationFailure> failed_;  // by image and runtime
+  FailureMemory failed_;  // by image and runtime
 };
 
 /// The plan of the same run inside. The error is a sentence; not after prepare() let the same mounts pass.

@@ -8,10 +8,6 @@
 namespace nocturne::tuner {
 namespace {
 
-/// A network that is gone comes back, or not; an attempt may take minutes until it gives up.
-constexpr int kMostRetries = 3;
-constexpr std::chrono::minutes kBeforeRetry{10};
-
 std::string megabytes(std::int64_t bytes) {
   return fmt::format("{} MB", (bytes + 500'000) / 1'000'000);
 }
@@ -52,27 +48,17 @@ std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::obtain
       known != made_.end() && std::filesystem::exists(known->second.python, ignored)) {
     return known->second;
   }
-  if (const auto known = failed_.find(recipe.name); known != failed_.end() && !may_try_again(known->second)) {
-    return std::unexpected(known->second.failure);
-  }
+  if (const auto* known = failed_.find(recipe.name)) return std::unexpected(*known);
   auto made = install(recipe, stop);
   if (made) {
     measure::note_use(*made);
     measure::Environment& kept = made_[recipe.name] = *made;
     kept.installed_now = false;
-    failed_.erase(recipe.name);
-  } else if (made.error().outcome != space::Outcome::Killed) {
-    Failed& kept = failed_[recipe.name];
-    kept.failure = made.error();
-    kept.failure.log_tail.clear();  // stands with the trial that met it
-    kept.last = options_.now();
-    ++kept.times;
+    failed_.forget(recipe.name);
+  } else {
+    failed_.remember(recipe.name, made.error());
   }
   return made;
-}
-
-bool EnvironmentMaker::may_try_again(const Failed& failed) const {
-  return failed.failure.unreachable && failed.times <= kMostRetries && options_.now() >= failed.last + kBeforeRetry;
 }
 
 std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::install(

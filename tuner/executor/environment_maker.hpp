@@ -2,9 +2,7 @@
 
 /// Environments for the trials of one campaign: installed when first wanted, within the campaign's limits.
 ///
-/// What cannot be installed fails its whole row: each later trial of it is answered at once from memory. The next
-/// sitting tries again. Where the network was gone this sitting does, too: when it is asked ten minutes later, and
-/// three times at most. Not thread-safe.
+/// What cannot be installed fails its whole row (failure_memory.hpp). Not thread-safe.
 
 #include <chrono>
 #include <cstdint>
@@ -19,6 +17,7 @@
 #include "measure/environment/environment_store.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/executor/executor.hpp"
+#include "tuner/executor/failure_memory.hpp"
 #include "tuner/executor/frameworks.hpp"
 
 namespace nocturne::tuner {
@@ -30,12 +29,12 @@ class EnvironmentMaker {
     std::set<std::string> wanted;                    ///< frameworks of the campaign, which share its limit of disk
     std::int64_t downloaded_bytes = 0;               ///< by earlier sittings of the campaign
     std::function<void(std::string_view)> progress;  ///< lines of an installation; may be empty
-    std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
+    FailureMemory::Now now = std::chrono::steady_clock::now;
   };
 
   /// `frameworks` must outlive it.
   EnvironmentMaker(const Frameworks& frameworks, Options options)
-      : frameworks_(frameworks), options_(std::move(options)) {}
+      : frameworks_(frameworks), options_(std::move(options)), failed_(options_.now) {}
 
   /// The environment of a recipe, installed_now where this very call installed it. Outcomes: Killed (the stop),
   /// Unsupported (this machine or the campaign's limits), BuildFailed (it went wrong).
@@ -43,12 +42,6 @@ class EnvironmentMaker {
                                                                                const std::stop_token& stop);
 
  private:
-  struct Failed {
-    PreparationFailure failure;
-    int times = 0;
-    std::chrono::steady_clock::time_point last{};
-  };
-  [[nodiscard]] bool may_try_again(const Failed& failed) const;
   [[nodiscard]] std::expected<measure::Environment, PreparationFailure> install(
       const measure::EnvironmentRecipe& recipe, const std::stop_token& stop);
   /// Why the campaign's limits forbid it; empty: they do not.
@@ -57,7 +50,7 @@ class EnvironmentMaker {
   const Frameworks& frameworks_;
   Options options_;
   std::map<std::string, measure::Environment> made_;
-  std::map<std::string, Failed> failed_;
+  FailureMemory failed_;  // by recipe
 };
 
 }  // namespace nocturne::tuner

@@ -123,12 +123,15 @@ TEST_CASE("an image that cannot be got is a sentence with the remedy, and can be
 }
 
 TEST_CASE("each trouble with an image has its own remedy", "[container]") {
-  CHECK_THAT(remedy_for_image("write /var/lib/x: no space left on device"), ContainsSubstring("free some space"));
-  CHECK_THAT(remedy_for_image("unauthorized: authentication required"), ContainsSubstring("log in"));
-  CHECK_THAT(remedy_for_image("x509: certificate signed by unknown authority"), ContainsSubstring("not trusted"));
-  CHECK_THAT(remedy_for_image("E: No such script: /usr/share/debootstrap/scripts/forky"), ContainsSubstring("suite"));
-  CHECK_THAT(remedy_for_image("connect: connection refused"), ContainsSubstring("network"));
-  CHECK(remedy_for_image("something that nobody has seen").empty());
+  const auto remedy = [](const char* output) { return std::string(image_trouble(output).remedy); };
+  CHECK_THAT(remedy("write /var/lib/x: no space left on device"), ContainsSubstring("free some space"));
+  CHECK_THAT(remedy("unauthorized: authentication required"), ContainsSubstring("log in"));
+  CHECK_THAT(remedy("x509: certificate signed by unknown authority"), ContainsSubstring("not trusted"));
+  CHECK_THAT(remedy("E: No such script: /usr/share/debootstrap/scripts/forky"), ContainsSubstring("suite"));
+  CHECK_THAT(remedy("connect: connection refused"), ContainsSubstring("network"));
+  CHECK(remedy("something that nobody has seen").empty());
+  CHECK(image_trouble("connect: connection refused").unreachable);
+  CHECK_FALSE(image_trouble("unauthorized: authentication required").unreachable);
 }
 
 TEST_CASE("a full disk fails the image and says so", "[container]") {
