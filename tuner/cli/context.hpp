@@ -34,6 +34,9 @@ struct Context {
   std::vector<std::string> command;  ///< what stands behind `--` of `tune`
   bool command_given = false;        ///< there was a `--`
 
+  /// What tables on `out` may be as wide as; 0, any width: no person looks.
+  [[nodiscard]] std::size_t table_width() const { return out_is_terminal ? columns : 0; }
+
   /// Value of an environment variable; empty and unset are both nothing.
   [[nodiscard]] std::optional<std::string> variable(std::string_view name) const;
 

@@ -78,6 +78,26 @@ TEST_CASE("a table lines its columns up", "[cli]") {
   CHECK_THROWS(table.add({Cell("too few")}));
 }
 
+TEST_CASE("sentences in a table become several lines where a terminal is too narrow", "[cli]") {
+  CHECK(wrapped("one of a, b", 6) == std::vector<std::string>{"one of", "a, b"});
+  CHECK(wrapped("unbreakable word", 4) == std::vector<std::string>{"unbreakable", "word"});
+  CHECK(wrapped("", 4) == std::vector<std::string>{""});
+  Table table({{"name"}, {"domain", Align::Left, Fit::Wraps}, {"default"}, {"why", Align::Left, Fit::Wraps}});
+  table.add({Cell("a"), Cell("one of glibc, jemalloc, tcmalloc"), Cell("glibc"), Cell("it serves malloc here")});
+  table.add({Cell("b"), Cell("true"), Cell("yes"), Cell("")});
+  std::ostringstream narrow;
+  table.print(narrow, false, 49);
+  CHECK(narrow.str() ==
+        "name  domain            default  why\n"
+        "a     one of glibc,     glibc    it serves malloc\n"
+        "      jemalloc,                  here\n"
+        "      tcmalloc\n"
+        "b     true              yes\n");
+  std::ostringstream pipe;
+  table.print(pipe, false);
+  CHECK(pipe.str().starts_with("name  domain                            default  why\na     one of glibc, jemalloc,"));
+}
+
 TEST_CASE("a stored domain is shown as a person would say it", "[cli]") {
   using nlohmann::json;
   CHECK(domain_text(json::parse(R"({"type":"categorical","values":["g++","clang++"]})")) == "one of g++, clang++");

@@ -115,7 +115,7 @@ void print_ranking(const Context& context, const db::CampaignSummary& campaign, 
     table.add(std::move(cells));
   }
   out << fmt::format("Ranking   by {}, the best trial of each\n", ranking.parameter);
-  table.print(out, context.colour_out(), context.out_is_terminal ? context.columns : 0);
+  table.print(out, context.colour_out(), context.table_width());
   if (const std::string command = deciding_command(campaign, ranking); !command.empty()) {
     out << "          these are single trials; pairs decide: " << command << '\n';
   }

@@ -47,7 +47,8 @@ std::string rehearsal_words(const db::RehearsalRecord& record) {
 
 void print_rehearsal(const Context& context, std::span<const db::RehearsalRecord> records,
                      const tuner::RehearsalReport& report) {
-  Table table({{""}, {"prepared", Align::Right}, {"trained", Align::Right}, {"row"}, {"because"}});
+  Table table(
+      {{""}, {"prepared", Align::Right}, {"trained", Align::Right}, {"row"}, {"because", Align::Left, Fit::Wraps}});
   for (const db::RehearsalRecord& record : records) {
     std::string because = failure_words(record);
     if (const auto words = too_large_words(record); !words.empty()) because += (because.empty() ? "" : "; ") + words;
@@ -55,7 +56,7 @@ void print_rehearsal(const Context& context, std::span<const db::RehearsalRecord
                nanoseconds_text(record.prepare), goes(record) ? nanoseconds_text(record.train) : "", row_words(record),
                because});
   }
-  table.print(*context.out, context.colour_out(), context.out_is_terminal ? context.columns : 0);
+  table.print(*context.out, context.colour_out(), context.table_width());
   *context.out << tuner::to_text(report) << ".\n";
   const auto bad = std::ranges::find_if(
       records, [](const db::RehearsalRecord& record) { return !goes(record) && !record.log_tail.empty(); });

@@ -14,9 +14,15 @@ namespace nocturne::cli {
 
 enum class Align { Left, Right };
 
+enum class Fit {
+  Whole,  ///< as wide as its widest cell
+  Wraps,  ///< its cells become several lines where the table would be wider than the terminal
+};
+
 struct Column {
   std::string header;
   Align align = Align::Left;
+  Fit fit = Fit::Whole;
 };
 
 struct Cell {
@@ -33,10 +39,12 @@ class Table {
   /// REQUIRES: as many cells as columns.
   void add(std::vector<Cell> cells);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
-  /// The last column is cut where the line would be wider than `width` (0: never cut).
+  /// Where a line would be wider than `width` (0: any is fine), columns that wrap share what the others leave; a last
+  /// column that does not wrap is cut.
   void print(std::ostream& out, bool colour, std::size_t width = 0) const;
 
  private:
+  [[nodiscard]] std::vector<std::size_t> widths_within(std::size_t width) const;
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
 };

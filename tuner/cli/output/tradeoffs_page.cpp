@@ -97,7 +97,7 @@ std::string break_even_sentence(const tuner::TrialBreakEven& each) {
 
 void print_tradeoffs(const Context& context, const TradeoffsPage& page) {
   std::ostream& out = *context.out;
-  const std::size_t width = context.out_is_terminal ? context.columns : 0;
+  const std::size_t width = context.table_width();
   out << fmt::format("{}, generation {}: what is best depends on what is wanted\n\n", page.campaign.name,
                      page.campaign.generation);
   if (page.tradeoffs.front.empty()) {

@@ -93,14 +93,14 @@ nlohmann::json findings_json(const std::vector<Finding>& findings) {
 }
 
 void print_findings(const std::vector<Finding>& findings, const Context& context) {
-  Table table({{""}, {"subject"}, {"found"}});
+  Table table({{""}, {"subject"}, {"found", Align::Left, Fit::Wraps}});
   for (const Finding& finding : findings) {
     const bool good = finding.health == Health::Good;
     table.add({Cell(good ? "ok" : std::string(tuner::to_text(finding.health)), style_of(finding.health)),
                Cell(finding.subject, Style::Strong),
                finding.found + (finding.meaning.empty() ? "" : ": " + finding.meaning)});
   }
-  table.print(*context.out, context.colour_out());
+  table.print(*context.out, context.colour_out(), context.table_width());
   std::ostream& out = *context.out;
   const bool can = tuner::can_measure(findings);
   out << '\n'

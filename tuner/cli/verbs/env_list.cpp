@@ -112,8 +112,12 @@ void list_images(const Context& context, json& document, Table& table) {
 
 ExitCode list_environments(const EnvOrder& order, Context& context) {
   json document = json::array();
-  Table table(
-      {{"recipe"}, {"state"}, {"size", Align::Right}, {"Python"}, {"licence"}, {"what it is, or why not here"}});
+  Table table({{"recipe"},
+               {"state"},
+               {"size", Align::Right},
+               {"Python"},
+               {"licence"},
+               {"what it is, or why not here", Align::Left, Fit::Wraps}});
   for (const measure::EnvironmentRecipe& recipe : order.frameworks->recipes()) {
     const bool wanted = order.recipes.empty() || std::ranges::find(order.recipes, &recipe) != order.recipes.end();
     if (!wanted) continue;
@@ -127,15 +131,16 @@ ExitCode list_environments(const EnvOrder& order, Context& context) {
                installed ? measure::to_text(installed->interpreter.version) : recipe.python, recipe.licence,
                obstacle.empty() ? recipe.title : obstacle});
   }
-  Table images({{"image"}, {"state"}, {"size", Align::Right}, {"what it is, or why not here"}});
+  Table images(
+      {{"image"}, {"state"}, {"size", Align::Right}, {"what it is, or why not here", Align::Left, Fit::Wraps}});
   if (order.recipes.empty()) list_images(context, document, images);
   if (context.json) {
     print_json(context, document);
   } else {
-    table.print(*context.out, context.colour_out(), 0);
+    table.print(*context.out, context.colour_out(), context.table_width());
     if (!images.empty()) {
       *context.out << '\n';
-      images.print(*context.out, context.colour_out(), 0);
+      images.print(*context.out, context.colour_out(), context.table_width());
     }
   }
   for (const std::string& problem : order.frameworks->problems()) {

@@ -34,7 +34,7 @@ struct Listing {
 };
 
 void print(const Context& context, const Table& table) {
-  table.print(*context.out, context.colour_out(), context.out_is_terminal ? context.columns : 0);
+  table.print(*context.out, context.colour_out(), context.table_width());
 }
 
 template <typename Items>
@@ -53,7 +53,7 @@ ExitCode print_names(const Context& context,
     print_json(context, document);
     return ExitCode::Ok;
   }
-  Table table({{"name"}, {"explanation"}});
+  Table table({{"name"}, {"explanation", Align::Left, Fit::Wraps}});
   for (const auto& [name, explanation] : entries) {
     table.add({Cell(std::string(name), Style::Strong), Cell(std::string(explanation))});
   }
@@ -194,7 +194,11 @@ ExitCode list_parameters(const ListOptions& options, const Context& context) {
     return complain(context, parameters.error());
   }
   json document = json::array();
-  Table table({{"parameter"}, {"stage"}, {"default"}, {"domain"}, {"explanation"}});
+  Table table({{"parameter"},
+               {"stage"},
+               {"default"},
+               {"domain", Align::Left, Fit::Wraps},
+               {"explanation", Align::Left, Fit::Wraps}});
   for (const db::ParameterRecord& each : *parameters) {
     document.push_back({{"name", each.name},
                         {"stage", space::to_text(each.stage)},
@@ -253,7 +257,7 @@ ExitCode list_events(const ListOptions& options, const Context& context) {
     return complain(context, events.error());
   }
   json document = json::array();
-  Table table({{"time"}, {"level"}, {"what"}});
+  Table table({{"time"}, {"level"}, {"what", Align::Left, Fit::Wraps}});
   for (const db::EventRecord& each : *events) {
     document.push_back(
         {{"time", utc_text(each.time_unix_ns)}, {"level", db::to_text(each.level)}, {"what", each.what}});
@@ -323,9 +327,7 @@ void setup(CLI::App& verb, ListOptions& options) {
       ->check(check_outcome);
   verb.add_option("--sort", options.sort, "Trials: by number, or by value (good ones only, the best first)")
       ->check(CLI::IsMember({"number", "value"}));
-  verb.add_option("--limit", options.limit, "At most this many")
-      ->type_name("N")
-      ->check(whole_number(1));
+  verb.add_option("--limit", options.limit, "At most this many")->type_name("N")->check(whole_number(1));
   verb.footer(
       fmt::format("What:\n{}\nExamples:\n"
                   "  nocturne list\n"

@@ -110,7 +110,7 @@ ExitCode list_comparisons(const ListOptions& options, const Context& context) {
   if (context.json) {
     print_json(context, document);
   } else {
-    table.print(*context.out, context.colour_out(), context.out_is_terminal ? context.columns : 0);
+    table.print(*context.out, context.colour_out(), context.table_width());
   }
   return ExitCode::Ok;
 }

@@ -87,7 +87,7 @@ ExitCode show_machine(const Context& context, const db::MachineFiguresRecord& re
                {"by"}});
   add_figures(table, figures->figures, "");
   for (const tuner::GpuFigures& gpu : figures->gpus) add_figures(table, gpu.figures, gpu.name + ": ");
-  table.print(out, context.colour_out(), context.out_is_terminal ? context.columns : 0);
+  table.print(out, context.colour_out(), context.table_width());
   print_doubts(out, figures->figures);
   return ExitCode::Ok;
 }

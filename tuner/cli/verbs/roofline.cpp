@@ -88,7 +88,7 @@ void print_roofline(const Context& context, const tuner::Roofline& roofline) {
                seconds_text(row.step_s), bound, Cell(share, row.beats_bound() ? Style::Bad : style), waits,
                settings_line(row.configuration)});
   }
-  table.print(out, context.colour_out(), context.out_is_terminal ? context.columns : 0);
+  table.print(out, context.colour_out(), context.table_width());
   if (const std::string sentence = tuner::best_sentence(roofline); !sentence.empty()) out << '\n' << sentence << '\n';
   if (const std::string doubt = tuner::doubt_sentence(roofline); !doubt.empty()) out << '\n' << doubt << '\n';
 }

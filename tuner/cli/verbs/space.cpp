@@ -69,7 +69,12 @@ std::string number_of_values(const space::Parameter& parameter) {
 }
 
 void print_parameters(const Preview& preview, const Context& context) {
-  Table table({{"stage"}, {"parameter"}, {"values", Align::Right}, {"domain"}, {"default"}, {"explanation"}});
+  Table table({{"stage"},
+               {"parameter"},
+               {"values", Align::Right},
+               {"domain", Align::Left, Fit::Wraps},
+               {"default"},
+               {"explanation", Align::Left, Fit::Wraps}});
   for (const space::Stage stage :
        {space::Stage::Environment, space::Stage::Build, space::Stage::Compile, space::Stage::Run}) {
     for (const space::Parameter& parameter : preview.spec.space.parameters()) {
@@ -81,19 +86,19 @@ void print_parameters(const Preview& preview, const Context& context) {
                  number_of_values(parameter), domain, space::to_text(parameter.default_value), explanation});
     }
   }
-  table.print(*context.out, context.colour_out(), context.out_is_terminal ? context.columns : 0);
+  table.print(*context.out, context.colour_out(), context.table_width());
 }
 
 void print_constraints(const Preview& preview, const Context& context) {
   if (preview.survey.constraints.empty()) return;
   *context.out << '\n';
-  Table table({{"forbids", Align::Right}, {"unless"}, {"because"}});
+  Table table({{"forbids", Align::Right}, {"unless", Align::Left, Fit::Wraps}, {"because", Align::Left, Fit::Wraps}});
   for (const tuner::ConstraintEffect& effect : preview.survey.constraints) {
     const bool idle = effect.removed && *effect.removed == space::Count(0);
     table.add({Cell(effect.removed ? effect.removed->to_text() : "not counted", idle ? Style::Faint : Style::Plain),
                effect.constraint.require, effect.constraint.because});
   }
-  table.print(*context.out, context.colour_out(), context.out_is_terminal ? context.columns : 0);
+  table.print(*context.out, context.colour_out(), context.table_width());
 }
 
 std::string basis(double seconds, std::int64_t count, std::string_view thing, bool estimated = false) {
@@ -122,11 +127,10 @@ void print_environments(const Preview& preview, const Context& context) {
 void print_forecast(const Preview& preview, const Context& context) {
   const tuner::Forecast& forecast = preview.forecast;
   std::ostream& out = *context.out;
-  out << fmt::format("\nForecast   {}; {}; {} for measuring the best and the default again\n",
-                     basis(preview.costs.trial_seconds, preview.costs.trials, "trial",
-                           preview.costs.step_seconds.has_value()),
-                     basis(preview.costs.build_seconds, preview.costs.builds, "build"),
-                     seconds_text(preview.costs.finals_seconds));
+  out << fmt::format(
+      "\nForecast   {}; {}; {} for measuring the best and the default again\n",
+      basis(preview.costs.trial_seconds, preview.costs.trials, "trial", preview.costs.step_seconds.has_value()),
+      basis(preview.costs.build_seconds, preview.costs.builds, "build"), seconds_text(preview.costs.finals_seconds));
   if (forecast.everything_seconds)
     out << fmt::format("           all configurations: {}\n", seconds_text(*forecast.everything_seconds));
   if (forecast.budget_seconds) {
