@@ -1,6 +1,5 @@
 #include "search/model/contrasts.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -17,25 +16,6 @@ std::string number_text(double percents) {
 }
 
 }  // namespace
-
-std::vector<Contrast> contrasts(const ParameterEffect& effect, space::Level reference) {
-  const auto found = std::ranges::find(effect.levels, reference, &LevelEffect::level);
-  std::vector<Contrast> result;
-  if (found == effect.levels.end()) return result;
-  const auto half = [](const LevelEffect& each) { return (each.interval.upper - each.interval.lower) / 2; };
-  const double others = static_cast<double>(effect.levels.size()) - 1;
-  for (const auto& each : effect.levels) {
-    if (each.level == reference) continue;
-    const double mean = each.mean - found->mean;
-    const double reach =
-        std::sqrt(half(each) * half(each) + half(*found) * half(*found) + 2 * half(each) * half(*found) / others);
-    result.push_back({.level = each.level,
-                      .trials = each.trials,
-                      .mean = mean,
-                      .interval = {.lower = mean - reach, .upper = mean + reach}});
-  }
-  return result;
-}
 
 std::string ratio_text(double log_ratio) {
   return fmt::format("{} % {}", number_text(percent(log_ratio)), log_ratio < 0 ? "faster" : "slower");

@@ -74,22 +74,24 @@ void Design::terms(space::Point point, const Scales& scales, PointTerms& result)
   }
 }
 
-double Design::variance(space::Point point, const Scales& scales) const {
+double Design::covariance(space::Point a, space::Point b, const Scales& scales) const {
   double sum = 0;
   double squares = 0;
-  const auto add = [&](double a) {
-    sum += a;
-    squares += a * a;
+  double product = 1;
+  const auto add = [&](double term) {
+    sum += term;
+    squares += term * term;
   };
   for (std::size_t i = 0; i < kernels_.parameters(); ++i) {
-    const auto own = kernels_.row(i, point[i]) - kernels_.first_row(i);
-    add(scales.weights[i] * static_cast<double>(kernels_.covariance(i, own, own)));
+    const auto first = kernels_.row(i, a[i]) - kernels_.first_row(i);
+    const auto second = kernels_.row(i, b[i]) - kernels_.first_row(i);
+    add(scales.weights[i] * static_cast<double>(kernels_.covariance(i, first, second)));
+    product *= static_cast<double>(kernels_.closeness(i, first, second));
   }
   for (std::size_t f = 0; f < features_.size(); ++f) {
-    const double value = feature(f, point);
-    add(scales.weights[kernels_.parameters() + f] * value * value);
+    add(scales.weights[kernels_.parameters() + f] * feature(f, a) * feature(f, b));
   }
-  return scales.intercept + sum + scales.pairs * 0.5 * (sum * sum - squares) + scales.local;
+  return scales.intercept + sum + scales.pairs * 0.5 * (sum * sum - squares) + scales.local * product;
 }
 
 }  // namespace nocturne::search::model

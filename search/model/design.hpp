@@ -41,8 +41,11 @@ class Design {
 
   /// Rows valid until the next append().
   void terms(space::Point point, const Scales& scales, PointTerms& result) const;
-  /// The covariance of a point with itself, without noise.
-  [[nodiscard]] double variance(space::Point point, const Scales& scales) const;
+  /// The covariance of any two points, without noise.
+  [[nodiscard]] double covariance(space::Point a, space::Point b, const Scales& scales) const;
+  [[nodiscard]] double variance(space::Point point, const Scales& scales) const {
+    return covariance(point, point, scales);
+  }
 
  private:
   [[nodiscard]] double feature(std::size_t index, space::Point point) const;

@@ -124,6 +124,15 @@ class LinearModel {
   };
   [[nodiscard]] std::vector<LeftOut> leave_one_out();
 
+  /// What the configurations `to` take against those in `from`, pair by pair and on average: log units, below 0 is
+  /// faster. Of what they truly take, so a difference of a point with itself is known to be 0.
+  /// REQUIRES: as many of both, one at least.
+  struct Difference {
+    double mean = 0;
+    Interval interval;  ///< 90 %
+  };
+  [[nodiscard]] Difference difference(const space::PointList& from, const space::PointList& to);
+
   [[nodiscard]] std::vector<ParameterEffect> effects();
   /// The strongest first.
   [[nodiscard]] std::vector<Interaction> interactions();

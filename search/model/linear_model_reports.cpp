@@ -27,6 +27,11 @@ std::vector<std::size_t> pattern(const space::PointList& points, std::size_t par
   return result;
 }
 
+/// Standard deviations to either end of a central 90 % interval, of the distribution that predictions have.
+double ninety(double degrees) {
+  return boost::math::quantile(boost::math::students_t_distribution<double>(degrees), 0.95);
+}
+
 }  // namespace
 
 std::vector<LinearModel::LeftOut> LinearModel::leave_one_out() {
@@ -44,12 +49,26 @@ std::vector<LinearModel::LeftOut> LinearModel::leave_one_out() {
   return result;
 }
 
+LinearModel::Difference LinearModel::difference(const space::PointList& from, const space::PointList& to) {
+  auto& s = *state_;
+  release();
+  s.update();
+  const auto moments = s.posterior.mean_difference(from, to, s.scales);
+  double begin = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) begin += s.posterior.mean(from[i], s.scales);
+  begin /= static_cast<double>(from.size());
+  const double reach = ninety(State::kDegrees) * std::sqrt(moments.variance) * s.widening();
+  const auto log_difference = [&](double difference) {
+    return s.target.to_log(begin + difference) - s.target.to_log(begin);
+  };
+  return {.mean = log_difference(moments.mean),
+          .interval = {.lower = log_difference(moments.mean - reach), .upper = log_difference(moments.mean + reach)}};
+}
+
 std::vector<ParameterEffect> LinearModel::effects() {
   auto& s = *state_;
   s.update();
   const auto& kernels = s.design.kernels();
-  const boost::math::students_t_distribution<double> t_distribution(State::kDegrees);  // as that of predictions
-  const double ninety = boost::math::quantile(t_distribution, 0.95);  // standard deviations of a central 90 % interval
   std::vector<ParameterEffect> result(kernels.parameters());
   std::vector<double> variances(kernels.parameters());
   double total = 0;
@@ -65,7 +84,7 @@ std::vector<ParameterEffect> LinearModel::effects() {
       const bool inactive = place == s.lattice.axis(i).levels;
       LevelEffect effect{.level = inactive ? space::kNoLevel : static_cast<space::Level>(place),
                          .mean = moments.mean * s.target.scale};
-      effect.interval = {.lower = effect.mean - ninety * sd, .upper = effect.mean + ninety * sd};
+      effect.interval = {.lower = effect.mean - ninety(State::kDegrees) * sd, .upper = effect.mean + ninety(State::kDegrees) * sd};
       for (std::size_t t = 0; t < s.points.size(); ++t) {
         if (s.points[t][i] == effect.level) ++effect.trials;
       }

@@ -81,6 +81,30 @@ Posterior::Moments Posterior::at(space::Point point, const Scales& scales) {
   return moments;
 }
 
+Posterior::Moments Posterior::mean_difference(const space::PointList& from, const space::PointList& to,
+                                              const Scales& scales) {
+  std::vector<double> covariances(size_);
+  rows_.resize(std::max(rows_.size(), design_->padded()));
+  const double share = 1 / static_cast<double>(to.size());
+  const auto add = [&](space::Point point, double factor) {
+    design_->terms(point, scales, terms_);
+    covariance_row(terms_, scales, design_->padded(), rows_.data());
+    for (std::size_t t = 0; t < size_; ++t) covariances[t] += factor * static_cast<double>(rows_[t]);
+  };
+  double prior = 0;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    add(to[i], share);
+    add(from[i], -share);
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      prior += design_->covariance(to[i], to[j], scales) + design_->covariance(from[i], from[j], scales) -
+               design_->covariance(to[i], from[j], scales) - design_->covariance(from[i], to[j], scales);
+    }
+  }
+  auto moments = explain(covariances);
+  moments.variance = std::max(prior * share * share - moments.variance, 0.0);
+  return moments;
+}
+
 void Posterior::at(const space::PointList& points, const Scales& scales, std::vector<float>& means,
                    std::vector<float>& sds) {
   const auto padded = design_->padded();

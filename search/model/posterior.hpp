@@ -37,6 +37,8 @@ class Posterior {
   [[nodiscard]] Moments at(space::Point point, const Scales& scales);
   /// Means and standard deviations of many points.
   void at(const space::PointList& points, const Scales& scales, std::vector<float>& means, std::vector<float>& sds);
+  /// Of the mean of f(to[i]) - f(from[i]). REQUIRES: as many of both, one at least.
+  [[nodiscard]] Moments mean_difference(const space::PointList& from, const space::PointList& to, const Scales& scales);
   [[nodiscard]] double mean(space::Point point, const Scales& scales);
   void means(const space::PointList& points, const Scales& scales, std::vector<float>& result);
   /// Mean and explained variance of any linear functional, given its covariances with the trials.

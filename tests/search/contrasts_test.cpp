@@ -10,28 +10,6 @@ namespace nocturne::search::model {
 
 using namespace space::test;
 
-TEST_CASE("a contrast of two levels doubles effect and interval", "[model]") {
-  const ParameterEffect effect{.parameter = 0,
-                               .share = 1,
-                               .levels = {{.level = 0, .trials = 3, .mean = 0.2, .interval = {0.15, 0.25}},
-                                          {.level = 1, .trials = 4, .mean = -0.2, .interval = {-0.25, -0.15}}}};
-  const auto found = contrasts(effect, 0);
-  REQUIRE(found.size() == 1);
-  CHECK(found[0].level == 1);
-  CHECK(found[0].trials == 4);
-  CHECK(found[0].mean == Catch::Approx(-0.4));
-  CHECK(found[0].interval.lower == Catch::Approx(-0.5));
-  CHECK(found[0].interval.upper == Catch::Approx(-0.3));
-  CHECK(contrasts(effect, 7).empty());
-}
-
-TEST_CASE("a contrast of three levels is narrower than the sum of both intervals", "[model]") {
-  const ParameterEffect effect{.levels = {{.level = 0, .mean = 0, .interval = {-1, 1}},
-                                          {.level = 1, .mean = 0, .interval = {-1, 1}},
-                                          {.level = 2, .mean = 0, .interval = {-1, 1}}}};
-  CHECK(contrasts(effect, 0)[1].interval.upper == Catch::Approx(std::sqrt(3)));
-}
-
 TEST_CASE("contrasts read as a person would say them", "[model]") {
   CHECK(contrast_text(std::log(1 / 1.43), {std::log(1 / 1.45), std::log(1 / 1.41)}, "f32") ==
         "43 % faster than f32 (41 to 45 %)");

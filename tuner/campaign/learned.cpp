@@ -111,13 +111,6 @@ std::optional<GoingOn> going_on(Learned& learned, std::chrono::seconds time) {
                                                      static_cast<std::size_t>(std::clamp(trials, 1.0, 1e6)), random)};
 }
 
-std::optional<GoingOn> going_on(const db::Store& store, const db::CampaignSummary& campaign,
-                                const space::Facts& facts) {
-  const auto learned = learn_from(store, campaign, facts);
-  if (!learned) return std::nullopt;
-  return going_on(**learned, std::chrono::hours(1));
-}
-
 std::string to_text(const GoingOn& going_on) {
   const auto percent = [](double gain) { return 100 * std::expm1(gain); };
   const auto& prospect = going_on.prospect;

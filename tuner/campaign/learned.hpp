@@ -55,10 +55,6 @@ struct GoingOn {
 };
 [[nodiscard]] std::optional<GoingOn> going_on(Learned& learned, std::chrono::seconds time);
 
-/// The same of a stored campaign, by itself, for another hour. Empty: nothing can be said yet.
-[[nodiscard]] std::optional<GoingOn> going_on(const db::Store& store, const db::CampaignSummary& campaign,
-                                              const space::Facts& facts);
-
 /// "another hour: +0.4 % speed expected (90 %: 0.0 to 1.5 %)".
 [[nodiscard]] std::string to_text(const GoingOn& going_on);
 

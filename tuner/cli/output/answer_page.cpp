@@ -235,17 +235,4 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
   return json;
 }
 
-void print_going_on(const Context& context, const std::optional<tuner::GoingOn>& going_on) {
-  if (going_on) *context.out << "Going on  " << tuner::to_text(*going_on) << '\n';
-}
-
-nlohmann::json going_on_json(const std::optional<tuner::GoingOn>& going_on) {
-  if (!going_on) return nullptr;
-  return {{"seconds", going_on->time.count()},
-          {"trials", going_on->prospect.trials},
-          {"log_gain", going_on->prospect.mean},
-          {"low", going_on->prospect.lower},
-          {"high", going_on->prospect.upper}};
-}
-
 }  // namespace nocturne::cli

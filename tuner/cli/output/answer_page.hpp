@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "tuner/campaign/answer/answer.hpp"
-#include "tuner/campaign/learned.hpp"
 #include "tuner/cli/context.hpp"
 
 namespace nocturne::cli {
@@ -18,10 +17,6 @@ void print_answer(const Context& context, const tuner::Answer& answer);
 
 /// The same for machines; README.md of tuner/cli describes its keys.
 [[nodiscard]] nlohmann::json answer_json(const tuner::Answer& answer);
-
-/// What searching on is expected to gain; nothing where that cannot be said.
-void print_going_on(const Context& context, const std::optional<tuner::GoingOn>& going_on);
-[[nodiscard]] nlohmann::json going_on_json(const std::optional<tuner::GoingOn>& going_on);
 
 /// One sentence on the gain: "2.04 times as fast as the default for 12 epochs (+104 %, 95 % interval +101 to +107 %, 6
 /// pairs)", or why there is none.

@@ -7,7 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "tuner/cli/output/answer_page.hpp"
+#include "search/model/contrasts.hpp"
+#include "tuner/cli/output/expectation_lines.hpp"
 #include "tuner/cli/output/history_lines.hpp"
 
 namespace nocturne::cli {
@@ -23,23 +24,39 @@ std::string level_text(const space::Lattice& lattice, std::size_t parameter, spa
   return space::to_text(lattice.axis(parameter).values[level]);
 }
 
+double variance_of(const std::vector<double>& values) {
+  const double count = static_cast<double>(values.size());
+  double mean = 0;
+  double squares = 0;
+  for (const double value : values) mean += value / count;
+  for (const double value : values) squares += (value - mean) * (value - mean) / count;
+  return squares;
+}
+
 void add_effects(tuner::Learned& learned, ModelPage& page) {
-  const auto& lattice = learned.lattice();
-  for (const auto& effect : learned.times().effects()) {
-    const auto reference = lattice.axis(effect.parameter).default_level;
-    ModelPage::Effect shown{.parameter = lattice.parameter(effect.parameter).name,
-                            .reference = level_text(lattice, effect.parameter, reference),
-                            .share = effect.share};
-    for (const auto& each : search::model::contrasts(effect, reference)) {
-      if (each.trials > 0) shown.values.push_back({level_text(lattice, effect.parameter, each.level), each});
+  auto& lattice = learned.lattice();
+  double total = 0;
+  for (std::size_t i = 0; i < lattice.width(); ++i) {
+    const auto reference = lattice.axis(i).default_level;
+    ModelPage::Effect shown{.parameter = lattice.parameter(i).name, .reference = level_text(lattice, i, reference)};
+    std::vector<double> means{0};
+    for (const auto& change : search::model::average_changes(learned.times(), lattice, i, reference)) {
+      shown.values.push_back({level_text(lattice, i, change.level), change});
+      means.push_back(change.mean);
     }
+    shown.share = variance_of(means);
+    total += shown.share;
     page.effects.push_back(std::move(shown));
   }
+  const auto pairs = learned.times().interactions();
+  for (const auto& pair : pairs) total += pair.strength * pair.strength;
+  for (ModelPage::Effect& effect : page.effects) effect.share = total > 0 ? effect.share / total : 0;
   std::ranges::stable_sort(page.effects, std::greater{}, &ModelPage::Effect::share);
-  for (const auto& pair : learned.times().interactions()) {
-    if (page.interactions.size() == kPairs || pair.share < kWorthShowing) break;
+  for (const auto& pair : pairs) {
+    const double share = pair.strength * pair.strength / total;
+    if (page.interactions.size() == kPairs || !(share >= kWorthShowing)) break;
     page.interactions.push_back(
-        {lattice.parameter(pair.first).name, lattice.parameter(pair.second).name, pair.strength, pair.share});
+        {lattice.parameter(pair.first).name, lattice.parameter(pair.second).name, pair.strength, share});
   }
   for (const auto& alias : learned.times().aliased()) {
     std::string names;

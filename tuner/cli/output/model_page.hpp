@@ -11,7 +11,7 @@
 
 #include "db/records.hpp"
 #include "search/model/audit.hpp"
-#include "search/model/contrasts.hpp"
+#include "search/model/changes.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/output/memory_lines.hpp"
@@ -21,12 +21,12 @@ namespace nocturne::cli {
 struct ModelPage {
   struct Value {
     std::string value;
-    search::model::Contrast against_default;
+    search::model::LevelChange against_default;
   };
   struct Effect {
     std::string parameter;
     std::string reference;  ///< the default's value
-    double share = 0;       ///< of the explained variance
+    double share = 0;       ///< of what the effects and interactions of all make vary
     std::vector<Value> values;
   };
   struct Pair {

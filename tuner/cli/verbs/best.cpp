@@ -7,10 +7,11 @@
 #include "space/nearest.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/ranking.hpp"
-#include "tuner/campaign/learned.hpp"
+#include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/output/answer_page.hpp"
+#include "tuner/cli/output/expectation_lines.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/ranking_lines.hpp"
 
@@ -77,14 +78,15 @@ ExitCode run(const BestOptions& options, Context& context) {
   if (!answer) {
     return complain(context, answer.error());
   }
-  const auto going_on = tuner::going_on(store, campaign, measure::facts_of(measure::probe_machine_cheaply()));
+  const auto expected = tuner::expectations_of(store, *answer, measure::facts_of(measure::probe_machine_cheaply()));
   if (context.json) {
     nlohmann::json document = answer_json(*answer);
-    document["going_on"] = going_on_json(going_on);
+    document["matters"] = matters_json(expected.matters);
+    document["going_on"] = going_on_json(expected.going_on);
     print_json(context, document);
   } else {
     print_answer(context, *answer);
-    print_going_on(context, going_on);
+    print_expectations(context, expected);
   }
   return answer->best ? ExitCode::Ok : ExitCode::NotFound;
 }

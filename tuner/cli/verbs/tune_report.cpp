@@ -9,7 +9,9 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/cli/output/answer_page.hpp"
+#include "tuner/cli/output/expectation_lines.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/deploy/make_profile.hpp"
 #include "tuner/deploy/proof.hpp"
@@ -78,17 +80,18 @@ ExitCode report_sitting(const Context& context, const db::Store& store, const tu
     const ProfileReport profile = export_profile(context, store, *answer);
     finish.know(*answer);
     finish.profile = profile.json.is_object() ? profile.json.value("json", "") : "";
-    const auto going_on = tuner::going_on(store, campaign, measure::facts_of(measure::probe_machine_cheaply()));
+    const auto expected = tuner::expectations_of(store, *answer, measure::facts_of(measure::probe_machine_cheaply()));
     if (context.json) {
       nlohmann::json document = answer_json(*answer);
       document["ending"] = result.because;
-      document["going_on"] = going_on_json(going_on);
+      document["matters"] = matters_json(expected.matters);
+      document["going_on"] = going_on_json(expected.going_on);
       document["profile"] = profile.json;
       print_json(context, document);
     } else {
       *context.out << '\n';
       print_answer(context, *answer);
-      print_going_on(context, going_on);
+      print_expectations(context, expected);
       *context.out << profile.text;
       if (result.ending == tuner::Ending::Interrupted) {
         *context.out << fmt::format("Go on     nocturne tune {}\n", same_command);

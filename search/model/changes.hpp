@@ -1,0 +1,44 @@
+#pragma once
+
+/// What a change of one parameter does, all else as equal as the space allows.
+///
+/// Where parameters depend on each other an effect cannot be read from the model's own terms: the flags of a compiler
+/// exist only for one framework, so that "no flag" and "another framework" are the same trials. A change is what a
+/// person would do instead: another level, and with it what that activates (by its default) or deactivates. Where a
+/// constraint forbids just that, one more parameter is changed, too.
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "search/model/linear_model.hpp"
+#include "search/model/prediction.hpp"
+#include "space/lattice.hpp"
+
+namespace nocturne::search::model {
+
+/// The valid point that has this level and otherwise what `point` has: its defaults where something becomes active, and
+/// `others` more parameters changed at most (0 or 1; to their defaults rather than to another level). Empty: there is
+/// none, or the parameter is not active in `point`.
+[[nodiscard]] std::optional<std::vector<space::Level>> with_level(space::Lattice& lattice, space::Point point,
+                                                                  std::size_t parameter, space::Level level, int others);
+
+/// One level of a parameter instead of another.
+struct LevelChange {
+  std::size_t parameter = 0;
+  space::Level level = 0;
+  std::size_t trials = 0;  ///< that had this level
+  double mean = 0;         ///< log units; below 0: faster
+  Interval interval;       ///< 90 %
+};
+
+/// From one point, each other level of each parameter that is active there, where a trial had it.
+/// REQUIRES: model.size() > 0 (here and below).
+[[nodiscard]] std::vector<LevelChange> changes_from(LinearModel& model, space::Lattice& lattice, space::Point point);
+
+/// Of one parameter, each level against `reference`, where a trial had it: the mean over configurations drawn uniformly
+/// in which both are possible (the same ones each time).
+[[nodiscard]] std::vector<LevelChange> average_changes(LinearModel& model, space::Lattice& lattice,
+                                                       std::size_t parameter, space::Level reference);
+
+}  // namespace nocturne::search::model

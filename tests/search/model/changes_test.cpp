@@ -1,0 +1,142 @@
+#include "search/model/changes.hpp"
+
+#include <algorithm>
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <string>
+#include <tuple>
+
+#include "tests/space/build.hpp"
+
+namespace nocturne::search::model {
+
+using namespace space::test;
+using Catch::Approx;
+using space::Level;
+
+namespace {
+
+/// A flag exists for the framework `own` only, and the other one trains in f32 only.
+space::Space dependent() {
+  return make_space({choices("framework", {std::string("own"), std::string("other")}),
+                     choices("flag", {std::string("O3"), std::string("O2")}, "framework == 'own'"),
+                     choices("precision", {std::string("f32"), std::string("bf16")}), integers("threads", 1, 4),
+                     boolean("idle")},
+                    {require_that("precision == 'f32' or framework == 'own'")});
+}
+
+enum Place { kFramework, kFlag, kPrecision, kThreads, kIdle };
+
+double truth(space::Point point) {
+  return (point[kFramework] == 1 ? 0.7 : 0.0) + (point[kFlag] == 1 ? 0.1 : 0.0) - (point[kPrecision] == 1 ? 0.5 : 0.0) -
+         0.3 * point[kThreads];
+}
+
+LinearModel learnt(space::Lattice& lattice, std::size_t trials) {
+  LinearModel model(lattice, kForReports);
+  space::Random random(3);
+  std::vector<Level> point(lattice.width());
+  for (std::size_t t = 0; t < trials; ++t) {
+    REQUIRE(lattice.sample(random, point));
+    model.tell(point, truth(point));
+  }
+  model.fit();
+  return model;
+}
+
+const LevelChange& change_to(const std::vector<LevelChange>& changes, std::size_t parameter, Level level) {
+  const auto found = std::ranges::find_if(changes, [&](const LevelChange& each) {
+    return each.parameter == parameter && each.level == level;
+  });
+  REQUIRE(found != changes.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("another level takes along what it activates, and one more parameter where it must", "[model]") {
+  const auto space = dependent();
+  space::Lattice lattice(space);
+  using Levels = std::vector<Level>;
+  const Levels own{0, 1, 0, 2, 0};
+  CHECK(with_level(lattice, own, kFramework, 1, 0) == Levels{1, space::kNoLevel, 0, 2, 0});
+  CHECK(with_level(lattice, *with_level(lattice, own, kFramework, 1, 0), kFramework, 0, 0) == Levels{0, 0, 0, 2, 0});
+  const Levels bf16{0, 1, 1, 2, 0};
+  CHECK_FALSE(with_level(lattice, bf16, kFramework, 1, 0));
+  CHECK(with_level(lattice, bf16, kFramework, 1, 1) == Levels{1, space::kNoLevel, 0, 2, 0});
+  const Levels other{1, space::kNoLevel, 0, 2, 0};
+  CHECK_FALSE(with_level(lattice, other, kFlag, 1, 1));  // it has none
+  CHECK_FALSE(with_level(lattice, other, kPrecision, 1, 0));
+  CHECK(with_level(lattice, other, kPrecision, 1, 1) == Levels{0, 0, 1, 2, 0});
+}
+
+TEST_CASE("from one configuration each change is what the truth says", "[model]") {
+  const auto space = dependent();
+  space::Lattice lattice(space);
+  LinearModel model = learnt(lattice, 40);
+  const std::vector<Level> best{0, 0, 0, 3, 0};
+  const auto changes = changes_from(model, lattice, best);
+  for (const auto& [parameter, level, expected] :
+       {std::tuple{kFramework, 1, 0.7}, {kFlag, 1, 0.1}, {kPrecision, 1, -0.5}, {kThreads, 0, 0.9}, {kIdle, 1, 0.0}}) {
+    const LevelChange& change = change_to(changes, parameter, static_cast<Level>(level));
+    INFO(parameter << " " << change.mean << " in " << change.interval.lower << " to " << change.interval.upper);
+    CHECK(change.mean == Approx(expected).margin(0.05));
+    CHECK(change.interval.contains(expected));
+    CHECK(change.trials > 0);
+  }
+}
+
+TEST_CASE("what depends on a framework is not taken for its own effect", "[model]") {
+  const auto space = dependent();
+  space::Lattice lattice(space);
+  LinearModel model = learnt(lattice, 40);
+  const auto framework = average_changes(model, lattice, kFramework, 0);
+  REQUIRE(framework.size() == 1);
+  CHECK(framework[0].mean == Approx(0.65).margin(0.08));  // half of the others have the slower flag
+  const auto flag = average_changes(model, lattice, kFlag, 0);
+  REQUIRE(flag.size() == 1);  // and none for its absence
+  CHECK(flag[0].level == 1);
+  CHECK(flag[0].mean == Approx(0.1).margin(0.04));
+  CHECK(flag[0].interval.contains(0.1));
+}
+
+TEST_CASE("a level that no trial had is not spoken of", "[model]") {
+  const auto space = dependent();
+  space::Lattice lattice(space);
+  LinearModel model(lattice, kForReports);
+  for (const Level threads : {Level{0}, Level{3}}) {
+    for (const Level idle : {Level{0}, Level{1}}) {
+      const std::vector<Level> point{0, 0, 0, threads, idle};
+      model.tell(point, truth(point));
+    }
+  }
+  model.fit();
+  const auto changes = changes_from(model, lattice, std::vector<Level>{0, 0, 0, 3, 0});
+  REQUIRE(changes.size() == 2);
+  CHECK(changes[0].parameter == kThreads);
+  CHECK(changes[0].level == 0);
+  CHECK(changes[1].parameter == kIdle);
+  CHECK(average_changes(model, lattice, kFramework, 0).empty());
+}
+
+TEST_CASE("a configuration differs from itself by nothing, and from one that was measured by what was measured",
+          "[model]") {
+  const auto space = dependent();
+  space::Lattice lattice(space);
+  LinearModel model = learnt(lattice, 40);
+  space::PointList from(lattice.width());
+  from.push_back(model.point(0));
+  const auto none = model.difference(from, from);
+  CHECK(none.mean == Approx(0).margin(1e-9));
+  CHECK(none.interval.upper == Approx(0).margin(1e-3));
+  space::PointList to(lattice.width());
+  to.push_back(model.point(1));
+  const auto known = model.difference(from, to);
+  CHECK(known.mean == Approx(model.log_value(1) - model.log_value(0)).margin(0.03));
+  const auto one = model.predict(from[0]).log_interval(0.9);
+  const auto other = model.predict(to[0]).log_interval(0.9);
+  CHECK(known.interval.upper - known.interval.lower < one.upper - one.lower + other.upper - other.lower);
+}
+
+}  // namespace nocturne::search::model

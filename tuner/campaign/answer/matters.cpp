@@ -1,0 +1,74 @@
+#include "tuner/campaign/answer/matters.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "search/model/changes.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+constexpr std::size_t kShareDraws = 2000;
+
+/// Surely slower or faster by more than is worth a look.
+bool is_much(const Matter::Other& other) {
+  return other.interval.lower > kHardly || other.interval.upper < -kHardly;
+}
+
+bool is_hardly(const Matter::Other& other) {
+  return other.interval.lower > -kHardly && other.interval.upper < kHardly;
+}
+
+double most(const Matter& matter) {
+  double result = 0;
+  for (const Matter::Other& other : matter.others) {
+    if (is_much(other)) result = std::max(result, std::abs(other.mean));
+  }
+  return result;
+}
+
+std::vector<Matter> all_matters(Learned& learned, const std::vector<space::Level>& best) {
+  const space::Lattice& lattice = learned.lattice();
+  std::vector<Matter> result;
+  for (const auto& change : search::model::changes_from(learned.times(), learned.lattice(), best)) {
+    const auto& axis = lattice.axis(change.parameter);
+    const std::string& name = lattice.parameter(change.parameter).name;
+    if (result.empty() || result.back().parameter != name) {
+      result.push_back({.parameter = name, .value = space::to_text(axis.values[best[change.parameter]]), .others = {}});
+    }
+    result.back().others.push_back({.value = space::to_text(axis.values[change.level]),
+                                    .mean = change.mean,
+                                    .interval = change.interval,
+                                    .trials = change.trials});
+  }
+  for (Matter& matter : result) std::ranges::stable_sort(matter.others, {}, &Matter::Other::mean);
+  return result;
+}
+
+}  // namespace
+
+Matters matters(Learned& learned, const space::Configuration& best) {
+  Matters result;
+  const space::Lattice& lattice = learned.lattice();
+  if (const auto point = lattice.point_of(best)) {
+    for (Matter& matter : all_matters(learned, *point)) {
+      auto& list = std::ranges::any_of(matter.others, is_much)     ? result.much
+                   : std::ranges::all_of(matter.others, is_hardly) ? result.hardly
+                                                                   : result.unsure;
+      list.push_back(std::move(matter));
+    }
+  }
+  std::ranges::stable_sort(result.much, std::ranges::greater(), most);
+  for (const auto& level : learned.search->pruned_levels()) {
+    const space::Value& value = lattice.axis(level.parameter).values[level.level];
+    result.ruled_out.push_back(fmt::format("{}={}", lattice.parameter(level.parameter).name, space::to_text(value)));
+  }
+  const auto [pruned, drawn] = learned.search->pruned_share(kShareDraws);
+  if (drawn > 0) result.ruled_out_share = static_cast<double>(pruned) / static_cast<double>(drawn);
+  return result;
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,45 @@
+#pragma once
+
+/// What matters on this machine, and what was not worth trying: what one other setting would make of the best
+/// configuration, as the model has learnt it.
+
+#include <string>
+#include <vector>
+
+#include "search/model/prediction.hpp"
+#include "space/configuration.hpp"
+#include "tuner/campaign/learned.hpp"
+
+namespace nocturne::tuner {
+
+/// One parameter of the best configuration.
+struct Matter {
+  struct Other {
+    std::string value;
+    double mean = 0;                   ///< log units against the best: 0.1 is 10.5 % slower
+    search::model::Interval interval;  ///< 90 %
+    std::size_t trials = 0;            ///< that had this value
+  };
+  std::string parameter;
+  std::string value;          ///< of the best
+  std::vector<Other> others;  ///< of which a trial is known; the least slow first; never empty
+};
+
+struct Matters {
+  /// Any other value surely costs more than kHardly, or one does; by the most that one costs.
+  std::vector<Matter> much;
+  /// No value surely changes it by more than kHardly, either way.
+  std::vector<Matter> hardly;
+  /// Neither is known.
+  std::vector<Matter> unsure;
+  std::vector<std::string> ruled_out;  ///< whole values that cannot win: "framework=jax-0.10"
+  double ruled_out_share = 0;          ///< of all configurations, by uniform draws
+};
+
+/// Less than this, either way, is not worth a person's time: 2 %.
+inline constexpr double kHardly = 0.02;
+
+/// Empty lists where the configuration is none of the space's, or nothing else was tried.
+[[nodiscard]] Matters matters(Learned& learned, const space::Configuration& best);
+
+}  // namespace nocturne::tuner

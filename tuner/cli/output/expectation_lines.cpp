@@ -1,0 +1,117 @@
+#include "tuner/cli/output/expectation_lines.hpp"
+
+#include <algorithm>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "search/model/contrasts.hpp"
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/table.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+constexpr std::size_t kMostRows = 6;       // of parameters that matter; `model` has them all
+constexpr std::size_t kMostRuledOut = 12;  // values by name
+
+std::string names(const std::vector<tuner::Matter>& matters) {
+  std::vector<std::string> all;
+  for (const tuner::Matter& matter : matters) all.push_back(matter.parameter);
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+void add_row(Table& table, const std::string& name, const tuner::Matter& matter, const tuner::Matter::Other& other) {
+  table.add({Cell("  " + name), Cell(other.value),
+             Cell(search::model::contrast_text(other.mean, other.interval, matter.value))});
+}
+
+void print_much(const Context& context, const std::vector<tuner::Matter>& much) {
+  *context.out << "Matters   the best with one other value, as the model expects it, 90 % intervals\n";
+  Table table({{"  parameter"}, {"instead"}, {"would be", Align::Left, Fit::Wraps}});
+  for (const tuner::Matter& matter : std::span(much).first(std::min(much.size(), kMostRows))) {
+    add_row(table, matter.parameter, matter, matter.others.front());
+    if (matter.others.size() > 1) add_row(table, "", matter, matter.others.back());
+  }
+  table.print(*context.out, context.colour_out(), context.table_width());
+}
+
+/// A heading and a sentence that may take several lines.
+void print_line(const Context& context, const std::string& heading, const std::string& sentence) {
+  constexpr std::size_t kIndent = 10;
+  const std::size_t width = context.table_width();
+  const auto lines = wrapped(sentence, width > 2 * kIndent ? width - kIndent : sentence.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    *context.out << fmt::format("{:<{}}{}\n", i == 0 ? heading : "", kIndent, lines[i]);
+  }
+}
+
+void print_matters(const Context& context, const tuner::Matters& matters) {
+  if (!matters.much.empty()) print_much(context, matters.much);
+  const double percent = 100 * tuner::kHardly;
+  if (!matters.hardly.empty()) {
+    print_line(context, "Hardly",
+               fmt::format("{}: no other value that was tried moves the best by {:g} %", names(matters.hardly), percent));
+  }
+  if (!matters.unsure.empty()) {
+    print_line(context, "Unsure",
+               fmt::format("{}: not known to within {:g} % ('nocturne model' has the intervals)", names(matters.unsure),
+                           percent));
+  }
+  if (matters.ruled_out_share > 0) {
+    std::string text = fmt::format("{:.0f} % of the configurations cannot win and need no trial",
+                                   100 * matters.ruled_out_share);
+    const auto& values = matters.ruled_out;
+    const std::size_t shown = std::min(values.size(), kMostRuledOut);
+    if (shown > 0) text += fmt::format("; all with {}", fmt::join(std::span(values).first(shown), ", "));
+    if (values.size() > shown) text += fmt::format(" and {} other values", values.size() - shown);
+    print_line(context, "Ruled out", text);
+  }
+}
+
+nlohmann::json list_json(const std::vector<tuner::Matter>& list) {
+  nlohmann::json result = nlohmann::json::array();
+  for (const tuner::Matter& matter : list) {
+    nlohmann::json others = nlohmann::json::array();
+    for (const tuner::Matter::Other& other : matter.others) {
+      others.push_back({{"value", other.value},
+                        {"trials", other.trials},
+                        {"log_ratio", other.mean},
+                        {"low", other.interval.lower},
+                        {"high", other.interval.upper}});
+    }
+    result.push_back({{"parameter", matter.parameter}, {"best", matter.value}, {"others", std::move(others)}});
+  }
+  return result;
+}
+
+}  // namespace
+
+void print_expectations(const Context& context, const tuner::Expectations& expectations) {
+  if (expectations.matters) print_matters(context, *expectations.matters);
+  if (expectations.going_on) *context.out << "Going on  " << tuner::to_text(*expectations.going_on) << '\n';
+}
+
+nlohmann::json matters_json(const std::optional<tuner::Matters>& matters) {
+  if (!matters) return nullptr;
+  return {{"much", list_json(matters->much)},
+          {"hardly", list_json(matters->hardly)},
+          {"unsure", list_json(matters->unsure)},
+          {"ruled_out", matters->ruled_out},
+          {"ruled_out_share", matters->ruled_out_share}};
+}
+
+nlohmann::json going_on_json(const std::optional<tuner::GoingOn>& going_on) {
+  if (!going_on) return nullptr;
+  return {{"seconds", going_on->time.count()},
+          {"trials", going_on->prospect.trials},
+          {"log_gain", going_on->prospect.mean},
+          {"low", going_on->prospect.lower},
+          {"high", going_on->prospect.upper}};
+}
+
+}  // namespace nocturne::cli

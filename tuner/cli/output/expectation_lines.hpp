@@ -1,0 +1,21 @@
+#pragma once
+
+/// What the model expects, behind what was measured: what matters, what was not worth trying, what going on would gain.
+
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "tuner/campaign/answer/expectations.hpp"
+#include "tuner/cli/context.hpp"
+
+namespace nocturne::cli {
+
+/// On context.out; nothing where nothing can be said.
+void print_expectations(const Context& context, const tuner::Expectations& expectations);
+
+/// README.md of tuner/cli describes their keys. null: nothing can be said.
+[[nodiscard]] nlohmann::json matters_json(const std::optional<tuner::Matters>& matters);
+[[nodiscard]] nlohmann::json going_on_json(const std::optional<tuner::GoingOn>& going_on);
+
+}  // namespace nocturne::cli
