@@ -63,6 +63,7 @@ Matters matters(Learned& learned, const space::Configuration& best) {
   }
   std::ranges::stable_sort(result.much, std::ranges::greater(), most);
   for (const auto& level : learned.search->pruned_levels()) {
+    if (level.level == space::kNoLevel) continue;
     const space::Value& value = lattice.axis(level.parameter).values[level.level];
     result.ruled_out.push_back(fmt::format("{}={}", lattice.parameter(level.parameter).name, space::to_text(value)));
   }
