@@ -9,7 +9,7 @@ namespace {
 
 using space::Level;
 
-constexpr std::size_t kAveraged = 32;       // an average over them; each is a pair of rows and a few settles
+constexpr std::size_t kAveraged = 32;    // an average over them; each is a pair of rows and a few settles
 constexpr std::size_t kFewestAlike = 4;  // fewer pairs that differ by nothing else: those that do are taken, too
 
 std::size_t trials_with(const LinearModel& model, std::size_t parameter, Level level) {
@@ -86,7 +86,8 @@ std::vector<LevelChange> average_changes(LinearModel& model, space::Lattice& lat
       space::PointList to(lattice.width());
       space::Random random(0);
       std::vector<Level> drawn(lattice.width());
-      for (std::size_t draw = 0; draw < 4 * kAveraged && to.size() < kAveraged && lattice.sample(random, drawn); ++draw) {
+      for (std::size_t draw = 0; draw < 4 * kAveraged && to.size() < kAveraged && lattice.sample(random, drawn);
+           ++draw) {
         const auto before = with_level(lattice, drawn, parameter, reference, others);
         const auto after = before ? with_level(lattice, *before, parameter, level, others) : std::nullopt;
         if (!after) continue;

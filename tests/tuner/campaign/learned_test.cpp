@@ -8,6 +8,7 @@
 
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/fake_executor.hpp"
+#include "tuner/campaign/answer/matters.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/cli/cli.hpp"
 #include "tuner/cli/explaining/explanation.hpp"
@@ -133,6 +134,44 @@ TEST_CASE("a stored campaign teaches its effects, prunes what is slow, and knows
   const auto document = nlohmann::json::parse(night.nocturne({"model", "--json"}));
   CHECK(document["calibration"]["trials"] == 60);
   CHECK_THAT(night.nocturne({"best"}), ContainsSubstring("Going on  another hour: "));
+}
+
+TEST_CASE("the answer says what matters, what hardly does, and what needs no trial", "[campaign]") {
+  const Night night(60);
+  const auto learned = night.learn();
+  const auto best = std::ranges::min(learned->trials, {}, [](const space::Trial& each) { return each.estimate->value; });
+  const auto found = tuner::matters(*learned, best.configuration);
+  const auto parameter = [](const std::vector<tuner::Matter>& list, const std::string& name) {
+    return std::ranges::find(list, name, &tuner::Matter::parameter);
+  };
+  const auto framework = parameter(found.much, "framework");
+  REQUIRE(framework != found.much.end());
+  CHECK(framework->value == "lean");
+  REQUIRE(framework->others.size() == 1);
+  CHECK(framework->others[0].value == "fat");
+  CHECK(framework->others[0].interval.contains(std::log(3)));
+  const auto precision = parameter(found.much, "precision");
+  REQUIRE(precision != found.much.end());
+  CHECK(precision->others[0].interval.contains(std::log(2)));
+  CHECK(parameter(found.much, "threads") != found.much.end());
+  CHECK(parameter(found.much, "idle") == found.much.end());
+  REQUIRE(found.ruled_out.size() == 1);
+  CHECK(found.ruled_out[0].value == "fat");
+  CHECK(found.ruled_out_share > 0.3);
+
+  const std::string text = night.nocturne({"best"});
+  CHECK_THAT(text, ContainsSubstring("Matters   the best with one other value") &&
+                       ContainsSubstring("% slower than bf16 (") && ContainsSubstring("idle: ") &&
+                       ContainsSubstring("cannot win and need no trial, among them all with framework fat\n"));
+  const auto document = nlohmann::json::parse(night.nocturne({"best", "--json"}));
+  CHECK(document["matters"]["much"].size() == found.much.size());
+  CHECK(document["matters"]["ruled_out"][0]["parameter"] == "framework");
+}
+
+TEST_CASE("too few trials say nothing of what matters", "[campaign]") {
+  const Night night(4);
+  CHECK_THAT(night.nocturne({"best"}), !ContainsSubstring("Matters"));
+  CHECK(nlohmann::json::parse(night.nocturne({"best", "--json"}))["matters"].is_null());
 }
 
 TEST_CASE("a configuration is explained before it is measured, and by its trial", "[campaign]") {

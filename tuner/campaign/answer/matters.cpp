@@ -4,8 +4,6 @@
 #include <cmath>
 #include <functional>
 
-#include <fmt/format.h>
-
 #include "search/model/changes.hpp"
 
 namespace nocturne::tuner {
@@ -65,8 +63,9 @@ Matters matters(Learned& learned, const space::Configuration& best) {
   for (const auto& level : learned.search->pruned_levels()) {
     if (level.level == space::kNoLevel) continue;
     const space::Value& value = lattice.axis(level.parameter).values[level.level];
-    result.ruled_out.push_back(fmt::format("{}={}", lattice.parameter(level.parameter).name, space::to_text(value)));
+    result.ruled_out.push_back({lattice.parameter(level.parameter).name, space::to_text(value)});
   }
+  std::ranges::stable_sort(result.ruled_out, {}, &Matters::RuledOut::parameter);
   const auto [pruned, drawn] = learned.search->pruned_share(kShareDraws);
   if (drawn > 0) result.ruled_out_share = static_cast<double>(pruned) / static_cast<double>(drawn);
   return result;

@@ -32,7 +32,11 @@ struct Matters {
   std::vector<Matter> hardly;
   /// Neither is known.
   std::vector<Matter> unsure;
-  std::vector<std::string> ruled_out;  ///< whole values that cannot win: "framework=jax-0.10"
+  /// Values with which nothing can win.
+  struct RuledOut {
+    std::string parameter, value;
+  };
+  std::vector<RuledOut> ruled_out;  ///< those of a parameter together
   double ruled_out_share = 0;          ///< of all configurations, by uniform draws
 };
 

@@ -16,8 +16,7 @@
 namespace nocturne::cli {
 namespace {
 
-constexpr std::size_t kMostRows = 6;       // of parameters that matter; `model` has them all
-constexpr std::size_t kMostRuledOut = 12;  // values by name
+constexpr std::size_t kMostRows = 6;  // of parameters that matter; `model` has them all
 
 std::string names(const std::vector<tuner::Matter>& matters) {
   std::vector<std::string> all;
@@ -28,6 +27,21 @@ std::string names(const std::vector<tuner::Matter>& matters) {
 void add_row(Table& table, const std::string& name, const tuner::Matter& matter, const tuner::Matter::Other& other) {
   table.add({Cell("  " + name), Cell(other.value),
              Cell(search::model::contrast_text(other.mean, other.interval, matter.value))});
+}
+
+/// "framework jax-0.10, paddle-3.3; compiler clang++-19"
+std::string ruled_out_text(const std::vector<tuner::Matters::RuledOut>& values) {
+  std::string text;
+  const std::string* last = nullptr;
+  for (const auto& [parameter, value] : values) {
+    if (last != nullptr && *last == parameter) {
+      text += ", " + value;
+    } else {
+      text += fmt::format("{}{} {}", last == nullptr ? "" : "; ", parameter, value);
+    }
+    last = &parameter;
+  }
+  return text;
 }
 
 void print_much(const Context& context, const std::vector<tuner::Matter>& much) {
@@ -54,8 +68,9 @@ void print_matters(const Context& context, const tuner::Matters& matters) {
   if (!matters.much.empty()) print_much(context, matters.much);
   const double percent = 100 * tuner::kHardly;
   if (!matters.hardly.empty()) {
-    print_line(context, "Hardly",
-               fmt::format("{}: no other value that was tried moves the best by {:g} %", names(matters.hardly), percent));
+    print_line(
+        context, "Hardly",
+        fmt::format("{}: no other value that was tried moves the best by {:g} %", names(matters.hardly), percent));
   }
   if (!matters.unsure.empty()) {
     print_line(context, "Unsure",
@@ -63,12 +78,9 @@ void print_matters(const Context& context, const tuner::Matters& matters) {
                            percent));
   }
   if (matters.ruled_out_share > 0) {
-    std::string text = fmt::format("{:.0f} % of the configurations cannot win and need no trial",
-                                   100 * matters.ruled_out_share);
-    const auto& values = matters.ruled_out;
-    const std::size_t shown = std::min(values.size(), kMostRuledOut);
-    if (shown > 0) text += fmt::format("; all with {}", fmt::join(std::span(values).first(shown), ", "));
-    if (values.size() > shown) text += fmt::format(" and {} other values", values.size() - shown);
+    std::string text =
+        fmt::format("{:.0f} % of the configurations cannot win and need no trial", 100 * matters.ruled_out_share);
+    if (!matters.ruled_out.empty()) text += ", among them all with " + ruled_out_text(matters.ruled_out);
     print_line(context, "Ruled out", text);
   }
 }
@@ -98,10 +110,14 @@ void print_expectations(const Context& context, const tuner::Expectations& expec
 
 nlohmann::json matters_json(const std::optional<tuner::Matters>& matters) {
   if (!matters) return nullptr;
+  nlohmann::json ruled_out = nlohmann::json::array();
+  for (const auto& [parameter, value] : matters->ruled_out) {
+    ruled_out.push_back({{"parameter", parameter}, {"value", value}});
+  }
   return {{"much", list_json(matters->much)},
           {"hardly", list_json(matters->hardly)},
           {"unsure", list_json(matters->unsure)},
-          {"ruled_out", matters->ruled_out},
+          {"ruled_out", std::move(ruled_out)},
           {"ruled_out_share", matters->ruled_out_share}};
 }
 
