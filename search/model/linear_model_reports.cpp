@@ -1,13 +1,13 @@
 // LinearModel: what it says of itself to people.
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
 
 #include "search/model/linear_model.hpp"
 #include "search/model/linear_model_state.hpp"
 #include "search/model/marginal_likelihood.hpp"
+#include "search/model/student.hpp"
 
 namespace nocturne::search::model {
 namespace {
@@ -25,11 +25,6 @@ std::vector<std::size_t> pattern(const space::PointList& points, std::size_t par
     result.push_back(numbers.try_emplace(points[t][parameter], numbers.size()).first->second);
   }
   return result;
-}
-
-/// Standard deviations to either end of a central 90 % interval, of the distribution that predictions have.
-double ninety(double degrees) {
-  return boost::math::quantile(boost::math::students_t_distribution<double>(degrees), 0.95);
 }
 
 }  // namespace
@@ -53,11 +48,12 @@ LinearModel::Difference LinearModel::difference(const space::PointList& from, co
   auto& s = *state_;
   release();
   s.update();
+  const double ninety = student_quantile(State::kDegrees, 0.95);  // of a central 90 % interval, as predictions have it
   const auto moments = s.posterior.mean_difference(from, to, s.scales);
   double begin = 0;
   for (std::size_t i = 0; i < from.size(); ++i) begin += s.posterior.mean(from[i], s.scales);
   begin /= static_cast<double>(from.size());
-  const double reach = ninety(State::kDegrees) * std::sqrt(moments.variance) * s.widening();
+  const double reach = ninety * std::sqrt(moments.variance) * s.widening();
   const auto log_difference = [&](double difference) {
     return s.target.to_log(begin + difference) - s.target.to_log(begin);
   };
@@ -69,6 +65,7 @@ std::vector<ParameterEffect> LinearModel::effects() {
   auto& s = *state_;
   s.update();
   const auto& kernels = s.design.kernels();
+  const double ninety = student_quantile(State::kDegrees, 0.95);
   std::vector<ParameterEffect> result(kernels.parameters());
   std::vector<double> variances(kernels.parameters());
   double total = 0;
@@ -84,7 +81,7 @@ std::vector<ParameterEffect> LinearModel::effects() {
       const bool inactive = place == s.lattice.axis(i).levels;
       LevelEffect effect{.level = inactive ? space::kNoLevel : static_cast<space::Level>(place),
                          .mean = moments.mean * s.target.scale};
-      effect.interval = {.lower = effect.mean - ninety(State::kDegrees) * sd, .upper = effect.mean + ninety(State::kDegrees) * sd};
+      effect.interval = {.lower = effect.mean - ninety * sd, .upper = effect.mean + ninety * sd};
       for (std::size_t t = 0; t < s.points.size(); ++t) {
         if (s.points[t][i] == effect.level) ++effect.trials;
       }

@@ -7,6 +7,8 @@
 
 #include <boost/math/distributions/students_t.hpp>
 
+#include "search/model/student.hpp"
+
 namespace nocturne::search::model {
 namespace {
 
@@ -101,8 +103,7 @@ std::optional<MemoryModel::Need> MemoryModel::need(const std::string& group, std
     need.expected = std::max(each.bytes, proportional);
   }
   if (const auto line = line_of(known)) {
-    const boost::math::students_t student(line->degrees);
-    const double reach = boost::math::quantile(student, 0.5 + confidence / 2) * line->sd(wanted);
+    const double reach = student_quantile(line->degrees, 0.5 + confidence / 2) * line->sd(wanted);
     need.expected = line->at(wanted);
     const Need bounds = need;
     need.lower = std::max(need.lower, need.expected - reach);

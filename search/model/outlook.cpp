@@ -4,10 +4,9 @@
 #include <array>
 #include <cmath>
 
-#include <boost/math/distributions/students_t.hpp>
-
 #include "search/model/physics.hpp"
 #include "search/model/refit.hpp"
+#include "search/model/student.hpp"
 
 namespace nocturne::search::model {
 namespace {
@@ -68,9 +67,8 @@ void PartsForecast::outlook(space::Point point, double widening, std::span<Outlo
   const std::array predictions = {startup_.predict(point), overhead_.predict(point), steps_.predict(point)};
   double degrees = predictions[0].degrees;
   for (const auto& each : predictions) degrees = std::min(degrees, each.degrees);
-  const boost::math::students_t t(degrees);
-  const double reach = boost::math::quantile(t, 1 - kTail) * widening;
-  const double far = boost::math::quantile(boost::math::complement(t, kExtreme)) * widening;
+  const double reach = student_quantile(degrees, 1 - kTail) * widening;
+  const double far = -student_quantile(degrees, kExtreme) * widening;
   for (std::size_t i = 0; i < epochs_.size(); ++i) {
     const auto total = compose(
         std::array{part(1, predictions[0]), part(epochs_[i], predictions[1]), part(epochs_[i], predictions[2])});

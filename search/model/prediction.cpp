@@ -1,7 +1,8 @@
 #include "search/model/prediction.hpp"
 
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+
+#include "search/model/student.hpp"
 
 namespace nocturne::search::model {
 namespace {
@@ -16,8 +17,7 @@ double slope(const Target& target, double mean, double sd) {
 }  // namespace
 
 double Prediction::log_quantile(double probability, double extra) const {
-  const boost::math::students_t_distribution<double> t(degrees);
-  return target.to_log(mean + boost::math::quantile(t, probability) * observed_sd * widening * extra);
+  return target.to_log(mean + student_quantile(degrees, probability) * observed_sd * widening * extra);
 }
 
 Interval Prediction::log_interval(double confidence, double extra) const {
