@@ -26,7 +26,7 @@ struct Matter {
 };
 
 struct Matters {
-  /// Any other value surely costs more than kHardly, or one does; by the most that one costs.
+  /// Another value surely changes it by more than kHardly; the one that changes it most comes first.
   std::vector<Matter> much;
   /// No value surely changes it by more than kHardly, either way.
   std::vector<Matter> hardly;
