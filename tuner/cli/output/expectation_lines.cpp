@@ -16,7 +16,8 @@
 namespace nocturne::cli {
 namespace {
 
-constexpr std::size_t kMostRows = 6;  // of parameters that matter; `model` has them all
+constexpr std::size_t kMostRows = 6;   // of parameters that matter; `model` has them all
+constexpr double kLeastShare = 0.005;  // of the configurations: less would be told as 0 %
 
 std::string names(const std::vector<tuner::Matter>& matters) {
   std::vector<std::string> all;
@@ -77,7 +78,7 @@ void print_matters(const Context& context, const tuner::Matters& matters) {
                fmt::format("{}: not known to within {:g} % ('nocturne model' has the intervals)", names(matters.unsure),
                            percent));
   }
-  if (matters.ruled_out_share > 0) {
+  if (matters.ruled_out_share >= kLeastShare) {
     std::string text =
         fmt::format("{:.0f} % of the configurations cannot win and need no trial", 100 * matters.ruled_out_share);
     if (!matters.ruled_out.empty()) text += ", among them all with " + ruled_out_text(matters.ruled_out);
