@@ -61,6 +61,21 @@ std::ptrdiff_t first_looks_in(const std::vector<std::string>& lines) {
   return std::ranges::count_if(lines, [](const std::string& line) { return line.starts_with("first look"); });
 }
 
+/// Of a campaign that is interrupted after its first look, and resumed.
+std::vector<std::string> asked_for_in_two_sittings(const tuner::CampaignSpec& spec) {
+  const CampaignFolder folder;
+  CampaignSitter sitter(folder);
+  sitter.watcher.after = [&sitter](const space::Trial& trial) {
+    if (trial.number == 1) sitter.interruption.finish();
+  };
+  REQUIRE(sitter.sit(spec).ending == tuner::Ending::Interrupted);
+  REQUIRE(first_looks_in(asked_for(sitter)) == 1);
+  CampaignSitter again(folder);
+  again.executor.id_suffix = "+";
+  again.sit(spec);
+  return asked_for(again);
+}
+
 }  // namespace
 
 TEST_CASE("a first look is the default with another framework, and what must change with it", "[first-looks]") {
@@ -111,34 +126,13 @@ TEST_CASE("no first looks for a strategy that does not learn, nor where they wou
 }
 
 TEST_CASE("a campaign that is resumed takes the first looks that are left, once", "[first-looks]") {
-  const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  const auto spec = three_frameworks("auto", R"({"trials": 12})");
-  sitter.watcher.after = [&sitter](const space::Trial& trial) {
-    if (trial.number == 1) sitter.interruption.finish();
-  };
-  REQUIRE(sitter.sit(spec).ending == tuner::Ending::Interrupted);
-  REQUIRE(first_looks_in(asked_for(sitter)) == 1);
-  CampaignSitter again(folder);
-  again.executor.id_suffix = "+";
-  again.sit(spec);
-  CHECK(first_looks_in(asked_for(again)) == 2);
+  const auto lines = asked_for_in_two_sittings(three_frameworks("auto", R"({"trials": 12})"));
+  CHECK(first_looks_in(lines) == 2);
 }
 
 TEST_CASE("what first looks took before a campaign was resumed counts towards their share", "[first-looks]") {
   // Two minutes for each framework: of 200 s, a fifth, one is taken.
-  const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  const auto spec = three_frameworks("auto", R"({"trials": 12, "wall": "1000s"})");
-  sitter.watcher.after = [&sitter](const space::Trial& trial) {
-    if (trial.number == 1) sitter.interruption.finish();
-  };
-  REQUIRE(sitter.sit(spec).ending == tuner::Ending::Interrupted);
-  REQUIRE(first_looks_in(asked_for(sitter)) == 1);
-  CampaignSitter again(folder);
-  again.executor.id_suffix = "+";
-  again.sit(spec);
-  const auto lines = asked_for(again);
+  const auto lines = asked_for_in_two_sittings(three_frameworks("auto", R"({"trials": 12, "wall": "1000s"})"));
   CHECK(lines.size() > 3);
   CHECK(first_looks_in(lines) == 1);
 }
