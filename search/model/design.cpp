@@ -9,6 +9,19 @@ namespace {
 
 constexpr int kDraws = 256;  // a mean is then known to a sixteenth of the spread
 
+/// Of two points (covariance.hpp has the formula).
+struct Terms {
+  double sum = 0;
+  double squares = 0;
+  void add(double term) {
+    sum += term;
+    squares += term * term;
+  }
+  [[nodiscard]] double covariance(const Scales& scales, double closeness) const {
+    return scales.intercept + sum + scales.pairs * 0.5 * (sum * sum - squares) + scales.local * closeness;
+  }
+};
+
 }  // namespace
 
 Design::Design(space::Lattice& lattice, std::vector<Feature> features)
@@ -74,24 +87,32 @@ void Design::terms(space::Point point, const Scales& scales, PointTerms& result)
   }
 }
 
+double Design::variance(space::Point point, const Scales& scales) const {
+  Terms terms;
+  for (std::size_t i = 0; i < kernels_.parameters(); ++i) {
+    const auto own = kernels_.row(i, point[i]) - kernels_.first_row(i);
+    terms.add(scales.weights[i] * static_cast<double>(kernels_.covariance(i, own, own)));
+  }
+  for (std::size_t f = 0; f < features_.size(); ++f) {
+    const double value = feature(f, point);
+    terms.add(scales.weights[kernels_.parameters() + f] * value * value);
+  }
+  return terms.covariance(scales, 1);
+}
+
 double Design::covariance(space::Point a, space::Point b, const Scales& scales) const {
-  double sum = 0;
-  double squares = 0;
-  double product = 1;
-  const auto add = [&](double term) {
-    sum += term;
-    squares += term * term;
-  };
+  Terms terms;
+  double closeness = 1;
   for (std::size_t i = 0; i < kernels_.parameters(); ++i) {
     const auto first = kernels_.row(i, a[i]) - kernels_.first_row(i);
     const auto second = kernels_.row(i, b[i]) - kernels_.first_row(i);
-    add(scales.weights[i] * static_cast<double>(kernels_.covariance(i, first, second)));
-    product *= static_cast<double>(kernels_.closeness(i, first, second));
+    terms.add(scales.weights[i] * static_cast<double>(kernels_.covariance(i, first, second)));
+    closeness *= static_cast<double>(kernels_.closeness(i, first, second));
   }
   for (std::size_t f = 0; f < features_.size(); ++f) {
-    add(scales.weights[kernels_.parameters() + f] * feature(f, a) * feature(f, b));
+    terms.add(scales.weights[kernels_.parameters() + f] * feature(f, a) * feature(f, b));
   }
-  return scales.intercept + sum + scales.pairs * 0.5 * (sum * sum - squares) + scales.local * product;
+  return terms.covariance(scales, closeness);
 }
 
 }  // namespace nocturne::search::model

@@ -43,9 +43,8 @@ class Design {
   void terms(space::Point point, const Scales& scales, PointTerms& result) const;
   /// The covariance of any two points, without noise.
   [[nodiscard]] double covariance(space::Point a, space::Point b, const Scales& scales) const;
-  [[nodiscard]] double variance(space::Point point, const Scales& scales) const {
-    return covariance(point, point, scales);
-  }
+  /// Of a point with itself: the same number, for the thousands of candidates of a proposal.
+  [[nodiscard]] double variance(space::Point point, const Scales& scales) const;
 
  private:
   [[nodiscard]] double feature(std::size_t index, space::Point point) const;
