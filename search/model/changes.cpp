@@ -1,6 +1,6 @@
 #include "search/model/changes.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "space/random.hpp"
 
@@ -20,12 +20,51 @@ std::size_t trials_with(const LinearModel& model, std::size_t parameter, Level l
   return count;
 }
 
-LevelChange change_of(LinearModel& model, std::size_t parameter, Level level, const space::PointList& from,
-                      const space::PointList& to) {
-  const auto difference = model.difference(from, to);
+/// Which levels of a parameter are to be compared with this one, and how many trials had each.
+std::vector<std::pair<Level, std::size_t>> tried_beside(const LinearModel& model, const space::Lattice& lattice,
+                                                        std::size_t parameter, Level reference) {
+  std::vector<std::pair<Level, std::size_t>> result;
+  for (std::size_t each = 0; each < lattice.axis(parameter).levels; ++each) {
+    const auto level = static_cast<Level>(each);
+    if (level == reference) continue;
+    if (const std::size_t trials = trials_with(model, parameter, level); trials > 0) result.emplace_back(level, trials);
+  }
+  return result;
+}
+
+/// Points that differ in one parameter, one by one.
+struct Pairs {
+  explicit Pairs(std::size_t width) : from(width), to(width) {}
+  space::PointList from, to;
+};
+
+Pairs pairs_between(space::Lattice& lattice, const space::PointList& drawn, std::size_t parameter, Level reference,
+                    Level level, int others) {
+  Pairs pairs(lattice.width());
+  for (std::size_t i = 0; i < drawn.size() && pairs.to.size() < kAveraged; ++i) {
+    const auto before = with_level(lattice, drawn[i], parameter, reference, others);
+    const auto after = before ? with_level(lattice, *before, parameter, level, others) : std::nullopt;
+    if (!after) continue;
+    pairs.from.push_back(*before);
+    pairs.to.push_back(*after);
+  }
+  return pairs;
+}
+
+/// The same each time.
+space::PointList draw(space::Lattice& lattice) {
+  space::PointList drawn(lattice.width());
+  space::Random random(0);
+  std::vector<Level> point(lattice.width());
+  while (drawn.size() < 4 * kAveraged && lattice.sample(random, point)) drawn.push_back(point);
+  return drawn;
+}
+
+LevelChange change_of(LinearModel& model, std::size_t parameter, Level level, std::size_t trials, const Pairs& pairs) {
+  const auto difference = model.difference(pairs.from, pairs.to);
   return {.parameter = parameter,
           .level = level,
-          .trials = trials_with(model, parameter, level),
+          .trials = trials,
           .mean = difference.mean,
           .interval = difference.interval};
 }
@@ -59,17 +98,14 @@ std::optional<std::vector<Level>> with_level(space::Lattice& lattice, space::Poi
 
 std::vector<LevelChange> changes_from(LinearModel& model, space::Lattice& lattice, space::Point point) {
   std::vector<LevelChange> result;
-  space::PointList from(lattice.width());
-  from.push_back(point);
   for (std::size_t i = 0; i < lattice.width(); ++i) {
-    for (std::size_t each = 0; each < lattice.axis(i).levels; ++each) {
-      const auto level = static_cast<Level>(each);
-      if (level == point[i] || trials_with(model, i, level) == 0) continue;
+    for (const auto& [level, trials] : tried_beside(model, lattice, i, point[i])) {
       const auto changed = with_level(lattice, point, i, level, /*others=*/1);
       if (!changed) continue;
-      space::PointList to(lattice.width());
-      to.push_back(*changed);
-      result.push_back(change_of(model, i, level, from, to));
+      Pairs pair(lattice.width());
+      pair.from.push_back(point);
+      pair.to.push_back(*changed);
+      result.push_back(change_of(model, i, level, trials, pair));
     }
   }
   return result;
@@ -78,26 +114,15 @@ std::vector<LevelChange> changes_from(LinearModel& model, space::Lattice& lattic
 std::vector<LevelChange> average_changes(LinearModel& model, space::Lattice& lattice, std::size_t parameter,
                                          Level reference) {
   std::vector<LevelChange> result;
-  for (std::size_t each = 0; each < lattice.axis(parameter).levels; ++each) {
-    const auto level = static_cast<Level>(each);
-    if (level == reference || trials_with(model, parameter, level) == 0) continue;
-    for (const int others : {0, 1}) {
-      space::PointList from(lattice.width());
-      space::PointList to(lattice.width());
-      space::Random random(0);
-      std::vector<Level> drawn(lattice.width());
-      for (std::size_t draw = 0; draw < 4 * kAveraged && to.size() < kAveraged && lattice.sample(random, drawn);
-           ++draw) {
-        const auto before = with_level(lattice, drawn, parameter, reference, others);
-        const auto after = before ? with_level(lattice, *before, parameter, level, others) : std::nullopt;
-        if (!after) continue;
-        from.push_back(*before);
-        to.push_back(*after);
-      }
-      if (to.empty() || (others == 0 && to.size() < kFewestAlike)) continue;
-      result.push_back(change_of(model, parameter, level, from, to));
-      break;
+  const auto tried = tried_beside(model, lattice, parameter, reference);
+  if (tried.empty()) return result;
+  const space::PointList drawn = draw(lattice);
+  for (const auto& [level, trials] : tried) {
+    auto pairs = pairs_between(lattice, drawn, parameter, reference, level, /*others=*/0);
+    if (pairs.to.size() < kFewestAlike) {
+      pairs = pairs_between(lattice, drawn, parameter, reference, level, /*others=*/1);
     }
+    if (!pairs.to.empty()) result.push_back(change_of(model, parameter, level, trials, pairs));
   }
   return result;
 }

@@ -66,7 +66,6 @@ struct ParameterEffect {
 struct Interaction {
   std::size_t first = 0, second = 0;
   double strength = 0;  ///< standard deviation of the posterior mean of f_ij over all pairs of levels, log units
-  double share = 0;     ///< of the explained variance
 };
 
 /// Parameters whose levels have changed together in all trials so far: their effects cannot be told apart.

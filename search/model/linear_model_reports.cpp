@@ -102,14 +102,7 @@ std::vector<Interaction> LinearModel::interactions() {
   const auto n = s.posterior.size();
   const auto alpha = s.posterior.alpha();
   std::vector<Interaction> result;
-  double total = 0;
   for (std::size_t i = 0; i < kernels.parameters(); ++i) {
-    for (std::size_t a = 0; a < kernels.levels(i); ++a) {
-      const auto row = row_of(s.design, kernels.first_row(i) + a);
-      double mean = 0;
-      for (std::size_t t = 0; t < n; ++t) mean += s.scales.weights[i] * static_cast<double>(row[t]) * alpha[t];
-      total += mean * mean * s.target.scale * s.target.scale / static_cast<double>(kernels.levels(i));
-    }
     for (std::size_t j = i + 1; j < kernels.parameters(); ++j) {
       const double scale = s.scales.pairs * s.scales.weights[i] * s.scales.weights[j] * s.target.scale;
       double squares = 0;
@@ -126,10 +119,8 @@ std::vector<Interaction> LinearModel::interactions() {
       }
       const double cells = static_cast<double>(kernels.levels(i) * kernels.levels(j));
       result.push_back({.first = i, .second = j, .strength = std::sqrt(squares / cells)});
-      total += squares / cells;
     }
   }
-  for (auto& each : result) each.share = total > 0 ? each.strength * each.strength / total : 0;
   std::ranges::stable_sort(result, std::ranges::greater(), &Interaction::strength);
   return result;
 }

@@ -42,6 +42,8 @@ struct Learned {
 
 /// Fewer trials than this that worked say nothing about effects.
 inline constexpr std::size_t kFewestForModel = 5;
+/// Configurations drawn to see which share of them is pruned.
+inline constexpr std::size_t kPrunedDraws = 2000;
 
 /// The error is a sentence: too few trials, or a space that cannot be read.
 [[nodiscard]] std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store& store,

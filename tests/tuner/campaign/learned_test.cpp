@@ -115,7 +115,7 @@ TEST_CASE("a stored campaign teaches its effects, prunes what is slow, and knows
   REQUIRE(effect("precision").values.size() == 1);
   const auto bf16 = effect("precision").values[0];
   CHECK(bf16.value == "bf16");
-  CHECK(std::abs(bf16.against_default.mean + std::log(2.0)) < 0.15);
+  CHECK(std::abs(bf16.change.mean + std::log(2.0)) < 0.15);
   CHECK(effect("idle").share < 0.01);
   REQUIRE(page.pruned_levels.size() == 1);
   CHECK_THAT(page.pruned_levels[0].sentence,
@@ -149,10 +149,10 @@ TEST_CASE("the answer says what matters, what hardly does, and what needs no tri
   CHECK(framework->value == "lean");
   REQUIRE(framework->others.size() == 1);
   CHECK(framework->others[0].value == "fat");
-  CHECK(framework->others[0].interval.contains(std::log(3)));
+  CHECK(framework->others[0].change.interval.contains(std::log(3)));
   const auto precision = parameter(found.much, "precision");
   REQUIRE(precision != found.much.end());
-  CHECK(precision->others[0].interval.contains(std::log(2)));
+  CHECK(precision->others[0].change.interval.contains(std::log(2)));
   CHECK(parameter(found.much, "threads") != found.much.end());
   CHECK(parameter(found.much, "idle") == found.much.end());
   REQUIRE(found.ruled_out.size() == 1);

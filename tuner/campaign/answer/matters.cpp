@@ -4,26 +4,24 @@
 #include <cmath>
 #include <functional>
 
-#include "search/model/changes.hpp"
-
 namespace nocturne::tuner {
 namespace {
 
-constexpr std::size_t kShareDraws = 2000;
-
 /// Surely slower or faster by more than is worth a look.
-bool is_much(const Matter::Other& other) {
-  return other.interval.lower > kHardly || other.interval.upper < -kHardly;
+bool is_much(const OtherValue& other) {
+  const auto& interval = other.change.interval;
+  return interval.lower > kHardly || interval.upper < -kHardly;
 }
 
-bool is_hardly(const Matter::Other& other) {
-  return other.interval.lower > -kHardly && other.interval.upper < kHardly;
+bool is_hardly(const OtherValue& other) {
+  const auto& interval = other.change.interval;
+  return interval.lower > -kHardly && interval.upper < kHardly;
 }
 
 double most(const Matter& matter) {
   double result = 0;
-  for (const Matter::Other& other : matter.others) {
-    if (is_much(other)) result = std::max(result, std::abs(other.mean));
+  for (const OtherValue& other : matter.others) {
+    if (is_much(other)) result = std::max(result, std::abs(other.change.mean));
   }
   return result;
 }
@@ -37,12 +35,10 @@ std::vector<Matter> all_matters(Learned& learned, const std::vector<space::Level
     if (result.empty() || result.back().parameter != name) {
       result.push_back({.parameter = name, .value = space::to_text(axis.values[best[change.parameter]]), .others = {}});
     }
-    result.back().others.push_back({.value = space::to_text(axis.values[change.level]),
-                                    .mean = change.mean,
-                                    .interval = change.interval,
-                                    .trials = change.trials});
+    result.back().others.push_back({.value = space::to_text(axis.values[change.level]), .change = change});
   }
-  for (Matter& matter : result) std::ranges::stable_sort(matter.others, {}, &Matter::Other::mean);
+  const auto mean = [](const OtherValue& other) { return other.change.mean; };
+  for (Matter& matter : result) std::ranges::stable_sort(matter.others, {}, mean);
   return result;
 }
 
@@ -66,7 +62,7 @@ Matters matters(Learned& learned, const space::Configuration& best) {
     result.ruled_out.push_back({lattice.parameter(level.parameter).name, space::to_text(value)});
   }
   std::ranges::stable_sort(result.ruled_out, {}, &Matters::RuledOut::parameter);
-  const auto [pruned, drawn] = learned.search->pruned_share(kShareDraws);
+  const auto [pruned, drawn] = learned.search->pruned_share(kPrunedDraws);
   if (drawn > 0) result.ruled_out_share = static_cast<double>(pruned) / static_cast<double>(drawn);
   return result;
 }

@@ -6,29 +6,29 @@
 #include <string>
 #include <vector>
 
-#include "search/model/prediction.hpp"
+#include "search/model/changes.hpp"
 #include "space/configuration.hpp"
 #include "tuner/campaign/learned.hpp"
 
 namespace nocturne::tuner {
 
+/// Another value of a parameter, and what it does.
+struct OtherValue {
+  std::string value;
+  search::model::LevelChange change;
+};
+
 /// One parameter of the best configuration.
 struct Matter {
-  struct Other {
-    std::string value;
-    double mean = 0;                   ///< log units against the best: 0.1 is 10.5 % slower
-    search::model::Interval interval;  ///< 90 %
-    std::size_t trials = 0;            ///< that had this value
-  };
   std::string parameter;
-  std::string value;          ///< of the best
-  std::vector<Other> others;  ///< of which a trial is known; the least slow first; never empty
+  std::string value;               ///< of the best
+  std::vector<OtherValue> others;  ///< against the best; of which a trial is known; the least slow first; never empty
 };
 
 struct Matters {
   /// Another value surely changes it by more than kHardly; the one that changes it most comes first.
   std::vector<Matter> much;
-  /// No value surely changes it by more than kHardly, either way.
+  /// Every other value surely changes it by less than kHardly, either way.
   std::vector<Matter> hardly;
   /// Neither is known.
   std::vector<Matter> unsure;
@@ -37,7 +37,7 @@ struct Matters {
     std::string parameter, value;
   };
   std::vector<RuledOut> ruled_out;  ///< those of a parameter together
-  double ruled_out_share = 0;          ///< of all configurations, by uniform draws
+  double ruled_out_share = 0;       ///< of all configurations, by uniform draws
 };
 
 /// Less than this, either way, is not worth a person's time: 2 %.

@@ -25,9 +25,9 @@ std::string names(const std::vector<tuner::Matter>& matters) {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-void add_row(Table& table, const std::string& name, const tuner::Matter& matter, const tuner::Matter::Other& other) {
+void add_row(Table& table, const std::string& name, const tuner::Matter& matter, const tuner::OtherValue& other) {
   table.add({Cell("  " + name), Cell(other.value),
-             Cell(search::model::contrast_text(other.mean, other.interval, matter.value))});
+             Cell(search::model::contrast_text(other.change.mean, other.change.interval, matter.value))});
 }
 
 /// "framework jax-0.10, paddle-3.3; compiler clang++-19"
@@ -89,15 +89,7 @@ void print_matters(const Context& context, const tuner::Matters& matters) {
 nlohmann::json list_json(const std::vector<tuner::Matter>& list) {
   nlohmann::json result = nlohmann::json::array();
   for (const tuner::Matter& matter : list) {
-    nlohmann::json others = nlohmann::json::array();
-    for (const tuner::Matter::Other& other : matter.others) {
-      others.push_back({{"value", other.value},
-                        {"trials", other.trials},
-                        {"log_ratio", other.mean},
-                        {"low", other.interval.lower},
-                        {"high", other.interval.upper}});
-    }
-    result.push_back({{"parameter", matter.parameter}, {"best", matter.value}, {"others", std::move(others)}});
+    result.push_back({{"parameter", matter.parameter}, {"best", matter.value}, {"others", values_json(matter.others)}});
   }
   return result;
 }
@@ -107,6 +99,18 @@ nlohmann::json list_json(const std::vector<tuner::Matter>& list) {
 void print_expectations(const Context& context, const tuner::Expectations& expectations) {
   if (expectations.matters) print_matters(context, *expectations.matters);
   if (expectations.going_on) *context.out << "Going on  " << tuner::to_text(*expectations.going_on) << '\n';
+}
+
+nlohmann::json values_json(std::span<const tuner::OtherValue> values) {
+  nlohmann::json result = nlohmann::json::array();
+  for (const auto& [value, change] : values) {
+    result.push_back({{"value", value},
+                      {"trials", change.trials},
+                      {"log_ratio", change.mean},
+                      {"low", change.interval.lower},
+                      {"high", change.interval.upper}});
+  }
+  return result;
 }
 
 nlohmann::json matters_json(const std::optional<tuner::Matters>& matters) {

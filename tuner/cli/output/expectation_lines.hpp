@@ -3,6 +3,7 @@
 /// What the model expects, behind what was measured: what matters, what was not worth trying, what going on would gain.
 
 #include <optional>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +16,7 @@ namespace nocturne::cli {
 void print_expectations(const Context& context, const tuner::Expectations& expectations);
 
 /// README.md of tuner/cli describes their keys. null: nothing can be said.
+[[nodiscard]] nlohmann::json values_json(std::span<const tuner::OtherValue> values);
 [[nodiscard]] nlohmann::json matters_json(const std::optional<tuner::Matters>& matters);
 [[nodiscard]] nlohmann::json going_on_json(const std::optional<tuner::GoingOn>& going_on);
 

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::size_t kPairs = 6;
 constexpr double kWorthShowing = 0.01;  // of the explained variance: less is "no effect seen"
-constexpr std::size_t kShareDraws = 2000;
 constexpr std::size_t kMemoryLines = 8;  // of groups: beyond, those that say little are counted
 
 std::string level_text(const space::Lattice& lattice, std::size_t parameter, space::Level level) {
@@ -78,7 +77,7 @@ void add_pruning(tuner::Learned& learned, ModelPage& page) {
                                   level_text(learned.lattice(), level.parameter, level.level),
                                   search::model::to_text(level, learned.lattice(), page.horizons), level.margin});
   }
-  std::tie(page.pruned, page.drawn) = search.pruned_share(kShareDraws);
+  std::tie(page.pruned, page.drawn) = search.pruned_share(tuner::kPrunedDraws);
   page.audits = search.audit().audits();
   page.audit_failures = search.audit().failures();
   page.audit_misses = search.audit().misses();
@@ -116,7 +115,7 @@ void print_effects(std::ostream& out, const ModelPage& page) {
                        effect.reference);
     for (const auto& each : effect.values) {
       out << fmt::format("  {}={}: {}\n", effect.parameter, each.value,
-                         contrast_text(each.against_default.mean, each.against_default.interval, effect.reference));
+                         contrast_text(each.change.mean, each.change.interval, effect.reference));
     }
   }
   if (!none.empty()) out << "No effect seen: " << none << '\n';
@@ -200,16 +199,10 @@ nlohmann::json model_json(const ModelPage& page) {
                    {"effects", json::array()},      {"interactions", json::array()}, {"aliased", page.aliased},
                    {"pruned_levels", json::array()}};
   for (const auto& effect : page.effects) {
-    json values = json::array();
-    for (const auto& each : effect.values) {
-      values.push_back({{"value", each.value},
-                        {"trials", each.against_default.trials},
-                        {"log_ratio", each.against_default.mean},
-                        {"low", each.against_default.interval.lower},
-                        {"high", each.against_default.interval.upper}});
-    }
-    document["effects"].push_back(
-        {{"parameter", effect.parameter}, {"default", effect.reference}, {"share", effect.share}, {"values", values}});
+    document["effects"].push_back({{"parameter", effect.parameter},
+                                   {"default", effect.reference},
+                                   {"share", effect.share},
+                                   {"values", values_json(effect.values)}});
   }
   for (const auto& pair : page.interactions) {
     document["interactions"].push_back(

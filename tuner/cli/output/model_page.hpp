@@ -11,7 +11,7 @@
 
 #include "db/records.hpp"
 #include "search/model/audit.hpp"
-#include "search/model/changes.hpp"
+#include "tuner/campaign/answer/matters.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/output/memory_lines.hpp"
@@ -19,15 +19,11 @@
 namespace nocturne::cli {
 
 struct ModelPage {
-  struct Value {
-    std::string value;
-    search::model::LevelChange against_default;
-  };
   struct Effect {
     std::string parameter;
     std::string reference;  ///< the default's value
     double share = 0;       ///< of what the effects and interactions of all make vary
-    std::vector<Value> values;
+    std::vector<tuner::OtherValue> values;  ///< against the default
   };
   struct Pair {
     std::string first, second;
