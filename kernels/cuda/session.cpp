@@ -48,7 +48,8 @@ class Session {
                 .steps = request_.gate ? request_.gate->steps : worker::steps_asked_for(request_),
                 .optimizer = read_optimizer(request_),
                 .label_smoothing = request_.label_smoothing,
-                .dropout = !request_.gate};
+                .dropout = !request_.gate,
+                .loss_scale = request_.gate ? kGateScale : kFirstScale};
     if (request_.accuracy && request_.data == "synthetic") {
       throw worker::Unsupported("the data set synthetic has no test images: accuracy cannot be told");
     }
@@ -158,6 +159,7 @@ class Session {
     fields["device_memory_bytes"] = facts_.memory_bytes;
     fields["threads"] = 1;
     fields["precision"] = to_text(settings.precision);
+    if (settings.precision == Precision::F16) fields["loss_scale"] = options_.loss_scale;
     fields["layout"] = to_text(settings.layout);
     fields["algorithm"] = to_text(settings.algorithm);
     fields["workspace_mib"] = settings.workspace_mib;

@@ -3,6 +3,7 @@
 from nocturne_worker import Unsupported
 
 FIRST_AMPERE = (8, 0)  # compute capability: bf16 and TF32 from here on
+FIRST_SCALE, GATE_SCALE = 65536.0, 1024.0  # as nocturne-cudnn's
 WARM_UPS = 3           # before recording: libraries choose kernels and allocate in their first runs
 
 
@@ -36,10 +37,14 @@ def is_out_of_memory(torch, error):
         isinstance(error, RuntimeError) and "CUDA out of memory" in str(error))
 
 
-def loss_scaler(torch):
-    """Of f16: gradients that leave its range end a step without an update, and the scale is lowered."""
+def loss_scaler(torch, gate):
+    """Of f16: gradients that leave its range end a step without an update, and the scale is lowered. In the gate every
+    step must count, so it begins where they stay within."""
+    scale = GATE_SCALE if gate else FIRST_SCALE
     scaler = getattr(getattr(torch, "amp", None), "GradScaler", None)
-    return scaler("cuda") if scaler is not None else torch.cuda.amp.GradScaler()
+    if scaler is not None:
+        return scaler("cuda", init_scale=scale)
+    return torch.cuda.amp.GradScaler(init_scale=scale)
 
 
 class State(object):

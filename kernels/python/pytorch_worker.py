@@ -172,7 +172,7 @@ class PyTorch(Worker):
             self.model.to(memory_format=torch.channels_last)
         self.optimizer = self._optimizer(plan)
         if plan.settings.precision == "f16":
-            self.scaler = pytorch_cuda.loss_scaler(torch)
+            self.scaler = pytorch_cuda.loss_scaler(torch, gate=not plan.dropout)
         self.model.train()
         if plan.settings.graph_compiler == "ipex":
             self.model, self.optimizer = self.extension.optimize(

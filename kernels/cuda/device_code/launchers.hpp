@@ -1,7 +1,7 @@
 #pragma once
 
 /// The worker's own kernels, as functions that put them on a stream and return at once. What each computes stands here;
-/// how, in the .cu files. Arrays are on the device, aligned to 256 bytes, in the type that `type` says unless they are
+/// how, in the .cu files. Arrays are on the device, aligned to 128 bytes, in the type that `type` says unless they are
 /// typed. All throw worker::Unsupported or CudaError where a launch is refused (check.hpp).
 
 #include <cuda_runtime_api.h>

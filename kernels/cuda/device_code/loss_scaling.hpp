@@ -16,6 +16,7 @@
 namespace nocturne::cuda {
 
 inline constexpr float kFirstScale = 65536.0F;       // 2^16: overflows within a few steps, then fits
+inline constexpr float kGateScale = 1024.0F;         // 2^10: where every step must count, from the first on
 inline constexpr float kLargestScale = 16777216.0F;  // 2^24: a gradient of 2^-24 is then 1, and f16's least is 2^-24
 inline constexpr int kGoodStepsToDouble = 2000;      // as the frameworks have it
 

@@ -57,7 +57,7 @@ DeviceTrainer::DeviceTrainer(const networks::Network& network, const TrainerOpti
   choose_algorithms(facts);
   begin_with(options_.initial);
   StepState state{.seed = options_.seed};
-  if (options_.settings.precision == Precision::F16) state.loss_scale.scale = kFirstScale;
+  if (options_.settings.precision == Precision::F16) state.loss_scale.scale = options_.loss_scale;
   check(cudaMemcpy(state_.data(), &state, sizeof state, cudaMemcpyHostToDevice), "the step's state");
   check(cudaDeviceSynchronize(), "the step's state");
   options_.initial = nullptr;  // the caller's, and no longer needed
