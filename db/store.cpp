@@ -52,7 +52,7 @@ std::optional<std::int64_t> Store::copied_unix_ns() const {
 std::string Store::notice() const {
   const std::string& type = connection_->network_type();
   if (type.empty()) return {};
-  const std::string place = fmt::format("'{}' lies on a network file system ({})", path().string(), type);
+  std::string place = fmt::format("'{}' lies on a network file system ({})", path().string(), type);
   if (connection_->writes_on_network()) {
     return fmt::format("{}: this program alone writes it meanwhile, others read a copy beside it", place);
   }

@@ -61,13 +61,13 @@ std::optional<LineReading> LineRule::read(std::string_view line) const {
     const auto number = number_in(std::string_view(piece.data(), piece.size()));
     if (!number) return std::nullopt;
     if (name == "loss") {
-      reading.loss = *number;
+      reading.loss = number;
       continue;
     }
     if (!std::isfinite(*number) || *number < 0) return std::nullopt;
-    if (name == "step_seconds") reading.step_seconds = *number;
+    if (name == "step_seconds") reading.step_seconds = number;
     if (name == "step_milliseconds") reading.step_seconds = *number / 1000;
-    if (name == "total_seconds") reading.total_seconds = *number;
+    if (name == "total_seconds") reading.total_seconds = number;
     if (name == "step" && *number < 9e15) reading.step = std::llround(*number);
     if (name == "samples_per_second" || name == "steps_per_second") {
       if (*number == 0) return std::nullopt;

@@ -45,7 +45,7 @@ bool has_classes(const std::string& folder) {
 
 std::string folder_of(const std::string& folder, Split split) {
   if (folder.empty()) throw DataError("the folder of images is not named");
-  const std::string inner = folder + (split == Split::Train ? "/train" : "/val");
+  std::string inner = folder + (split == Split::Train ? "/train" : "/val");
   if (has_classes(inner)) return inner;
   if (split == Split::Test) {
     throw UnsupportedData(folder + ": there is no folder 'val' with a folder for each class: accuracy cannot be told");

@@ -33,7 +33,7 @@ struct JpegErrors {
 [[noreturn]] void leave(j_common_ptr info) {
   auto* errors = reinterpret_cast<JpegErrors*>(info->err);
   errors->base.format_message(info, errors->text);
-  std::longjmp(errors->escape, 1);
+  std::longjmp(errors->escape, 1);  // NOLINT(cert-err52-cpp): libjpeg is C
 }
 
 // What libjpeg warns of and goes on with: pixels are lost for all but these.
@@ -59,7 +59,7 @@ class JpegDecoder {
   ~JpegDecoder() { jpeg_destroy_decompress(&info_); }
 
   bool read_header(const std::uint8_t* file, std::size_t size) {
-    if (setjmp(errors_.escape) != 0) return false;
+    if (setjmp(errors_.escape) != 0) return false;  // NOLINT(cert-err52-cpp)
     jpeg_create_decompress(&info_);
     jpeg_mem_src(&info_, file, static_cast<unsigned long>(size));
     jpeg_read_header(&info_, TRUE);
@@ -67,7 +67,7 @@ class JpegDecoder {
   }
 
   bool start(unsigned eighths) {
-    if (setjmp(errors_.escape) != 0) return false;
+    if (setjmp(errors_.escape) != 0) return false;  // NOLINT(cert-err52-cpp)
     info_.scale_num = eighths;
     info_.scale_denom = 8;
     const bool four = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
@@ -79,7 +79,7 @@ class JpegDecoder {
   // Rows [first, end) into `out`, behind which there is room for one more. To the file's last row where `to_the_end`,
   // to see that it is whole; these are read, for passing over the last rows does not look at them.
   bool read_rows(std::int64_t first, std::int64_t end, bool to_the_end, std::uint8_t* out) {
-    if (setjmp(errors_.escape) != 0) return false;
+    if (setjmp(errors_.escape) != 0) return false;  // NOLINT(cert-err52-cpp)
     jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(first));
     const std::int64_t row_bytes = std::int64_t{info_.output_width} * info_.output_components;
     const std::int64_t last = to_the_end ? std::int64_t{info_.output_height} : end;

@@ -7,8 +7,7 @@
 namespace nocturne::data {
 
 Schedule::Schedule(const EpochShape& shape, const SourceOptions& options)
-    : shape_(shape), seed_(options.seed), order_(options.visits) {
-  fixed_ = !order_.empty() || !options.shuffle;
+    : shape_(shape), seed_(options.seed), order_(options.visits), fixed_(!options.visits.empty() || !options.shuffle) {
   if (order_.empty()) {
     order_.resize(static_cast<std::size_t>(shape.examples));
     std::iota(order_.begin(), order_.end(), 0);

@@ -14,7 +14,7 @@ std::optional<std::filesystem::path> find_tool(std::string_view name) {
   std::string_view folders = variable != nullptr ? variable : "/usr/sbin:/usr/bin:/sbin:/bin";
   while (!folders.empty()) {
     const std::size_t end = std::min(folders.find(':'), folders.size());
-    const std::filesystem::path candidate = std::filesystem::path(folders.substr(0, end)) / name;
+    std::filesystem::path candidate = std::filesystem::path(folders.substr(0, end)) / name;
     std::error_code ignored;
     if (candidate.is_absolute() && std::filesystem::is_regular_file(candidate, ignored) &&
         ::access(candidate.c_str(), X_OK) == 0) {

@@ -77,7 +77,7 @@ std::expected<fs::path, EnvironmentFailure> get_source(InstallSession& session) 
   }
   const auto got = session.start(private_apt(folder, {"source", "--download-only", "--", source.package}),
                                  InstallSession::Clock::time_point::max(), {}, folder / "source");
-  const fs::path description = file_ending_in(folder / "source", ".dsc");
+  fs::path description = file_ending_in(folder / "source", ".dsc");
   if (!got.result.ok() || description.empty()) {
     return std::unexpected(session.failure(got, "apt-get source", explain_apt(got.output)));
   }

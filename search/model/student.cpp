@@ -19,8 +19,8 @@ constexpr std::size_t kRemembered = 16;
 }  // namespace
 
 double student_quantile(double degrees, double probability) {
-  thread_local std::array<Known, kRemembered> known;
-  thread_local std::size_t next = 0;
+  static thread_local std::array<Known, kRemembered> known;
+  static thread_local std::size_t next = 0;
   for (const Known& each : known) {
     if (each.degrees == degrees && each.probability == probability) return each.quantile;
   }

@@ -17,7 +17,9 @@ State disk;
 /// Whether this change fails.
 bool fails(bool needs_room) {
   if (!disk.broken) {
-    if (disk.left == 0 || --disk.left > 0) return false;
+    if (disk.left == 0) return false;
+    --disk.left;
+    if (disk.left > 0) return false;
     disk.broke = true;
     disk.broken = disk.fault != Fault::Once;
   }

@@ -85,7 +85,7 @@ Options parse_options(int argc, char** argv) {
 /// Epochs that were trained, a JSON line each; the first line says with what.
 class KeptEpochs {
  public:
-  KeptEpochs(const std::string& file, const nlohmann::json& settings) : file_(file) {
+  KeptEpochs(std::string file, const nlohmann::json& settings) : file_(std::move(file)) {
     if (file_.empty()) return;
     std::ifstream in(file_);
     std::string line;

@@ -25,7 +25,7 @@ class LoggingReporter final : public Reporter {
   void phase_end(const std::string& name) override { log_.push_back("end " + name); }
   void ready(const nlohmann::json&) override {}
   void sample(const protocol::SampleEvent& sample) override {
-    log_.push_back("sample");
+    log_.emplace_back("sample");
     samples.push_back(sample);
   }
   void epoch(std::int64_t, std::chrono::nanoseconds, double loss) override { epochs.push_back(loss); }
@@ -45,7 +45,7 @@ class Ahead final : public Training {
   explicit Ahead(Log& log) : log_(log) {}
 
   StepFacts step() override {
-    log_.push_back("step");
+    log_.emplace_back("step");
     const bool partial = partial_is_next();
     const std::int64_t images = partial ? 2 : 4;
     ++steps_;
@@ -53,14 +53,14 @@ class Ahead final : public Training {
     return {.images = images, .data_wait_ns = 10, .partial = partial, .epoch_ended = partial};
   }
   Settled settle() override {
-    log_.push_back("settle");
+    log_.emplace_back("settle");
     const double sum = sum_;
     sum_ = 0;
     return {.loss = static_cast<double>(steps_), .loss_sum = sum};
   }
   [[nodiscard]] bool partial_is_next() const override { return steps_ % 4 == 3; }
   [[nodiscard]] std::int64_t steps_per_epoch() const override { return 4; }
-  void between_samples() override { log_.push_back("between"); }
+  void between_samples() override { log_.emplace_back("between"); }
 
  private:
   Log& log_;

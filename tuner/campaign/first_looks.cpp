@@ -9,7 +9,7 @@ namespace nocturne::tuner {
 
 std::vector<FirstLook> first_looks(const space::Space& space) {
   std::vector<FirstLook> looks;
-  const space::Configuration base = space.default_configuration();
+  const space::Configuration& base = space.default_configuration();
   for (const space::Parameter& parameter : space.parameters()) {
     if (parameter.stage != space::Stage::Environment || parameter.is_real()) continue;
     const space::Value* const usual = base.find(parameter.name);

@@ -115,8 +115,8 @@ db::Expected<Recheck> recheck_after_changes(const Sitting& sitting) {
         .end = Recheck::End::SetAside,
         .sentence = fmt::format("{}: {}: results from before are set aside, a new generation begins", *changed, why)};
   };
-  const Recheck interrupted{.end = Recheck::End::Interrupted,
-                            .sentence = fmt::format("{}: interrupted before that was verified", *changed)};
+  Recheck interrupted{.end = Recheck::End::Interrupted,
+                      .sentence = fmt::format("{}: interrupted before that was verified", *changed)};
   sitting.observer.note(
       fmt::format("{}: the default is measured again, to see whether results from before hold", *changed));
   const auto prepared = sitting.prepare(sitting.spec.space.default_configuration());

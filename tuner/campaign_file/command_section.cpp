@@ -160,9 +160,9 @@ CommandTemplate read_command(Checks& checks, const fs::path& home) {
 }
 
 space::Workload command_workload(Checks& checks, const CommandTemplate& command) {
-  const auto text = [&](std::string_view key, std::string usual) {
+  const auto text = [&](std::string_view key, std::string_view usual) {
     const Json* value = checks.get("/workload", key);
-    return value != nullptr ? value->get<std::string>() : usual;
+    return value != nullptr ? value->get<std::string>() : std::string(usual);
   };
   space::Workload workload;
   workload.network = text("network", "own-" + space::short_digest(measure::to_json(command).dump()).substr(0, 12));

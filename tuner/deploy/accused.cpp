@@ -58,7 +58,7 @@ Case case_of(const Profile& profile, const db::Store* store) {
                     .steps = profile.training.steps};
   if (profile.training.own_command.is_object()) {
     result.accused.worker = profile.training.own_command;
-  } else if (profile.training.artifact.empty()) {
+  } else if (profile.training.is_command()) {
     auto command = nlohmann::json::array({profile.training.program.string()});
     for (const std::string& argument : profile.training.arguments) command.push_back(argument);
     result.accused.worker = {{"command", std::move(command)}};

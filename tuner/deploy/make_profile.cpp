@@ -17,6 +17,7 @@
 #include "tuner/executor/installation.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
+#include "tuner/executor/shipped_worker.hpp"
 #include "tuner/executor/worker_catalogue.hpp"
 #include "tuner/version.hpp"
 
@@ -94,7 +95,7 @@ UsedEnvironment find_environment(const std::string& key, const tuner::Frameworks
   return {};
 }
 
-std::expected<void, std::string> find_program(const space::Run& run, const json& spec,
+std::expected<void, std::string> find_program(const space::Run& run, const json& spec, const std::string& framework,
                                               const std::filesystem::path& builds_folder, Training& training) {
   if (run.artifact.empty()) {
     const auto worker = spec.find("worker");
@@ -104,7 +105,14 @@ std::expected<void, std::string> find_program(const space::Run& run, const json&
       training.arguments.assign(words.begin() + 1, words.end());
       return {};
     }
-    return std::unexpected("the run names neither a build nor a command, so nothing can be exported from it");
+    const tuner::WorkerRecipe* shipped = tuner::find_worker(framework);
+    if (shipped == nullptr || shipped->program.empty()) {
+      return std::unexpected("the run names neither a build nor a command, so nothing can be exported from it");
+    }
+    training.recipe = framework;
+    training.program = tuner::find_shipped(*shipped);
+    if (!training.program.empty()) return {};
+    return std::unexpected(fmt::format("{}, which trained it, is not there", shipped->program));
   }
   std::error_code error;
   if (std::filesystem::is_directory(builds_folder, error)) {
@@ -242,13 +250,13 @@ std::expected<Profile, std::string> make_profile(const db::Store& store, const t
     profile.training.program = words.front();
     profile.training.arguments.assign(words.begin() + 1, words.end());
   } else if (!own) {
-    if (auto found = find_program(run, answer.campaign.spec, circumstances.builds_folder, profile.training); !found) {
+    const std::string framework = tuner::framework_of(
+        {.recipe = worker.value("recipe", "auto"), .command = {}, .own = {}}, profile.configuration);
+    if (auto found = find_program(run, answer.campaign.spec, framework, circumstances.builds_folder, profile.training);
+        !found) {
       return std::unexpected(found.error());
     }
-    if (!profile.training.artifact.empty()) {
-      profile.training.recipe = tuner::framework_of(
-          {.recipe = worker.value("recipe", "auto"), .command = {}, .own = {}}, profile.configuration);
-    }
+    if (!profile.training.artifact.empty()) profile.training.recipe = framework;
   }
   auto launch = measure::launch_settings(profile.configuration, circumstances.machine);
   if (!launch) {

@@ -49,6 +49,8 @@ struct Training {
   std::int64_t steps_per_sample = 1;
   std::string partial_batch = "drop";
   nlohmann::json own_command;  ///< of the user, as its campaign has it (measure/run/command_template.hpp); null: none
+  /// Whether the campaign named `program` itself; else it is a build, of an environment, or a worker of ours as it is.
+  [[nodiscard]] bool is_command() const { return artifact.empty() && recipe.empty(); }
   friend bool operator==(const Training&, const Training&) = default;
 };
 

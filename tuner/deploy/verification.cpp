@@ -96,7 +96,7 @@ std::expected<json, std::string> verification_campaign(const Profile& profile, c
   json worker = json::object();
   if (profile.training.own_command.is_object()) {
     worker = profile.training.own_command;
-  } else if (profile.training.artifact.empty()) {
+  } else if (profile.training.is_command()) {
     worker["command"] = json::array({profile.training.program.string()});
     for (const std::string& argument : profile.training.arguments) worker["command"].push_back(argument);
   }

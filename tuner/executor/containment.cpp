@@ -19,9 +19,9 @@ std::unexpected<PreparationFailure> refuse_container(space::Outcome outcome, std
 }
 
 /// The text of a parameter, or `otherwise` where it is absent.
-std::string word_of(const space::Configuration& configuration, std::string_view name, std::string otherwise) {
+std::string word_of(const space::Configuration& configuration, std::string_view name, std::string_view otherwise) {
   const space::Value* value = configuration.find(std::string(name));
-  return value == nullptr ? otherwise : space::to_text(*value);
+  return value == nullptr ? std::string(otherwise) : space::to_text(*value);
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ std::expected<Variation, std::string> read_variation(std::string_view text) {
   Variation variation{.name = std::string(text.substr(0, sign))};
   variation.variable = !variation.name.starts_with('-');
   const std::size_t body = variation.name.find_first_not_of('-');
-  if (body == std::string::npos || body > 2) return refused("that is no name of an option or a variable");
+  if (body > 2) return refused("that is no name of an option or a variable");
   const std::string_view letters = std::string_view(variation.name).substr(body);
   const bool plain = std::ranges::all_of(
       letters, [&](char c) { return is_option_letter(c) || (!variation.variable && (c == '-' || c == '.')); });

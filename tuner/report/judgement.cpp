@@ -49,7 +49,7 @@ Judgement judge(std::optional<double> claimed_percent, double low_percent, doubl
 }
 
 std::string sentence_of(const Judgement& judgement) {
-  const std::string finding(to_text(judgement.finding));
+  std::string finding(to_text(judgement.finding));
   if (judgement.finding == Finding::Confirmed) {
     if (judgement.size == Size::Inside) return finding + ", as large as claimed";
     if (judgement.size == Size::Smaller) return finding + ", but smaller";

@@ -15,7 +15,6 @@ namespace {
 using networks::Kind;
 using networks::Layer;
 using networks::Network;
-using networks::Shape;
 
 // Who holds the bytes between two moments: written at the first, read at the last.
 struct Claim {

@@ -5,21 +5,21 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "measure/comparison/pair.hpp"
 #include "measure/container/container_sweep.hpp"
 #include "measure/container/image_store.hpp"
 #include "measure/container/runtimes.hpp"
-#include "measure/comparison/pair.hpp"
 #include "measure/supervisor/process_tree.hpp"
 #include "tests/measure/fake_run.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -4,7 +4,6 @@
 #include "measure/container/image_trouble.hpp"
 
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>

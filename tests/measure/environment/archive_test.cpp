@@ -1,7 +1,5 @@
 #include "measure/environment/archive.hpp"
 
-#include <stdlib.h>
-
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>

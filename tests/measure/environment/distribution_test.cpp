@@ -1,5 +1,3 @@
-#include <stdlib.h>
-
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
@@ -41,7 +39,7 @@ std::string run_and_read(const std::vector<std::string>& argv) {
 /// A mirror in a folder, and an apt-get on PATH that knows no other.
 class Mirror {
  public:
-  explicit Mirror(const fs::path& folder) : folder_(folder), before_(std::getenv("PATH")) {
+  explicit Mirror(fs::path folder) : folder_(std::move(folder)), before_(std::getenv("PATH")) {
     fs::create_directories(folder_ / "pool");
     write_script(folder_ / "bin/apt-get", "mirror='" + folder_.string() + "'\n" + R"(
 echo "$@" >> "$mirror/asked"

@@ -1,7 +1,6 @@
-#include <stdlib.h>
-
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>

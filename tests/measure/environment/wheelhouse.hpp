@@ -1,9 +1,8 @@
 #pragma once
 
-/// A folder with packages made for a test, the only place that pip looks at meanwhile; a store; fix-ups that obey. Its Python
-/// copies its pip into new environments, where it has one; else, or where a test wants that, ensurepip installs it.
-
-#include <stdlib.h>
+/// A folder with packages made for a test, the only place that pip looks at meanwhile; a store; fix-ups that obey. Its
+/// Python copies its pip into new environments, where it has one; else, or where a test wants that, ensurepip installs
+/// it.
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -48,10 +47,11 @@ class Wheelhouse {
   /// `module` is what NAME.py holds beside its version.
   void add(const std::string& name, const std::string& version, const std::string& module = "",
            const std::string& requirement = "") const {
-    const auto made = measure::command_output(
-        {.argv = {places.named.front().string(), NOCTURNE_SOURCE_DIR "/tests/measure/environment/make_wheel.py",
-                  wheels().string(), name, version, module, requirement}},
-        std::chrono::steady_clock::now() + std::chrono::minutes(2));
+    const auto made =
+        measure::command_output({.argv = {places.named.front().string(),
+                                          std::string(NOCTURNE_SOURCE_DIR) + "/tests/measure/environment/make_wheel.py",
+                                          wheels().string(), name, version, module, requirement}},
+                                std::chrono::steady_clock::now() + std::chrono::minutes(2));
     INFO((made ? "" : made.error()));
     REQUIRE(made);
   }
@@ -97,14 +97,15 @@ class Wheelhouse {
   }
   /// The Python under another name; the same where it has no pip of its own, or a distribution's.
   [[nodiscard]] std::filesystem::path with_copied_pip(const std::filesystem::path& python) const {
-    const auto packages = measure::command_output(
-        {.argv = {python.string(), "-I", "-c", "import os, pip; print(os.path.dirname(os.path.dirname(pip.__file__)))"}},
-        std::chrono::steady_clock::now() + std::chrono::minutes(1));
+    const auto packages =
+        measure::command_output({.argv = {python.string(), "-I", "-c",
+                                          "import os, pip; print(os.path.dirname(os.path.dirname(pip.__file__)))"}},
+                                std::chrono::steady_clock::now() + std::chrono::minutes(1));
     const std::string place = packages ? packages->substr(0, packages->find('\n')) : std::string();
     if (!place.ends_with("/site-packages") || place.size() + 1 != packages->size()) return python;
     const std::filesystem::path self = folder_.path() / "python3";
-    std::ofstream(self) << "#!/bin/sh\nexec '" NOCTURNE_SOURCE_DIR "/tests/support/quick_python.sh' '" << python.string()
-                        << "' '" << place << "' '" << self.string() << "' \"$@\"\n";
+    std::ofstream(self) << "#!/bin/sh\nexec '" NOCTURNE_SOURCE_DIR "/tests/support/quick_python.sh' '"
+                        << python.string() << "' '" << place << "' '" << self.string() << "' \"$@\"\n";
     std::filesystem::permissions(self, std::filesystem::perms::owner_all);
     return self;
   }

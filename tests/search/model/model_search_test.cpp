@@ -18,7 +18,6 @@ namespace nocturne::search {
 using namespace space::test;
 using space::Configuration;
 using space::Space;
-using space::Trial;
 using test::told;
 
 namespace {

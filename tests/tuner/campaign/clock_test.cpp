@@ -2,8 +2,7 @@
 
 #include "tuner/campaign/clock_watch.hpp"
 
-#include <time.h>
-
+#include <ctime>
 #include <functional>
 
 #include <fmt/format.h>
@@ -134,8 +133,8 @@ TEST_CASE("the hour is kept by a wall clock that was set, and nothing is lost", 
   for (const auto& [jump, most] : {std::pair{3h, 5h}, std::pair{-3h, 11h}, std::pair{-20h, 4h}, std::pair{9h, 23h}}) {
     CAPTURE(jump.count());
     Night night;
-    night.happens = [&night, jump = jump](std::size_t count) {
-      if (count == 6) night.clock.set_wall_by(jump);
+    night.happens = [&night, by = jump](std::size_t count) {
+      if (count == 6) night.clock.set_wall_by(by);
       return Outcome::Ok;
     };
     CHECK(night.pass().ending == tuner::Ending::Complete);

@@ -41,10 +41,8 @@ double FormulaNoise::drift() {
   return drift_;
 }
 
-RecordedNoise::RecordedNoise(std::uint64_t seed) : random_(seed) {
-  next_process_ = random_() % record().level.size();
-  next_pair_ = random_() % record().ratio.size();
-}
+RecordedNoise::RecordedNoise(std::uint64_t seed)
+    : random_(seed), next_process_(random_() % record().level.size()), next_pair_(random_() % record().ratio.size()) {}
 
 double RecordedNoise::alone() {
   const std::vector<double>& level = record().level;

@@ -1,9 +1,8 @@
 #include "tuner/campaign/finals/gate.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>

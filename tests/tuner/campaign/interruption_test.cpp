@@ -135,7 +135,7 @@ struct Sat {
     if (!result) FAIL(result.error().message);
     return *result;
   }
-  std::size_t complete_pairs() {
+  std::size_t complete_pairs() const {
     auto store = db::Store::open(folder.path() / "test.db", db::Mode::ReadOnly);
     REQUIRE(store);
     const auto comparisons = store->comparisons(store->find_campaign("test").value().id);

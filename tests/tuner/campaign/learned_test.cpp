@@ -54,7 +54,7 @@ double step_seconds(const space::Configuration& configuration) {
 struct Night {
   explicit Night(int trials, std::vector<space::Configuration> wanted = {}) { sit(trials, std::move(wanted)); }
 
-  void sit(int trials, std::vector<space::Configuration> wanted, std::string id_suffix = "a") {
+  void sit(int trials, std::vector<space::Configuration> wanted, std::string id_suffix = "a") const {
     FakeExecutor executor;
     executor.step_seconds = step_seconds;
     executor.id_suffix = std::move(id_suffix);
@@ -139,7 +139,8 @@ TEST_CASE("a stored campaign teaches its effects, prunes what is slow, and knows
 TEST_CASE("the answer says what matters, what hardly does, and what needs no trial", "[campaign]") {
   const Night night(60);
   const auto learned = night.learn();
-  const auto best = std::ranges::min(learned->trials, {}, [](const space::Trial& each) { return each.estimate->value; });
+  const auto best =
+      std::ranges::min(learned->trials, {}, [](const space::Trial& each) { return each.estimate->value; });
   const auto found = tuner::matters(*learned, best.configuration);
   const auto parameter = [](const std::vector<tuner::Matter>& list, const std::string& name) {
     return std::ranges::find(list, name, &tuner::Matter::parameter);

@@ -11,8 +11,6 @@
 namespace nocturne::tests {
 namespace {
 
-using Catch::Matchers::ContainsSubstring;
-
 /// Trials are counted, so that a sitting that goes on measures two more.
 tuner::CampaignSpec changing_spec(int trials, const std::string& range = "[1, 6]") {
   auto spec = tuner::parse_campaign(R"({

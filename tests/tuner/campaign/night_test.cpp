@@ -3,7 +3,6 @@
 
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <new>
@@ -135,8 +135,8 @@ constexpr std::int64_t kMostRight = 400;
 /// The processes of one sitting, and what befalls them.
 class TroubledExecutor {
  public:
-  TroubledExecutor(Night& night, const std::filesystem::path& database, int sitting, tuner::Interruption& interruption)
-      : night_(night), database_(database), interruption_(interruption) {
+  TroubledExecutor(Night& night, std::filesystem::path database, int sitting, tuner::Interruption& interruption)
+      : night_(night), database_(std::move(database)), interruption_(interruption) {
     fake.id_suffix = std::to_string(sitting);
     fake.signal = SIGSEGV;
     fake.worker = night.runs > kNewContainer ? kNewContainerDigest : kOldContainer;

@@ -83,7 +83,7 @@ struct Stage {
     return *result;
   }
 
-  std::vector<db::RehearsalRecord> stored() {
+  std::vector<db::RehearsalRecord> stored() const {
     auto store = db::Store::open(folder.path() / "test.db", db::Mode::ReadOnly);
     REQUIRE(store);
     return store->rehearsals(store->find_campaign("test").value().id).value();

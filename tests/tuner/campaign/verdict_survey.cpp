@@ -69,7 +69,7 @@ int survey(int campaigns, std::uint64_t first_seed) {
 }  // namespace nocturne::tests
 
 int main(int argc, char** argv) {
-  const int campaigns = argc > 1 ? std::atoi(argv[1]) : 2000;
+  const int campaigns = argc > 1 ? static_cast<int>(std::strtol(argv[1], nullptr, 10)) : 2000;
   if (campaigns < 1) {
     std::cerr << "nocturne-verdict-survey [CAMPAIGNS] [FIRST-SEED]\n";
     return 2;

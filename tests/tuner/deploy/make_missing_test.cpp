@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <stop_token>
 #include <string>
@@ -20,7 +21,8 @@ namespace {
 /// Sources in which our own worker is a program of one line, built by the real compiler.
 class SmallSources {
  public:
-  SmallSources() : frameworks_({.source_root = folder_.path(), .user_recipes = {}, .environments = folder_.path() / "e"}) {
+  SmallSources()
+      : frameworks_({.source_root = folder_.path(), .user_recipes = {}, .environments = folder_.path() / "e"}) {
     test::make_file(folder_.path() / "kernels/onednn/build.json", R"({"name": "small", "sources": ["main.cpp"]})");
     test::make_file(folder_.path() / "main.cpp", "int main() { return 7; }\n");
   }
@@ -78,6 +80,30 @@ TEST_CASE("a profile that does not say how it was made is left alone", "[deploy]
   CHECK(made->empty());
   CHECK(profile == test::sample_profile());
   profile.training.recipe = "nobody-knows-it";
+  CHECK(deploy::missing_part(profile, sources.places()).empty());
+}
+
+TEST_CASE("a worker that is not built from here is looked for on this machine", "[deploy][make]") {
+  SmallSources sources;
+  const fs::path here = sources.path() / "nocturne-cudnn";
+  ::setenv("NOCTURNE_CUDNN_PROGRAM", here.c_str(), 1);
+  deploy::Profile profile = test::sample_profile();
+  profile.training.artifact.clear();
+  profile.training.recipe = "cudnn";
+  profile.training.program = "/not/there/nocturne-cudnn";
+  CHECK_FALSE(profile.training.is_command());
+  CHECK(deploy::missing_part(profile, sources.places()) == "the program nocturne-cudnn");
+  const auto none = deploy::make_missing(profile, sources.places());
+  REQUIRE_FALSE(none);
+  CHECK_FALSE(none.error().reason.empty());
+  test::make_file(here, "#!/bin/sh\nexit 0\n");
+  fs::permissions(here, fs::perms::owner_all);
+  const auto found = deploy::make_missing(profile, sources.places());
+  ::unsetenv("NOCTURNE_CUDNN_PROGRAM");
+  REQUIRE(found);
+  REQUIRE(found->size() == 1);
+  CHECK_THAT(found->front(), ContainsSubstring("is not known"));
+  CHECK(profile.training.program == here);
   CHECK(deploy::missing_part(profile, sources.places()).empty());
 }
 

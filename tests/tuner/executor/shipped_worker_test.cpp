@@ -1,9 +1,8 @@
 #include "tuner/executor/shipped_worker.hpp"
 
-#include <stdlib.h>
-
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 

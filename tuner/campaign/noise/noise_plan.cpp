@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <numbers>
 
 #include <fmt/format.h>
 
@@ -43,7 +44,7 @@ double luck_of(const NoiseFloor& floor) {
   double luck = 0;
   for (const NoiseRow& row : floor.rows) {
     if (row.method == measure::PairMethod::Sequential && row.estimator == StepEstimator::Median) {
-      luck = row.noise.sd / std::sqrt(2.0);
+      luck = row.noise.sd / std::numbers::sqrt2;
     }
   }
   return luck;

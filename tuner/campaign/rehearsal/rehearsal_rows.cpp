@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -49,9 +50,9 @@ class RowFinder {
     const bool walked = combinations() <= kWalkedRows;
     if (walked) walk(default_);
     for (const std::size_t i : prepared_) {
-      for (Level level = 0; level < lattice_.axis(i).levels; ++level) {
+      for (std::size_t level = 0; level < lattice_.axis(i).levels; ++level) {
         LevelVector changed = default_;
-        changed[i] = level;
+        changed[i] = static_cast<Level>(level);
         offer(std::move(changed));
       }
     }
@@ -157,7 +158,7 @@ class RowFinder {
     if (!batch_ || point[*batch_] == space::kNoLevel) return steps;
     const space::Lattice::Axis& axis = lattice_.axis(*batch_);
     std::vector<Level> levels(axis.levels);
-    for (Level level = 0; level < axis.levels; ++level) levels[level] = level;
+    std::iota(levels.begin(), levels.end(), Level{0});
     std::ranges::sort(levels, std::ranges::greater(), [&](Level level) { return axis.numbers[level]; });
     std::optional<double> last;
     for (const Level level : levels) {

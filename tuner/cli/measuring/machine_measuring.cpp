@@ -78,10 +78,11 @@ std::expected<db::MachineFiguresRecord, std::string> measure_this_machine(const 
   auto figures = tuner::measure_machine(measuring);
   if (!figures) return std::unexpected(figures.error());
   const auto earlier = store.machine_figures(tuner::figures_key(fingerprint));
-  if (earlier && *earlier) *figures = tuner::settled_by_earlier(*std::move(figures), (*earlier)->figures);
-  db::MachineFiguresRecord record{.key = tuner::figures_key(fingerprint),
-                                  .fields = tuner::figure_fields(fingerprint),
-                                  .figures = *std::move(figures)};
+  const bool settles = earlier && *earlier;
+  db::MachineFiguresRecord record{
+      .key = tuner::figures_key(fingerprint),
+      .fields = tuner::figure_fields(fingerprint),
+      .figures = settles ? tuner::settled_by_earlier(*std::move(figures), (*earlier)->figures) : *std::move(figures)};
   if (const auto read = tuner::MachineFigures::from_json(record.figures, record.fields); !read) {
     return std::unexpected(read.error());
   }

@@ -128,7 +128,7 @@ std::expected<std::string, std::string> find_on_finish(const OnFinish& on_finish
   const char* path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "/usr/bin:/bin");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
     if (executable(candidate)) return candidate;
   }
   return std::unexpected(fmt::format("--on-finish: there is no program '{}' in PATH", name));

@@ -197,7 +197,7 @@ std::optional<ExitCode> make_first(const ApplyOptions& options, deploy::Profile&
 
 /// The profile's file; of a bundle after all that is in it was installed.
 std::expected<fs::path, ExitCode> file_of(const ApplyOptions& options, const Context& context) {
-  const fs::path file = profile_file(options.profile, context);
+  fs::path file = profile_file(options.profile, context);
   if (file.extension() != deploy::kBundleExtension) return file;
   if (options.no_make || options.dry_run) {
     return std::unexpected(complain(context, ExitCode::Refused,
@@ -253,7 +253,8 @@ void setup(CLI::App& verb, ApplyOptions& options) {
       "Sets the environment variables, the allocator and the CPUs that were measured, then becomes the command: its\n"
       "exit status is that of apply. Refuses with status 125 where this machine differs in what must match.\n"
       "What the profile's own training needs and is not here, its environment or build, is made first.\n\n"
-      "The profile of a command of your own runs it again in its folder, with the options that were best; with another\n"
+      "The profile of a command of your own runs it again in its folder, with the options that were best; with "
+      "another\n"
       "behind '--' a warning names those that it lacks.\n\n"
       "Examples:\n"
       "  nocturne apply mnist-evening\n"
