@@ -173,6 +173,8 @@ struct Asked {
   space::Configuration configuration{};
   space::Purpose purpose = space::Purpose::Search;  ///< Search or Audit
   std::string reason{};                             ///< why it was chosen; may be empty
+  std::optional<double> claimed_log_bound{};  ///< of an audit (search::AuditClaim); empty: another, or from before
+  std::optional<double> claimed_log_margin{};
 };
 struct Ask {
   std::string strategy{};  ///< which one answered; asks of another strategy or seed cannot be replayed, only told
@@ -204,9 +206,9 @@ struct RehearsalRecord {
 
 /// What one machine can do at best.
 struct MachineFiguresRecord {
-  std::string key{};         ///< of the machine; tuner/roofline says what goes into it
-  nlohmann::json fields{};   ///< of its fingerprint, that the key is made of
-  nlohmann::json figures{};  ///< as measured
+  std::string key{};                  ///< of the machine; tuner/roofline says what goes into it
+  nlohmann::json fields{};            ///< of its fingerprint, that the key is made of
+  nlohmann::json figures{};           ///< as measured
   std::int64_t measured_unix_ns = 0;  ///< 0 when stored: now
 };
 

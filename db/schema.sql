@@ -1,4 +1,4 @@
--- The database of Nocturne, version 8: what was asked, measured and concluded. This file is its manual.
+-- The database of Nocturne, version 9: what was asked, measured and concluded. This file is its manual.
 --
 -- Units are in the names: _unix_ns is nanoseconds since 1970 UTC, _ns a duration in nanoseconds, _s one in seconds.
 -- *_json holds JSON text. Hashes are hexadecimal text. A column without NOT NULL is empty where nothing is known;
@@ -170,6 +170,8 @@ CREATE TABLE ask_answers (
   configuration_id INTEGER NOT NULL REFERENCES configurations (id),
   purpose TEXT NOT NULL DEFAULT 'search' CHECK (purpose IN ('search', 'audit', 'verify', 'gate')),
   reason TEXT NOT NULL DEFAULT '', -- why it was chosen, one clause
+  claimed_log_bound REAL,          -- of an audit: ln of the least time, in seconds, that the model thought possible
+  claimed_log_margin REAL,         -- and by how much that was above the incumbent's, ln of the ratio
   PRIMARY KEY (campaign_id, number),
   FOREIGN KEY (campaign_id, ordinal) REFERENCES asks (campaign_id, ordinal) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;

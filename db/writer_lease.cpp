@@ -218,7 +218,7 @@ WriterLease::WriterLease(std::filesystem::path database, std::string token, Proc
     : database_(std::move(database)),
       token_(std::move(token)),
       self_(std::move(self)),
-      times_(times),
+      times_(std::move(times)),
       file_(file),
       made_by_(::getpid()) {
   // Signals are for the threads that wait for them: this one is made before those block them.

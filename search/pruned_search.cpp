@@ -114,7 +114,7 @@ void PrunedSearch::judge(const space::Trial& trial) {
   if (worked(trial)) {
     const auto logs = logs_of(trial);
     record.log_value = logs[primary()];
-    record.beat_its_bound = *record.log_value < record.log_bound;
+    record.beat_its_bound = *record.log_value < record.claim.log_bound;
     for (std::size_t i = 0; i < logs.size(); ++i) {
       bool best = true;
       for (const auto& [identity, others] : worked_)
@@ -210,13 +210,15 @@ std::pair<std::size_t, std::size_t> PrunedSearch::pruned_share(std::size_t draws
   return {pruned, drawn};
 }
 
-void PrunedSearch::adopt_audit(const space::Configuration& configuration) {
-  settle();
-  const auto now = margin(configuration);
-  if (!now) return;
-  const double bound = outlook(configuration)[primary()].log_optimistic;
+void PrunedSearch::adopt_audit(const space::Configuration& configuration, std::optional<AuditClaim> claim) {
+  if (!claim) {
+    settle();
+    const auto now = margin(configuration);
+    if (!now) return;
+    claim = {.log_bound = outlook(configuration)[primary()].log_optimistic, .margin = *now};
+  }
   open_audits_.insert_or_assign(configuration.identity(), records_.size());
-  records_.push_back({.configuration = configuration, .log_bound = bound, .margin = *now});
+  records_.push_back({.configuration = configuration, .claim = *claim});
 }
 
 std::optional<Proposal> PrunedSearch::draw_audit(space::Random& random) {
@@ -228,13 +230,14 @@ std::optional<Proposal> PrunedSearch::draw_audit(space::Random& random) {
     if (margin <= 0 || inner_.memory().fits(point) == 0) continue;
     auto configuration = inner_.lattice().configuration(point);
     if (asked_.contains(configuration)) continue;
-    const double bound = outlook(configuration)[primary()].log_optimistic;
+    const AuditClaim claim{.log_bound = outlook(configuration)[primary()].log_optimistic, .margin = margin};
     open_audits_.emplace(configuration.identity(), records_.size());
-    records_.push_back({.configuration = configuration, .log_bound = bound, .margin = margin});
+    records_.push_back({.configuration = configuration, .claim = claim});
     return Proposal{.configuration = std::move(configuration),
                     .purpose = space::Purpose::Audit,
                     .reason = fmt::format("audit: drawn from the pruned, at best {:.3g} % slower than the incumbent",
-                                          100 * std::expm1(margin))};
+                                          100 * std::expm1(margin)),
+                    .claim = claim};
   }
   return std::nullopt;
 }

@@ -34,8 +34,7 @@ namespace nocturne::search {
 /// An audit: what was claimed, and what came of it.
 struct AuditRecord {
   space::Configuration configuration;
-  double log_bound = 0;               ///< optimistic, of the primary horizon, when it was drawn
-  double margin = 0;                  ///< of pruning, then
+  AuditClaim claim;                   ///< when it was drawn
   std::optional<double> log_value{};  ///< empty: under way, or failed
   bool told = false;
   bool beat_its_bound = false;
@@ -56,9 +55,9 @@ class PrunedSearch : public Strategy {
   // For reports: what is known now. References are valid until the next ask or tell.
   /// Fits all models to all that was told. A search that goes on afterwards may go another way than without.
   void settle();
-  /// Takes over an audit that was drawn in an earlier sitting and is not told yet: its bound is predicted from what is
-  /// known now. Fits the models.
-  void adopt_audit(const space::Configuration& configuration);
+  /// Takes over an audit that was drawn in an earlier sitting and is not told yet. Without its claim that is made again
+  /// from what is known now: fits the models.
+  void adopt_audit(const space::Configuration& configuration, std::optional<AuditClaim> claim = std::nullopt);
   [[nodiscard]] ModelSearch& models() { return inner_; }
   [[nodiscard]] const model::Audit& audit() const { return audit_; }
   [[nodiscard]] const std::vector<AuditRecord>& audits() const { return records_; }

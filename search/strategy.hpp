@@ -3,6 +3,7 @@
 /// The seam between a campaign and whatever proposes configurations.
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,11 +14,19 @@
 
 namespace nocturne::search {
 
+/// What a model said of a configuration that is measured to see whether it was right. Both are logarithms of times.
+struct AuditClaim {
+  double log_bound = 0;  ///< the least time of the primary horizon that it thought possible
+  double margin = 0;     ///< by how much that lay above the incumbent's; above 0: it was pruned
+  friend bool operator==(const AuditClaim&, const AuditClaim&) = default;
+};
+
 /// A configuration that a strategy wants to see measured, and why.
 struct Proposal {
   space::Configuration configuration;
   space::Purpose purpose = space::Purpose::Search;  ///< Audit: drawn from what is pruned, to test the claim
-  std::string reason{};  ///< one clause for the log: "expected improvement 3.1 %"; may be empty
+  std::string reason{};               ///< one clause for the log: "expected improvement 3.1 %"; may be empty
+  std::optional<AuditClaim> claim{};  ///< of an audit
   friend bool operator==(const Proposal&, const Proposal&) = default;
 };
 

@@ -52,9 +52,7 @@ std::unexpected<ImageFailure> fail(std::string reason) {
 std::optional<std::string> kept_by(const ContainerRuntime& runtime, const fs::path& folder, ImageSession& session) {
   const json known = read_json(folder / (std::string(runtime.name()) + ".json"));
   if (!known.is_object() || !known.value("reference", json()).is_string()) return std::nullopt;
-  auto id = session.identify(runtime, known["reference"].get<std::string>());
-  if (!id) return std::nullopt;
-  return *std::move(id);
+  return session.identify(runtime, known["reference"].get<std::string>());
 }
 
 }  // namespace

@@ -19,7 +19,9 @@ TEST_CASE("asks and tells come back in the order in which they happened, as they
                                           {.number = 2,
                                            .configuration = configuration(2),
                                            .purpose = nocturne::space::Purpose::Audit,
-                                           .reason = "drawn from the pruned"}}}));
+                                           .reason = "drawn from the pruned",
+                                           .claimed_log_bound = 2.5,
+                                           .claimed_log_margin = 0.25}}}));
     const auto one = must(store.claim_trial(id, claim(1)));
     must(store.finish_trial(one, ok_result(5)));
     must(store.record_ask(id, {.strategy = "local", .seed = 8, .count = 1, .answer = {}}));
@@ -40,6 +42,9 @@ TEST_CASE("asks and tells come back in the order in which they happened, as they
   CHECK(ask.answer[0].reason.empty());
   CHECK(ask.answer[1].purpose == nocturne::space::Purpose::Audit);
   CHECK(ask.answer[1].reason == "drawn from the pruned");
+  CHECK_FALSE(ask.answer[0].claimed_log_bound);
+  CHECK(ask.answer[1].claimed_log_bound == 2.5);
+  CHECK(ask.answer[1].claimed_log_margin == 0.25);
   const auto& then = std::get<Tell>(log[2]).trial;
   CHECK(then.number == 1);
   CHECK(then.configuration == configuration(1));

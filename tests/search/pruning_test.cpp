@@ -182,6 +182,22 @@ TEST_CASE("parts modelled apart predict every horizon, with intervals that hold"
   CHECK(inside < 0.995 * tested);
 }
 
+TEST_CASE("an audit of an earlier sitting is judged by what was claimed then", "[search]") {
+  const auto space = frameworks();
+  const Options options{.seed = 5, .objective = {.epochs = kHorizons, .primary = 12}};
+  const space::Trial trial = told(space.default_configuration());
+  for (const double off : {-0.1, 0.1}) {
+    PrunedSearch search(space, options);
+    const double log_value = std::log(trial.estimate->value);
+    search.adopt_audit(trial.configuration, AuditClaim{.log_bound = log_value + off, .margin = 0.3});
+    search.tell({&trial, 1});  // no model yet: what is known now could claim nothing
+    REQUIRE(search.audits().size() == 1);
+    CHECK(search.audits()[0].told);
+    CHECK(search.audits()[0].beat_its_bound == (off > 0));
+    CHECK(search.audit().audits() == 1);
+  }
+}
+
 TEST_CASE("a slow framework is pruned as such, audited, and asked last", "[search]") {
   const auto space = frameworks();
   const Options options{.seed = 5, .objective = {.epochs = kHorizons, .primary = 12}};
@@ -195,6 +211,8 @@ TEST_CASE("a slow framework is pruned as such, audited, and asked last", "[searc
     if (next[0].purpose == space::Purpose::Audit) {
       ++audits;
       CHECK(next[0].reason.starts_with("audit: drawn from the pruned, at best "));
+      REQUIRE(next[0].claim);
+      CHECK(*next[0].claim == search.audits().back().claim);
     } else if (i >= 40) {
       fat_late += framework == "fat";
     }

@@ -85,8 +85,8 @@ PaceState Campaign::pace() const {
       const auto run = run_times_.find(trial.number);
       return paced(sitting_.spec, trial, run == run_times_.end() ? std::chrono::nanoseconds{0} : run->second);
     };
-    state.finals = forecast_finals(sitting_.spec.verify, of(*baseline_), of(*best_),
-                                   whole_time(sitting_.spec.budget, state));
+    state.finals =
+        forecast_finals(sitting_.spec.verify, of(*baseline_), of(*best_), whole_time(sitting_.spec.budget, state));
     state.choice = forecast_choice(sitting_.spec.verify, of(*best_));
   }
   return state;
@@ -265,6 +265,9 @@ db::Expected<SittingResult> Campaign::search() {
                               .configuration = std::move(proposal.configuration),
                               .purpose = proposal.purpose,
                               .reason = std::move(proposal.reason)});
+        if (!proposal.claim) continue;
+        ask.answer.back().claimed_log_bound = proposal.claim->log_bound;
+        ask.answer.back().claimed_log_margin = proposal.claim->margin;
       }
       if (auto recorded = sitting_.store.record_ask(sitting_.campaign, ask); !recorded) {
         return std::unexpected(recorded.error());

@@ -16,6 +16,11 @@
 namespace nocturne::tuner {
 namespace {
 
+std::optional<search::AuditClaim> claim_of(const db::Asked& asked) {
+  if (!asked.claimed_log_bound || !asked.claimed_log_margin) return std::nullopt;
+  return search::AuditClaim{.log_bound = *asked.claimed_log_bound, .margin = *asked.claimed_log_margin};
+}
+
 /// Asks and tells in their order. The strategy itself is not asked again: audits are taken over as they were drawn.
 void hear(Learned& learned, std::span<const db::Exchange> exchanges) {
   std::map<std::int64_t, space::Trial> told;
@@ -24,7 +29,7 @@ void hear(Learned& learned, std::span<const db::Exchange> exchanges) {
     if (const auto* ask = std::get_if<db::Ask>(&exchange)) {
       for (const db::Asked& each : ask->answer) {
         asked[each.number] = each;
-        if (each.purpose == space::Purpose::Audit) learned.search->adopt_audit(each.configuration);
+        if (each.purpose == space::Purpose::Audit) learned.search->adopt_audit(each.configuration, claim_of(each));
       }
     } else {
       const space::Trial& trial = std::get<db::Tell>(exchange).trial;
@@ -46,6 +51,9 @@ void fit_report(Learned& learned) {
   }
   if (learned.report->size() > 0) learned.report->fit();
 }
+
+/// A forecast that leaves a factor of three open is none.
+const double kNotKnown = std::log(3.0);
 
 double typical_seconds(const db::Store& store, db::CampaignId campaign) {
   const auto stored = store.list_trials({.campaign = campaign, .state = db::TrialState::Finished});
@@ -114,6 +122,10 @@ std::optional<GoingOn> going_on(Learned& learned, std::chrono::seconds time) {
 std::string to_text(const GoingOn& going_on) {
   const auto percent = [](double gain) { return 100 * std::expm1(gain); };
   const auto& prospect = going_on.prospect;
+  if (prospect.upper > kNotKnown) {
+    return fmt::format("{}: not known yet (90 %: {:+.1f} % to more than 3 times as fast)", duration_text(going_on.time),
+                       percent(prospect.lower));
+  }
   return fmt::format("{}: {:+.1f} % speed expected (90 %: {:.1f} to {:.1f} %)", duration_text(going_on.time),
                      percent(prospect.mean), percent(prospect.lower), percent(prospect.upper));
 }

@@ -51,7 +51,8 @@ void fill(const FusedRows& rows, cudaStream_t stream) {
   const LayerPlace& place = *rows.weighted_place;
   const DataType type = place.type();
   const networks::LayerFigures& figures = place.plan.figures;
-  const auto fan_in = static_cast<float>(figures.weights / place.layer().outputs);
+  const std::int64_t inputs = figures.weights / place.layer().outputs;
+  const auto fan_in = static_cast<float>(inputs);
   launch_fill(place.input, type, place.input_count(), {.centre = 0.5F, .spread = 1, .seed = 1}, stream);
   launch_fill(place.weights, type, figures.weights, {.spread = std::sqrt(3 / fan_in), .seed = 2}, stream);
   if (place.biases != nullptr) launch_fill(place.biases, type, figures.biases, {.spread = 1, .seed = 3}, stream);

@@ -1,7 +1,6 @@
 /// Sums and dropout: layers made of the worker's own kernels alone.
 
 #include <cmath>
-#include <utility>
 
 #include "kernels/cuda/device/check.hpp"
 #include "kernels/cuda/layers/device_layer.hpp"
@@ -11,7 +10,7 @@ namespace {
 
 class AdditionLayer final : public DeviceLayer {
  public:
-  explicit AdditionLayer(LayerPlace place) : place_(std::move(place)) {}
+  explicit AdditionLayer(const LayerPlace& place) : place_(place) {}
 
   void forward(const Pass& pass) override {
     launch_add(place_.output, place_.input, place_.input2, place_.type(), place_.output_count(), place_.layer().relu,
@@ -41,8 +40,8 @@ class AdditionLayer final : public DeviceLayer {
 
 class DropoutLayer final : public DeviceLayer {
  public:
-  explicit DropoutLayer(LayerPlace place)
-      : place_(std::move(place)), dropped_(static_cast<std::uint32_t>(std::lround(place_.layer().rate * 256))) {}
+  explicit DropoutLayer(const LayerPlace& place)
+      : place_(place), dropped_(static_cast<std::uint32_t>(std::lround(place_.layer().rate * 256))) {}
 
   void forward(const Pass& pass) override {
     launch_dropout(place_.input, place_.output, place_.type(), place_.output_count(), rule(pass, false), pass.state,

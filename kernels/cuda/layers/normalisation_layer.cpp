@@ -1,7 +1,6 @@
 /// Batch normalisation (Ioffe and Szegedy, ICML 2015, algorithm 1), with the statistics of the batch in f32.
 
 #include <string>
-#include <utility>
 
 #include "kernels/cuda/cudnn/cudnn_objects.hpp"
 #include "kernels/cuda/layers/device_layer.hpp"
@@ -11,8 +10,8 @@ namespace {
 
 class NormalisationLayer final : public DeviceLayer {
  public:
-  explicit NormalisationLayer(LayerPlace place)
-      : place_(std::move(place)),
+  explicit NormalisationLayer(const LayerPlace& place)
+      : place_(place),
         name_(place_.layer().name),
         tensor_(tensor_descriptor(place_.batch, place_.plan.figures.input, place_.type(), place_.settings.layout)),
         channels_(channel_descriptor(place_.plan.figures.input.channels, DataType::F32)) {}

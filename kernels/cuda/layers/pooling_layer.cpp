@@ -1,7 +1,6 @@
 /// Largest and average of a window.
 
 #include <string>
-#include <utility>
 
 #include "kernels/cuda/cudnn/cudnn_objects.hpp"
 #include "kernels/cuda/layers/device_layer.hpp"
@@ -24,8 +23,8 @@ PoolingDescriptor pooling_descriptor(const networks::Layer& layer) {
 
 class PoolingLayer final : public DeviceLayer {
  public:
-  explicit PoolingLayer(LayerPlace place)
-      : place_(std::move(place)),
+  explicit PoolingLayer(const LayerPlace& place)
+      : place_(place),
         name_(place_.layer().name),
         input_(tensor_descriptor(place_.batch, place_.plan.figures.input, place_.type(), place_.settings.layout)),
         output_(tensor_descriptor(place_.batch, place_.plan.figures.output, place_.type(), place_.settings.layout)),

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "kernels/cuda/cudnn/convolution_algorithms.hpp"
 #include "kernels/cuda/cudnn/cudnn_objects.hpp"
@@ -49,8 +48,8 @@ ConvolutionDescriptor convolution_descriptor(const LayerPlace& place) {
 
 class WeightedLayer final : public DeviceLayer {
  public:
-  explicit WeightedLayer(LayerPlace place)
-      : place_(std::move(place)),
+  explicit WeightedLayer(const LayerPlace& place)
+      : place_(place),
         name_(place_.layer().name),
         input_(tensor_descriptor(place_.batch, input_shape(place_), place_.type(), place_.settings.layout)),
         output_(tensor_descriptor(place_.batch, place_.plan.figures.output, place_.type(), place_.settings.layout)),

@@ -140,7 +140,7 @@ struct CopyMemory {
     std::iota(sent.as<std::uint32_t>(), sent.as<std::uint32_t>() + kCopied / 4, 1U);
     std::memset(received.as<void>(), 0, static_cast<std::size_t>(kCopied));
   }
-  void copy(bool to_device, const Stream& stream) {
+  void copy(bool to_device, const Stream& stream) const {
     const auto size = static_cast<std::size_t>(kCopied);
     check(to_device ? cudaMemcpyAsync(device.data(), sent.as<void>(), size, cudaMemcpyHostToDevice, stream.get())
                     : cudaMemcpyAsync(received.as<void>(), device.data(), size, cudaMemcpyDeviceToHost, stream.get()),

@@ -1,6 +1,7 @@
 #include "kernels/cuda/training/network_pass.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include "kernels/cuda/fusion/fusion_trial.hpp"
 #include "kernels/worker/refusal.hpp"
@@ -100,7 +101,7 @@ void NetworkPass::forward(const RawImages& images, const Pass& pass) {
 }
 
 void NetworkPass::backward(const Pass& pass) {
-  for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) (*layer)->backward(pass);
+  for (const auto& layer : std::views::reverse(layers_)) layer->backward(pass);
 }
 
 }  // namespace nocturne::cuda

@@ -241,6 +241,14 @@ TEST_CASE("what a person wants measured comes next, whatever the budget, and onc
   CHECK(learned->asked.back().reason == "a person wanted it measured");
 }
 
+TEST_CASE("what another hour brings is a number where it is known, and no number where it is not", "[campaign]") {
+  using namespace std::chrono_literals;
+  tuner::GoingOn going_on{.time = 1h, .prospect = {.trials = 30, .mean = 0.02, .lower = 0.01, .upper = 0.05}};
+  CHECK(tuner::to_text(going_on) == "another hour: +2.0 % speed expected (90 %: 1.0 to 5.1 %)");
+  going_on.prospect.upper = 4.8;
+  CHECK(tuner::to_text(going_on) == "another hour: not known yet (90 %: +1.0 % to more than 3 times as fast)");
+}
+
 TEST_CASE("too few trials teach nothing, and that is said", "[campaign]") {
   const Night night(3);
   auto store = db::Store::open(night.file(), db::Mode::ReadOnly);
