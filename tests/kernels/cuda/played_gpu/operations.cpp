@@ -137,7 +137,7 @@ Values channel_squares(const Sizes& sizes, const Values& values) {
 }
 
 Statistics statistics(const Sizes& sizes, const Values& values) {
-  const auto count = static_cast<float>(sizes.count() / sizes.c);
+  const auto count = static_cast<float>(sizes.per_channel());
   Statistics found{.mean = channel_sums(sizes, values), .variance = {}};
   for (float& each : found.mean) each /= count;
   Values apart(values.size());
@@ -158,7 +158,7 @@ Values normalise(const Sizes& sizes, const Values& values, const Values& mean, c
 
 NormalisationGradients normalise_back(const Sizes& sizes, const Values& values, const Values& difference,
                                       const Values& mean, const Values& inverse, const Values& scale) {
-  const auto count = static_cast<float>(sizes.count() / sizes.c);
+  const auto count = static_cast<float>(sizes.per_channel());
   Values normalised(values.size()), products(values.size());
   each_value(sizes, [&](std::size_t i, std::size_t c) {
     normalised[i] = (values[i] - mean[c]) * inverse[c];

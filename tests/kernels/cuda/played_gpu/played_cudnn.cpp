@@ -237,54 +237,54 @@ cudnnStatus_t cudnnSetPooling2dDescriptor(cudnnPoolingDescriptor_t descriptor, c
 
 // --- which algorithms there are ---
 
-cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, const cudnnTensorDescriptor_t,
-                                                     const cudnnFilterDescriptor_t, const cudnnConvolutionDescriptor_t,
-                                                     const cudnnTensorDescriptor_t, const int wanted, int* count,
-                                                     cudnnConvolutionFwdAlgoPerf_t* found) {
+cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t,
+                                                     cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, int wanted,
+                                                     int* count, cudnnConvolutionFwdAlgoPerf_t* found) {
   return list_algorithms<cudnnConvolutionFwdAlgoPerf_t, cudnnConvolutionFwdAlgo_t>(wanted, count, found, false, 0);
 }
 
-cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t, const cudnnFilterDescriptor_t,
-                                                          const cudnnTensorDescriptor_t,
-                                                          const cudnnConvolutionDescriptor_t,
-                                                          const cudnnTensorDescriptor_t, const int wanted, int* count,
+cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t, cudnnFilterDescriptor_t,
+                                                          cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
+                                                          cudnnTensorDescriptor_t, int wanted, int* count,
                                                           cudnnConvolutionBwdDataAlgoPerf_t* found) {
   return list_algorithms<cudnnConvolutionBwdDataAlgoPerf_t, cudnnConvolutionBwdDataAlgo_t>(wanted, count, found, false,
                                                                                            0);
 }
 
-cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t, const cudnnTensorDescriptor_t,
-                                                            const cudnnTensorDescriptor_t,
-                                                            const cudnnConvolutionDescriptor_t,
-                                                            const cudnnFilterDescriptor_t, const int wanted, int* count,
+cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t, cudnnTensorDescriptor_t,
+                                                            cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
+                                                            cudnnFilterDescriptor_t, int wanted, int* count,
                                                             cudnnConvolutionBwdFilterAlgoPerf_t* found) {
   return list_algorithms<cudnnConvolutionBwdFilterAlgoPerf_t, cudnnConvolutionBwdFilterAlgo_t>(wanted, count, found,
                                                                                                false, 0);
 }
 
-cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(cudnnHandle_t handle, const cudnnTensorDescriptor_t, const void*,
-                                                     const cudnnFilterDescriptor_t, const void*,
-                                                     const cudnnConvolutionDescriptor_t,
-                                                     const cudnnTensorDescriptor_t output, void* y, const int wanted,
-                                                     int* count, cudnnConvolutionFwdAlgoPerf_t* found, void*,
+cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(cudnnHandle_t handle, cudnnTensorDescriptor_t, const void*,
+                                                     cudnnFilterDescriptor_t, const void*, cudnnConvolutionDescriptor_t,
+                                                     cudnnTensorDescriptor_t output, void* y, int wanted, int* count,
+                                                     cudnnConvolutionFwdAlgoPerf_t* found, void*,
                                                      std::size_t workspace) {
   list_algorithms<cudnnConvolutionFwdAlgoPerf_t, cudnnConvolutionFwdAlgo_t>(wanted, count, found, true, workspace);
   return spoil(handle, output->tensor, y);
 }
 
-cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(
-    cudnnHandle_t handle, const cudnnFilterDescriptor_t, const void*, const cudnnTensorDescriptor_t, const void*,
-    const cudnnConvolutionDescriptor_t, const cudnnTensorDescriptor_t gradient, void* dx, const int wanted, int* count,
-    cudnnConvolutionBwdDataAlgoPerf_t* found, void*, std::size_t workspace) {
+cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(cudnnHandle_t handle, cudnnFilterDescriptor_t, const void*,
+                                                          cudnnTensorDescriptor_t, const void*,
+                                                          cudnnConvolutionDescriptor_t,
+                                                          cudnnTensorDescriptor_t gradient, void* dx, int wanted,
+                                                          int* count, cudnnConvolutionBwdDataAlgoPerf_t* found, void*,
+                                                          std::size_t workspace) {
   list_algorithms<cudnnConvolutionBwdDataAlgoPerf_t, cudnnConvolutionBwdDataAlgo_t>(wanted, count, found, true,
                                                                                     workspace);
   return spoil(handle, gradient->tensor, dx);
 }
 
-cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t, const void*, const cudnnTensorDescriptor_t, const void*,
-    const cudnnConvolutionDescriptor_t, const cudnnFilterDescriptor_t gradient, void* dw, const int wanted, int* count,
-    cudnnConvolutionBwdFilterAlgoPerf_t* found, void*, std::size_t workspace) {
+cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(cudnnHandle_t handle, cudnnTensorDescriptor_t, const void*,
+                                                            cudnnTensorDescriptor_t, const void*,
+                                                            cudnnConvolutionDescriptor_t,
+                                                            cudnnFilterDescriptor_t gradient, void* dw, int wanted,
+                                                            int* count, cudnnConvolutionBwdFilterAlgoPerf_t* found,
+                                                            void*, std::size_t workspace) {
   list_algorithms<cudnnConvolutionBwdFilterAlgoPerf_t, cudnnConvolutionBwdFilterAlgo_t>(wanted, count, found, true,
                                                                                         workspace);
   return spoil(handle, gradient->tensor, dw);
@@ -292,11 +292,11 @@ cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
 
 // --- convolutions ---
 
-cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha, const cudnnTensorDescriptor_t input,
-                                      const void* x, const cudnnFilterDescriptor_t filter, const void* w,
-                                      const cudnnConvolutionDescriptor_t convolution, cudnnConvolutionFwdAlgo_t chosen,
+cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha, cudnnTensorDescriptor_t input,
+                                      const void* x, cudnnFilterDescriptor_t filter, const void* w,
+                                      cudnnConvolutionDescriptor_t convolution, cudnnConvolutionFwdAlgo_t chosen,
                                       void* workspace, std::size_t workspace_bytes, const void* beta,
-                                      const cudnnTensorDescriptor_t output, void* y) {
+                                      cudnnTensorDescriptor_t output, void* y) {
   demand_one(alpha);
   if (const cudnnStatus_t status = check_workspace(chosen, workspace, workspace_bytes); status != 0) return status;
   const Convolution shape = shape_of(input->tensor, filter->tensor, *convolution, output->tensor);
@@ -311,13 +311,12 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha, c
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void* alpha,
-                                           const cudnnFilterDescriptor_t filter, const void* w,
-                                           const cudnnTensorDescriptor_t output, const void* dy,
-                                           const cudnnConvolutionDescriptor_t convolution,
+cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void* alpha, cudnnFilterDescriptor_t filter,
+                                           const void* w, cudnnTensorDescriptor_t output, const void* dy,
+                                           cudnnConvolutionDescriptor_t convolution,
                                            cudnnConvolutionBwdDataAlgo_t chosen, void* workspace,
-                                           std::size_t workspace_bytes, const void* beta,
-                                           const cudnnTensorDescriptor_t input, void* dx) {
+                                           std::size_t workspace_bytes, const void* beta, cudnnTensorDescriptor_t input,
+                                           void* dx) {
   demand_one(alpha);
   if (const cudnnStatus_t status = check_workspace(chosen, workspace, workspace_bytes); status != 0) return status;
   const Convolution shape = shape_of(input->tensor, filter->tensor, *convolution, output->tensor);
@@ -332,13 +331,12 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void* alp
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void* alpha,
-                                             const cudnnTensorDescriptor_t input, const void* x,
-                                             const cudnnTensorDescriptor_t output, const void* dy,
-                                             const cudnnConvolutionDescriptor_t convolution,
+cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void* alpha, cudnnTensorDescriptor_t input,
+                                             const void* x, cudnnTensorDescriptor_t output, const void* dy,
+                                             cudnnConvolutionDescriptor_t convolution,
                                              cudnnConvolutionBwdFilterAlgo_t chosen, void* workspace,
                                              std::size_t workspace_bytes, const void* beta,
-                                             const cudnnFilterDescriptor_t filter, void* dw) {
+                                             cudnnFilterDescriptor_t filter, void* dw) {
   demand_one(alpha);
   if (const cudnnStatus_t status = check_workspace(chosen, workspace, workspace_bytes); status != 0) return status;
   const Convolution shape = shape_of(input->tensor, filter->tensor, *convolution, output->tensor);
@@ -353,9 +351,8 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void* a
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void* alpha,
-                                           const cudnnTensorDescriptor_t output, const void* dy, const void* beta,
-                                           const cudnnTensorDescriptor_t bias, void* db) {
+cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void* alpha, cudnnTensorDescriptor_t output,
+                                           const void* dy, const void* beta, cudnnTensorDescriptor_t bias, void* db) {
   demand_one(alpha);
   check_place(output->tensor, dy);
   check_place(bias->tensor, db);
@@ -369,9 +366,9 @@ cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void* alp
 // --- batch normalisation ---
 
 cudnnStatus_t cudnnBatchNormalizationForwardTraining(cudnnHandle_t handle, cudnnBatchNormMode_t, const void* alpha,
-                                                     const void* beta, const cudnnTensorDescriptor_t input,
-                                                     const void* x, const cudnnTensorDescriptor_t output, void* y,
-                                                     const cudnnTensorDescriptor_t channels, const void* scale,
+                                                     const void* beta, cudnnTensorDescriptor_t input, const void* x,
+                                                     cudnnTensorDescriptor_t output, void* y,
+                                                     cudnnTensorDescriptor_t channels, const void* scale,
                                                      const void* shift, double momentum, void* running_mean,
                                                      void* running_variance, double epsilon, void* saved_mean,
                                                      void* saved_inverse) {
@@ -392,7 +389,7 @@ cudnnStatus_t cudnnBatchNormalizationForwardTraining(cudnnHandle_t handle, cudnn
       [=, before = factor(beta), in = input->tensor, out = output->tensor] {
         const Values values = read(in, x);
         const played::Statistics found = played::statistics(in.sizes, values);
-        const auto count = static_cast<float>(in.sizes.count() / in.sizes.c);
+        const auto count = static_cast<float>(in.sizes.per_channel());
         Values mean = read(one, running_mean), variance = read(one, running_variance), inverse(mean.size());
         const auto rate = static_cast<float>(momentum);
         for (std::size_t c = 0; c < mean.size(); ++c) {
@@ -412,11 +409,10 @@ cudnnStatus_t cudnnBatchNormalizationForwardTraining(cudnnHandle_t handle, cudnn
 }
 
 cudnnStatus_t cudnnBatchNormalizationForwardInference(cudnnHandle_t handle, cudnnBatchNormMode_t, const void* alpha,
-                                                      const void* beta, const cudnnTensorDescriptor_t input,
-                                                      const void* x, const cudnnTensorDescriptor_t output, void* y,
-                                                      const cudnnTensorDescriptor_t, const void* scale,
-                                                      const void* shift, const void* mean, const void* variance,
-                                                      double epsilon) {
+                                                      const void* beta, cudnnTensorDescriptor_t input, const void* x,
+                                                      cudnnTensorDescriptor_t output, void* y, cudnnTensorDescriptor_t,
+                                                      const void* scale, const void* shift, const void* mean,
+                                                      const void* variance, double epsilon) {
   demand_one(alpha);
   const Tensor one = per_channel(input->tensor);
   check_place(input->tensor, x);
@@ -432,11 +428,11 @@ cudnnStatus_t cudnnBatchNormalizationForwardInference(cudnnHandle_t handle, cudn
 
 cudnnStatus_t cudnnBatchNormalizationBackward(cudnnHandle_t handle, cudnnBatchNormMode_t, const void* alpha_data,
                                               const void* beta_data, const void* alpha_rest, const void* beta_rest,
-                                              const cudnnTensorDescriptor_t input, const void* x,
-                                              const cudnnTensorDescriptor_t output, const void* dy,
-                                              const cudnnTensorDescriptor_t gradient, void* dx,
-                                              const cudnnTensorDescriptor_t, const void* scale, void* scale_gradient,
-                                              void* shift_gradient, double, const void* mean, const void* inverse) {
+                                              cudnnTensorDescriptor_t input, const void* x,
+                                              cudnnTensorDescriptor_t output, const void* dy,
+                                              cudnnTensorDescriptor_t gradient, void* dx, cudnnTensorDescriptor_t,
+                                              const void* scale, void* scale_gradient, void* shift_gradient, double,
+                                              const void* mean, const void* inverse) {
   demand_one(alpha_data);
   demand_one(alpha_rest);
   const Tensor one = per_channel(input->tensor);
@@ -456,9 +452,9 @@ cudnnStatus_t cudnnBatchNormalizationBackward(cudnnHandle_t handle, cudnnBatchNo
 
 // --- pooling ---
 
-cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle, const cudnnPoolingDescriptor_t pooling, const void* alpha,
-                                  const cudnnTensorDescriptor_t input, const void* x, const void* beta,
-                                  const cudnnTensorDescriptor_t output, void* y) {
+cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle, cudnnPoolingDescriptor_t pooling, const void* alpha,
+                                  cudnnTensorDescriptor_t input, const void* x, const void* beta,
+                                  cudnnTensorDescriptor_t output, void* y) {
   demand_one(alpha);
   check_place(input->tensor, x);
   check_place(output->tensor, y);
@@ -468,11 +464,10 @@ cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle, const cudnnPoolingDescri
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnPoolingBackward(cudnnHandle_t handle, const cudnnPoolingDescriptor_t pooling, const void* alpha,
-                                   const cudnnTensorDescriptor_t output, const void* y,
-                                   const cudnnTensorDescriptor_t difference, const void* dy,
-                                   const cudnnTensorDescriptor_t input, const void* x, const void* beta,
-                                   const cudnnTensorDescriptor_t gradient, void* dx) {
+cudnnStatus_t cudnnPoolingBackward(cudnnHandle_t handle, cudnnPoolingDescriptor_t pooling, const void* alpha,
+                                   cudnnTensorDescriptor_t output, const void* y, cudnnTensorDescriptor_t difference,
+                                   const void* dy, cudnnTensorDescriptor_t input, const void* x, const void* beta,
+                                   cudnnTensorDescriptor_t gradient, void* dx) {
   demand_one(alpha);
   check_place(input->tensor, x);
   check_place(output->tensor, y);

@@ -110,10 +110,9 @@ void run_block() {
       resume(free_fiber());
       moved = true;
     }
-    for (std::size_t i = 0; i < fibers.size(); ++i) {
-      Fiber& each = *fibers[i];
-      if (each.waits_for == nullptr || each.waits_for->opened < each.until) continue;
-      resume(each);
+    for (const auto& each : fibers) {
+      if (each->waits_for == nullptr || each->waits_for->opened < each->until) continue;
+      resume(*each);
       moved = true;
     }
     if (!moved) fail("threads wait for each other for ever");

@@ -18,6 +18,7 @@ using Values = std::vector<float>;
 struct Sizes {
   std::int64_t n = 0, c = 0, h = 0, w = 0;
   [[nodiscard]] std::int64_t count() const { return n * c * h * w; }
+  [[nodiscard]] std::int64_t per_channel() const { return n * h * w; }
   [[nodiscard]] bool operator==(const Sizes&) const = default;
 };
 
