@@ -33,7 +33,7 @@ enum class MmaType { Tf32, Bf16, F16 };
   return type == MmaType::Tf32 ? 8 : 16;
 }
 [[nodiscard]] constexpr std::int64_t mma_flops(MmaType type) {
-  return std::int64_t{2 * 16 * 8} * mma_depth(type);
+  return std::int64_t{2} * 16 * 8 * mma_depth(type);
 }
 /// Tensor cores may add with fewer bits than f32 has: sums that stay below are exact on all of them.
 inline constexpr std::int64_t kLargestMmaSum = 1 << 20;
