@@ -66,12 +66,6 @@ Made make_build(Profile& profile, const tuner::WorkerRecipe& worker, const std::
   }
 }
 
-/// A worker of ours that is not built from here; null: the recipe is of another kind.
-const tuner::WorkerRecipe* shipped_worker(const std::string& recipe) {
-  const tuner::WorkerRecipe* worker = tuner::find_worker(recipe);
-  return worker != nullptr && !worker->program.empty() ? worker : nullptr;
-}
-
 Made take_shipped(Profile& profile, const tuner::WorkerRecipe& worker) {
   const std::filesystem::path program = tuner::find_shipped(worker);
   if (program.empty()) return std::unexpected(MakingFailure{.reason = tuner::shipped_obstacle(worker)});
@@ -97,14 +91,15 @@ std::string missing_part(const Profile& profile, const MakingPlaces& places) {
   if (name.empty() || ::access(profile.training.program.c_str(), X_OK) == 0) return {};
   const measure::EnvironmentRecipe* recipe = places.frameworks.recipe(name);
   if (recipe != nullptr && recipe->kind == measure::RecipeKind::Python) return "the environment " + name;
-  if (const tuner::WorkerRecipe* shipped = shipped_worker(name)) return "the program " + std::string(shipped->program);
+  if (const tuner::WorkerRecipe* shipped = tuner::find_shipped_worker(name))
+    return "the program " + std::string(shipped->program);
   const bool built = recipe != nullptr ? recipe->build.has_value() : tuner::find_worker(name) != nullptr;
   return built ? "the build of " + name : std::string();
 }
 
 Made make_missing(Profile& profile, const MakingPlaces& places, const std::stop_token& stop) {
   if (missing_part(profile, places).empty()) return std::vector<std::string>{};
-  if (const tuner::WorkerRecipe* shipped = shipped_worker(profile.training.recipe))
+  if (const tuner::WorkerRecipe* shipped = tuner::find_shipped_worker(profile.training.recipe))
     return take_shipped(profile, *shipped);
   const measure::EnvironmentRecipe* recipe = places.frameworks.recipe(profile.training.recipe);
   if (recipe == nullptr) {

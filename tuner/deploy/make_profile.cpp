@@ -105,8 +105,8 @@ std::expected<void, std::string> find_program(const space::Run& run, const json&
       training.arguments.assign(words.begin() + 1, words.end());
       return {};
     }
-    const tuner::WorkerRecipe* shipped = tuner::find_worker(framework);
-    if (shipped == nullptr || shipped->program.empty()) {
+    const tuner::WorkerRecipe* shipped = tuner::find_shipped_worker(framework);
+    if (shipped == nullptr) {
       return std::unexpected("the run names neither a build nor a command, so nothing can be exported from it");
     }
     training.recipe = framework;
@@ -118,6 +118,7 @@ std::expected<void, std::string> find_program(const space::Run& run, const json&
   if (std::filesystem::is_directory(builds_folder, error)) {
     for (const measure::StoredArtifact& build : measure::ArtifactStore(builds_folder).list()) {
       if (build.key == run.artifact) {
+        training.recipe = framework;
         training.artifact = build.key;
         training.program = std::filesystem::absolute(build.folder) / build.name;
         return {};
@@ -256,7 +257,6 @@ std::expected<Profile, std::string> make_profile(const db::Store& store, const t
         !found) {
       return std::unexpected(found.error());
     }
-    if (!profile.training.artifact.empty()) profile.training.recipe = framework;
   }
   auto launch = measure::launch_settings(profile.configuration, circumstances.machine);
   if (!launch) {

@@ -119,7 +119,7 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_worker(const 
     return prepared;
   }
   const std::string framework = framework_of(choice, configuration);
-  if (const WorkerRecipe* shipped = find_worker(framework); shipped != nullptr && !shipped->program.empty()) {
+  if (const WorkerRecipe* shipped = find_shipped_worker(framework)) {
     return prepare_shipped(*shipped, std::move(prepared));
   }
   if (const WorkerRecipe* worker = find_worker(framework)) {

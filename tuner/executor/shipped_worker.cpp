@@ -26,6 +26,11 @@ std::string variable_of(std::string_view program) {
 
 }  // namespace
 
+const WorkerRecipe* find_shipped_worker(std::string_view name) {
+  const WorkerRecipe* worker = find_worker(name);
+  return worker != nullptr && !worker->program.empty() ? worker : nullptr;
+}
+
 fs::path find_shipped(const WorkerRecipe& worker) {
   if (worker.program.empty()) return {};
   std::error_code error;

@@ -6,11 +6,15 @@
 #include <expected>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "tuner/executor/executor.hpp"
 #include "tuner/executor/worker_catalogue.hpp"
 
 namespace nocturne::tuner {
+
+/// The recipe of that name where its worker is of this kind; null: it is not, or there is none.
+[[nodiscard]] const WorkerRecipe* find_shipped_worker(std::string_view name);
 
 /// The program: what NOCTURNE_CUDNN_PROGRAM names (for nocturne-cudnn; a build of its own elsewhere), else beside this
 /// program. Empty: it is not there.

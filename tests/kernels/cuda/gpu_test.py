@@ -25,12 +25,13 @@ MNIST = {"network": "mnist_cnn", "data": "mnist", "data_folder": os.path.join(RO
 RESNET = {"network": "resnet20", "data": "synthetic", "optimizer": "sgd_momentum"}
 
 
-def converse(program, request):
+def converse(program, request, order=""):
     with tempfile.TemporaryDirectory() as folder:
         files = [os.path.join(folder, name) for name in ("request.json", "events.jsonl")]
         with open(files[0], "w") as file:
             json.dump(dict({"protocol": 1, "run_id": "test", "seed": 1}, **request), file)
-        subprocess.run([program, "--request", files[0], "--events", files[1]], timeout=240, check=False)
+        subprocess.run([program, "--request", files[0], "--events", files[1]], timeout=240, check=False,
+                       env=dict(os.environ, NOCTURNE_PLAYED_EAGER=order))
         with open(files[1]) as file:
             return [json.loads(line) for line in file]
 
@@ -39,9 +40,8 @@ def only(events, name):
     return [event for event in events if event["event"] == name]
 
 
-def train(workload, configuration, steps=60, **more):
-    length = {} if steps is None else {"steps": steps}
-    events = converse(WORKER, dict({"workload": workload, "configuration": configuration}, **length, **more))
+def train(workload, configuration, order="", **more):
+    events = converse(WORKER, dict({"workload": workload, "configuration": configuration, "steps": 60}, **more), order)
     return events[-1], [sample["loss"] for sample in only(events, "sample")], events
 
 
@@ -52,15 +52,22 @@ def tiny(folder, train, test):
 
 
 class Training(unittest.TestCase):
+    def assertOk(self, end, configuration):
+        """A true GPU, or a worker built without cudnn-frontend, may have no graphs; all else must work."""
+        if end["status"] == "unsupported" and configuration.get("fusion") == "auto" and not PLAYED:
+            self.skipTest(end["reason"])
+        self.assertEqual(end["status"], "ok", end["reason"])
+
     def assertLearns(self, end, losses):
         self.assertEqual(end["status"], "ok", end["reason"])
         self.assertLess(sum(losses[-10:]), 0.7 * sum(losses[:10]))
 
-    def assertSame(self, first, second, rounding):
+    def assertSame(self, first, second, beside=0.0):
+        """But for rounding, to a thousandth and `beside`."""
         self.assertEqual(len(first), len(second))
         self.assertGreater(len(first), 0)
         for a, b in zip(first, second):
-            self.assertAlmostEqual(a, b, delta=0 if PLAYED and not rounding else 1e-3 * abs(a) + 1e-4)
+            self.assertAlmostEqual(a, b, delta=1e-3 * abs(a) + beside)
 
     def test_every_precision_and_layout_learns(self):
         capability = float(json.loads(subprocess.check_output([WORKER, "--probe"]))["compute_capability"])
@@ -79,22 +86,26 @@ class Training(unittest.TestCase):
                             self.assertLearns(end, losses)
 
     def test_a_captured_step_computes_what_its_operations_do(self):
-        # Several steps a sample: the host runs ahead of the GPU.
-        configuration, length = {"batch": BATCH, "algorithm": "fixed"}, {"steps": 8, "steps_per_sample": 4}
+        configuration, length = {"batch": BATCH, "algorithm": "fixed"}, {"steps": 60}
+        if PLAYED:
+            length = {"steps": 8, "steps_per_sample": 4}  # the host runs ahead of the GPU
         eager = train(MNIST, configuration, **length)[1]
+        self.assertGreater(len(eager), 0)
         for streams in (1, 2):
             for cuda_graphs in (False, True):
                 for order in PLAYED_ORDERS:
                     with self.subTest(streams=streams, cuda_graphs=cuda_graphs, order=order):
                         changed = dict(configuration, streams=streams, cuda_graphs=cuda_graphs)
-                        os.environ["NOCTURNE_PLAYED_EAGER"] = order
-                        self.assertSame(eager, train(MNIST, changed, **length)[1], rounding=False)
-        del os.environ["NOCTURNE_PLAYED_EAGER"]
+                        losses = train(MNIST, changed, order, **length)[1]
+                        if PLAYED:
+                            self.assertEqual(eager, losses)
+                        else:
+                            self.assertSame(eager, losses, beside=1e-4)
 
     def test_algorithms_differ_by_rounding_alone(self):
         first = train(MNIST, {"batch": BATCH, "algorithm": "heuristic"}, steps=5)[1]
         for algorithm in ("find", "fixed"):
-            self.assertSame(first, train(MNIST, {"batch": BATCH, "algorithm": algorithm}, steps=5)[1], rounding=True)
+            self.assertSame(first, train(MNIST, {"batch": BATCH, "algorithm": algorithm}, steps=5)[1])
 
     def test_a_fused_pass_computes_what_its_operations_do(self):
         for workload in (MNIST, RESNET):
@@ -103,10 +114,9 @@ class Training(unittest.TestCase):
                 with self.subTest(network=workload["network"], cuda_graphs=cuda_graphs):
                     configuration = {"precision": "f16", "layout": "nhwc", "batch": batch, "cuda_graphs": cuda_graphs}
                     apart = train(workload, configuration, steps=5)[1]
-                    end, fused, events = train(workload, dict(configuration, fusion="auto"), steps=5)
-                    if end["status"] == "unsupported":
-                        self.skipTest(end["reason"])
-                    self.assertEqual(end["status"], "ok", end["reason"])
+                    configuration["fusion"] = "auto"
+                    end, fused, events = train(workload, configuration, steps=5)
+                    self.assertOk(end, configuration)
                     for each in only(events, "ready")[0]["fusions"]:
                         self.assertNotIn("refused", each["reason"], each)
                         self.assertTrue(each["fused"] or not PLAYED or "no graph" in each["reason"], each)
@@ -123,12 +133,9 @@ class Training(unittest.TestCase):
             for configuration, order in (({"cuda_graphs": True, "streams": 2}, ""), ({"streams": 2}, "0,1,2,3"),
                                          ({"fusion": "auto", "layout": "nhwc"}, "")):
                 with self.subTest(order=order, **configuration):
-                    os.environ["NOCTURNE_PLAYED_EAGER"] = order
-                    end, _, events = train(workload, dict(configuration, batch=batch), steps=None, epochs=1,
+                    end, _, events = train(workload, dict(configuration, batch=batch), order, epochs=1,
                                            partial_batch="train", accuracy=True)
-                    if end["status"] == "unsupported" and not PLAYED:
-                        self.skipTest(end["reason"])
-                    self.assertEqual(end["status"], "ok", end["reason"])
+                    self.assertOk(end, configuration)
                     steps = sum(sample["steps"] for sample in only(events, "sample"))
                     self.assertEqual(steps + 1, -(-counts[0] // batch))  # the first step is no sample
                     told += only(events, "accuracy")
@@ -137,7 +144,6 @@ class Training(unittest.TestCase):
             if PLAYED:
                 self.assertEqual([told[0][key] for key in ("accuracy", "loss")],
                                  [told[1][key] for key in ("accuracy", "loss")])
-        os.environ.pop("NOCTURNE_PLAYED_EAGER", None)
 
     def test_a_batch_beyond_the_memory_is_out_of_memory(self):
         end, _, _ = train(RESNET, {"batch": 1 << 20})
@@ -156,6 +162,7 @@ class Training(unittest.TestCase):
                     with self.subTest(network=workload["network"], **configuration):
                         theirs = converse(WORKER, dict(request, gate={"steps": 4}, initial=state,
                                                        configuration=dict(configuration, batch=BATCH)))
+                        self.assertOk(theirs[-1], configuration)
                         self.compare(ours, theirs, steps, share)
 
     def test_in_the_gate_the_loss_is_scaled_so_that_every_step_counts(self):
@@ -169,12 +176,9 @@ class Training(unittest.TestCase):
                 self.assertGreater(layer["moved"], 0, layer)
 
     def compare(self, ours, theirs, steps, share):
-        if theirs[-1]["status"] == "unsupported" and not PLAYED:
-            self.skipTest(theirs[-1]["reason"])
-        self.assertEqual(theirs[-1]["status"], "ok", theirs[-1]["reason"])
         losses = [[sample["loss"] for sample in only(events, "sample")] for events in (ours, theirs)]
         self.assertEqual(len(losses[0]), 4)
-        self.assertSame(*losses, rounding=True)
+        self.assertSame(*losses)
         norms = [only(events, "norms")[:1 + steps] for events in (ours, theirs)]
         self.assertEqual([each["steps"] for each in norms[0]], list(range(1 + steps)))
         for a, b in zip(*norms):

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "tests/kernels/cuda/played_gpu/played_streams.hpp"
 #include "tests/kernels/cuda/played_gpu/played_threads.hpp"
 
 // Blocks run one after the other: what one shares is there once.

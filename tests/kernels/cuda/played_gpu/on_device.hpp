@@ -9,7 +9,7 @@
 #include "kernels/cuda/device/check.hpp"
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/device_code/launchers.hpp"
-#include "tests/kernels/cuda/played_gpu/played_device.hpp"
+#include "tests/kernels/cuda/played_gpu/played_memory.hpp"
 #include "tests/kernels/cuda/played_gpu/tensors.hpp"
 
 namespace nocturne::played {

@@ -3,8 +3,8 @@
 
 #include "kernels/cuda/cudnn/fused_convolution.hpp"
 #include "kernels/worker/refusal.hpp"
-#include "tests/kernels/cuda/played_gpu/operations.hpp"
-#include "tests/kernels/cuda/played_gpu/played_device.hpp"
+#include "tests/kernels/cuda/played_gpu/descriptors.hpp"
+#include "tests/kernels/cuda/played_gpu/played_streams.hpp"
 
 namespace nocturne::cuda {
 

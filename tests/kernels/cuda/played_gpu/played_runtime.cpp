@@ -2,13 +2,12 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <set>
-#include <utility>
 
-#include "tests/kernels/cuda/played_gpu/played_device.hpp"
+#include "tests/kernels/cuda/played_gpu/played_memory.hpp"
+#include "tests/kernels/cuda/played_gpu/played_streams.hpp"
 
 using nocturne::played::Access;
 using nocturne::played::fail;
@@ -23,63 +22,7 @@ struct CUgraphExec_st {
 
 namespace {
 
-CUstream_st default_stream;
-std::set<CUstream_st*> streams = {&default_stream};
 std::set<const void*> pinned;
-float clock_ms = 0;
-int streams_captured = 0;
-
-CUstream_st& known(cudaStream_t stream) {
-  if (stream == nullptr) return default_stream;
-  if (!streams.contains(stream)) fail("a stream that is none");
-  return *stream;
-}
-
-void run_first(CUstream_st& stream) {
-  const Access access;
-  const Work work = std::move(stream.work.front());
-  stream.work.pop_front();
-  stream.running = true;  // what waits within is not overtaken by what comes after
-  work.run();
-  stream.running = false;
-  clock_ms += 0.001F * work.passes;
-}
-
-// Eager streams run as far as they may.
-void run_eager() {
-  bool moved = true;
-  while (moved) {
-    moved = false;
-    for (CUstream_st* each : streams) {
-      if (!each->eager || each->running || each->work.empty()) continue;
-      if (each->work.front().ready && !each->work.front().ready()) continue;
-      run_first(*each);
-      moved = true;
-    }
-  }
-}
-
-// Runs the stream's work in order, until there is none or `enough` says so.
-template <typename Enough>
-void run(CUstream_st& stream, const Enough& enough) {
-  const Access access;
-  if (stream.running) fail("a stream waits for what comes after it");
-  while (!stream.work.empty() && !enough()) {
-    run_first(stream);
-    run_eager();
-  }
-}
-
-bool is_eager(unsigned number) {
-  const char* named = std::getenv("NOCTURNE_PLAYED_EAGER");
-  return named != nullptr && std::strchr(named, static_cast<int>('0' + number)) != nullptr;
-}
-
-void reach(CUevent_st& event, std::uint64_t time) {
-  if (event.reached >= time) return;
-  run(known(event.stream), [&] { return event.reached >= time; });
-  if (event.reached < time) fail("an event is waited for that nothing will reach");
-}
 
 void check_copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
@@ -89,36 +32,6 @@ void check_copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind ki
 }
 
 }  // namespace
-
-namespace nocturne::played {
-
-void enqueue(cudaStream_t stream, std::function<void()> run, float passes) {
-  put(stream, {.run = std::move(run), .passes = passes});
-}
-
-void put(cudaStream_t stream, Work work) {
-  CUstream_st& on = known(stream);
-  if (on.captured != nullptr) {
-    on.captured->push_back(std::move(work));
-  } else {
-    on.work.push_back(std::move(work));
-  }
-  run_eager();
-}
-
-void drain(cudaStream_t stream) {
-  run(known(stream), [] { return false; });
-}
-
-void drain_all() {
-  for (CUstream_st* each : streams) run(*each, [] { return false; });
-}
-
-bool capturing() {
-  return streams_captured > 0;
-}
-
-}  // namespace nocturne::played
 
 namespace played = nocturne::played;
 
@@ -251,21 +164,17 @@ cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream
 // --- streams and events ---
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  static unsigned made = 0;
-  *stream = new CUstream_st{.eager = is_eager(made++)};
-  streams.insert(*stream);
+  *stream = played::make_stream();
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  played::drain(stream);
-  streams.erase(stream);
-  delete stream;
+  played::end_stream(stream);
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  if (known(stream).captured != nullptr) return cudaErrorStreamCaptureUnsupported;
+  if (played::is_captured(stream)) return cudaErrorStreamCaptureUnsupported;
   played::drain(stream);
   return cudaSuccess;
 }
@@ -292,20 +201,12 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  event->stream = stream;
-  const std::uint64_t time = ++event->recorded;
-  played::enqueue(
-      stream,
-      [=] {
-        event->reached = std::max(event->reached, time);
-        event->at_ms = clock_ms;
-      },
-      0);
+  played::record(stream, *event);
   return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  reach(*event, event->recorded);
+  played::reach(*event);
   return cudaSuccess;
 }
 
@@ -316,26 +217,19 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  const std::uint64_t time = event->recorded;
-  played::put(stream,
-              {.run = [=] { reach(*event, time); }, .passes = 0, .ready = [=] { return event->reached >= time; }});
+  played::let_wait(stream, *event);
   return cudaSuccess;
 }
 
 // --- graphs ---
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  if (stream == nullptr || known(stream).captured != nullptr) return cudaErrorStreamCaptureUnsupported;
-  stream->captured = new std::vector<Work>;
-  ++streams_captured;
-  return cudaSuccess;
+  return played::begin_capture(stream) ? cudaSuccess : cudaErrorStreamCaptureUnsupported;
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  if (known(stream).captured == nullptr) return cudaErrorIllegalState;
-  *graph = new CUgraph_st{std::move(*stream->captured)};
-  delete std::exchange(stream->captured, nullptr);
-  --streams_captured;
+  if (!played::is_captured(stream)) return cudaErrorIllegalState;
+  *graph = new CUgraph_st{played::end_capture(stream)};
   return cudaSuccess;
 }
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "tests/kernels/cuda/played_gpu/played_device.hpp"
+#include "tests/kernels/cuda/played_gpu/played_memory.hpp"
 
 /// Of the thread that runs; one dimension, for no kernel has more.
 extern uint3 threadIdx, blockIdx;

@@ -5,7 +5,7 @@
 
 #include <bit>
 
-#include "tests/kernels/cuda/played_gpu/played_device.hpp"
+#include "tests/kernels/cuda/played_gpu/played_memory.hpp"
 
 namespace nocturne::played {
 namespace {

@@ -7,10 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-struct cudnnContext {
-  cudaStream_t stream = nullptr;
-};
-
 namespace nocturne::played {
 
 using Values = std::vector<float>;

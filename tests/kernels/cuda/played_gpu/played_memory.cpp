@@ -1,10 +1,11 @@
-#include "tests/kernels/cuda/played_gpu/played_device.hpp"
+#include "tests/kernels/cuda/played_gpu/played_memory.hpp"
 
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 
 namespace nocturne::played {
 namespace {
