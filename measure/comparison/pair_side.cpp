@@ -67,10 +67,7 @@ Wait LiveSide::wait_until(const PairLimits& limits, Condition done) {
 }
 
 Wait LiveSide::become_ready(const PairLimits& limits) {
-  const Wait waited = wait_until(limits, [this] {
-    return std::ranges::any_of(active_.events().phases,
-                               [](const space::Phase& phase) { return phase.name == "first_step" && phase.finished; });
-  });
+  const Wait waited = wait_until(limits, [this] { return active_.events().first_step_done; });
   if (waited != Wait::Done) return waited;
   const Wait stopped = stop(limits);
   if (stopped == Wait::Done && side_.mode == TurnMode::Fifo && !active_.events().samples.empty()) {

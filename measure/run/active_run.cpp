@@ -1,6 +1,7 @@
 #include "measure/run/active_run.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <utility>
@@ -52,6 +53,7 @@ ExitFacts facts_of(const SuperviseResult& result, const RunPlan& plan, const Eve
   facts.interrupted_reason = result.killed_reason;
   facts.memory_evidence = result.memory_evidence;
   facts.wall = result.wall;
+  facts.processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
   facts.limit = plan.deadline;
   if (plan.total_limit && result.wall >= *plan.total_limit) facts.limit = *plan.total_limit;
   return facts;

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <string.h>
 
+#include "measure/run/possible_times.hpp"
+
 namespace nocturne::measure {
 namespace {
 
@@ -22,16 +24,6 @@ std::string place(const Events& events) {
 
 std::string duration(std::chrono::milliseconds time) {
   return time.count() % 1000 == 0 ? fmt::format("{} s", time.count() / 1000) : fmt::format("{} ms", time.count());
-}
-
-// Times that cannot be: samples are parts of the process's life. The tolerance covers clocks read in another order.
-std::optional<std::string> impossible_time(const Events& events, std::chrono::nanoseconds wall) {
-  using Seconds = std::chrono::duration<double>;
-  Seconds sum{0};
-  for (const auto& sample : events.samples) sum += Seconds(sample.wall);
-  if (sum <= Seconds(wall) * 1.01 + Seconds(0.01)) return std::nullopt;
-  return fmt::format("its samples last {:.3g} s in all, the process lived {:.3g} s", sum.count(),
-                     Seconds(wall).count());
 }
 
 std::optional<std::string> broken_promise(const Events& events, const Asked& asked) {
@@ -62,7 +54,10 @@ Judgement judge_words(const Events& events, const ExitFacts& facts, const Asked&
             fmt::format("{}, {}", end.reason.empty() ? "on the device" : end.reason, place(events))};
   }
   if (end.status == "failed") return {Outcome::Failed, end.reason.empty() ? "no reason given" : end.reason};
-  if (const auto lie = impossible_time(events, facts.wall)) return {Outcome::ProtocolError, *lie};
+  if (const auto lie = impossible_time(events, {.wall = facts.wall, .processors = facts.processors})) {
+    const std::string place = lie->line > 0 ? fmt::format("events, line {}: ", lie->line) : std::string();
+    return {Outcome::ProtocolError, place + lie->what};
+  }
   if (end.status == "diverged") return {Outcome::Diverged, end.reason.empty() ? "loss not finite" : end.reason};
   if (events.not_finite_at)
     return {Outcome::Diverged, fmt::format("loss not finite at step {}", *events.not_finite_at)};

@@ -7,12 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <ranges>
-#include <stdexcept>
 #include <utility>
 
 #include "measure/protocol/request.hpp"
+#include "measure/run/event_fields.hpp"
 #include "space/nesting.hpp"
 
 namespace nocturne::measure {
@@ -20,75 +19,15 @@ namespace {
 
 using nlohmann::json;
 using std::chrono::nanoseconds;
+using namespace event_fields;
 
 constexpr std::size_t kLongestLine = 1 << 20;
 
-// Carries a sentence from a field to consume(), where it becomes data.
-struct Rejected : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+// Nobody has so many who means it; each is a row of the database.
+constexpr std::size_t kMostPhases = 1 << 16;
 
-const json& field(const json& event, const char* key) {
-  const auto found = event.find(key);
-  if (found == event.end()) throw Rejected(fmt::format("'{}' is missing", key));
-  return *found;
-}
-
-std::string text(const json& event, const char* key) {
-  const json& value = field(event, key);
-  if (!value.is_string()) throw Rejected(fmt::format("'{}' is not a string", key));
-  return value.get<std::string>();
-}
-
-std::int64_t integer(const json& event, const char* key, std::int64_t least) {
-  const json& value = field(event, key);
-  if (!value.is_number_integer()) throw Rejected(fmt::format("'{}' is not an integer", key));
-  const auto number = value.get<std::int64_t>();
-  if (number < least) throw Rejected(fmt::format("'{}' is {}, below {}", key, value.dump(), least));
-  return number;
-}
-
-double real(const json& event, const char* key) {
-  const json& value = field(event, key);
-  if (!value.is_number()) throw Rejected(fmt::format("'{}' is not a number", key));
-  return value.get<double>();
-}
-
-nanoseconds seconds(const json& event, const char* key) {
-  const double value = real(event, key);
-  // A year bounds the conversion to nanoseconds as well as the nonsense.
-  if (!(value >= 0 && value < 3.2e7)) throw Rejected(fmt::format("'{}' is {}, no possible duration", key, value));
-  return nanoseconds(std::llround(value * 1e9));
-}
-
-// A number that is not finite travels as a word (event_writer.cpp); a worker need not know every one.
-std::optional<double> number_or_word(const json& event, const char* key, bool& finite) {
-  finite = true;
-  const auto found = event.find(key);
-  if (found == event.end() || found->is_null()) return std::nullopt;
-  if (found->is_number()) return found->get<double>();
-  finite = false;
-  if (*found == "nan" || *found == "inf" || *found == "-inf") return std::nullopt;
-  throw Rejected(fmt::format("'{}' is neither a number nor \"nan\", \"inf\", \"-inf\"", key));
-}
-
-std::optional<double> loss(const json& event, bool& finite) {
-  return number_or_word(event, "loss", finite);
-}
-
-std::optional<double> real_or_nothing(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? std::nullopt : std::optional(real(object, key));
-}
-
-space::ReadingRange reading_range(const json& event, const char* key) {
-  const auto found = event.find(key);
-  if (found == event.end() || found->is_null()) return {};
-  if (!found->is_object()) throw Rejected(fmt::format("'{}' is no object with min, mean or max", key));
-  return {.min = real_or_nothing(*found, "min"),
-          .mean = real_or_nothing(*found, "mean"),
-          .max = real_or_nothing(*found, "max")};
-}
+// A year of one process (event_fields.hpp) on so many fits.
+constexpr int kMostProcessors = 256;
 
 }  // namespace
 
@@ -115,6 +54,8 @@ EventReader::EventReader(EventReader&& other) noexcept
       line_(other.line_),
       bytes_(other.bytes_),
       phase_seen_(std::move(other.phase_seen_)),
+      open_phases_(std::move(other.open_phases_)),
+      sums_(std::move(other.sums_)),
       rest_(std::move(other.rest_)),
       events_(std::move(other.events_)) {}
 
@@ -196,8 +137,7 @@ void EventReader::accept(const json& event) {
   } else if (name == "sample") {
     accept_sample(event);
   } else if (name == "epoch") {
-    bool finite = true;
-    events_.epochs.push_back({integer(event, "index", 0), seconds(event, "wall_s"), loss(event, finite)});
+    accept_epoch(event);
   } else if (name == "accuracy") {
     bool finite = true;
     const space::Accuracy accuracy{real(event, "accuracy"), loss(event, finite).value_or(0),
@@ -209,7 +149,8 @@ void EventReader::accept(const json& event) {
   } else if (name == "device") {
     accept_device(event);
   } else if (name == "memory") {
-    events_.memory = space::Memory{integer(event, "peak_rss_bytes", 0), integer(event, "device_bytes", 0)};
+    events_.memory =
+        space::Memory{integer(event, "peak_rss_bytes", 0, kMostBytes), integer(event, "device_bytes", 0, kMostBytes)};
   } else if (name == "end") {
     EndEvent end{text(event, "status"), event.contains("reason") ? text(event, "reason") : std::string()};
     if (end.status != "ok" && end.status != "unsupported" && end.status != "diverged" &&
@@ -220,34 +161,61 @@ void EventReader::accept(const json& event) {
   }
 }
 
+// Whatever is said again and again adds up to a possible time, too.
+nanoseconds EventReader::bounded(const char* key, nanoseconds time) {
+  const nanoseconds most = std::string_view(key).starts_with("cpu") ? kYear * kMostProcessors : kYear;
+  std::int64_t& sum = sums_[key];
+  if (time > most || time.count() > most.count() - sum) {
+    throw Rejected(fmt::format("'{}' is {} s, with those before it no possible duration", key,
+                               std::chrono::duration<double>(time).count()));
+  }
+  sum += time.count();
+  return time;
+}
+
 void EventReader::begin_phase(const json& event) {
   std::string name = text(event, "name");
-  for (const auto& phase : events_.phases) {
-    if (phase.name == name && !phase.finished) throw Rejected(fmt::format("'{}' has begun already", name));
+  if (events_.phases.size() >= kMostPhases) throw Rejected(fmt::format("more than {} phases", kMostPhases));
+  if (!open_phases_.emplace(name, events_.phases.size()).second) {
+    throw Rejected(fmt::format("'{}' has begun already", name));
   }
   events_.phases.push_back({.name = std::move(name), .wall = {}, .cpu = {}, .finished = false});
+  events_.lines.phases.push_back(line_);
   phase_seen_.push_back(std::chrono::steady_clock::now());
 }
 
 void EventReader::end_phase(const json& event) {
   const std::string name = text(event, "name");
-  for (auto& phase : events_.phases) {
-    if (phase.name != name || phase.finished) continue;
-    phase.wall = seconds(event, "wall_s");
-    phase.cpu = seconds(event, "cpu_s");
-    phase.finished = true;
-    return;
-  }
-  throw Rejected(fmt::format("'{}' has not begun", name));
+  const auto open = open_phases_.find(name);
+  if (open == open_phases_.end()) throw Rejected(fmt::format("'{}' has not begun", name));
+  space::Phase& phase = events_.phases[open->second];
+  const nanoseconds wall = bounded("wall_s", seconds(event, "wall_s"));
+  phase.cpu = bounded("cpu_s", seconds(event, "cpu_s"));
+  phase.wall = wall;
+  phase.finished = true;
+  events_.lines.phases[open->second] = line_;
+  events_.first_step_done = events_.first_step_done || name == "first_step";
+  open_phases_.erase(open);
+}
+
+void EventReader::accept_epoch(const json& event) {
+  bool finite = true;
+  const nanoseconds wall = seconds(event, "wall_s");
+  space::Epoch epoch{integer(event, "index", 0), wall, loss(event, finite)};
+  bounded("wall_s of epochs", wall);
+  events_.epochs.push_back(epoch);
+  events_.lines.epochs.push_back(line_);
 }
 
 void EventReader::accept_sample(const json& event) {
   space::Sample sample;
   sample.first_step = integer(event, "first_step", 0);
   sample.steps = integer(event, "steps", 1);
-  sample.wall = nanoseconds(integer(event, "wall_ns", 1));
-  sample.cpu = nanoseconds(integer(event, "cpu_ns", 0));
-  sample.data_wait = nanoseconds(integer(event, "data_wait_ns", 0));
+  // The last step of it is a number too; the next sample begins behind it.
+  if (std::int64_t next = 0; __builtin_add_overflow(sample.first_step, sample.steps, &next)) {
+    throw Rejected(
+        fmt::format("'first_step' is {} and 'steps' {}: there is no such step", sample.first_step, sample.steps));
+  }
   if (!events_.samples.empty()) {
     const auto& last = events_.samples.back();
     if (sample.first_step < last.first_step + last.steps) {
@@ -257,8 +225,12 @@ void EventReader::accept_sample(const json& event) {
   }
   bool finite = true;
   sample.loss = loss(event, finite);
+  sample.wall = bounded("wall_ns", nanoseconds(integer(event, "wall_ns", 1)));
+  sample.cpu = bounded("cpu_ns", nanoseconds(integer(event, "cpu_ns", 0)));
+  sample.data_wait = bounded("data_wait_ns", nanoseconds(integer(event, "data_wait_ns", 0)));
   if (!finite && !events_.not_finite_at) events_.not_finite_at = sample.first_step + sample.steps - 1;
   events_.samples.push_back(sample);
+  events_.lines.samples.push_back(line_);
 }
 
 void EventReader::accept_norms(const json& event) {

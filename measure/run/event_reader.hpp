@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,12 @@ struct EventError {
   std::string what;
 };
 
+/// The line of each sample, epoch and end of a phase, for who finds out later that it cannot be true. A phase that has
+/// not ended has the line of its begin.
+struct EventLines {
+  std::vector<std::int64_t> samples, epochs, phases;
+};
+
 /// Everything that the events said so far.
 struct Events {
   std::optional<std::string> worker;  ///< of `hello`
@@ -43,6 +50,8 @@ struct Events {
   std::optional<space::Memory> memory;
   std::optional<space::DeviceReport> device;
   std::optional<EndEvent> end;
+  EventLines lines;
+  bool first_step_done = false;               ///< its phase has ended
   std::optional<std::int64_t> not_finite_at;  ///< last step of the first sample whose loss is not finite
   std::optional<EventError> error;            ///< reading goes on after it, so that the record holds what it can
   bool torn = false;                          ///< the file ends within a line
@@ -54,7 +63,8 @@ struct Events {
   [[nodiscard]] std::int64_t steps() const;
 };
 
-/// Not thread-safe. Never throws for the sake of what the file holds.
+/// Not thread-safe. Never throws for the sake of what the file holds. Linear in its length. No time that it hands on is
+/// longer than a year, and none of their sums, so that who adds them need not look out.
 class EventReader {
  public:
   EventReader(std::filesystem::path path, std::int64_t cap_bytes);
@@ -77,8 +87,10 @@ class EventReader {
   void accept_sample(const nlohmann::json& event);
   void accept_norms(const nlohmann::json& event);
   void accept_device(const nlohmann::json& event);
+  std::chrono::nanoseconds bounded(const char* key, std::chrono::nanoseconds time);
   void begin_phase(const nlohmann::json& event);
   void end_phase(const nlohmann::json& event);
+  void accept_epoch(const nlohmann::json& event);
   void fail(std::string what);
 
   std::filesystem::path path_;
@@ -87,6 +99,8 @@ class EventReader {
   std::int64_t line_ = 0;
   std::int64_t bytes_ = 0;
   std::vector<std::chrono::steady_clock::time_point> phase_seen_;  ///< of each phase of events_
+  std::map<std::string, std::size_t, std::less<>> open_phases_;    ///< by name, the place in events_.phases
+  std::map<std::string, std::int64_t, std::less<>> sums_;          ///< of times in nanoseconds, by the field's name
   std::string rest_;  ///< the beginning of a line whose end has not arrived
   Events events_;
 };

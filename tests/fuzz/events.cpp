@@ -22,6 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   measure::ExitFacts facts;
   facts.exit_code = 0;
   facts.wall = std::chrono::seconds(1);
+  facts.processors = 2;
   const auto judged = measure::classify(events, facts, {.steps = 10, .accuracy = false});
   if (judged.outcome != space::Outcome::Ok && judged.reason.empty()) std::abort();
   return 0;

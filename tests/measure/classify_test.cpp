@@ -116,10 +116,7 @@ const std::vector<Case> kCases = {
        e.end = EndEvent{"out_of_memory", "the GPU refused 2 GiB"};
      },
      Outcome::OutOfMemory, "the GPU refused 2 GiB, in phase 'compile'"},
-    {"diverged by its own words",
-     [](Events& e, ExitFacts&, Asked&) {
-       e.end = EndEvent{"diverged", "nan at 2"};
-     },
+    {"diverged by its own words", [](Events& e, ExitFacts&, Asked&) { e.end = EndEvent{"diverged", "nan at 2"}; },
      Outcome::Diverged, "nan at 2"},
     {"diverged without noticing", [](Events& e, ExitFacts&, Asked&) { e.not_finite_at = 2; }, Outcome::Diverged,
      "loss not finite at step 2"},
@@ -131,10 +128,7 @@ const std::vector<Case> kCases = {
        e.torn = true;
      },
      Outcome::ProtocolError, "exited with 0 without 'end', after step 2; its last line is torn"},
-    {"an error in its events",
-     [](Events& e, ExitFacts&, Asked&) {
-       e.error = EventError{7, "not JSON: x"};
-     },
+    {"an error in its events", [](Events& e, ExitFacts&, Asked&) { e.error = EventError{7, "not JSON: x"}; },
      Outcome::ProtocolError, "events, line 7: not JSON: x"},
     {"a flood ends in a kill that is not the caller's",
      [](Events& e, ExitFacts& f, Asked&) {
@@ -146,6 +140,64 @@ const std::vector<Case> kCases = {
      Outcome::ProtocolError, "events, line 9: more than 5 bytes of events"},
     {"times that cannot be", [](Events&, ExitFacts& f, Asked&) { f.wall = std::chrono::seconds(1); },
      Outcome::ProtocolError, "its samples last 2 s in all, the process lived 1 s"},
+    {"the line where it cannot be any more",
+     [](Events& e, ExitFacts& f, Asked&) {
+       e.lines.samples = {5, 6};
+       f.wall = std::chrono::seconds(1);
+     },
+     Outcome::ProtocolError, "events, line 6: its samples last 2 s in all, the process lived 1 s"},
+    {"clocks that differ a little", [](Events&, ExitFacts& f, Asked&) { f.wall = std::chrono::milliseconds(1960); },
+     Outcome::Ok, ""},
+    {"epochs longer than its life",
+     [](Events& e, ExitFacts&, Asked&) {
+       e.epochs = {{0, std::chrono::seconds(2), 1.0}, {1, std::chrono::seconds(2), 1.0}};
+     },
+     Outcome::ProtocolError, "its epochs last 4 s in all, the process lived 3 s"},
+    {"all processors at work in all it says",
+     [](Events& e, ExitFacts& f, Asked&) {
+       f.processors = 4;
+       for (auto& sample : e.samples) sample.cpu = std::chrono::seconds(4);
+       e.phases = {{"build", std::chrono::seconds(3), std::chrono::seconds(12), true},
+                   {"link", std::chrono::seconds(3), std::chrono::seconds(12), true}};
+       e.epochs = {{0, std::chrono::seconds(3), 1.0}};
+     },
+     Outcome::Ok, ""},
+    {"more than all processors",
+     [](Events& e, ExitFacts& f, Asked&) {
+       f.processors = 4;
+       for (auto& sample : e.samples) sample.cpu = std::chrono::seconds(7);
+     },
+     Outcome::ProtocolError, "its samples take a processor time of 14 s in all, the process lived 3 s on 4 CPUs"},
+    {"processors that nobody counted",
+     [](Events& e, ExitFacts&, Asked&) {
+       for (auto& sample : e.samples) sample.cpu = std::chrono::seconds(7);
+     },
+     Outcome::Ok, ""},
+    {"more waiting than life",
+     [](Events& e, ExitFacts&, Asked&) {
+       for (auto& sample : e.samples) sample.data_wait = std::chrono::seconds(2);
+     },
+     Outcome::ProtocolError, "its waits for data last 4 s in all, the process lived 3 s"},
+    {"a phase again and again",
+     [](Events& e, ExitFacts&, Asked&) {
+       e.phases = {{"build", std::chrono::seconds(2), {}, true}, {"build", std::chrono::seconds(2), {}, true}};
+     },
+     Outcome::ProtocolError, "its phases 'build' last 4 s in all, the process lived 3 s"},
+    {"a phase of more than all processors",
+     [](Events& e, ExitFacts& f, Asked&) {
+       f.processors = 1;
+       e.phases = {{"build", std::chrono::seconds(2), std::chrono::seconds(4), true}};
+     },
+     Outcome::ProtocolError, "its phases 'build' take a processor time of 4 s in all, the process lived 3 s on 1 CPU"},
+    {"steps shorter than reading the clock",
+     [](Events& e, ExitFacts&, Asked&) {
+       for (auto& sample : e.samples) sample.wall = std::chrono::nanoseconds(1);
+     },
+     Outcome::ProtocolError, "2 steps in 2e-09 s in all: no step is that short"},
+    {"one sample rounded down to nothing",
+     [](Events& e, ExitFacts&, Asked&) { e.samples[0].wall = std::chrono::nanoseconds(1); }, Outcome::Ok, ""},
+    {"little of its life is accounted for", [](Events&, ExitFacts& f, Asked&) { f.wall = std::chrono::hours(9); },
+     Outcome::Ok, ""},
     {"fewer steps than asked for", [](Events&, ExitFacts&, Asked& a) { a.steps = 40; }, Outcome::ProtocolError,
      "it said 'ok' after 2 of 40 steps"},
     {"no sample at all",

@@ -1,10 +1,12 @@
 #include "measure/run/event_reader.hpp"
 
+#include <fmt/core.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <cmath>
 #include <fstream>
+#include <vector>
 
 #include "measure/protocol/event_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -146,6 +148,66 @@ TEST_CASE("what breaks the protocol is an error with its line", "[events]") {
   CHECK_THAT(error_of("{\"event\":\"phase_begin\",\"name\":\"\xff\"}"), ContainsSubstring("2: not JSON"));
   CHECK(error_of(R"({"event":"something new","value":1})").empty());
   CHECK(error_of(R"({"event":"memory","peak_rss_bytes":1,"device_bytes":0,"new":true})").empty());
+}
+
+TEST_CASE("numbers of steps and times stay where they can be added", "[events]") {
+  const auto sample = [](const char* first, const char* steps, const char* wall, const char* cpu) {
+    return fmt::format(R"({{"event":"sample","first_step":{},"steps":{},"wall_ns":{},"cpu_ns":{},"data_wait_ns":0}})",
+                       first, steps, wall, cpu);
+  };
+  constexpr const char* kLast = "9223372036854775807";
+  CHECK_THAT(error_of(sample(kLast, "1", "9", "0")), ContainsSubstring("there is no such step"));
+  CHECK_THAT(error_of(sample("5", kLast, "9", "0")), ContainsSubstring("there is no such step"));
+  CHECK(error_of(sample("0", kLast, "9", "0")).empty());
+  CHECK_THAT(error_of(sample("1", "1", kLast, "0")), ContainsSubstring("2: sample: 'wall_ns' is 9223372036.8"));
+  CHECK_THAT(error_of(sample("1", "1", "9", kLast)), ContainsSubstring("2: sample: 'cpu_ns' is 9223372036.8"));
+  // Each is possible, both are not.
+  constexpr const char* kMostOfAYear = "30000000000000000";
+  CHECK_THAT(error_of(sample("1", "1", kMostOfAYear, "0") + '\n' + sample("2", "1", kMostOfAYear, "0")),
+             ContainsSubstring("3: sample: 'wall_ns' is 30000000 s, with those before it no possible duration"));
+  const std::string epoch = R"({"event":"epoch","index":0,"wall_s":3e7})";
+  CHECK_THAT(error_of(epoch + '\n' + epoch), ContainsSubstring("3: epoch: "));
+  const std::string phase = R"({"event":"phase_begin","name":"p"})"
+                            "\n"
+                            R"({"event":"phase_end","name":"p","wall_s":3e7,"cpu_s":1})";
+  CHECK_THAT(error_of(phase + '\n' + phase), ContainsSubstring("5: phase_end: "));
+}
+
+TEST_CASE("phases are as many as somebody may mean, and no more", "[events]") {
+  std::string text = std::string(kHello) + '\n';
+  for (int phase = 0; phase < 65'536; ++phase)
+    text += fmt::format("{{\"event\":\"phase_begin\",\"name\":\"{}\"}}\n", phase);
+  const Events many = read_text(text, 64 << 20);
+  CHECK_FALSE(many.error);
+  CHECK(many.open_phase() == "65535");
+  const Events more = read_text(text + "{\"event\":\"phase_begin\",\"name\":\"x\"}\n", 64 << 20);
+  REQUIRE(more.error);
+  CHECK(more.error->line == 65'538);
+  CHECK_THAT(more.error->what, ContainsSubstring("more than 65536 phases"));
+  CHECK(more.phases.size() == 65'536);
+}
+
+TEST_CASE("a phase may come again once it has ended, and each end finds its begin", "[events]") {
+  const auto begin = [](const char* name) { return fmt::format(R"({{"event":"phase_begin","name":"{}"}})", name); };
+  const auto end = [](const char* name, int seconds) {
+    return fmt::format(R"({{"event":"phase_end","name":"{}","wall_s":{},"cpu_s":0}})", name, seconds);
+  };
+  std::string text = std::string(kHello) + '\n';
+  for (const std::string& line : {begin("a"), begin("first_step"), end("a", 1), begin("a"), end("first_step", 2)}) {
+    text += line + '\n';
+  }
+  const Events events = read_text(text);
+  REQUIRE_FALSE(events.error);
+  REQUIRE(events.phases.size() == 3);
+  CHECK(events.phases[0].wall == std::chrono::seconds(1));
+  CHECK(events.phases[1].wall == std::chrono::seconds(2));
+  CHECK_FALSE(events.phases[2].finished);
+  CHECK(events.open_phase() == "a");
+  CHECK(events.first_step_done);
+  CHECK(events.lines.phases == std::vector<std::int64_t>{4, 6, 5});
+  CHECK_THAT(error_of(begin("a") + '\n' + begin("a")), ContainsSubstring("3: phase_begin: 'a' has begun already"));
+  CHECK_THAT(error_of(begin("a") + '\n' + end("a", 1) + '\n' + end("a", 1)),
+             ContainsSubstring("4: phase_end: 'a' has not begun"));
 }
 
 TEST_CASE("the first event must be hello in our version", "[events]") {

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <sstream>
 
 #include "measure/comparison/disturbance.hpp"
@@ -90,7 +92,7 @@ TEST_CASE("a worker that obeys is recorded in full", "[runner]") {
   CHECK(said["folder"] == plan.folder.string());
   // The standard three, its request, its events, the folder it lists: nothing of ours.
   for (const int descriptor : said["descriptors"]) CHECK(descriptor <= 5);
-  struct stat info {};
+  struct stat info{};
   REQUIRE(::stat(plan.folder.c_str(), &info) == 0);
   CHECK((info.st_mode & 0777) == 0700);
 }
@@ -149,14 +151,41 @@ TEST_CASE("every way of a worker to end has its outcome", "[runner]") {
   }
   const space::Run liar = run_mode("lie_time");
   CHECK(liar.outcome == Outcome::ProtocolError);
-  CHECK_THAT(liar.reason, StartsWith("its samples last 3.6e+03 s in all, the process lived "));
+  CHECK_THAT(liar.reason, StartsWith("events, line 2: its samples last 3.6e+03 s in all, the process lived "));
+}
+
+TEST_CASE("no lie about steps and times passes for a measurement", "[runner]") {
+  const std::map<std::string, std::string> expected = {
+      {"lie_cpu_of_more_processors", "line 2: its samples take a processor time of 60 s in all, the process lived "},
+      {"lie_cpu_time", "line 2: sample: 'cpu_ns' is 9223372036.8"},
+      {"lie_data_wait", "line 2: sample: 'data_wait_ns' is 9223372036.8"},
+      {"lie_epoch_longer_than_life", "line 3: its epochs last 900 s in all, the process lived "},
+      {"lie_memory", "line 3: memory: 'peak_rss_bytes' is 9223372036854775807, above "},
+      {"lie_nanosecond_steps", "line 2: 10 steps in 1e-08 s in all: no step is that short"},
+      {"lie_phase_longer_than_life", "line 3: its phases 'build' last 900 s in all, the process lived "},
+      {"lie_step_overflow", "line 2: sample: 'first_step' is 9223372036854775806 and 'steps' 5: there is no such step"},
+      {"lie_wait_longer_than_life", "line 2: its waits for data last 60 s in all, the process lived "}};
+  const std::filesystem::path corpus = std::filesystem::path(NOCTURNE_SOURCE_DIR) / "tests/fuzz/corpus/events";
+  std::size_t lies = 0;
+  for (const auto& seed : std::filesystem::directory_iterator(corpus)) {
+    const std::string name = seed.path().filename();
+    if (!name.starts_with("lie_")) continue;
+    CAPTURE(name);
+    ++lies;
+    std::ifstream file(seed.path());
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const space::Run run = run_mode("recite", {{"events", text}});
+    CHECK(space::to_text(run.outcome) == space::to_text(Outcome::ProtocolError));
+    CHECK_THAT(run.reason, StartsWith("events, " + expected.at(name)));
+  }
+  CHECK(lies == expected.size());
 }
 
 TEST_CASE("a worker that hangs is ended at its deadline, and its phase is named", "[runner]") {
   const auto has_come_to_build = [](const space::Run& run) { return run.phases.size() == 2; };
   const test::TemporaryFolder folder;
-  const space::Run build = test::run_until_deadline(test::fake_plan(folder.path() / "build", "hang", {{"phase", "build"}}),
-                                                    {}, has_come_to_build);
+  const space::Run build = test::run_until_deadline(
+      test::fake_plan(folder.path() / "build", "hang", {{"phase", "build"}}), {}, has_come_to_build);
   CHECK(build.outcome == Outcome::Timeout);
   CHECK_THAT(build.reason, StartsWith("not finished within 3") && EndsWith("in phase 'build'"));
   REQUIRE(build.phases.size() == 2);
@@ -164,8 +193,8 @@ TEST_CASE("a worker that hangs is ended at its deadline, and its phase is named"
   CHECK(build.signal == SIGTERM);
   const space::Run silent = run_mode("hang_silent", {}, milliseconds(100));
   CHECK(silent.reason == "not finished within 100 ms, before 'hello'");
-  const space::Run deaf = test::run_until_deadline(test::fake_plan(folder.path() / "deaf", "ignore_sigterm"), {},
-                                                   has_come_to_build);
+  const space::Run deaf =
+      test::run_until_deadline(test::fake_plan(folder.path() / "deaf", "ignore_sigterm"), {}, has_come_to_build);
   CHECK(deaf.outcome == Outcome::Timeout);
   CHECK(deaf.signal == SIGKILL);
   const space::Run stopped = run_mode("stop_self", {}, milliseconds(100));

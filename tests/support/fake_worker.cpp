@@ -13,8 +13,9 @@
 ///   grandchildren    leaves nine processes behind;   orphan   leaves one that has left session, parents and
 ///   environment orphan_hang      the same, and hangs flood_output     prints `bytes`;   flood_events   writes samples
 ///   without end eat_memory       touches memory up to `bytes`, in `processes` children if there are any lie_version,
-///   lie_order, lie_negative, lie_time, lie_no_hello, lie_steps, not_json, after_end ignore_turns     trains on when it
-///   should wait;   greedy   trains one step more than its turn crash_in_turn    dies in its turn number `turn`
+///   lie_order, lie_negative, lie_time, lie_no_hello, lie_steps, not_json, after_end; recite says what is in `events`
+///   ignore_turns     trains on when it should wait;   greedy   trains one step more than its turn crash_in_turn dies
+///   in its turn number `turn`
 ///
 /// All that `computed` says of time is computed, but for a luck of at most 10 us in its import.
 /// A run that names a file as `until` waits after its first sample until that file is there; a pair does so for

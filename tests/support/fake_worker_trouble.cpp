@@ -178,6 +178,10 @@ std::optional<int> make_trouble(const Settings& settings, const std::string& eve
   if (mode.starts_with("lie_") || mode == "not_json" || mode == "after_end" || mode == "torn" || mode == "no_end") {
     return lie(mode, events_file);
   }
+  if (mode == "recite") {
+    std::ofstream(events_file, std::ios::app) << settings.configuration.value("events", std::string());
+    return 0;
+  }
   if (mode == "hang_silent") sleep_for_ever();
   if (mode == "ignore_sigterm") ::signal(SIGTERM, SIG_IGN);
   if (mode == "orphan_hang") leave_orphan(settings);
