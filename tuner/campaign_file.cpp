@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "measure/container/container.hpp"
+#include "space/facts_json.hpp"
 #include "tuner/campaign_file/checks.hpp"
 #include "tuner/campaign_file/command_section.hpp"
 #include "tuner/campaign_file/extends.hpp"
@@ -29,6 +30,36 @@ const nlohmann::json& parsed_schema() {
 void add_containers(space::Facts& facts, const nlohmann::json& document) {
   if (facts.find(kContainersFact) != nullptr || !document.dump().contains(kContainersFact)) return;
   facts.set(kContainersFact, measure::available_containers());
+}
+
+namespace {
+
+nlohmann::json machine_json(const space::Facts& facts, const std::vector<UnavailableFramework>& unavailable) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [framework, reason] : unavailable) list.push_back({{"framework", framework}, {"reason", reason}});
+  return {{"facts", space::to_json(facts)}, {"unavailable", std::move(list)}};
+}
+
+const nlohmann::json* machine_of(const nlohmann::json& document) {
+  const auto found = document.find(kStoredMachine);
+  return found != document.end() && found->is_object() ? &*found : nullptr;
+}
+
+}  // namespace
+
+space::Facts stored_facts(const nlohmann::json& document) {
+  const nlohmann::json* machine = machine_of(document);
+  return machine == nullptr ? space::Facts() : space::facts_from_json(machine->value("facts", nlohmann::json()));
+}
+
+std::vector<UnavailableFramework> stored_unavailable(const nlohmann::json& document) {
+  std::vector<UnavailableFramework> result;
+  const nlohmann::json* machine = machine_of(document);
+  if (machine == nullptr) return result;
+  for (const auto& each : machine->value("unavailable", nlohmann::json::array())) {
+    result.push_back({.name = each.value("framework", ""), .reason = each.value("reason", "")});
+  }
+  return result;
 }
 
 namespace {
@@ -71,13 +102,8 @@ CampaignResult complete(const Document& document, const std::string& name, const
 
   nlohmann::json stored = document.value;
   stored.erase("$schema");
-  if (const space::Fact* available = facts.find(kFrameworksFact); names_frameworks && available != nullptr) {
-    if (const auto* names = std::get_if<std::vector<std::string>>(available)) stored[kStoredFrameworks] = *names;
-  }
-  for (const UnavailableFramework& framework : unavailable) {
-    const space::ConstraintSpec constraint = constraint_against(framework);
-    stored["space"]["constraints"].push_back({{"require", constraint.require}, {"because", constraint.because}});
-  }
+  stored[kStoredMachine] = machine_json(facts, unavailable);
+  if (!worker.command.empty()) stored["worker"]["command"] = worker.command;
   if (!workload.data_folder.empty()) stored["workload"]["data_folder"] = workload.data_folder;
   if (workload.is_synthetic() || workload.data == "folder") {  // their default is another
     stored["verify"]["accuracy_epochs"] = verify.accuracy_epochs;

@@ -25,8 +25,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "measure/run/command_template.hpp"
 #include "measure/comparison/noise.hpp"
+#include "measure/run/command_template.hpp"
 #include "space/budget.hpp"
 #include "space/facts.hpp"
 #include "space/objective.hpp"
@@ -39,10 +39,8 @@ namespace nocturne::tuner {
 
 class Frameworks;
 
-/// The fact: what `framework` can name on this machine. In a stored document it stands under kStoredFrameworks, as it
-/// was, so that whoever opens the space again need not ask for it.
+/// The fact: what `framework` can name on this machine.
 inline constexpr const char* kFrameworksFact = "machine.frameworks";
-inline constexpr const char* kStoredFrameworks = "machine_frameworks";
 /// The fact: usable values of `container`. Asking the runtimes takes half a second, so only who names it gets it.
 inline constexpr const char* kContainersFact = "machine.containers";
 
@@ -127,6 +125,12 @@ struct VerifySettings {
   std::vector<MethodCost> known_costs;  ///< not from the file: where the machine's noise was measured
 };
 
+/// What a stored document says of the machine that tuned, under one key: `facts`, all that the space was made with, and
+/// `unavailable`, the frameworks that were left out of it. Whoever opens the space again asks no machine.
+inline constexpr const char* kStoredMachine = "machine";
+[[nodiscard]] space::Facts stored_facts(const nlohmann::json& document);
+[[nodiscard]] std::vector<UnavailableFramework> stored_unavailable(const nlohmann::json& document);
+
 struct CampaignSpec {
   std::string name;
   std::string description;     ///< may be empty
@@ -147,8 +151,8 @@ struct CampaignSpec {
   /// worker as JSON with sorted keys and no white space: equal campaigns give equal text, whatever the order of keys,
   /// comments, descriptions, budget, strategy and limits. What is hashed for identity.
   std::string identity_json;
-  /// The merged file, comments and `extends` gone, as it is stored with the campaign; what is unavailable is among its
-  /// constraints.
+  /// The merged file, comments and `extends` gone, paths absolute, and kStoredMachine: as it is stored with the
+  /// campaign.
   nlohmann::json document;
 
   /// First 128 bits of SHA-256 of identity_json, 32 hexadecimal digits.

@@ -11,6 +11,7 @@
 
 #include "measure/comparison/location.hpp"
 #include "search/replay/cell_reader.hpp"
+#include "tuner/campaign_file.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -129,15 +130,14 @@ std::expected<FileCampaign, std::string> find_file_campaign(const std::filesyste
 }
 
 std::expected<replay::RecordedSpace, std::string> recorded_campaign(const db::Store& store,
-                                                                    const db::CampaignSummary& campaign,
-                                                                    const space::Facts& facts) {
+                                                                    const db::CampaignSummary& campaign) {
   auto stored = trials_of_all_passes(store, campaign);
   if (!stored) return std::unexpected(stored.error().message);
   const auto records = store.parameters(campaign.id);
   if (!records) return std::unexpected(records.error().message);
   const auto trials = distinct(*std::move(stored));
   replay::SpaceDescription description;
-  description.facts = facts;
+  description.facts = stored_facts(campaign.spec);
   for (const auto& record : *records) {
     auto values = occurring(trials, record.name);
     if (values.empty()) continue;  // never active in what was measured
@@ -152,7 +152,10 @@ std::expected<replay::RecordedSpace, std::string> recorded_campaign(const db::St
   }
   auto rows = rows_of(trials, description.parameters);
   description.rows = replay::table_of(description, rows);
-  auto recorded = replay::RecordedSpace::create(campaign.name, "campaign", std::move(description), std::move(rows));
+  const bool chose = campaign.strategy != "exhaustive" && campaign.strategy != "random";
+  auto recorded =
+      replay::RecordedSpace::create(campaign.name, std::string(chose ? replay::RecordedSpace::kSearched : "campaign"),
+                                    std::move(description), std::move(rows));
   if (!recorded)
     return std::unexpected(
         fmt::format("campaign '{}', generation {}: {}", campaign.name, campaign.generation, recorded.error()));

@@ -24,12 +24,12 @@ struct FileCampaign {
 
 /// Exactly the configurations that were measured are valid. Values of a parameter are those of its list, or those that
 /// occur where it has a range. The objective is the estimate at the campaign's primary horizon, the cost the time from
-/// claim to end. `facts`: what an active_if may name.
+/// claim to end.
 ///
 /// Generations of one identity that were measured afresh (tune --fresh) are passes over the same configurations: where
 /// there are several, each row has a single time for each of its passes, and the objective is their median (of an even
 /// number: the mean of the middle two), or it failed if the last of them did. The error is a sentence.
 [[nodiscard]] std::expected<search::replay::RecordedSpace, std::string> recorded_campaign(
-    const db::Store& store, const db::CampaignSummary& campaign, const space::Facts& facts);
+    const db::Store& store, const db::CampaignSummary& campaign);
 
 }  // namespace nocturne::tuner

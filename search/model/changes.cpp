@@ -1,7 +1,10 @@
 #include "search/model/changes.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "search/model/student.hpp"
 #include "space/random.hpp"
 
 namespace nocturne::search::model {
@@ -9,7 +12,8 @@ namespace {
 
 using space::Level;
 
-constexpr std::size_t kAveraged = 32;    // an average over them; each is a pair of rows and a few settles
+constexpr std::size_t kAveraged = 32;  // an average over them; each is a pair of rows and a few settles
+constexpr double kMostDegrees = 30;
 constexpr std::size_t kFewestAlike = 4;  // fewer pairs that differ by nothing else: those that do are taken, too
 
 std::size_t trials_with(const LinearModel& model, std::size_t parameter, Level level) {
@@ -60,13 +64,23 @@ space::PointList draw(space::Lattice& lattice) {
   return drawn;
 }
 
-LevelChange change_of(LinearModel& model, std::size_t parameter, Level level, std::size_t trials, const Pairs& pairs) {
+/// `others`: levels that the reference is compared with, together.
+LevelChange change_of(LinearModel& model, std::size_t parameter, Level reference, std::pair<Level, std::size_t> tried,
+                      std::size_t others, const Pairs& pairs, const ChangeOptions& options) {
+  const auto& [level, trials] = tried;
   const auto difference = model.difference(pairs.from, pairs.to);
+  const double count = static_cast<double>(trials);
+  const double beside = static_cast<double>(std::max<std::size_t>(trials_with(model, parameter, reference), 1));
+  const double sd =
+      std::max(difference.sd, std::max(model.noise_sd(), options.process_sd) * std::sqrt(1 / count + 1 / beside));
+  const double missed = (1 - options.confidence) / static_cast<double>(others);
+  const double reach = sd * student_quantile(std::min(1 + count, kMostDegrees), 1 - missed / 2);
   return {.parameter = parameter,
           .level = level,
           .trials = trials,
           .mean = difference.mean,
-          .interval = difference.interval};
+          .interval = {.lower = difference.mean - std::hypot(reach, difference.mean - difference.without_one.lower),
+                       .upper = difference.mean + std::hypot(reach, difference.without_one.upper - difference.mean)}};
 }
 
 }  // namespace
@@ -96,33 +110,35 @@ std::optional<std::vector<Level>> with_level(space::Lattice& lattice, space::Poi
   return std::nullopt;
 }
 
-std::vector<LevelChange> changes_from(LinearModel& model, space::Lattice& lattice, space::Point point) {
+std::vector<LevelChange> changes_from(LinearModel& model, space::Lattice& lattice, space::Point point,
+                                      const ChangeOptions& options) {
   std::vector<LevelChange> result;
   for (std::size_t i = 0; i < lattice.width(); ++i) {
-    for (const auto& [level, trials] : tried_beside(model, lattice, i, point[i])) {
-      const auto changed = with_level(lattice, point, i, level, /*others=*/1);
+    const auto tried = tried_beside(model, lattice, i, point[i]);
+    for (const auto& each : tried) {
+      const auto changed = with_level(lattice, point, i, each.first, /*others=*/1);
       if (!changed) continue;
       Pairs pair(lattice.width());
       pair.from.push_back(point);
       pair.to.push_back(*changed);
-      result.push_back(change_of(model, i, level, trials, pair));
+      result.push_back(change_of(model, i, point[i], each, tried.size(), pair, options));
     }
   }
   return result;
 }
 
 std::vector<LevelChange> average_changes(LinearModel& model, space::Lattice& lattice, std::size_t parameter,
-                                         Level reference) {
+                                         Level reference, const ChangeOptions& options) {
   std::vector<LevelChange> result;
   const auto tried = tried_beside(model, lattice, parameter, reference);
   if (tried.empty()) return result;
   const space::PointList drawn = draw(lattice);
-  for (const auto& [level, trials] : tried) {
-    auto pairs = pairs_between(lattice, drawn, parameter, reference, level, /*others=*/0);
+  for (const auto& each : tried) {
+    auto pairs = pairs_between(lattice, drawn, parameter, reference, each.first, /*others=*/0);
     if (pairs.to.size() < kFewestAlike) {
-      pairs = pairs_between(lattice, drawn, parameter, reference, level, /*others=*/1);
+      pairs = pairs_between(lattice, drawn, parameter, reference, each.first, /*others=*/1);
     }
-    if (!pairs.to.empty()) result.push_back(change_of(model, parameter, level, trials, pairs));
+    if (!pairs.to.empty()) result.push_back(change_of(model, parameter, reference, each, tried.size(), pairs, options));
   }
   return result;
 }

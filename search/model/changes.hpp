@@ -21,7 +21,13 @@ namespace nocturne::search::model {
 /// `others` more parameters changed at most (0 or 1; to their defaults rather than to another level). Empty: there is
 /// none, or the parameter is not active in `point`.
 [[nodiscard]] std::optional<std::vector<space::Level>> with_level(space::Lattice& lattice, space::Point point,
-                                                                  std::size_t parameter, space::Level level, int others);
+                                                                  std::size_t parameter, space::Level level,
+                                                                  int others);
+
+struct ChangeOptions {
+  double confidence = 0.9;  ///< of intervals
+  double process_sd = 0;    ///< of equal processes, log units, where it was measured; the model's noise is no less
+};
 
 /// One level of a parameter instead of another.
 struct LevelChange {
@@ -29,16 +35,23 @@ struct LevelChange {
   space::Level level = 0;
   std::size_t trials = 0;  ///< that had this level
   double mean = 0;         ///< log units; below 0: faster
-  Interval interval;       ///< 90 %
+  Interval interval;       ///< for all levels of the parameter together
 };
+
+/// Intervals of changes rest on more than the model's posterior, which takes its scales for known: the noise of the
+/// runs that had each level (few runs: few degrees of freedom), how far one run alone moves the mean (a disturbed
+/// process that interactions have taken for an effect), and how many levels are looked at together (Bonferroni).
+/// Calibrated on drawn campaigns: tests/search/model/changes_coverage_test.cpp.
 
 /// From one point, each other level of each parameter that is active there, where a trial had it.
 /// REQUIRES: model.size() > 0 (here and below).
-[[nodiscard]] std::vector<LevelChange> changes_from(LinearModel& model, space::Lattice& lattice, space::Point point);
+[[nodiscard]] std::vector<LevelChange> changes_from(LinearModel& model, space::Lattice& lattice, space::Point point,
+                                                    const ChangeOptions& options = {});
 
 /// Of one parameter, each level against `reference`, where a trial had it: the mean over configurations drawn uniformly
 /// in which both are possible (the same ones each time).
 [[nodiscard]] std::vector<LevelChange> average_changes(LinearModel& model, space::Lattice& lattice,
-                                                       std::size_t parameter, space::Level reference);
+                                                       std::size_t parameter, space::Level reference,
+                                                       const ChangeOptions& options = {});
 
 }  // namespace nocturne::search::model

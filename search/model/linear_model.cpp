@@ -12,14 +12,17 @@
 namespace nocturne::search::model {
 namespace {
 
-constexpr int kFirstEvaluations = 40;      // of the likelihood, by the first fit, which starts from nowhere
-constexpr double kOutlier = 4;             // standard deviations from what all others predict: 1 in 16000 by chance
-constexpr double kMostSquare = 30;         // of a residual that counts for the widening: one outlier is not a rule
-constexpr double kBelief = 2;              // trials' worth of what is expected where no trial is alike
-constexpr double kSimilar = 0.7;           // difference of log variances at which a trial counts for 60 %
-constexpr double kNear = 0.4;              // likewise of predictions, whose standard deviation over trials is about 1
-constexpr std::size_t kCarrierSlack = 32;  // trials over the limit before carriers are chosen again
-constexpr std::size_t kRareShare = 8;      // a level that an eighth of the carriers could hold is rare
+constexpr int kFirstEvaluations = 40;       // of the likelihood, by the first fit, which starts from nowhere
+constexpr double kOutlier = 4;              // standard deviations from what all others predict: 1 in 16000 by chance
+constexpr double kTails = 4;                // degrees of freedom of noise with heavy tails
+constexpr int kTailRounds = 2;              // of weights and scales in turn; more change nothing any more
+constexpr double kMostSquare = 30;          // of a residual that counts for the widening: one outlier is not a rule
+constexpr double kMostSquareOfEffects = 9;  // likewise of effects, to which one trial matters less
+constexpr double kBelief = 2;               // trials' worth of what is expected where no trial is alike
+constexpr double kSimilar = 0.7;            // difference of log variances at which a trial counts for 60 %
+constexpr double kNear = 0.4;               // likewise of predictions, whose standard deviation over trials is about 1
+constexpr std::size_t kCarrierSlack = 32;   // trials over the limit before carriers are chosen again
+constexpr std::size_t kRareShare = 8;       // a level that an eighth of the carriers could hold is rare
 
 Scales initial_scales(const Design& design, const LinearModelOptions& options) {
   const ScalePriors priors(design.weights());
@@ -196,15 +199,35 @@ void LinearModel::fit() {
   if (s.points.empty()) return;
   const bool first = s.posterior.size() == 0;
   s.update();
-  MarginalLikelihood likelihood(s.design, s.values, s.noise_factors, ScalePriors(s.design.weights()));
-  s.scales = fit_scales(likelihood, s.scales, first ? kFirstEvaluations : s.options.evaluations);
-  if (!s.options.pairs) s.scales.pairs = 1e-6;
-  if (!s.options.local) s.scales.local = 1e-6;
-  s.posterior.clear();
-  s.posterior.extend(s.scales, s.noise_factors);
-  s.set_values();
-  s.weigh_outliers();
+  s.choose_scales(first ? kFirstEvaluations : s.options.evaluations);
+  if (s.options.heavy_tails) {
+    for (int round = 0; round < kTailRounds; ++round) {
+      s.weigh_by_tails();
+      s.choose_scales(s.options.evaluations);
+    }
+  } else {
+    s.weigh_outliers();
+  }
   s.learn_widening();
+}
+
+void LinearModel::State::choose_scales(int evaluations) {
+  MarginalLikelihood likelihood(design, values, noise_factors, ScalePriors(design.weights()));
+  scales = fit_scales(likelihood, scales, evaluations);
+  if (!options.pairs) scales.pairs = 1e-6;
+  if (!options.local) scales.local = 1e-6;
+  posterior.clear();
+  posterior.extend(scales, noise_factors);
+  set_values();
+}
+
+void LinearModel::State::weigh_by_tails() {
+  const auto left_out = posterior.leave_one_out(values);
+  for (std::size_t t = 0; t < left_out.size(); ++t) {
+    const double plain = left_out[t].variance - scales.noise * (noise_factors[t] - 1);
+    const double residual = values[t] - left_out[t].mean;
+    noise_factors[t] = std::max(1.0, (kTails + residual * residual / plain) / (kTails + 1));
+  }
 }
 
 void LinearModel::State::weigh_outliers() {
@@ -256,7 +279,7 @@ double LinearModel::State::widening_at(double mean, double variance) const {
 
 double LinearModel::State::widening() const {
   double sum = kBelief;
-  for (const double each : left_out_squares) sum += each;
+  for (const double each : left_out_squares) sum += std::min(each, kMostSquareOfEffects);
   return std::sqrt(sum / (kBelief + static_cast<double>(left_out_squares.size())));
 }
 

@@ -37,6 +37,9 @@ namespace nocturne::search::model {
 struct LinearModelOptions {
   bool pairs = true;  ///< interactions
   bool local = true;  ///< the local residual
+  /// Noise as of Student's t distribution with four degrees of freedom: a disturbed run is a disturbance, not an
+  /// effect.
+  bool heavy_tails = false;
   double knee = 0.5;  ///< quantile of the values above which the target is bent (target.hpp); 1: nowhere
   /// Squared standardised error to be expected of predictions that are like none of the trials; 1: what the model says.
   double doubt = 1;
@@ -46,8 +49,10 @@ struct LinearModelOptions {
 
 /// Of models that are fitted for reports: a model that serves a search tells only the fastest apart in full, and
 /// understates effects. Above the knee a few outliers are kept from carrying the effects away. Where times are told
-/// apart in full up to the slowest, the model is worse than it thinks about what it has not seen the like of.
-inline constexpr LinearModelOptions kForReports{.knee = 0.9, .doubt = 3};
+/// apart in full up to the slowest, the model is worse than it thinks about what it has not seen the like of. What no
+/// parameter and no two of them explain is noise here: a local residual would take a disturbed run for a property of
+/// its configuration.
+inline constexpr LinearModelOptions kForReports{.local = false, .heavy_tails = true, .knee = 0.9, .doubt = 3};
 
 /// The effect of one level, against the average over the levels of its parameter, all else equal.
 struct LevelEffect {
@@ -128,7 +133,8 @@ class LinearModel {
   /// REQUIRES: as many of both, one at least.
   struct Difference {
     double mean = 0;
-    Interval interval;  ///< 90 %
+    double sd = 0;         ///< of its posterior, widened as predictions are
+    Interval without_one;  ///< where the mean would lie if any one of the trials were not there
   };
   [[nodiscard]] Difference difference(const space::PointList& from, const space::PointList& to);
 

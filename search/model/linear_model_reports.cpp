@@ -48,17 +48,18 @@ LinearModel::Difference LinearModel::difference(const space::PointList& from, co
   auto& s = *state_;
   release();
   s.update();
-  const double ninety = student_quantile(State::kDegrees, 0.95);  // of a central 90 % interval, as predictions have it
-  const auto moments = s.posterior.mean_difference(from, to, s.scales);
+  const auto [moments, without] = s.posterior.mean_difference(from, to, s.scales);
   double begin = 0;
   for (std::size_t i = 0; i < from.size(); ++i) begin += s.posterior.mean(from[i], s.scales);
   begin /= static_cast<double>(from.size());
-  const double reach = ninety * std::sqrt(moments.variance) * s.widening();
   const auto log_difference = [&](double difference) {
     return s.target.to_log(begin + difference) - s.target.to_log(begin);
   };
+  const double sd = std::sqrt(moments.variance) * s.widening();
+  const auto [least, most] = std::ranges::minmax(without);
   return {.mean = log_difference(moments.mean),
-          .interval = {.lower = log_difference(moments.mean - reach), .upper = log_difference(moments.mean + reach)}};
+          .sd = 0.5 * (log_difference(moments.mean + sd) - log_difference(moments.mean - sd)),
+          .without_one = {.lower = log_difference(least), .upper = log_difference(most)}};
 }
 
 std::vector<ParameterEffect> LinearModel::effects() {

@@ -25,11 +25,15 @@ struct LinearModel::State {
   /// Of some trials those with a level of an unordered parameter that few of all have; of the rarest level first.
   [[nodiscard]] std::vector<std::size_t> rare(std::span<const std::size_t> trials) const;
   void set_values();
+  /// By the marginal likelihood; the posterior is made anew.
+  void choose_scales(int evaluations);
   void weigh_outliers();
+  /// As if noise were Student's t: the expectation step of its scale mixture, by what left-out trials say.
+  void weigh_by_tails();
   void learn_widening();
   /// For a prediction with that mean and variance (an observation's): what left-out trials of similar ones suggest.
   [[nodiscard]] double widening_at(double mean, double variance) const;
-  /// The same, over all trials.
+  /// The same, over all trials, for effects.
   [[nodiscard]] double widening() const;
   [[nodiscard]] Prediction prediction(Posterior::Moments moments) const;
 

@@ -81,8 +81,8 @@ Posterior::Moments Posterior::at(space::Point point, const Scales& scales) {
   return moments;
 }
 
-Posterior::Moments Posterior::mean_difference(const space::PointList& from, const space::PointList& to,
-                                              const Scales& scales) {
+Posterior::Difference Posterior::mean_difference(const space::PointList& from, const space::PointList& to,
+                                                 const Scales& scales) {
   std::vector<double> covariances(size_);
   rows_.resize(std::max(rows_.size(), design_->padded()));
   const double share = 1 / static_cast<double>(to.size());
@@ -100,9 +100,21 @@ Posterior::Moments Posterior::mean_difference(const space::PointList& from, cons
                design_->covariance(to[i], from[j], scales) - design_->covariance(from[i], to[j], scales);
     }
   }
-  auto moments = explain(covariances);
-  moments.variance = std::max(prior * share * share - moments.variance, 0.0);
-  return moments;
+  Difference result{.moments = explain(covariances), .without = {}};
+  result.moments.variance = std::max(prior * share * share - result.moments.variance, 0.0);
+  // c' K⁻¹ y is sum_t w_t y_t with w = K⁻¹ c. Without trial t, its value is what all others predict of it (equation
+  // 5.12): y_t falls by alpha_t / (K⁻¹)_tt.
+  std::vector<double> weights(size_);
+  for (std::size_t i = 0; i < size_; ++i) {
+    double sum = 0;
+    for (std::size_t t = 0; t <= i; ++t) sum += inverse_.row(i)[t] * covariances[t];
+    for (std::size_t t = 0; t <= i; ++t) weights[t] += inverse_.row(i)[t] * sum;
+  }
+  const auto diagonal = precision();
+  for (std::size_t t = 0; t < size_; ++t) {
+    result.without.push_back(result.moments.mean - weights[t] * alpha_[t] / diagonal[t]);
+  }
+  return result;
 }
 
 void Posterior::at(const space::PointList& points, const Scales& scales, std::vector<float>& means,
@@ -153,14 +165,19 @@ void Posterior::means(const space::PointList& points, const Scales& scales, std:
   }
 }
 
-std::vector<Posterior::Moments> Posterior::leave_one_out(std::span<const double> values) const {
-  std::vector<double> precision(size_);
+std::vector<double> Posterior::precision() const {
+  std::vector<double> result(size_);
   for (std::size_t i = 0; i < size_; ++i) {
-    for (std::size_t t = 0; t <= i; ++t) precision[t] += inverse_.row(i)[t] * inverse_.row(i)[t];
+    for (std::size_t t = 0; t <= i; ++t) result[t] += inverse_.row(i)[t] * inverse_.row(i)[t];
   }
+  return result;
+}
+
+std::vector<Posterior::Moments> Posterior::leave_one_out(std::span<const double> values) const {
+  const auto diagonal = precision();
   std::vector<Moments> result(size_);
   for (std::size_t t = 0; t < size_; ++t) {
-    result[t] = {.mean = values[t] - alpha_[t] / precision[t], .variance = 1 / precision[t]};
+    result[t] = {.mean = values[t] - alpha_[t] / diagonal[t], .variance = 1 / diagonal[t]};
   }
   return result;
 }

@@ -37,8 +37,13 @@ class Posterior {
   [[nodiscard]] Moments at(space::Point point, const Scales& scales);
   /// Means and standard deviations of many points.
   void at(const space::PointList& points, const Scales& scales, std::vector<float>& means, std::vector<float>& sds);
+  struct Difference {
+    Moments moments;
+    std::vector<double> without;  ///< its mean if a trial were not there, by trial
+  };
   /// Of the mean of f(to[i]) - f(from[i]). REQUIRES: as many of both, one at least.
-  [[nodiscard]] Moments mean_difference(const space::PointList& from, const space::PointList& to, const Scales& scales);
+  [[nodiscard]] Difference mean_difference(const space::PointList& from, const space::PointList& to,
+                                           const Scales& scales);
   [[nodiscard]] double mean(space::Point point, const Scales& scales);
   void means(const space::PointList& points, const Scales& scales, std::vector<float>& result);
   /// Mean and explained variance of any linear functional, given its covariances with the trials.
@@ -47,6 +52,9 @@ class Posterior {
   [[nodiscard]] std::vector<Moments> leave_one_out(std::span<const double> values) const;
 
  private:
+  /// The diagonal of K⁻¹.
+  [[nodiscard]] std::vector<double> precision() const;
+
   const Design* design_;
   std::size_t size_ = 0;
   SquareMatrix inverse_;  // L⁻¹

@@ -84,8 +84,8 @@ double play(LinearModel& model, Feasibility& feasibility, space::PointList open,
 }  // namespace
 
 Prospect prospect(LinearModel& model, Feasibility& feasibility, space::Lattice& lattice, std::size_t trials,
-                  space::Random& random) {
-  Prospect result{.trials = std::min(trials, kMostProspectTrials)};
+                  space::Random& random, double confidence) {
+  Prospect result{.trials = std::min(trials, kMostProspectTrials), .confidence = confidence};
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < model.size(); ++i) best = std::min(best, model.log_value(i));
   const auto open = candidates(model, feasibility, lattice, random);
@@ -93,8 +93,9 @@ Prospect prospect(LinearModel& model, Feasibility& feasibility, space::Lattice& 
   for (auto& gain : gains) gain = std::max(0.0, best - play(model, feasibility, open, result.trials, random));
   std::ranges::sort(gains);
   result.mean = std::accumulate(gains.begin(), gains.end(), 0.0) / static_cast<double>(gains.size());
-  result.lower = gains[gains.size() / 20];
-  result.upper = gains[gains.size() - 1 - gains.size() / 20];
+  const auto beyond = static_cast<std::size_t>((1 - confidence) / 2 * static_cast<double>(gains.size()));
+  result.lower = gains[beyond];
+  result.upper = gains[gains.size() - 1 - beyond];
   return result;
 }
 

@@ -21,7 +21,8 @@ namespace nocturne::search::model {
 struct Prospect {
   std::size_t trials = 0;  ///< that were played; fewer than wanted where the gain of more cannot be told
   double mean = 0;
-  double lower = 0, upper = 0;  ///< 90 %
+  double lower = 0, upper = 0;
+  double confidence = 0.9;  ///< of these
 };
 
 inline constexpr std::size_t kMostProspectTrials = 30;
@@ -30,6 +31,6 @@ inline constexpr std::size_t kProspectPlays = 60;
 /// The model comes back with the trials it had; which of them are outliers it knows again after the next fit.
 /// REQUIRES: model.size() > 0, and it is fitted.
 [[nodiscard]] Prospect prospect(LinearModel& model, Feasibility& feasibility, space::Lattice& lattice,
-                                std::size_t trials, space::Random& random);
+                                std::size_t trials, space::Random& random, double confidence = 0.9);
 
 }  // namespace nocturne::search::model

@@ -14,10 +14,10 @@
 
 #include "space/configuration.hpp"
 #include "space/constraint.hpp"
+#include "space/counting/row_table.hpp"
 #include "space/facts.hpp"
 #include "space/outcome.hpp"
 #include "space/parameter.hpp"
-#include "space/counting/row_table.hpp"
 #include "space/space.hpp"
 
 namespace nocturne::search::replay {
@@ -62,6 +62,10 @@ class RecordedSpace {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& kind() const { return kind_; }  ///< a word of the source: "gpu-kernel"; or empty
+  /// Whether a search chose its rows: they are better than the space is, so that random search among them is no
+  /// measure.
+  [[nodiscard]] bool chosen_by_search() const { return kind_ == kSearched; }
+  static constexpr std::string_view kSearched = "searched-campaign";
   [[nodiscard]] const space::Space& space() const { return *space_; }
   [[nodiscard]] const Rows& rows() const { return rows_; }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }  ///< sentences a user should read

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "tuner/campaign/history.hpp"
+#include "tuner/campaign/noise/stored_noise.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign/stored_document.hpp"
@@ -52,6 +53,19 @@ void fit_report(Learned& learned) {
   if (learned.report->size() > 0) learned.report->fit();
 }
 
+/// Of one process, from pairs of equal ones that ran one after the other, on the machine as the campaign found it.
+double process_sd_of(const db::Store& store, const db::CampaignSummary& campaign) {
+  const auto floors = store.noise_floors(noise_workload(workload_of(campaign.spec)));
+  if (!floors) return 0;
+  for (const db::NoiseFloorRecord& floor : *floors) {
+    if (floor.fingerprint != campaign.fingerprint) continue;
+    for (const db::NoiseFigure& figure : floor.figures) {
+      if (figure.method == "sequential") return figure.sd / std::sqrt(2.0);
+    }
+  }
+  return 0;
+}
+
 /// A forecast that leaves a factor of three open is none.
 const double kNotKnown = std::log(3.0);
 
@@ -77,14 +91,14 @@ std::string duration_text(std::chrono::seconds time) {
 }  // namespace
 
 std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store& store,
-                                                                const db::CampaignSummary& campaign,
-                                                                const space::Facts& facts) {
-  auto known = stored_space(store, campaign, facts);
+                                                                const db::CampaignSummary& campaign) {
+  auto known = stored_space(store, campaign);
   if (!known) return std::unexpected(known.error());
   const auto exchanges = store.exchanges(campaign.id);
   if (!exchanges) return std::unexpected(exchanges.error().message);
   auto learned = std::make_unique<Learned>(std::move(known->space));
-  learned->without = known->without;
+  learned->campaign = campaign.name;
+  learned->without = std::move(known->without);
   learned->objective = objective_of(campaign.spec);
   auto history = history_of(store, campaign.id, campaign.strategy, learned->objective);
   if (!history) return std::unexpected(history.error().message);
@@ -96,7 +110,7 @@ std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store&
                                       .objective = learned->objective,
                                       .history = std::move(*history),
                                       .roles = roles_of(learned->space),
-                                      .memory_limit_bytes = memory_limit_of(campaign.spec, facts),
+                                      .memory_limit_bytes = memory_limit_of(campaign.spec, known->facts),
                                       .bound = work_bound(*std::move(roof))});
   hear(*learned, *exchanges);
   fit_report(*learned);
@@ -106,28 +120,30 @@ std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store&
   }
   learned->search->settle();
   learned->seconds_per_trial = typical_seconds(store, campaign.id);
+  learned->process_sd = process_sd_of(store, campaign);
   return learned;
 }
 
-std::optional<GoingOn> going_on(Learned& learned, std::chrono::seconds time) {
+std::optional<GoingOn> going_on(Learned& learned, std::chrono::seconds time, double confidence) {
   if (!(learned.seconds_per_trial > 0)) return std::nullopt;
   const double trials = std::chrono::duration<double>(time).count() / learned.seconds_per_trial;
   space::Random random(learned.trials.size());
   return GoingOn{.time = time,
-                 .prospect = search::model::prospect(learned.search->models().times(),
-                                                     learned.search->models().feasibility(), learned.lattice(),
-                                                     static_cast<std::size_t>(std::clamp(trials, 1.0, 1e6)), random)};
+                 .prospect = search::model::prospect(
+                     learned.search->models().times(), learned.search->models().feasibility(), learned.lattice(),
+                     static_cast<std::size_t>(std::clamp(trials, 1.0, 1e6)), random, confidence)};
 }
 
 std::string to_text(const GoingOn& going_on) {
   const auto percent = [](double gain) { return 100 * std::expm1(gain); };
   const auto& prospect = going_on.prospect;
   if (prospect.upper > kNotKnown) {
-    return fmt::format("{}: not known yet (90 %: {:+.1f} % to more than 3 times as fast)", duration_text(going_on.time),
-                       percent(prospect.lower));
+    return fmt::format("{}: not known yet ({:g} %: {:+.1f} % to more than 3 times as fast)",
+                       duration_text(going_on.time), 100 * prospect.confidence, percent(prospect.lower));
   }
-  return fmt::format("{}: {:+.1f} % speed expected (90 %: {:.1f} to {:.1f} %)", duration_text(going_on.time),
-                     percent(prospect.mean), percent(prospect.lower), percent(prospect.upper));
+  return fmt::format("{}: {:+.1f} % speed expected ({:g} %: {:.1f} to {:.1f} %)", duration_text(going_on.time),
+                     percent(prospect.mean), 100 * prospect.confidence, percent(prospect.lower),
+                     percent(prospect.upper));
 }
 
 }  // namespace nocturne::tuner

@@ -12,7 +12,6 @@
 #include "db/store.hpp"
 #include "search/model/prospect.hpp"
 #include "search/pruned_search.hpp"
-#include "space/facts.hpp"
 #include "space/objective.hpp"
 #include "space/space.hpp"
 
@@ -24,14 +23,16 @@ struct Learned {
   Learned(const Learned&) = delete;
   Learned& operator=(const Learned&) = delete;
 
+  std::string campaign{};  ///< its name
   space::Space space;
-  std::string without{};  ///< what of the space could not be taken over; empty: nothing
+  std::vector<std::string> without{};  ///< sentences: constraints that are not in force (stored_space.hpp)
   space::Objective objective{};
   std::string history{};  ///< what it knew when it began, a sentence; empty: nothing
   std::unique_ptr<search::PrunedSearch> search{};
   std::vector<space::Trial> trials{};  ///< as believed now, by number
   std::vector<db::Asked> asked{};      ///< by number
   double seconds_per_trial = 0;        ///< of the last trials that were run; 0: not known
+  double process_sd = 0;               ///< log units, of equal processes, as `noise` measured it; 0: it did not
 
   /// Fitted for reports: the search's own model tells only the fastest apart in full, and would understate effects.
   std::unique_ptr<search::model::LinearModel> report{};
@@ -47,15 +48,14 @@ inline constexpr std::size_t kPrunedDraws = 2000;
 
 /// The error is a sentence: too few trials, or a space that cannot be read.
 [[nodiscard]] std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store& store,
-                                                                              const db::CampaignSummary& campaign,
-                                                                              const space::Facts& facts);
+                                                                              const db::CampaignSummary& campaign);
 
 /// What another `time` of searching is expected to gain. Empty: how long a trial takes is not known.
 struct GoingOn {
   std::chrono::seconds time{};
   search::model::Prospect prospect{};
 };
-[[nodiscard]] std::optional<GoingOn> going_on(Learned& learned, std::chrono::seconds time);
+[[nodiscard]] std::optional<GoingOn> going_on(Learned& learned, std::chrono::seconds time, double confidence);
 
 /// "another hour: +0.4 % speed expected (90 %: 0.0 to 1.5 %)".
 [[nodiscard]] std::string to_text(const GoingOn& going_on);

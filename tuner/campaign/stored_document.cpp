@@ -35,6 +35,9 @@ JudgingRules judging_rules_of(const nlohmann::json& document) {
   rules.most_pairs = std::max(rules.first_pairs, described.value("most_pairs", rules.most_pairs));
   rules.margin_percent = described.value("margin_percent", rules.margin_percent);
   rules.accuracy_epochs = described.value("accuracy_epochs", rules.accuracy_epochs);
+  if (const auto gate = described.find("gate"); gate != described.end() && gate->is_object()) {
+    rules.accuracy_margin = gate->value("accuracy_margin", rules.accuracy_margin);
+  }
   return rules;
 }
 

@@ -1,10 +1,14 @@
 #include "tuner/campaign/stored_space.hpp"
 
+#include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/framework_values.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -51,7 +55,18 @@ std::vector<space::ConstraintSpec> constraints_of(const nlohmann::json& document
   for (const auto& each : section) {
     constraints.push_back({.require = each.value("require", ""), .because = each.value("because", "")});
   }
+  for (const UnavailableFramework& each : stored_unavailable(document)) constraints.push_back(constraint_against(each));
   return constraints;
+}
+
+/// Of the first constraint that is in the way of the space: its index and what is wrong with it.
+std::optional<std::pair<std::size_t, std::string>> bad_constraint(const std::vector<space::SpaceError>& errors) {
+  constexpr std::string_view kBegin = "/constraints/";
+  for (const space::SpaceError& each : errors) {
+    if (!each.path.starts_with(kBegin)) continue;
+    return std::pair(static_cast<std::size_t>(std::stoull(each.path.substr(kBegin.size()))), each.message);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -74,13 +89,7 @@ std::vector<db::ParameterRecord> parameter_records(const space::Space& space) {
   return records;
 }
 
-std::expected<StoredSpace, std::string> stored_space(const db::Store& store, const db::CampaignSummary& campaign,
-                                                     const space::Facts& machine) {
-  space::Facts facts = machine;
-  if (const auto known = campaign.spec.find(kStoredFrameworks); known != campaign.spec.end()) {
-    facts.set(kFrameworksFact, known->get<std::vector<std::string>>());
-  }
-  add_containers(facts, campaign.spec);
+std::expected<StoredSpace, std::string> stored_space(const db::Store& store, const db::CampaignSummary& campaign) {
   const auto records = store.parameters(campaign.id);
   if (!records) return std::unexpected(records.error().message);
   if (records->empty()) return std::unexpected(fmt::format("'{}' has no parameters stored", campaign.name));
@@ -90,14 +99,20 @@ std::expected<StoredSpace, std::string> stored_space(const db::Store& store, con
   } catch (const std::exception& error) {  // a domain that is not what we write
     return std::unexpected(fmt::format("a parameter of '{}' cannot be read: {}", campaign.name, error.what()));
   }
-  const auto constraints = constraints_of(campaign.spec);
-  auto whole = space::Space::create(parameters, constraints, facts);
-  if (whole) return StoredSpace{.space = *std::move(whole)};
-  auto bare = space::Space::create(parameters, {}, facts);
-  if (!bare) return std::unexpected(bare.error().front().to_text());
-  return StoredSpace{
-      .space = *std::move(bare),
-      .without = "the constraints do not hold on this machine and are left out: " + whole.error().front().to_text()};
+  space::Facts facts = stored_facts(campaign.spec);
+  auto constraints = constraints_of(campaign.spec);
+  std::vector<std::string> without;
+  while (true) {
+    auto space = space::Space::create(parameters, constraints, facts);
+    if (space) {
+      return StoredSpace{.space = *std::move(space), .facts = std::move(facts), .without = std::move(without)};
+    }
+    const auto bad = bad_constraint(space.error());
+    if (!bad) return std::unexpected(space.error().front().to_text());
+    const auto& [index, wrong] = *bad;
+    without.push_back(fmt::format("without the constraint '{}': {}", constraints[index].require, wrong));
+    constraints.erase(constraints.begin() + static_cast<std::ptrdiff_t>(index));
+  }
 }
 
 }  // namespace nocturne::tuner

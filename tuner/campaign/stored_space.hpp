@@ -1,7 +1,7 @@
 #pragma once
 
 /// The space of a campaign into the database and out of it again: its parameters as they were resolved, its constraints
-/// as the file had them.
+/// as the file had them, and what they knew of the machine.
 
 #include <expected>
 #include <string>
@@ -18,13 +18,13 @@ namespace nocturne::tuner {
 
 struct StoredSpace {
   space::Space space;
-  /// Sentences: what could not be taken over, as where a constraint names a fact that this machine does not have.
-  std::string without{};
+  space::Facts facts;  ///< of the machine that tuned, as they were
+  /// A sentence for each constraint that cannot be evaluated with what is stored, and is not in force therefore.
+  std::vector<std::string> without{};
 };
 
-/// `facts`: of the machine that asks; constraints and conditions may name them. The error is a sentence.
+/// Made with what was stored alone, so that a database says the same on every machine. The error is a sentence.
 [[nodiscard]] std::expected<StoredSpace, std::string> stored_space(const db::Store& store,
-                                                                   const db::CampaignSummary& campaign,
-                                                                   const space::Facts& facts);
+                                                                   const db::CampaignSummary& campaign);
 
 }  // namespace nocturne::tuner

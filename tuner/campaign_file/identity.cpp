@@ -1,9 +1,9 @@
 #include "tuner/campaign_file/identity.hpp"
 
 #include <set>
-#include <variant>
 
 #include "space/digest.hpp"
+#include "space/facts_json.hpp"
 #include "tuner/campaign_file/expression_words.hpp"
 
 namespace nocturne::tuner {
@@ -26,12 +26,11 @@ Json facts_in_use(const space::Space& space, const space::Facts& facts) {
   std::set<std::string> words;
   for (const space::Parameter& parameter : space.parameters()) words.merge(expression_words(parameter.active_if));
   for (const space::ConstraintSpec& constraint : space.constraints()) words.merge(expression_words(constraint.require));
-  Json used = Json::object();
+  space::Facts used;
   for (const auto& [name, fact] : facts.all()) {
-    if (!words.contains(name)) continue;
-    std::visit([&](const auto& value) { used[name] = value; }, fact);
+    if (words.contains(name)) used.set(name, fact);
   }
-  return used;
+  return space::to_json(used);
 }
 
 }  // namespace

@@ -19,11 +19,11 @@ namespace {
 
 /// A flag exists for the framework `own` only, and the other one trains in f32 only.
 space::Space dependent() {
-  return make_space({choices("framework", {std::string("own"), std::string("other")}),
-                     choices("flag", {std::string("O3"), std::string("O2")}, "framework == 'own'"),
-                     choices("precision", {std::string("f32"), std::string("bf16")}), integers("threads", 1, 4),
-                     boolean("idle")},
-                    {require_that("precision == 'f32' or framework == 'own'")});
+  return make_space(
+      {choices("framework", {std::string("own"), std::string("other")}),
+       choices("flag", {std::string("O3"), std::string("O2")}, "framework == 'own'"),
+       choices("precision", {std::string("f32"), std::string("bf16")}), integers("threads", 1, 4), boolean("idle")},
+      {require_that("precision == 'f32' or framework == 'own'")});
 }
 
 enum Place { kFramework, kFlag, kPrecision, kThreads, kIdle };
@@ -46,9 +46,8 @@ LinearModel learnt(space::Lattice& lattice, std::size_t trials) {
 }
 
 const LevelChange& change_to(const std::vector<LevelChange>& changes, std::size_t parameter, Level level) {
-  const auto found = std::ranges::find_if(changes, [&](const LevelChange& each) {
-    return each.parameter == parameter && each.level == level;
-  });
+  const auto found = std::ranges::find_if(
+      changes, [&](const LevelChange& each) { return each.parameter == parameter && each.level == level; });
   REQUIRE(found != changes.end());
   return *found;
 }
@@ -129,14 +128,15 @@ TEST_CASE("a configuration differs from itself by nothing, and from one that was
   from.push_back(model.point(0));
   const auto none = model.difference(from, from);
   CHECK(none.mean == Approx(0).margin(1e-9));
-  CHECK(none.interval.upper == Approx(0).margin(1e-3));
+  CHECK(none.sd == Approx(0).margin(1e-3));
+  CHECK(none.without_one.upper == Approx(0).margin(1e-9));
   space::PointList to(lattice.width());
   to.push_back(model.point(1));
   const auto known = model.difference(from, to);
   CHECK(known.mean == Approx(model.log_value(1) - model.log_value(0)).margin(0.03));
-  const auto one = model.predict(from[0]).log_interval(0.9);
-  const auto other = model.predict(to[0]).log_interval(0.9);
-  CHECK(known.interval.upper - known.interval.lower < one.upper - one.lower + other.upper - other.lower);
+  CHECK(known.sd < model.predict(from[0]).log_observed_sd() + model.predict(to[0]).log_observed_sd());
+  CHECK(known.without_one.lower < known.mean);
+  CHECK(known.mean < known.without_one.upper);
 }
 
 }  // namespace nocturne::search::model

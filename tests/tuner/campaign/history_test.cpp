@@ -166,7 +166,7 @@ TEST_CASE("a second campaign says what it knows and begins with what was best", 
   CHECK(sittings.asked[1] == best->trial.configuration);
   const auto events = store.events(store.find_campaign("second").value().id).value();
   CHECK(std::ranges::count(events, sittings.notes[0], &db::EventRecord::what) == 1);
-  const auto learned = tuner::learn_from(store, store.find_campaign("second").value(), space::Facts());
+  const auto learned = tuner::learn_from(store, store.find_campaign("second").value());
   REQUIRE(learned);
   CHECK((*learned)->history == sittings.notes[0]);
   CHECK((*learned)->search->models().prior().holds());

@@ -12,6 +12,7 @@
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/cli/cli.hpp"
 #include "tuner/cli/explaining/explanation.hpp"
+#include "tuner/cli/output/expectation_lines.hpp"
 #include "tuner/cli/output/model_page.hpp"
 
 namespace nocturne::tests {
@@ -81,7 +82,7 @@ struct Night {
   [[nodiscard]] std::unique_ptr<tuner::Learned> learn() const {
     auto store = db::Store::open(file(), db::Mode::ReadOnly);
     REQUIRE(store);
-    auto learned = tuner::learn_from(*store, store->find_campaign("learnt").value(), space::Facts());
+    auto learned = tuner::learn_from(*store, store->find_campaign("learnt").value());
     if (!learned) FAIL(learned.error());
     return *std::move(learned);
   }
@@ -129,7 +130,8 @@ TEST_CASE("a stored campaign teaches its effects, prunes what is slow, and knows
   const std::string text = night.nocturne({"model"});
   CHECK_THAT(text, ContainsSubstring("precision=bf16: ") && ContainsSubstring(" % faster than f32 (") &&
                        ContainsSubstring("framework=fat pruned") && ContainsSubstring("audits: ") &&
-                       ContainsSubstring("Calibration: of 60 trials") && ContainsSubstring("No effect seen: ") &&
+                       ContainsSubstring("Calibration: of 60 trials") &&
+                       ContainsSubstring("No effect seen on average: ") &&
                        ContainsSubstring("Going on: another hour: "));
   const auto document = nlohmann::json::parse(night.nocturne({"model", "--json"}));
   CHECK(document["calibration"]["trials"] == 60);
@@ -169,6 +171,35 @@ TEST_CASE("the answer says what matters, what hardly does, and what needs no tri
   CHECK(document["matters"]["ruled_out"][0]["parameter"] == "framework");
 }
 
+TEST_CASE("a line of what matters says what was measured of just that, and that one trial is one", "[campaign]") {
+  using search::model::Interval;
+  const tuner::OtherValue other{.value = "O2",
+                                .change = {.parameter = 0,
+                                           .level = 1,
+                                           .trials = 1,
+                                           .mean = 0.15,
+                                           .interval = Interval{.lower = 0.02, .upper = 0.3}},
+                                .measured = 0.2};
+  CHECK(cli::change_text(other, "O3") == "16 % slower than O3 (2.0 to 35 %); one trial; measured once: 22 % slower");
+  const Night night(60);
+  const auto learned = night.learn();
+  const auto best =
+      std::ranges::min(learned->trials, {}, [](const space::Trial& each) { return each.estimate->value; });
+  int compared = 0;
+  const auto found = tuner::matters(*learned, best.configuration);
+  for (const auto* list : {&found.much, &found.hardly, &found.unsure}) {
+    for (const tuner::Matter& matter : *list) {
+      for (const tuner::OtherValue& each : matter.others) {
+        if (!each.measured) continue;
+        ++compared;
+        INFO(matter.parameter << "=" << each.value);
+        CHECK(each.change.interval.contains(*each.measured));
+      }
+    }
+  }
+  CHECK(compared >= 1);
+}
+
 TEST_CASE("too few trials say nothing of what matters", "[campaign]") {
   const Night night(4);
   CHECK_THAT(night.nocturne({"best"}), !ContainsSubstring("Matters"));
@@ -186,7 +217,7 @@ TEST_CASE("a configuration is explained before it is measured, and by its trial"
   CHECK(slow->terms.front().log_ratio > 0.5);
   CHECK(slow->nearest.has_value());
   REQUIRE_FALSE(slow->measured);
-  CHECK_THAT(slow->settle, ContainsSubstring("--measure 'framework=fat,idle=8,"));
+  CHECK_THAT(slow->settle, ContainsSubstring("nocturne compare best 'framework=fat,idle=8,"));
   const double truth = 20 * 12 * step_seconds(slow->configuration);
   CHECK(std::abs(slow->predicted - std::log(truth)) < 1);
 
@@ -253,7 +284,7 @@ TEST_CASE("too few trials teach nothing, and that is said", "[campaign]") {
   const Night night(3);
   auto store = db::Store::open(night.file(), db::Mode::ReadOnly);
   REQUIRE(store);
-  const auto learned = tuner::learn_from(*store, store->find_campaign("learnt").value(), space::Facts());
+  const auto learned = tuner::learn_from(*store, store->find_campaign("learnt").value());
   REQUIRE_FALSE(learned);
   CHECK_THAT(learned.error(), ContainsSubstring("needs 5 at least"));
 }

@@ -56,7 +56,7 @@ TEST_CASE("under a limit of memory a campaign meets it twice at most, and its mo
   CHECK(out_of_memory <= 2);
   CHECK(largest == 896);
 
-  const auto learned = tuner::learn_from(*store, store->find_campaign("test").value(), {});
+  const auto learned = tuner::learn_from(*store, store->find_campaign("test").value());
   REQUIRE(learned);
   const auto lines = cli::memory_lines((*learned)->search->models().memory());
   REQUIRE_FALSE(lines.empty());

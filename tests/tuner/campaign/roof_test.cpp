@@ -100,7 +100,7 @@ TEST_CASE("the model that reports are made of knows the roof, too", "[campaign]"
   static_cast<void>(sit_through(folder, {12}));
   auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
   REQUIRE(store);
-  const auto learned = tuner::learn_from(*store, store->find_campaign("test").value(), {});
+  const auto learned = tuner::learn_from(*store, store->find_campaign("test").value());
   REQUIRE(learned);
   const auto& parameters = (*learned)->space.parameters();
   // The scales: main effects, three features of batch and threads, and the bound.

@@ -118,7 +118,8 @@ TEST_CASE("constraints know which frameworks there are, here and when the space 
       with(R"(, "constraints": [{"require": "framework in machine.frameworks", "because": "so"}])"), "two.json", "/",
       space::Facts(), &frameworks);
   REQUIRE(good);
-  CHECK(good->document["machine_frameworks"].get<std::vector<std::string>>() == frameworks.available());
+  CHECK(std::get<std::vector<std::string>>(*tuner::stored_facts(good->document).find("machine.frameworks")) ==
+        frameworks.available());
 }
 
 TEST_CASE("limits of environments and the state of compile caches are read", "[tuner][frameworks]") {

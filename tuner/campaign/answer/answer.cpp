@@ -112,7 +112,9 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
   answer.campaign = campaign;
   answer.objective = objective_of(campaign.spec);
   if (epochs) answer.objective.primary = *epochs;
-  answer.accuracy_epochs = judging_rules_of(campaign.spec).accuracy_epochs;
+  const JudgingRules rules = judging_rules_of(campaign.spec);
+  answer.accuracy_epochs = rules.accuracy_epochs;
+  answer.accuracy_margin = rules.accuracy_margin;
 
   const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
   if (!trials) return std::unexpected(trials.error());

@@ -32,6 +32,7 @@ struct Answer {
   std::optional<db::VerdictRecord> verdict;                         ///< of it, at the primary horizon
   std::optional<space::Accuracy> baseline_accuracy, best_accuracy;  ///< on the test set, after `accuracy_epochs`
   std::int64_t accuracy_epochs = 0;
+  double accuracy_margin = 0;  ///< points (percent of the images) that the best may learn less
   std::optional<measure::DataWait> baseline_wait, best_wait;  ///< of the trials' own runs
   std::map<space::Outcome, std::int64_t> outcomes;            ///< of finished trials
   std::vector<db::StoredTrial> failures;                      ///< finished and not ok: wrong ones, then by number

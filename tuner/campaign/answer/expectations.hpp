@@ -3,9 +3,10 @@
 /// What the model adds to the answer of a stored campaign; it is fitted once for all of it.
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "db/store.hpp"
-#include "space/facts.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/matters.hpp"
 #include "tuner/campaign/learned.hpp"
@@ -15,9 +16,10 @@ namespace nocturne::tuner {
 /// Each is empty where nothing can be said yet.
 struct Expectations {
   std::optional<Matters> matters;
-  std::optional<GoingOn> going_on;  ///< for another hour
+  std::optional<GoingOn> going_on;   ///< for another hour
+  std::vector<std::string> without;  ///< sentences: constraints that are not in force (stored_space.hpp)
 };
 
-[[nodiscard]] Expectations expectations_of(const db::Store& store, const Answer& answer, const space::Facts& facts);
+[[nodiscard]] Expectations expectations_of(const db::Store& store, const Answer& answer);
 
 }  // namespace nocturne::tuner

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <utility>
 
 namespace nocturne::tuner {
 namespace {
@@ -26,16 +28,35 @@ double most(const Matter& matter) {
   return result;
 }
 
+/// What the trials took, by point.
+std::map<std::vector<space::Level>, double> log_estimates(const Learned& learned) {
+  std::map<std::vector<space::Level>, double> result;
+  for (const space::Trial& trial : learned.trials) {
+    if (!trial.estimate || !(trial.estimate->value > 0)) continue;
+    if (const auto point = learned.lattice().point_of(trial.configuration)) {
+      result[*point] = std::log(trial.estimate->value);
+    }
+  }
+  return result;
+}
+
 std::vector<Matter> all_matters(Learned& learned, const std::vector<space::Level>& best) {
   const space::Lattice& lattice = learned.lattice();
   std::vector<Matter> result;
-  for (const auto& change : search::model::changes_from(learned.times(), learned.lattice(), best)) {
+  const auto measured = log_estimates(learned);
+  const search::model::ChangeOptions options{.confidence = kPageConfidence, .process_sd = learned.process_sd};
+  for (const auto& change : search::model::changes_from(learned.times(), learned.lattice(), best, options)) {
     const auto& axis = lattice.axis(change.parameter);
     const std::string& name = lattice.parameter(change.parameter).name;
     if (result.empty() || result.back().parameter != name) {
       result.push_back({.parameter = name, .value = space::to_text(axis.values[best[change.parameter]]), .others = {}});
     }
-    result.back().others.push_back({.value = space::to_text(axis.values[change.level]), .change = change});
+    OtherValue other{.value = space::to_text(axis.values[change.level]), .change = change, .measured = {}};
+    const auto changed = search::model::with_level(learned.lattice(), best, change.parameter, change.level, 1);
+    const auto found = changed ? measured.find(*changed) : measured.end();
+    const auto here = measured.find(best);
+    if (found != measured.end() && here != measured.end()) other.measured = found->second - here->second;
+    result.back().others.push_back(std::move(other));
   }
   const auto mean = [](const OtherValue& other) { return other.change.mean; };
   for (Matter& matter : result) std::ranges::stable_sort(matter.others, {}, mean);

@@ -3,6 +3,7 @@
 /// What matters on this machine, and what was not worth trying: what one other setting would make of the best
 /// configuration, as the model has learnt it.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace nocturne::tuner {
 struct OtherValue {
   std::string value;
   search::model::LevelChange change;
+  /// Log ratio of a trial that differs from the best by just this, where there is one: as its own processes took.
+  std::optional<double> measured;
 };
 
 /// One parameter of the best configuration.
@@ -42,6 +45,8 @@ struct Matters {
 
 /// Less than this, either way, is not worth a person's time: 2 %.
 inline constexpr double kHardly = 0.02;
+/// Of all intervals of the page, as of the verdicts in pairs that it begins with.
+inline constexpr double kPageConfidence = 0.95;
 
 /// Empty lists where the configuration is none of the space's, or nothing else was tried.
 [[nodiscard]] Matters matters(Learned& learned, const space::Configuration& best);

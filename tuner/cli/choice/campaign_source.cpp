@@ -47,6 +47,19 @@ std::expected<CampaignSource, ExitCode> source_of_file(const Context& context, c
   return source;
 }
 
+/// " (machine.cores, machine.compilers have changed)": what the campaign names of the machine and is another now.
+std::string changed_facts(const nlohmann::json& stored, const space::Facts& now) {
+  const space::Facts then = tuner::stored_facts(stored);
+  const std::string space = stored.value("space", nlohmann::json::object()).dump();
+  std::string names;
+  for (const auto& [name, fact] : then.all()) {
+    const space::Fact* present = now.find(name);
+    if (!space.contains(name) || (present != nullptr && *present == fact)) continue;
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  return names.empty() ? "" : fmt::format(" ({} changed)", names);
+}
+
 std::expected<std::int64_t, WordError> trial_number(const std::string& word) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
@@ -112,27 +125,28 @@ std::expected<CampaignSource, ExitCode> find_campaign_source(const Context& cont
   }
   auto summary = choose_campaign(context, *store, {.name = options.campaign, .generation = options.generation});
   if (!summary) return std::unexpected(summary.error());
-  auto stored = tuner::stored_space(*store, *summary, facts);
+  auto stored = tuner::stored_space(*store, *summary);
   if (!stored) return std::unexpected(complain(context, ExitCode::Database, stored.error()));
+  for (const std::string& each : stored->without) *context.err << "Note: " << each << '\n';
   return CampaignSource{.stored = std::move(*summary), .spec = {}, .space = std::move(stored->space)};
 }
 
 std::expected<void, ExitCode> read_spec(const Context& context, CampaignSource& source, const space::Facts& facts) {
   if (source.spec) return {};
   const auto frameworks = frameworks_here(context, tuner::find_installation());
-  auto spec =
-      tuner::parse_campaign(source.stored->spec.dump(), fmt::format("the stored campaign '{}'", source.stored->name),
-                            "/", facts, frameworks.get());
+  nlohmann::json document = source.stored->spec;
+  document.erase(tuner::kStoredMachine);  // this machine's are asked for
+  auto spec = tuner::parse_campaign(document.dump(), fmt::format("the stored campaign '{}'", source.stored->name), "/",
+                                    facts, frameworks.get());
   if (!spec) {
     *context.err << tuner::to_text(spec.error()) << '\n';
     return std::unexpected(ExitCode::Usage);
   }
   if (spec->identity() != source.stored->identity) {
-    // Its own paths were relative to its file, or the machine is another: that would be another campaign.
-    return std::unexpected(
-        complain(context, ExitCode::Usage,
-                 fmt::format("'{}' cannot be read again from the database alone: name its file, --campaign FILE",
-                             source.stored->name)));
+    return std::unexpected(complain(
+        context, ExitCode::Unavailable,
+        fmt::format("'{}' would be another campaign on this machine as it is now{}; 'nocturne tune' begins that one",
+                    source.stored->name, changed_facts(source.stored->spec, spec->facts))));
   }
   source.space = spec->space;
   source.spec = std::move(*spec);

@@ -39,7 +39,8 @@ struct CampaignSource {
                                                                            const CampaignSourceOptions& options,
                                                                            const space::Facts& facts);
 
-/// What is needed to measure: the file of a stored campaign is read again as it was stored.
+/// What is needed to measure: a stored campaign is read again as it was stored, no file is needed. Refused where this
+/// machine, with its `facts`, would make another campaign of it.
 [[nodiscard]] std::expected<void, ExitCode> read_spec(const Context& context, CampaignSource& source,
                                                       const space::Facts& facts);
 

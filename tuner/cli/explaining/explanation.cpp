@@ -87,6 +87,27 @@ void add_evidence(const tuner::Learned& learned, Explanation& explanation) {
   }
 }
 
+/// Other horizons than the primary one: the parts' models say how many times as long they take, so that there is one
+/// prediction, not one of each model.
+void add_horizons(const tuner::Learned& learned, Explanation& explanation) {
+  const auto horizons = learned.search->horizons();
+  auto outlook = learned.search->outlook(explanation.configuration);
+  const auto primary = std::ranges::find(horizons, learned.objective.primary);
+  if (primary == horizons.end() || outlook.size() != horizons.size()) return;
+  const std::size_t reference = static_cast<std::size_t>(primary - horizons.begin());
+  const double shift = explanation.predicted - outlook[reference].log_mean;
+  for (auto& each : outlook) {
+    each.log_mean += shift;
+    each.log_optimistic += shift;
+    each.log_pessimistic += shift;
+    each.log_extreme += shift;
+  }
+  outlook[reference].log_optimistic = explanation.interval.lower;
+  outlook[reference].log_pessimistic = explanation.interval.upper;
+  explanation.horizons.assign(horizons.begin(), horizons.end());
+  explanation.outlook = std::move(outlook);
+}
+
 std::string assignment_text(const Configuration& configuration) {
   std::string text;
   for (const auto& [name, value] : configuration.values())
@@ -132,12 +153,11 @@ std::expected<Explanation, std::string> explain(tuner::Learned& learned, std::st
   explanation.works = learned.search->models().feasibility().probability(*point);
   explanation.memory = memory_text(learned.search->models().memory(), *point);
   explanation.history = history_text(learned, *point);
-  explanation.horizons = learned.search->horizons();
-  explanation.outlook = learned.search->outlook(explanation.configuration);
+  add_horizons(learned, explanation);
   explanation.margin = learned.search->margin(explanation.configuration);
   for (const auto& level : learned.search->pruned_levels()) {
     if ((*point)[level.parameter] == level.level && explanation.pruned_level.empty())
-      explanation.pruned_level = search::model::to_text(level, learned.lattice(), explanation.horizons);
+      explanation.pruned_level = search::model::to_text(level, learned.lattice(), learned.search->horizons());
   }
   if (const auto* best = best_of(learned)) {
     explanation.best = std::log(best->estimate->value);
@@ -145,7 +165,8 @@ std::expected<Explanation, std::string> explain(tuner::Learned& learned, std::st
   }
   add_evidence(learned, explanation);
   if (!explanation.measured) {
-    explanation.settle = fmt::format("nocturne tune FILE --measure '{}'", assignment_text(explanation.configuration));
+    explanation.settle = fmt::format("nocturne compare best '{}' --campaign {} --measure",
+                                     assignment_text(explanation.configuration), learned.campaign);
   }
   return explanation;
 }

@@ -42,7 +42,8 @@ struct Explanation {
   std::optional<double> best;        ///< log seconds of the best measured
   std::vector<Term> terms;           ///< where it differs from the best, the largest first
   double rest = 0;                   ///< what the terms do not explain: interactions and local residual
-  std::vector<double> horizons;      ///< of outlook
+  /// Of outlook; that of the primary one is `predicted` and `interval`. Empty: trials have no parts.
+  std::vector<double> horizons;
   std::vector<search::model::Outlook> outlook;
   std::optional<double> margin;  ///< of pruning
   std::string pruned_level;      ///< sentence, or empty

@@ -24,9 +24,8 @@ void print_prediction(std::ostream& out, const tuner::Learned& learned, const Ex
                      seconds_of(explanation.interval.upper));
   if (explanation.best) out << fmt::format("; the best took {}", seconds_of(*explanation.best));
   out << '\n';
-  if (explanation.outlook.size() > 1)
-    out << "  composed of start-up and steps, each by its own model, as pruning sees it:\n";
-  for (std::size_t i = 0; i < explanation.horizons.size() && i < explanation.outlook.size(); ++i) {
+  for (std::size_t i = 0; i < explanation.horizons.size(); ++i) {
+    if (explanation.horizons[i] == learned.objective.primary) continue;  // said above
     const auto& each = explanation.outlook[i];
     out << fmt::format("  {}: {}, {} to {}\n", search::model::epochs_text({&explanation.horizons[i], 1}),
                        seconds_of(each.log_mean), seconds_of(each.log_optimistic), seconds_of(each.log_pessimistic));
@@ -87,6 +86,7 @@ void print_explanation(const Context& context, const tuner::Learned& learned, co
     out << fmt::format("evidence       nearest is trial {}: {}, differs in {}\n", nearest->trial,
                        seconds_text(nearest->seconds), differs);
   }
+  for (const std::string& each : learned.without) out << "note           " << each << '\n';
   if (!explanation.settle.empty()) out << "settle it      " << explanation.settle << '\n';
 }
 

@@ -1,12 +1,15 @@
 #include "tuner/cli/output/answer_page.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 
 #include <fmt/format.h>
 
+#include "measure/gate/loss_band.hpp"
 #include "measure/run/command_template.hpp"
 #include "space/objective.hpp"
+#include "tuner/campaign/answer/matters.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/failure_lines.hpp"
@@ -19,8 +22,6 @@
 namespace nocturne::cli {
 namespace {
 
-/// An accuracy this much lower is said aloud: half a point in a hundred.
-constexpr double kAccuracyMargin = 0.005;
 /// From this share of a step on, waiting for data is a line of the page.
 constexpr double kWaitMargin = 0.01;
 
@@ -105,6 +106,44 @@ void print_data_wait(std::ostream& out, const tuner::Answer& answer) {
   out << '\n';
 }
 
+/// The best's accuracy against the default's. Empty: one of them is not known, or they are the same trial.
+std::optional<measure::AccuracyDifference> learning_of(const tuner::Answer& answer) {
+  if (!answer.best_accuracy || !answer.baseline_accuracy || answer.best->id == answer.baseline->id) return std::nullopt;
+  return measure::compare_accuracy(
+      *answer.baseline_accuracy, *answer.best_accuracy,
+      {.margin_points = answer.accuracy_margin, .false_alarm = (1 - tuner::kPageConfidence) / 2});
+}
+
+std::string_view learning_verdict(const measure::AccuracyDifference& difference, double margin) {
+  if (difference.inferior) return "inferior";
+  return difference.at_most <= margin ? "holds" : "undecided";
+}
+
+void print_learning(std::ostream& out, const tuner::Answer& answer, bool colour) {
+  const auto difference = learning_of(answer);
+  if (!difference) return;
+  const auto verdict = learning_verdict(*difference, answer.accuracy_margin);
+  const auto points = [](double lower) {
+    return fmt::format("{:.2f} points {}", std::abs(lower), lower < 0 ? "higher" : "lower");
+  };
+  const std::string text =
+      fmt::format("{} than the default ({:g} % interval {} to {}), {:g} lower allowed: {}", points(difference->lower),
+                  100 * tuner::kPageConfidence, points(difference->at_least), points(difference->at_most),
+                  answer.accuracy_margin, verdict);
+  out << "Accuracy  " << coloured(text, verdict == "holds" ? Style::Good : Style::Warning, colour) << '\n';
+}
+
+nlohmann::json learning_json(const tuner::Answer& answer) {
+  const auto difference = learning_of(answer);
+  if (!difference) return nullptr;
+  return {{"lower_points", difference->lower},
+          {"low", difference->at_least},
+          {"high", difference->at_most},
+          {"confidence", tuner::kPageConfidence},
+          {"allowed_points", answer.accuracy_margin},
+          {"verdict", learning_verdict(*difference, answer.accuracy_margin)}};
+}
+
 }  // namespace
 
 std::string gain_sentence(const tuner::Answer& answer) {
@@ -153,14 +192,7 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
   if (answer.baseline && answer.baseline->id != answer.best->id) {
     print_trial_line(out, "Default", answer, *answer.baseline, answer.baseline_accuracy);
   }
-  if (answer.best_accuracy && answer.baseline_accuracy &&
-      answer.best_accuracy->accuracy < answer.baseline_accuracy->accuracy - kAccuracyMargin) {
-    out << coloured(
-               "          It learns less than the default in the same epochs: look at the accuracy before you deploy "
-               "it.",
-               Style::Warning, colour)
-        << '\n';
-  }
+  print_learning(out, answer, colour);
   if (answer.changes.empty()) {
     out << "Settings  " << settings_line(answer.best->trial.configuration) << '\n';
   } else {
@@ -215,6 +247,7 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
                          {"best", trial_json(answer.best, answer.best_accuracy, answer.best_wait)},
                          {"default", trial_json(answer.baseline, answer.baseline_accuracy, answer.baseline_wait)},
                          {"gain", nullptr},
+                         {"accuracy", learning_json(answer)},
                          {"changes", nlohmann::json::array()},
                          {"outcomes", nlohmann::json::object()}};
   if (answer.verdict) {

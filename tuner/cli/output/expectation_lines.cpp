@@ -26,8 +26,7 @@ std::string names(const std::vector<tuner::Matter>& matters) {
 }
 
 void add_row(Table& table, const std::string& name, const tuner::Matter& matter, const tuner::OtherValue& other) {
-  table.add({Cell("  " + name), Cell(other.value),
-             Cell(search::model::contrast_text(other.change.mean, other.change.interval, matter.value))});
+  table.add({Cell("  " + name), Cell(other.value), Cell(change_text(other, matter.value))});
 }
 
 /// "framework jax-0.10, paddle-3.3; compiler clang++-19"
@@ -46,7 +45,8 @@ std::string ruled_out_text(const std::vector<tuner::Matters::RuledOut>& values) 
 }
 
 void print_much(const Context& context, const std::vector<tuner::Matter>& much) {
-  *context.out << "Matters   the best with one other value, as the model expects it, 90 % intervals\n";
+  *context.out << fmt::format("Matters   the best with one other value, as the model expects it, {:g} % intervals\n",
+                              100 * tuner::kPageConfidence);
   Table table({{"  parameter"}, {"instead"}, {"would be", Align::Left, Fit::Wraps}});
   for (const tuner::Matter& matter : std::span(much).first(std::min(much.size(), kMostRows))) {
     add_row(table, matter.parameter, matter, matter.others.front());
@@ -98,17 +98,26 @@ nlohmann::json list_json(const std::vector<tuner::Matter>& list) {
 
 void print_expectations(const Context& context, const tuner::Expectations& expectations) {
   if (expectations.matters) print_matters(context, *expectations.matters);
+  for (const std::string& each : expectations.without) print_line(context, "Note", each);
   if (expectations.going_on) *context.out << "Going on  " << tuner::to_text(*expectations.going_on) << '\n';
+}
+
+std::string change_text(const tuner::OtherValue& other, const std::string& reference) {
+  std::string text = search::model::contrast_text(other.change.mean, other.change.interval, reference);
+  if (other.change.trials == 1) text += "; one trial";
+  if (other.measured) text += fmt::format("; measured once: {}", search::model::ratio_text(*other.measured));
+  return text;
 }
 
 nlohmann::json values_json(std::span<const tuner::OtherValue> values) {
   nlohmann::json result = nlohmann::json::array();
-  for (const auto& [value, change] : values) {
+  for (const auto& [value, change, measured] : values) {
     result.push_back({{"value", value},
                       {"trials", change.trials},
                       {"log_ratio", change.mean},
                       {"low", change.interval.lower},
-                      {"high", change.interval.upper}});
+                      {"high", change.interval.upper},
+                      {"measured_log_ratio", measured ? nlohmann::json(*measured) : nlohmann::json()}});
   }
   return result;
 }
@@ -119,20 +128,16 @@ nlohmann::json matters_json(const std::optional<tuner::Matters>& matters) {
   for (const auto& [parameter, value] : matters->ruled_out) {
     ruled_out.push_back({{"parameter", parameter}, {"value", value}});
   }
-  return {{"much", list_json(matters->much)},
-          {"hardly", list_json(matters->hardly)},
-          {"unsure", list_json(matters->unsure)},
-          {"ruled_out", std::move(ruled_out)},
-          {"ruled_out_share", matters->ruled_out_share}};
+  return {{"confidence", tuner::kPageConfidence}, {"much", list_json(matters->much)},
+          {"hardly", list_json(matters->hardly)}, {"unsure", list_json(matters->unsure)},
+          {"ruled_out", std::move(ruled_out)},    {"ruled_out_share", matters->ruled_out_share}};
 }
 
 nlohmann::json going_on_json(const std::optional<tuner::GoingOn>& going_on) {
   if (!going_on) return nullptr;
-  return {{"seconds", going_on->time.count()},
-          {"trials", going_on->prospect.trials},
-          {"log_gain", going_on->prospect.mean},
-          {"low", going_on->prospect.lower},
-          {"high", going_on->prospect.upper}};
+  return {{"seconds", going_on->time.count()},   {"trials", going_on->prospect.trials},
+          {"log_gain", going_on->prospect.mean}, {"low", going_on->prospect.lower},
+          {"high", going_on->prospect.upper},    {"confidence", going_on->prospect.confidence}};
 }
 
 }  // namespace nocturne::cli

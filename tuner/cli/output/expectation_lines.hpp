@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,9 @@ namespace nocturne::cli {
 
 /// On context.out; nothing where nothing can be said.
 void print_expectations(const Context& context, const tuner::Expectations& expectations);
+
+/// "16 % slower than O3 (2.0 to 27 %); one trial; measured once: 18 % slower".
+[[nodiscard]] std::string change_text(const tuner::OtherValue& other, const std::string& reference);
 
 /// README.md of tuner/cli describes their keys. null: nothing can be said.
 [[nodiscard]] nlohmann::json values_json(std::span<const tuner::OtherValue> values);

@@ -15,7 +15,8 @@ namespace nocturne::cli {
 namespace {
 
 constexpr std::size_t kPairs = 6;
-constexpr double kWorthShowing = 0.01;  // of the explained variance: less is "no effect seen"
+constexpr double kConfidence = 0.9;      // of all intervals of the page
+constexpr double kWorthShowing = 0.01;   // of the explained variance: less is "no effect seen"
 constexpr std::size_t kMemoryLines = 8;  // of groups: beyond, those that say little are counted
 
 std::string level_text(const space::Lattice& lattice, std::size_t parameter, space::Level level) {
@@ -34,13 +35,14 @@ double variance_of(const std::vector<double>& values) {
 
 void add_effects(tuner::Learned& learned, ModelPage& page) {
   auto& lattice = learned.lattice();
+  const search::model::ChangeOptions options{.confidence = kConfidence, .process_sd = learned.process_sd};
   double total = 0;
   for (std::size_t i = 0; i < lattice.width(); ++i) {
     const auto reference = lattice.axis(i).default_level;
     ModelPage::Effect shown{.parameter = lattice.parameter(i).name, .reference = level_text(lattice, i, reference)};
     std::vector<double> means{0};
-    for (const auto& change : search::model::average_changes(learned.times(), lattice, i, reference)) {
-      shown.values.push_back({level_text(lattice, i, change.level), change});
+    for (const auto& change : search::model::average_changes(learned.times(), lattice, i, reference, options)) {
+      shown.values.push_back({level_text(lattice, i, change.level), change, {}});
       means.push_back(change.mean);
     }
     shown.share = variance_of(means);
@@ -114,11 +116,10 @@ void print_effects(std::ostream& out, const ModelPage& page) {
     out << fmt::format("{} ({:.0f} % of what varies; default {})\n", effect.parameter, 100 * effect.share,
                        effect.reference);
     for (const auto& each : effect.values) {
-      out << fmt::format("  {}={}: {}\n", effect.parameter, each.value,
-                         contrast_text(each.change.mean, each.change.interval, effect.reference));
+      out << fmt::format("  {}={}: {}\n", effect.parameter, each.value, change_text(each, effect.reference));
     }
   }
-  if (!none.empty()) out << "No effect seen: " << none << '\n';
+  if (!none.empty()) out << "No effect seen on average: " << none << '\n';
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ ModelPage make_model_page(tuner::Learned& learned) {
   add_calibration(learned, page);
   page.memory = memory_lines(learned.search->models().memory());
   page.history = history_lines(learned);
-  page.going_on = tuner::going_on(learned, std::chrono::hours(1));
+  page.going_on = tuner::going_on(learned, std::chrono::hours(1), kConfidence);
   return page;
 }
 
@@ -142,8 +143,8 @@ void print_model(const Context& context, const db::CampaignSummary& campaign, co
   std::ostream& out = *context.out;
   out << fmt::format("{}, generation {}: the time of {:g} epochs, learnt from {} trials, {} failed ones beside\n",
                      campaign.name, campaign.generation, page.primary_epochs, page.worked, page.failed);
-  if (!page.without.empty()) out << "Note: " << page.without << '\n';
-  out << "\nEffects, all else equal, with 90 % intervals\n";
+  for (const std::string& each : page.without) out << "Note: " << each << '\n';
+  out << "\nEffects on average over the whole space ('best' has those from the best configuration), 90 % intervals\n";
   print_effects(out, page);
   if (!page.interactions.empty()) out << "\nInteractions\n";
   for (const auto& pair : page.interactions) {
@@ -229,7 +230,7 @@ nlohmann::json model_json(const ModelPage& page) {
   document["memory"] = memory_json(page.memory);
   document["history"] = page.history;
   document["going_on"] = going_on_json(page.going_on);
-  if (!page.without.empty()) document["without"] = page.without;
+  document["without"] = page.without;
   return document;
 }
 

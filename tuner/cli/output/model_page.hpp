@@ -21,8 +21,8 @@ namespace nocturne::cli {
 struct ModelPage {
   struct Effect {
     std::string parameter;
-    std::string reference;  ///< the default's value
-    double share = 0;       ///< of what the effects and interactions of all make vary
+    std::string reference;                  ///< the default's value
+    double share = 0;                       ///< of what the effects and interactions of all make vary
     std::vector<tuner::OtherValue> values;  ///< against the default
   };
   struct Pair {
@@ -38,7 +38,7 @@ struct ModelPage {
   std::size_t worked = 0, failed = 0;
   std::vector<double> horizons;  ///< at which pruning is judged; empty: the objective alone
   double primary_epochs = 0;
-  std::string without;                ///< of the space
+  std::vector<std::string> without;   ///< constraints of the space that are not in force, a sentence each
   std::vector<Effect> effects;        ///< the largest share first
   std::vector<Pair> interactions;     ///< likewise
   std::vector<std::string> aliased;   ///< sentences

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <utility>
 
 #include "tuner/cli/output/table.hpp"
 
@@ -20,7 +22,13 @@ std::string space_name(const ScoreboardPage& page, std::size_t row) {
   return again ? "" : page.spaces[rows[row].space].name();
 }
 
-Cell ratio_cell(const replay::Cell& cell) {
+/// Random search is a measure of each space of the page.
+bool all_judged(const ScoreboardPage& page) {
+  return std::ranges::none_of(page.spaces, &replay::RecordedSpace::chosen_by_search);
+}
+
+Cell ratio_cell(replay::Cell cell, bool judged) {
+  cell.worse_than_random = cell.worse_than_random && judged;
   auto text = fmt::format("{:.3f}", cell.ratio);
   if (cell.standard_error) text += fmt::format(" ± {:.3f}", *cell.standard_error);
   return {text + (cell.worse_than_random ? "*" : " "), cell.worse_than_random ? Style::Bad : Style::Plain};
@@ -36,11 +44,11 @@ std::vector<Cell> random_row(const std::vector<replay::Cell>& cells, std::vector
   return first;
 }
 
-void add_scores(std::vector<Cell>& row, const replay::Score& score, const replay::Score& score_100,
-                double milliseconds) {
-  row.emplace_back(fmt::format("{:+.3f}", score_100.exact));
-  row.emplace_back(fmt::format("{:+.3f}", score.exact));
-  row.emplace_back(fmt::format("{:+.3f}", score.published));
+void add_scores(std::vector<Cell>& row, const replay::Score& score, const replay::Score& score_100, double milliseconds,
+                bool judged) {
+  for (const double each : {score_100.exact, score.exact, score.published}) {
+    row.emplace_back(judged ? fmt::format("{:+.3f}", each) : "–");
+  }
   row.emplace_back(fmt::format("{:.3f}", milliseconds));
 }
 
@@ -71,9 +79,10 @@ void print_spaces(const Context& context, const ScoreboardPage& page) {
       table.add(exact);
     }
     std::vector<Cell> cells = {"", page.options.strategies[row.strategy]};
-    for (const auto& cell : row.cells) cells.push_back(ratio_cell(cell));
+    const bool judged = !page.spaces[row.space].chosen_by_search();
+    for (const auto& cell : row.cells) cells.push_back(ratio_cell(cell, judged));
     cells.emplace_back(steps_text(row.median_to_5_percent));
-    add_scores(cells, row.score, row.score_100, row.milliseconds);
+    add_scores(cells, row.score, row.score_100, row.milliseconds, judged);
     table.add(cells);
   }
   table.print(*context.out, context.colour_out());
@@ -89,19 +98,24 @@ void print_summaries(const Context& context, const ScoreboardPage& page) {
   table.add(exact);
   for (const auto& summary : page.board.summaries) {
     std::vector<Cell> cells = {page.options.strategies[summary.strategy]};
-    for (auto cell : summary.cells) {
-      cell.worse_than_random = false;  // said in the column "worse"
-      cells.push_back(ratio_cell(cell));
-    }
-    cells.emplace_back(fmt::format("{}", summary.worse), summary.worse == 0 ? Style::Plain : Style::Bad);
-    add_scores(cells, summary.score, summary.score_100, summary.milliseconds);
+    for (const auto& cell : summary.cells)
+      cells.push_back(ratio_cell(cell, /*judged=*/false));  // in the column "worse"
+    const bool judged = all_judged(page);
+    cells.emplace_back(judged ? fmt::format("{}", summary.worse) : "–",
+                       !judged || summary.worse == 0 ? Style::Plain : Style::Bad);
+    add_scores(cells, summary.score, summary.score_100, summary.milliseconds, judged);
     table.add(cells);
   }
   table.print(*context.out, context.colour_out());
 }
 
-json score_json(const replay::Score& score, std::size_t cap) {
-  return {{"cap", cap}, {"exact", score.exact}, {"published", score.published}};
+json scores_json(const replay::Score& score_100, const replay::Score& score, std::size_t cap, bool judged) {
+  auto list = json::array();
+  if (!judged) return list;
+  for (const auto& [at, each] : {std::pair(std::size_t{100}, score_100), std::pair(cap, score)}) {
+    list.push_back({{"cap", at}, {"exact", each.exact}, {"published", each.published}});
+  }
+  return list;
 }
 
 json cells_json(const replay::Scoreboard& board, const std::vector<replay::Cell>& cells, bool test) {
@@ -121,10 +135,11 @@ json cells_json(const replay::Scoreboard& board, const std::vector<replay::Cell>
 }
 
 json row_json(const ScoreboardPage& page, const replay::SpaceRow& row) {
+  const bool judged = !page.spaces[row.space].chosen_by_search();
   return {{"space", page.spaces[row.space].name()},
           {"strategy", page.options.strategies[row.strategy]},
-          {"best_over_optimum", cells_json(page.board, row.cells, true)},
-          {"scores", {score_json(row.score_100, 100), score_json(row.score, page.board.cap)}},
+          {"best_over_optimum", cells_json(page.board, row.cells, judged)},
+          {"scores", scores_json(row.score_100, row.score, page.board.cap, judged)},
           {"median_evaluations_to_5_percent",
            std::isinf(row.median_to_5_percent) ? json(nullptr) : json(row.median_to_5_percent)},
           {"ask_tell_ms", row.milliseconds}};
@@ -146,6 +161,13 @@ void print_scoreboard(const Context& context, const ScoreboardPage& page) {
       "the "
       "published baseline. ms: CPU time of ask and tell an evaluation.\n",
       options.repeats, options.seed, options.seed + options.repeats - 1, replay::Scoreboard::kLevel);
+  for (const auto& space : page.spaces) {
+    if (!space.chosen_by_search()) continue;
+    *context.out << fmt::format(
+        "\n{}: a search chose these configurations, so random search among them is no measure of the space: no "
+        "score.\n",
+        space.name());
+  }
   const auto& trouble = options.trouble;
   if (trouble.any() || page.dummies > 0) {
     *context.out << fmt::format(
@@ -172,6 +194,7 @@ json scoreboard_json(const ScoreboardPage& page) {
     const auto& rows = recorded.rows();
     document["spaces"].push_back({{"name", recorded.name()},
                                   {"kind", recorded.kind()},
+                                  {"chosen_by_search", recorded.chosen_by_search()},
                                   {"rows", rows.size()},
                                   {"failed", rows.size() - recorded.ordered().size()},
                                   {"optimum", recorded.optimum()},
@@ -182,8 +205,8 @@ json scoreboard_json(const ScoreboardPage& page) {
     document["summary"].push_back(
         {{"strategy", options.strategies[summary.strategy]},
          {"best_over_optimum", cells_json(page.board, summary.cells, false)},
-         {"scores", {score_json(summary.score_100, 100), score_json(summary.score, page.board.cap)}},
-         {"worse_than_random", summary.worse},
+         {"scores", scores_json(summary.score_100, summary.score, page.board.cap, all_judged(page))},
+         {"worse_than_random", all_judged(page) ? json(summary.worse) : json(nullptr)},
          {"ask_tell_ms", summary.milliseconds}});
   }
   return document;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "measure/machine/fingerprint.hpp"
-#include "measure/machine/machine.hpp"
 #include "space/nearest.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/expectations.hpp"
@@ -55,12 +53,16 @@ void setup(CLI::App& verb, BestOptions& options) {
   verb.add_option("--epochs", options.epochs, "Best for this many epochs (default: the campaign's own)")
       ->type_name("N")
       ->check(positive_number());
-  verb.add_option("--by", options.by, "Rank the values of this parameter (framework, batch, …) by the best trial of each")
+  verb.add_option("--by", options.by,
+                  "Rank the values of this parameter (framework, batch, …) by the best trial of each")
       ->type_name("PARAMETER");
   verb.footer(
-      "The best for one epoch need not be the best for ninety: what compiling costs is paid once. A ranking by framework\n"
-      "or any other parameter has the best configuration of each: 'with' is what it has and the default has not, '±' the\n"
-      "standard error of its trial alone. Machines drift between single trials: the line below the table is the command\n"
+      "The best for one epoch need not be the best for ninety: what compiling costs is paid once. A ranking by "
+      "framework\n"
+      "or any other parameter has the best configuration of each: 'with' is what it has and the default has not, '±' "
+      "the\n"
+      "standard error of its trial alone. Machines drift between single trials: the line below the table is the "
+      "command\n"
       "that measures the first of them in pairs, and from then on their verdicts stand in the table.\n\n"
       "Examples:\n"
       "  nocturne best\n"
@@ -78,11 +80,12 @@ ExitCode run(const BestOptions& options, Context& context) {
   if (!answer) {
     return complain(context, answer.error());
   }
-  const auto expected = tuner::expectations_of(store, *answer, measure::facts_of(measure::probe_machine_cheaply()));
+  const auto expected = tuner::expectations_of(store, *answer);
   if (context.json) {
     nlohmann::json document = answer_json(*answer);
     document["matters"] = matters_json(expected.matters);
     document["going_on"] = going_on_json(expected.going_on);
+    document["without"] = expected.without;
     print_json(context, document);
   } else {
     print_answer(context, *answer);

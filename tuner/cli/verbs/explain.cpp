@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "measure/machine/fingerprint.hpp"
-#include "measure/machine/machine.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
@@ -98,7 +96,7 @@ void print_effect(const ParameterEffect& effect, Table& table) {
 
 ExitCode explain_one(const ExplainOptions& options, const db::Store& store, const db::CampaignSummary& campaign,
                      const Context& context) {
-  const auto learned = tuner::learn_from(store, campaign, measure::facts_of(measure::probe_machine_cheaply()));
+  const auto learned = tuner::learn_from(store, campaign);
   if (!learned) {
     return complain(context, ExitCode::NotFound, learned.error());
   }
@@ -108,7 +106,9 @@ ExitCode explain_one(const ExplainOptions& options, const db::Store& store, cons
     return complain(context, names_trial ? ExitCode::NotFound : ExitCode::Usage, explanation.error());
   }
   if (context.json) {
-    print_json(context, explanation_json(*explanation));
+    nlohmann::json document = explanation_json(*explanation);
+    document["without"] = (*learned)->without;
+    print_json(context, document);
   } else {
     print_explanation(context, **learned, *explanation);
   }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "measure/machine/fingerprint.hpp"
-#include "measure/machine/machine.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/model_page.hpp"
@@ -13,7 +11,8 @@ namespace nocturne::cli {
 void setup(CLI::App& verb, ModelOptions& options) {
   add_campaign_choice(verb, options.campaign);
   verb.footer(
-      "Effects are averages over the rest of the space, all else equal: 'faster' counts speed, 'slower' time, each with\n"
+      "Effects are averages over the rest of the space, all else equal: 'faster' counts speed, 'slower' time, each "
+      "with\n"
       "its 90 % interval. Calibration leaves each trial out and asks how often the others' 90 % interval holds it.\n\n"
       "Examples:\n"
       "  nocturne model\n"
@@ -24,7 +23,7 @@ ExitCode run(const ModelOptions& options, Context& context) {
   const auto opened = open_campaign(context, options.campaign);
   if (!opened) return opened.error();
   const auto& [store, campaign] = *opened;
-  auto learned = tuner::learn_from(store, campaign, measure::facts_of(measure::probe_machine_cheaply()));
+  auto learned = tuner::learn_from(store, campaign);
   if (!learned) return complain(context, ExitCode::NotFound, learned.error());
   const ModelPage page = make_model_page(**learned);
   if (context.json) {

@@ -13,8 +13,6 @@
 #include <string_view>
 #include <utility>
 
-#include "measure/machine/fingerprint.hpp"
-#include "measure/machine/machine.hpp"
 #include "search/replay/load.hpp"
 #include "search/replay/replay.hpp"
 #include "search/replay/scoreboard.hpp"
@@ -63,8 +61,7 @@ std::expected<replay::RecordedSpace, std::string> campaign_of_database(const std
                                                                        const std::string& name) {
   const auto found = tuner::find_file_campaign(path, name);
   if (!found) return std::unexpected(found.error());
-  const auto facts = measure::facts_of(measure::probe_machine_cheaply());
-  auto recorded = tuner::recorded_campaign(found->store, found->campaign, facts);
+  auto recorded = tuner::recorded_campaign(found->store, found->campaign);
   if (!recorded) return std::unexpected(fmt::format("{}: {}", path.string(), recorded.error()));
   return recorded;
 }
@@ -173,9 +170,7 @@ void setup(CLI::App& verb, ReplayOptions& options) {
   verb.add_option("--evaluations", options.evaluations, "Distinct configurations a run")
       ->type_name("N")
       ->capture_default_str();
-  verb.add_option("--repeats", options.repeats, "Runs a space and strategy")
-      ->type_name("N")
-      ->capture_default_str();
+  verb.add_option("--repeats", options.repeats, "Runs a space and strategy")->type_name("N")->capture_default_str();
   verb.add_option("--seed", options.seed, "Seed of the first run; the next has one more")
       ->type_name("N")
       ->capture_default_str();

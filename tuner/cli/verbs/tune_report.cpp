@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "measure/machine/fingerprint.hpp"
-#include "measure/machine/machine.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/stored_document.hpp"
@@ -80,12 +78,13 @@ ExitCode report_sitting(const Context& context, const db::Store& store, const tu
     const ProfileReport profile = export_profile(context, store, *answer);
     finish.know(*answer);
     finish.profile = profile.json.is_object() ? profile.json.value("json", "") : "";
-    const auto expected = tuner::expectations_of(store, *answer, measure::facts_of(measure::probe_machine_cheaply()));
+    const auto expected = tuner::expectations_of(store, *answer);
     if (context.json) {
       nlohmann::json document = answer_json(*answer);
       document["ending"] = result.because;
       document["matters"] = matters_json(expected.matters);
       document["going_on"] = going_on_json(expected.going_on);
+      document["without"] = expected.without;
       document["profile"] = profile.json;
       print_json(context, document);
     } else {
