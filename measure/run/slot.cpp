@@ -34,7 +34,7 @@ std::vector<int> cpus_of(const Slot& slot) {
 // A folder that everybody may use and nobody can replace: a real one, made by anyone, sticky.
 bool usable(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0777) == 0) (void)::chmod(folder.c_str(), 01777);
-  struct stat info {};
+  struct stat info{};
   return ::lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && ::access(folder.c_str(), W_OK | X_OK) == 0;
 }
 
@@ -57,7 +57,7 @@ int open_lock(const fs::path& path) {
     }
     if (file < 0 && (errno == EEXIST || errno == ENOENT)) continue;  // another was faster
     if (file < 0) return -1;
-    struct stat info {};
+    struct stat info{};
     if (::fstat(file, &info) == 0 && S_ISREG(info.st_mode)) return file;
     ::close(file);
     errno = EINVAL;
@@ -75,6 +75,14 @@ void write_holder(int file, const std::string& campaign) {
   (void)!::pwrite(file, text.data(), text.size(), 0);
 }
 
+/// A name that a page can show, whoever wrote it: no control characters, and no longer than a name is.
+std::string tame(std::string_view name) {
+  constexpr std::size_t kLongestName = 100;
+  std::string tamed(name.substr(0, kLongestName));
+  std::ranges::replace_if(tamed, [](unsigned char byte) { return byte < 0x20 || byte > 0x7E; }, '?');
+  return tamed;
+}
+
 SlotHolder read_holder(int file, int cpu) {
   SlotHolder holder;
   holder.cpu = cpu;
@@ -85,7 +93,9 @@ SlotHolder read_holder(int file, int cpu) {
   if (!document.is_object()) return holder;
   // Any user may have written it: types are checked, nothing is believed.
   if (const auto pid = document.find("pid"); pid != document.end() && pid->is_number_integer()) holder.pid = *pid;
-  if (const auto name = document.find("campaign"); name != document.end() && name->is_string()) holder.campaign = *name;
+  if (const auto name = document.find("campaign"); name != document.end() && name->is_string()) {
+    holder.campaign = tame(name->get_ref<const std::string&>());
+  }
   if (const auto since = document.find("since_unix_s"); since != document.end() && since->is_number_integer()) {
     holder.since_unix_s = *since;
   }

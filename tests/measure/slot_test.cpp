@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <csignal>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -59,6 +60,22 @@ TEST_CASE("overlapping slots exclude each other between processes, disjoint ones
   CHECK(SlotLock::try_take({{0, 3}}, "ours", folder.path()));
   kill_holder(holder);  // the kernel gives the slot back
   CHECK(SlotLock::try_take({{2, 3}}, "ours", folder.path()));
+}
+
+TEST_CASE("whatever a lock file says of its holder, a terminal can be shown it", "[slot]") {
+  const test::TemporaryFolder folder;
+  const pid_t holder = fork_holder({{2}}, folder.path());
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    std::ofstream(entry.path()) << R"({"pid": 7, "campaign": "a\u001b]0;owned\u0007\r\n\u009b2J)"
+                                << std::string(5000 - 1000, 'x') << R"("})";
+  }
+  const auto refused = SlotLock::try_take({{2}}, "ours", folder.path());
+  REQUIRE_FALSE(refused);
+  const std::string said = describe(refused.error().holder.value());
+  CHECK_THAT(said, ContainsSubstring("campaign 'a?]0;owned???"));
+  CHECK(std::ranges::all_of(said, [](unsigned char byte) { return byte >= 0x20 && byte < 0x7F; }));
+  CHECK(said.size() < 250);
+  kill_holder(holder);
 }
 
 TEST_CASE("a holder that claims an impossible time is described all the same", "[slot]") {
