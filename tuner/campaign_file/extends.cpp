@@ -18,10 +18,29 @@ using Json = nlohmann::json;
 
 // ---- reading -------------------------------------------------------------------------------------------------------
 
+/// What stands at the path instead of a file with bytes; opening or reading it might never end.
+std::string_view no_file(fs::file_type type) {
+  switch (type) {
+    case fs::file_type::directory:
+      return "is a folder";
+    case fs::file_type::fifo:
+      return "is a pipe (FIFO), no file";
+    case fs::file_type::socket:
+      return "is a socket, no file";
+    case fs::file_type::character:
+    case fs::file_type::block:
+      return "is a device, no file";
+    default:
+      return "";
+  }
+}
+
 /// At most one byte more than is allowed is read, so that an endless file ends here.
 std::expected<std::string, std::string> read_bounded(const fs::path& path) {
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return std::unexpected("is a folder");
+  if (const auto other = no_file(fs::status(path, ignored).type()); !other.empty()) {
+    return std::unexpected(std::string(other));
+  }
   errno = 0;
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return std::unexpected(fmt::format("cannot be read: {}", std::strerror(errno != 0 ? errno : ENOENT)));

@@ -4,7 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include <sys/stat.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign_file/sample_file.hpp"
@@ -12,6 +15,7 @@
 using namespace nocturne;
 using namespace nocturne::tests;
 using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
 using tuner::CampaignSpec;
 
 namespace {
@@ -175,6 +179,18 @@ TEST_CASE("container runtimes are asked only where a campaign names them", "[cam
   unasked.set(tuner::kContainersFact, host_alone);  // what the caller says stays: nobody is asked again
   tuner::add_containers(unasked, naming);
   CHECK(std::get<std::vector<std::string>>(*unasked.find(tuner::kContainersFact)) == host_alone);
+}
+
+TEST_CASE("what is no file is refused at once, also where a file extends it", "[campaign_file]") {
+  const Folder folder;
+  const fs::path pipe = folder.path() / "pipe.json";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const fs::path over = folder.write("over.json", R"({"extends": "pipe.json"})");
+  const auto found = [](const fs::path& file) { return tuner::load_campaign(file, {}).error().at(0).found; };
+  CHECK_THAT(found(pipe), ContainsSubstring("is a pipe"));
+  CHECK_THAT(found(over), ContainsSubstring("is a pipe"));
+  CHECK_THAT(found("/dev/null"), ContainsSubstring("is a device"));
+  CHECK_THAT(found(folder.path()), ContainsSubstring("is a folder"));
 }
 
 TEST_CASE("a file is laid over the one it extends", "[campaign_file]") {
