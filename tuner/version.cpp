@@ -43,7 +43,7 @@ nlohmann::json version_json() {
 #ifdef NOCTURNE_ONEDNN_VERSION
   libraries["oneDNN"] = NOCTURNE_ONEDNN_VERSION;
 #endif
-  return {{"version", version()},
+  return {{"nocturne", version()},
           {"commit", commit()},
           {"compiler", compiler()},
           {"build_type", NOCTURNE_BUILD_TYPE},

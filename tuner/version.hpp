@@ -14,7 +14,7 @@ namespace nocturne::tuner {
 /// outside a git checkout.
 [[nodiscard]] std::string_view commit();
 
-/// {"version", "commit", "compiler", "build_type", "libraries": {name: version}}
+/// {"nocturne": its version, "commit", "compiler", "build_type", "libraries": {name: version}}
 [[nodiscard]] nlohmann::json version_json();
 /// The same for a person.
 [[nodiscard]] std::string version_text();

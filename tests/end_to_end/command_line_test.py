@@ -1,5 +1,6 @@
 """What the command line prints and answers, from outside."""
 
+import contextlib
 import json
 import os
 import re
@@ -51,6 +52,49 @@ class CommandLine(unittest.TestCase):
                               ["export", "--format", "json"], ["clean"], ["space", file]]:
                 workspace.json(*arguments)
 
+    def test_output_that_cannot_be_written_is_an_error(self):
+        with Workspace() as workspace, open("/dev/full", "w") as full:
+            workspace.run("tune", workspace.write(campaign(trials=3)), check=0)
+            for words in [["--help"], ["--version"], ["best"], ["best", "--json"], ["best", "--help"], ["list", "trials"],
+                          ["show", "0"], ["export", "--output", "-"], ["schema", "best"], ["completion", "bash"]]:
+                done = subprocess.run(workspace.command(*words), stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual(done.returncode, 74, (words, done.stderr))
+                self.assertEqual(done.stderr.count("No space left on device"), 1, (words, done.stderr))
+
+    def test_a_reader_that_went_away_is_told_nothing(self):
+        with Workspace() as workspace:
+            workspace.run("tune", workspace.write(campaign(trials=3)), check=0)
+            for words in [["--help"], ["best"], ["best", "--json"], ["list", "trials"]]:
+                reading, writing = os.pipe()
+                os.close(reading)
+                done = subprocess.run(workspace.command(*words), stdout=writing, stderr=subprocess.PIPE, text=True)
+                os.close(writing)
+                self.assertEqual((done.returncode, done.stderr), (141, ""), words)
+
+    def test_a_terminal_is_shown_no_control_sequence_of_a_lock_file_or_a_log(self):
+        document = campaign(trials=1)
+        document["worker"]["command"] = ["sh", "-c", "printf 'a\\033]0;owned\\007\\033[8mb\\n'; exit 3"]
+        with Workspace() as workspace:
+            workspace.run("tune", workspace.write(document))
+            ours, theirs = os.openpty()
+            done = subprocess.run(workspace.command("show", "0"), stdout=theirs, stderr=theirs)
+            os.close(theirs)
+            shown = b""
+            with contextlib.suppress(OSError):  # the end of a terminal
+                while piece := os.read(ours, 4096):
+                    shown += piece
+            os.close(ours)
+            self.assertEqual(done.returncode, 0, shown)
+            self.assertIn(b"owned", shown)
+            self.assertNotIn(b"\x1b]", shown)
+            self.assertNotIn(b"\x1b[8m", shown)
+            self.assertNotIn(b"\x07", shown)
+
+    def test_verify_says_by_its_exit_code_whether_there_is_such_a_profile(self):
+        with Workspace() as workspace:
+            self.assertIn("nowhere", workspace.run("verify", "nowhere.json", check=3).stderr)
+            self.assertIn("torn.json", workspace.run("verify", workspace.write("{", "torn.json"), check=2).stderr)
+
     def test_db_is_accepted_before_and_after_the_verb(self):
         with Workspace() as workspace:
             elsewhere = workspace.folder / "other.db"
@@ -80,7 +124,7 @@ class CommandLine(unittest.TestCase):
         with Workspace() as workspace:
             profile = workspace.json("tune", workspace.write(campaign(trials=12)))["profile"]["json"]
             few = ["--pairs", "3", "--most-pairs", "15", "--json"]
-            found = json.loads(workspace.run("verify", profile, *few, check=0).stdout)
+            found = json.loads(workspace.run("verify", profile, *few, check=0).stdout)["profiles"]
             self.assertEqual(found[0]["finding"], "holds", found)
             self.assertGreaterEqual(found[0]["pairs"], 3)
 
@@ -89,21 +133,21 @@ class CommandLine(unittest.TestCase):
             best, default = document["configuration"], document["verdict"]["baseline"]
             document["configuration"], document["verdict"]["baseline"] = default, best
             turned = workspace.write(document, "turned.json")
-            found = json.loads(workspace.run("verify", turned, *few, check=1).stdout)
+            found = json.loads(workspace.run("verify", turned, *few, check=1).stdout)["profiles"]
             self.assertEqual(found[0]["finding"], "does not hold", found)
 
             document["training"]["program"] = "/bin/false"
-            found = json.loads(workspace.run("verify", workspace.write(document, "broken.json"), *few, check=2).stdout)
+            found = json.loads(workspace.run("verify", workspace.write(document, "broken.json"), *few, check=5).stdout)["profiles"]
             self.assertEqual(found[0]["finding"], "could not be measured", found)
-            self.assertEqual(len(workspace.json("list")), 1)  # the evidence lies in a database of its own
+            self.assertEqual(len(workspace.json("list")["campaigns"]), 1)  # the evidence lies in a database of its own
 
     def test_verify_all_is_one_test_over_every_profile(self):
         with Workspace() as workspace:
-            self.assertIn("no profile is in", workspace.run("verify", "--all", check=2).stderr)
+            self.assertIn("no profile is in", workspace.run("verify", "--all", check=3).stderr)
             for name in ["first", "second"]:
                 workspace.run("tune", workspace.write(campaign(name=name, trials=12)), check=0)
             few = ["--all", "--pairs", "3", "--most-pairs", "15"]
-            found = json.loads(workspace.run("verify", *few, "--json", check=0).stdout)
+            found = json.loads(workspace.run("verify", *few, "--json", check=0).stdout)["profiles"]
             self.assertEqual([each["finding"] for each in found], ["holds", "holds"], found)
             self.assertTrue(all(each["low_percent"] > 0 for each in found), found)
 
@@ -139,7 +183,7 @@ class CommandLine(unittest.TestCase):
             self.assertIn("Nothing became slower", calm.stdout)
             self.assertRegex(calm.stdout, r"Kept: nocturne --db \S*verifications.db list comparisons blame-fake")
             kept = json.loads(workspace.run("--db", workspace.data / "verifications.db", "list", "trials", "blame-fake",
-                                            "--json", check=0).stdout)
+                                            "--json", check=0).stdout)["trials"]
             self.assertEqual([(each["outcome"], each["runs"]) for each in kept], [("ok", 3)])
             workspace.run("blame", "no-such-campaign", check=3)
 

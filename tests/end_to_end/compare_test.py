@@ -101,7 +101,7 @@ class Report(unittest.TestCase):
             file = workspace.write(campaign(parameters=PAPER))
             def report(*more):
                 shown = workspace.run("report", "paper", "--campaign", file, "--json", *more).stdout
-                return {row["claim"]: row for row in json.loads(shown)}
+                return {row["claim"]: row for row in json.loads(shown)["claims"]}
             before = report()
             self.assertEqual(before["tensorflow-2.1"]["finding"], "not measured")
             self.assertIn("--measure", before["tensorflow-2.1"]["command"])

@@ -95,7 +95,7 @@ class Frameworks(unittest.TestCase):
             self.assertEqual(done.stderr.count("unavailable here: ancient-1: "), 1)
             self.assertIn("installing slow-1: 1/", done.stderr)
             self.assertEqual(done.stderr.count("installing broken-1: 1/"), 1)
-            trials = workspace.json("list", "trials")
+            trials = workspace.json("list", "trials")["trials"]
             outcomes = {}
             for trial in trials:
                 outcomes.setdefault(trial["configuration"]["framework"], []).append((trial["outcome"], trial["reason"]))
@@ -144,7 +144,7 @@ class Frameworks(unittest.TestCase):
             preview = workspace.run("space", file, check=0, env=tree.variables)
             self.assertIn("environments.download is 500 MB", preview.stdout)
             workspace.run("tune", file, env=tree.variables)
-            trials = workspace.json("list", "trials")
+            trials = workspace.json("list", "trials")["trials"]
             refused = [trial for trial in trials if trial["configuration"]["framework"] == "quick-1"]
             self.assertEqual({trial["outcome"] for trial in refused}, {"unsupported"})
             self.assertIn("900 MB", refused[0]["reason"])
@@ -164,7 +164,7 @@ class Frameworks(unittest.TestCase):
             self.assertTrue(wait_until(waiting.exists))
             killed.kill()
             killed.communicate()
-            listed = json.loads(workspace.run("env", "list", "--json", check=0, env=tree.variables).stdout)
+            listed = json.loads(workspace.run("env", "list", "--json", check=0, env=tree.variables).stdout)["environments"]
             self.assertEqual([(row["name"], row["state"]) for row in listed], [("patient-1", "available")])
 
             waiting.unlink()
@@ -231,7 +231,7 @@ class Frameworks(unittest.TestCase):
                             "time": {"pattern": "step (?P<step>[0-9]+) of"}}}))
             workspace.run("tune", workspace.write(campaign(["quick-1", "own-1"])), check=0, env=tree.variables)
             outcomes = {(trial["configuration"]["framework"], trial["outcome"])
-                        for trial in workspace.json("list", "trials")}
+                        for trial in workspace.json("list", "trials")["trials"]}
             self.assertEqual(outcomes, {("quick-1", "ok"), ("own-1", "ok")})
 
     def test_the_verb_env(self):
@@ -254,7 +254,7 @@ class Frameworks(unittest.TestCase):
             self.assertEqual(env("install", "--", "-rx", check=2).returncode, 2)
             self.assertRegex(env("check", "quick-1").stdout, r"^quick-1: trains")
             self.assertIn("env install broken-1", env("check", "broken-1", check=1).stderr)
-            thorough = json.loads(env("check", "--thorough", "--json", "quick-1", "broken-1", check=1).stdout)
+            thorough = json.loads(env("check", "--thorough", "--json", "quick-1", "broken-1", check=1).stdout)["environments"]
             self.assertEqual([(row["name"], row["verdict"]) for row in thorough],
                              [("broken-1", "failed"), ("quick-1", "failed")])
             self.assertIn("the reference cannot be prepared", thorough[1]["reason"])  # this tree has no worker of ours

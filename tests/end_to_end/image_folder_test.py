@@ -44,7 +44,7 @@ class ImageFolder(unittest.TestCase):
             draw(workspace.folder / "images")
             document = pictures("images")  # relative to the campaign file
             workspace.run("tune", workspace.write(document), check=0)
-            trials = workspace.json("list", "trials")
+            trials = workspace.json("list", "trials")["trials"]
             self.assertEqual([trial["outcome"] for trial in trials], ["ok"] * 5, trials)
             losses = []
             for trial in trials:
@@ -72,7 +72,7 @@ class ImageFolder(unittest.TestCase):
     def failure(self, workspace, **workload):
         """The reason of a default that could not train."""
         done = workspace.run("tune", workspace.write(pictures("images", READERS[2:], trials=1, **workload)), check=1)
-        [trial] = workspace.json("list", "trials")
+        [trial] = workspace.json("list", "trials")["trials"]
         self.assertEqual(trial["outcome"], "failed")
         self.assertIn("failed: ", done.stdout)
         return trial["reason"]
@@ -85,14 +85,14 @@ class ImageFolder(unittest.TestCase):
                 broken.write_bytes(broken.read_bytes()[:100])
                 parameters = [{"name": "data_threads", "stage": "run", "values": [readers], "default": readers}] + READERS[2:]
                 workspace.run("tune", workspace.write(pictures("images", parameters, trials=1)), check=1)
-                [trial] = workspace.json("list", "trials")
+                [trial] = workspace.json("list", "trials")["trials"]
                 self.assertEqual(trial["outcome"], "failed")
                 self.assertIn(f"{broken}: cannot be decoded as JPEG", trial["reason"])
                 self.assertIn("skip_broken", trial["reason"])
 
                 forgiving = pictures("images", parameters, trials=1, skip_broken=True)
                 workspace.run("tune", workspace.write(forgiving), check=0)
-                [trial] = workspace.json("list", "trials")
+                [trial] = workspace.json("list", "trials")["trials"]
                 self.assertEqual(trial["outcome"], "ok", trial)
                 self.assertRegex(workspace.run("show", trial["trial"], "--log", check=0).stdout,
                                  r"warning: \d+ times a file was no image that could be decoded")

@@ -13,7 +13,7 @@ ONEDNN = os.environ.get("NOCTURNE_ONEDNN", "")
 
 def tried(workspace):
     """(batches that trained, trials out of memory)"""
-    trials = workspace.json("list", "trials")
+    trials = workspace.json("list", "trials")["trials"]
     return (sorted({trial["configuration"]["batch"] for trial in trials if trial["outcome"] == "ok"}),
             [trial for trial in trials if trial["outcome"] == "out_of_memory"])
 
@@ -66,7 +66,7 @@ class InMemory(unittest.TestCase):
             self.assertLessEqual(len(exceeded), 2, exceeded)
             self.assertEqual(fitted, self.BATCHES[:len(fitted)])
             self.assertLess(len(fitted), len(self.BATCHES), "the limit is too high for this test")
-            peaks = {trial["configuration"]["batch"]: trial["peak_bytes"] for trial in workspace.json("list", "trials")
+            peaks = {trial["configuration"]["batch"]: trial["peak_bytes"] for trial in workspace.json("list", "trials")["trials"]
                      if trial["outcome"] == "ok"}
             self.assertLess(max(peaks.values()), self.LIMIT)
             low, high, following = fitted[-2], fitted[-1], self.BATCHES[len(fitted)]
@@ -81,7 +81,7 @@ class InMemory(unittest.TestCase):
         with Workspace() as workspace:
             workspace.run("tune", workspace.write(document))
             outcomes = {trial["configuration"]["batch"]: (trial["outcome"], trial["reason"])
-                        for trial in workspace.json("list", "trials")}
+                        for trial in workspace.json("list", "trials")["trials"]}
             if outcomes[32][0] != "ok":
                 self.skipTest(f"a process needs more addresses here: {outcomes[32][1]}")  # a sanitizer's
             self.assertEqual(outcomes[8192][0], "out_of_memory", outcomes)

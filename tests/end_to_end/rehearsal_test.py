@@ -40,7 +40,7 @@ class Rehearsal(unittest.TestCase):
             self.assertIn("The rehearsal: each of 3 rows is prepared and trained 3 steps", done.stderr)
             self.assertRegex(done.stderr, r"row +1/3  go ")
             self.assertRegex(done.stderr, r"no-go .*mode=crash: crashed")
-            trials = workspace.json("list", "trials")
+            trials = workspace.json("list", "trials")["trials"]
             self.assertEqual(trials[0]["outcome"], "ok")
             told = [trial for trial in trials if (trial["reason"] or "").startswith("in the rehearsal: ")]
             self.assertEqual({trial["configuration"]["mode"] for trial in told}, {"crash", "eat_memory"})

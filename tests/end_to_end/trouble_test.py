@@ -40,7 +40,7 @@ class Trouble(unittest.TestCase):
                             run={"deadline": deadline, "memory": "64MiB"})
         with Workspace() as workspace:
             workspace.run("tune", workspace.write(document), check=0)
-            trials = workspace.json("list", "trials")
+            trials = workspace.json("list", "trials")["trials"]
             outcomes = {trial["configuration"]["mode"]: trial["outcome"] for trial in trials}
             self.assertEqual(outcomes, expected)
             for trial in trials:
@@ -64,7 +64,7 @@ class Trouble(unittest.TestCase):
                             run={"memory": "96MiB"})
         with Workspace() as workspace:
             workspace.run("tune", workspace.write(document), check=0)
-            trials = workspace.json("list", "trials")
+            trials = workspace.json("list", "trials")["trials"]
             out_of_memory = [trial for trial in trials if trial["outcome"] == "out_of_memory"]
             self.assertLessEqual(len(out_of_memory), 2)
             worked = [trial for trial in trials if trial["outcome"] == "ok"]

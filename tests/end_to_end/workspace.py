@@ -67,7 +67,18 @@ class Workspace:
                               stdin=subprocess.DEVNULL, **keywords)
         if check is not None and done.returncode != check:
             raise AssertionError(f"{arguments} ended with {done.returncode}, not {check}:\n{done.stdout}\n{done.stderr}")
+        if "--json" in arguments and done.stdout:
+            self.check_document(done.stdout)
         return done
+
+    def check_document(self, text):
+        """What --json printed is the document that it says it is."""
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write(text)
+            file.flush()
+            checked = subprocess.run([NOCTURNE, "schema", "--check", file.name], capture_output=True, text=True)
+        if checked.returncode != 0:
+            raise AssertionError(f"no such document is promised:\n{checked.stdout}{checked.stderr}\n{text}")
 
     def json(self, *arguments):
         return json.loads(self.run(*arguments, "--json", check=0).stdout)
@@ -91,7 +102,7 @@ class Workspace:
         listed = self.run("list", "trials", "--json")
         if listed.returncode != 0:
             return []  # no campaign yet
-        trials = [trial for trial in json.loads(listed.stdout) if trial["outcome"] is not None]
+        trials = [trial for trial in json.loads(listed.stdout)["trials"] if trial["outcome"] is not None]
         return [(trial["trial"], json.dumps(trial["configuration"], sort_keys=True), trial["outcome"]) for trial in trials]
 
     def trials_done(self):

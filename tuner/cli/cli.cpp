@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "space/nearest.hpp"
+#include "tuner/cli/output/json.hpp"
 #include "tuner/cli/verbs/apply.hpp"
 #include "tuner/cli/verbs/best.hpp"
 #include "tuner/cli/verbs/blame.hpp"
@@ -61,7 +62,7 @@ const std::vector<Verb>& verbs() {
       make_verb<BlameOptions>("blame", "What changed since then, and what of it made it slower"),
       make_verb<ReplayOptions>("replay", "Judge strategies on spaces that were measured before"),
       make_verb<CleanOptions>("clean", "Drop old run folders and builds"),
-      make_verb<SchemaOptions>("schema", "The JSON Schema of campaign files"),
+      make_verb<SchemaOptions>("schema", "The JSON Schema of campaign files, and of each document of --json"),
       make_verb<CompletionOptions>("completion", "A script that completes verbs and options in your shell"),
   };
   return list;
@@ -80,15 +81,22 @@ constexpr std::string_view kExamples =
     "  nocturne best --epochs 90             the fastest configuration for 90 epochs\n"
     "  nocturne apply PROFILE -- COMMAND     run a command under an exported profile\n";
 
+/// An empty path comes from a variable that is not set: the usual place is not what was meant.
+std::string named(const std::string& path) {
+  return path.empty() ? "the path is empty; without the option the usual place is taken" : "";
+}
+
 /// The options of every verb, accepted before and after it.
 void add_common_options(CLI::App& app, Context& context) {
   app.add_option("--db", context.database_option, "The database (default: nocturne.db in the data folder)")
       ->type_name("FILE")
+      ->check(named)
       ->group("Common options");
   app.add_option("--data", context.data_option,
                  "The data folder (default: $NOCTURNE_DATA, else $XDG_DATA_HOME/nocturne, else "
                  "~/.local/share/nocturne)")
       ->type_name("DIR")
+      ->check(named)
       ->group("Common options");
   app.add_flag("--json", context.json, "Print results as one JSON document")->group("Common options");
 }
@@ -179,7 +187,11 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
   }
 
   if (show_version) {
-    *context.out << (context.json ? tuner::version_json().dump(2) + "\n" : tuner::version_text());
+    if (context.json) {
+      print_json(context, "version", tuner::version_json());
+    } else {
+      *context.out << tuner::version_text();
+    }
     return ExitCode::Ok;
   }
   if (!action) {

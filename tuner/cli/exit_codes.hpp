@@ -1,6 +1,8 @@
 #pragma once
 
-/// What `nocturne` tells the shell. One meaning a number, for every verb; `--help` prints the same table.
+/// What `nocturne` tells the shell. One meaning a number, for every verb: the sentences stand in exit_codes.cpp, where
+/// `--help` has them from, and in README.md, which a test holds to them. `apply` that starts its command ends as that
+/// does.
 
 #include <string>
 #include <string_view>
@@ -9,18 +11,20 @@ namespace nocturne::cli {
 
 enum class ExitCode : int {
   Ok = 0,
-  Negative = 1,         ///< the answer is no: doctor found nothing that runs, a check failed
-  Usage = 2,            ///< wrong option, wrong value, a file that cannot be understood
-  NotFound = 3,         ///< no such campaign, trial or profile; or nothing measured yet
-  Database = 4,         ///< the database cannot be opened or written, is not ours or from a newer version
-  Unavailable = 5,      ///< this machine lacks what is needed: a program, a permission, space on the disk
-  NoGo = 6,             ///< tune --rehearse: at least one row cannot be prepared, or does not train
-  Internal = 70,        ///< a defect in Nocturne (sysexits' EX_SOFTWARE)
-  Refused = 125,        ///< apply itself refused or failed, as env, nice and timeout say it; the command did not run
-  NotExecutable = 126,  ///< apply: the command was found and cannot be executed
-  NoCommand = 127,      ///< apply: there is no such command
-  Interrupted = 130,    ///< ended by Ctrl-C; what was measured is kept
-  Terminated = 143,     ///< ended by SIGTERM; what was measured is kept
+  Negative = 1,
+  Usage = 2,
+  NotFound = 3,
+  Database = 4,
+  Unavailable = 5,
+  NoGo = 6,
+  Internal = 70,      ///< sysexits' EX_SOFTWARE
+  OutputFailed = 74,  ///< sysexits' EX_IOERR
+  Refused = 125,      ///< as env, nice and timeout say it
+  NotExecutable = 126,
+  NoCommand = 127,
+  Interrupted = 130,  ///< 128 and the signal, as a shell says it
+  ReaderGone = 141,
+  Terminated = 143,
 };
 
 [[nodiscard]] constexpr int number(ExitCode code) {

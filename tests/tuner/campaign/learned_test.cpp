@@ -8,6 +8,7 @@
 
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/fake_executor.hpp"
+#include "tests/tuner/cli/check_document.hpp"
 #include "tuner/campaign/answer/matters.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/cli/cli.hpp"
@@ -94,6 +95,7 @@ struct Night {
     words.insert(words.end(), {"--db", file().string()});
     CHECK(cli::run_command_line(words, context) == cli::ExitCode::Ok);
     INFO(err.str());
+    test::check_document(words, out.str());
     return out.str();
   }
 

@@ -108,7 +108,7 @@ TEST_CASE("clean drops builds but those that a profile runs", "[cli]") {
   CHECK(desk.nocturne({"clean", "--max-size", "1B", "--yes"}) == ExitCode::Ok);
   CHECK(fs::exists(desk.data() / "builds" / again));
   CHECK(desk.nocturne({"list", "builds", "--json"}) == ExitCode::Ok);
-  CHECK(desk.json().size() == 2);
+  CHECK(desk.json().at("builds").size() == 2);
 }
 
 TEST_CASE("clean removes no folder but one of a run in the runs folder", "[cli]") {

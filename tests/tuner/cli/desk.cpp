@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "tests/tuner/cli/check_document.hpp"
 #include "tuner/cli/cli.hpp"
 
 namespace nocturne::test {
@@ -150,7 +151,9 @@ cli::ExitCode Desk::nocturne(const std::vector<std::string>& words) {
   context.out = &out_;
   context.err = &err_;
   context.environment = {{"NOCTURNE_DATA", data().string()}};
-  return cli::run_command_line(words, context);
+  const cli::ExitCode code = cli::run_command_line(words, context);
+  check_document(words, out());
+  return code;
 }
 
 nlohmann::json Desk::json() const {

@@ -54,7 +54,8 @@ class EnvDesk {
   }
   nlohmann::json row(const std::string& name) {
     REQUIRE(desk.nocturne({"env", "list", "--json"}) == ExitCode::Ok);
-    for (const nlohmann::json& each : desk.json()) {
+    const nlohmann::json document = desk.json();
+    for (const nlohmann::json& each : document.at("environments")) {
       if (each.at("name") == name) return each;
     }
     FAIL("no row " << name);

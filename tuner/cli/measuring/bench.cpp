@@ -46,7 +46,7 @@ db::Expected<tuner::WholeEpochsResult> Bench::train(const space::Configuration& 
 }
 
 ExitCode Bench::interruption_code() const {
-  return signals_.terminated() ? ExitCode::Terminated : ExitCode::Interrupted;
+  return signals_.interruption_code();
 }
 
 }  // namespace nocturne::cli

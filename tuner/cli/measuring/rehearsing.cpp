@@ -36,7 +36,7 @@ ExitCode report_rehearsal(const Context& context, const db::Store& store, const 
   const auto records = store.rehearsals(result.campaign);
   if (!records) return complain(context, records.error());
   if (context.json) {
-    print_json(context, rehearsal_json(*campaign, *records, *result.rehearsal));
+    print_json(context, "tune-rehearse", rehearsal_json(*campaign, *records, *result.rehearsal));
   } else {
     print_rehearsal(context, *records, *result.rehearsal);
   }

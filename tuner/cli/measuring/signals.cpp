@@ -184,8 +184,8 @@ SignalWatch::~SignalWatch() {
   g_pipe = -1;
 }
 
-bool SignalWatch::terminated() const {
-  return state_->terminated;
+ExitCode SignalWatch::interruption_code() const {
+  return state_->terminated ? ExitCode::Terminated : ExitCode::Interrupted;
 }
 
 const std::atomic<bool>& SignalWatch::hung_up() const {

@@ -20,6 +20,7 @@
 #include <string>
 
 #include "tuner/campaign/interruption.hpp"
+#include "tuner/cli/exit_codes.hpp"
 
 namespace nocturne::cli {
 
@@ -43,8 +44,8 @@ class SignalWatch {
   SignalWatch& operator=(const SignalWatch&) = delete;
   ~SignalWatch();
 
-  /// Whether SIGTERM was what ended the campaign.
-  [[nodiscard]] bool terminated() const;
+  /// What a verb that was interrupted ends with: Interrupted, or Terminated where SIGTERM was what ended it.
+  [[nodiscard]] ExitCode interruption_code() const;
   /// Set once the terminal is gone.
   [[nodiscard]] const std::atomic<bool>& hung_up() const;
 

@@ -115,7 +115,7 @@ ExitCode execute(const Context& context, const deploy::ApplyPlan& plan) {
 std::optional<ExitCode> say_plan(const ApplyOptions& options, const deploy::ApplyPlan& plan, const Context& context) {
   const bool would_run = plan.objections.empty() || options.force;
   if (context.json && options.dry_run) {
-    print_json(context, plan_json(plan, would_run));
+    print_json(context, "apply-dry-run", plan_json(plan, would_run));
     return would_run ? ExitCode::Ok : ExitCode::Refused;
   }
   print_sentences(*context.err, "warning", plan.warnings);
@@ -180,7 +180,7 @@ std::optional<ExitCode> make_first(const ApplyOptions& options, deploy::Profile&
   if (options.dry_run) {
     // Which program that is, only making it says.
     if (context.json) {
-      print_json(context, {{"would_run", true}, {"would_make", missing}});
+      print_json(context, "apply-dry-run", {{"would_run", true}, {"would_make", missing}});
     } else {
       *context.out << fmt::format("would first make {}, and then train with it\n", missing);
     }
@@ -190,7 +190,7 @@ std::optional<ExitCode> make_first(const ApplyOptions& options, deploy::Profile&
   tuner::Interruption interruption;
   const SignalWatch signals(interruption, {});
   const auto made = deploy::make_missing(profile, places, interruption.waiting_token());
-  if (!made) return say_making_failure(context, made.error());
+  if (!made) return say_making_failure(context, made.error(), signals, ExitCode::Refused);
   print_sentences(*context.err, "warning", *made);
   return std::nullopt;
 }
@@ -212,7 +212,7 @@ std::expected<fs::path, ExitCode> file_of(const ApplyOptions& options, const Con
   const SignalWatch signals(interruption, {});
   const auto opened = deploy::open_bundle(fs::absolute(file), bundle_places(context, *frameworks, says_on_err(context)),
                                           interruption.waiting_token());
-  if (!opened) return std::unexpected(say_making_failure(context, opened.error()));
+  if (!opened) return std::unexpected(say_making_failure(context, opened.error(), signals, ExitCode::Refused));
   print_sentences(*context.err, "warning", opened->warnings);
   if (!opened->profile.empty()) return opened->profile;
   return std::unexpected(

@@ -39,7 +39,7 @@ ExitCode print_ranking_by(const BestOptions& options, Context& context, const db
     document["campaign"] = campaign.name;
     document["generation"] = campaign.generation;
     document["epochs"] = epochs;
-    print_json(context, document);
+    print_json(context, "best-by", document);
   } else {
     print_ranking(context, campaign, *ranking);
   }
@@ -86,7 +86,7 @@ ExitCode run(const BestOptions& options, Context& context) {
     document["matters"] = matters_json(expected.matters);
     document["going_on"] = going_on_json(expected.going_on);
     document["without"] = expected.without;
-    print_json(context, document);
+    print_json(context, "best", document);
   } else {
     print_answer(context, *answer);
     print_expectations(context, expected);

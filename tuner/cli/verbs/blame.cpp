@@ -41,8 +41,8 @@ std::expected<deploy::Case, ExitCode> find_case(const BlameOptions& options, con
   const fs::path file = profile_file(options.what, context);
   const bool has_database = fs::exists(context.database(), ignored);
   if (fs::is_regular_file(file, ignored)) {
-    const auto profile = deploy::load_profile(file);
-    if (!profile) return std::unexpected(complain(context, ExitCode::Usage, profile.error()));
+    const auto profile = open_profile(options.what, context);
+    if (!profile) return std::unexpected(profile.error());
     const auto store =
         has_database ? std::optional(db::Store::open(context.database(), db::Mode::ReadOnly)) : std::nullopt;
     return deploy::case_of(*profile, store && *store ? &**store : nullptr);
@@ -95,8 +95,8 @@ class Court {
     deploy::PresentTimes times;
     std::optional<KeptInquiry> kept;
     if (!options_.only_list && (!suspects.empty() || case_.estimate)) {
-      auto store = db::Store::open(context_.data_folder() / "verifications.db", db::Mode::ReadWrite,
-                                   store_options(context_));
+      auto store =
+          db::Store::open(context_.data_folder() / "verifications.db", db::Mode::ReadWrite, store_options(context_));
       if (!store) return complain(context_, store.error());
       tell_notice(context_, *store);
       auto record = deploy::BlameRecord::open(*store, *spec, now.machine, present->schedule,
@@ -129,11 +129,11 @@ class Court {
         deploy::whole_change(times, case_.estimate, spec->run.process_luck, spec->verify.margin_percent);
     const deploy::Blame blame = deploy::conclude(suspects, change);
     if (context_.json) {
-      print_json(context_, blame_json(case_.accused.name, suspects, change, blame, kept));
+      print_json(context_, "blame", blame_json(case_.accused.name, suspects, change, blame, kept));
     } else {
       print_blame(context_, suspects, change, blame, kept);
     }
-    if (interruption_.requested()) return signals_.terminated() ? ExitCode::Terminated : ExitCode::Interrupted;
+    if (interruption_.requested()) return signals_.interruption_code();
     return blame.told ? ExitCode::Ok : ExitCode::Negative;
   }
 
@@ -179,8 +179,8 @@ class Court {
   }
 
   ExitCode cannot(const std::string& why) {
-    if (interruption_.requested()) return signals_.terminated() ? ExitCode::Terminated : ExitCode::Interrupted;
-    return complain(context_, ExitCode::Usage, "it could not be measured: " + why);
+    if (interruption_.requested()) return signals_.interruption_code();
+    return complain(context_, ExitCode::Unavailable, "it could not be measured: " + why);
   }
 
   void say(const std::string& sentence) const {
@@ -209,16 +209,22 @@ void setup(CLI::App& verb, BlameOptions& options) {
       ->type_name("DURATION")
       ->check(time_span());
   add_pair_options(verb, options.pairs, options.most_pairs);
-  verb.add_flag("--list", options.only_list,
-                "Only say what changed; measure nothing. The present program is built, to be compared with the one of then");
+  verb.add_flag(
+      "--list", options.only_list,
+      "Only say what changed; measure nothing. The present program is built, to be compared with the one of then");
   verb.footer(
-      "After an upgrade: compares machine and program of then with the present ones, field by field, and says what changed.\n"
-      "What can be set apart here is measured, the present one against the one of then, both alive and in turns: the old build\n"
-      "or environment while it is still stored, the present sources by the compiler of then while that is installed. Kernel,\n"
+      "After an upgrade: compares machine and program of then with the present ones, field by field, and says what "
+      "changed.\n"
+      "What can be set apart here is measured, the present one against the one of then, both alive and in turns: the "
+      "old build\n"
+      "or environment while it is still stored, the present sources by the compiler of then while that is installed. "
+      "Kernel,\n"
       "microcode and driver are one at a time: they are named, and that it cannot be told is said.\n"
       "\n"
-      "Exit code 0: there is an answer (a culprit, or nothing became slower), 1: it cannot be told, 2: it could not be\n"
-      "measured. What was measured is kept in verifications.db of the data folder, as the campaign blame-NAME; the same call\n"
+      "Exit code 0: there is an answer (a culprit, or nothing became slower), 1: it cannot be told, 5: it could not "
+      "be\n"
+      "measured. What was measured is kept in verifications.db of the data folder, as the campaign blame-NAME; the "
+      "same call\n"
       "goes on where it was interrupted, killed, or out of time.\n"
       "\n"
       "Examples:\n"
@@ -238,9 +244,9 @@ ExitCode run(const BlameOptions& options, Context& context) {
   auto found = find_case(options, context);
   if (!found) return found.error();
   if (const std::string missing = missing_supervisor(); !missing.empty()) {
-    return complain(context, ExitCode::Usage, missing);
+    return complain(context, ExitCode::Unavailable, missing);
   }
-  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Usage, made.error());
+  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
   static_cast<void>(measure::sweep());
   return Court(options, context, *std::move(found)).run(time);
 }

@@ -7,6 +7,7 @@
 
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
+#include "tuner/cli/measuring/signals.hpp"
 #include "tuner/deploy/bundle.hpp"
 
 namespace nocturne::cli {
@@ -15,7 +16,8 @@ namespace nocturne::cli {
 [[nodiscard]] deploy::BundlePlaces bundle_places(const Context& context, const tuner::Frameworks& frameworks,
                                                  std::function<void(std::string_view)> progress);
 
-/// Says it on `err`; Interrupted or Negative.
-ExitCode say_making_failure(const Context& context, const deploy::MakingFailure& failure);
+/// Says it on `err`; `failed`, or what an interruption ends with.
+ExitCode say_making_failure(const Context& context, const deploy::MakingFailure& failure, const SignalWatch& signals,
+                            ExitCode failed);
 
 }  // namespace nocturne::cli

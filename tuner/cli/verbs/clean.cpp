@@ -150,7 +150,7 @@ ExitCode run(const CleanOptions& options, Context& context) {
     for (const Leftover& each : chosen) {
       document["chosen"].push_back(leftover_json(each));
     }
-    print_json(context, document);
+    print_json(context, "clean", document);
     return code;
   }
   print_leftovers(context, chosen);

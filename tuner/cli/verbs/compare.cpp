@@ -79,7 +79,7 @@ ExitCode print_page(const Context& context, const db::Store& store, db::Campaign
   const auto page = page_of(store, std::move(campaign), sides, options.sides);
   if (!page) return complain(context, page.error());
   if (context.json) {
-    print_json(context, comparison_json(*page));
+    print_json(context, "compare", comparison_json(*page));
   } else {
     print_comparison(context, *page);
   }
@@ -179,12 +179,17 @@ void setup(CLI::App& verb, CompareOptions& options) {
       ->type_name("DURATION")
       ->check(time_span());
   verb.footer(
-      "Without --measure: what the database knows. Times are those of the trials, with standard errors. Trials are not\n"
-      "measured in turns, and a machine drifts between them: only the last rows say which is faster. FASTER, SLOWER, SAME\n"
-      "(within the campaign's margin) and UNDECIDED come from pairs that were alive together, with the gain's interval.\n"
+      "Without --measure: what the database knows. Times are those of the trials, with standard errors. Trials are "
+      "not\n"
+      "measured in turns, and a machine drifts between them: only the last rows say which is faster. FASTER, SLOWER, "
+      "SAME\n"
+      "(within the campaign's margin) and UNDECIDED come from pairs that were alive together, with the gain's "
+      "interval.\n"
       "\n"
-      "With --measure each configuration becomes a trial of the campaign, and each is measured against the first: fresh\n"
-      "processes, both alive, in alternating slices; blocks of a pair each, in random order. What was measured counts, and\n"
+      "With --measure each configuration becomes a trial of the campaign, and each is measured against the first: "
+      "fresh\n"
+      "processes, both alive, in alternating slices; blocks of a pair each, in random order. What was measured counts, "
+      "and\n"
       "the same command again goes on. Exit code 1: none could be compared with the first.\n"
       "\n"
       "Examples:\n"

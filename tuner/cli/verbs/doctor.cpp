@@ -128,7 +128,7 @@ void setup(CLI::App& verb, DoctorOptions&) {
 ExitCode run(const DoctorOptions&, Context& context) {
   const std::vector<Finding> findings = examine(context);
   if (context.json) {
-    print_json(context, findings_json(findings));
+    print_json(context, "doctor", findings_json(findings));
   } else {
     print_findings(findings, context);
   }

@@ -34,12 +34,13 @@ void print_warnings(const Context& context, const deploy::Bundle& bundle) {
 
 }  // namespace
 
-ExitCode say_making_failure(const Context& context, const deploy::MakingFailure& failure) {
+ExitCode say_making_failure(const Context& context, const deploy::MakingFailure& failure, const SignalWatch& signals,
+                            ExitCode failed) {
   if (failure.interrupted) {
     *context.err << "interrupted; the same command begins again\n";
-    return ExitCode::Interrupted;
+    return signals.interruption_code();
   }
-  const ExitCode code = complain(context, ExitCode::Negative, failure.reason);
+  const ExitCode code = complain(context, failed, failure.reason);
   if (!failure.log_tail.empty() && !context.json) *context.err << failure.log_tail << '\n' << std::flush;
   return code;
 }
@@ -59,8 +60,8 @@ ExitCode pack_environments(const EnvOrder& order, Context& context) {
   if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
   std::optional<deploy::Profile> profile;
   if (!order.options.profile.empty()) {
-    auto loaded = deploy::load_profile(profile_file(order.options.profile, context));
-    if (!loaded) return complain(context, ExitCode::NotFound, loaded.error());
+    auto loaded = open_profile(order.options.profile, context);
+    if (!loaded) return loaded.error();
     profile = std::move(*loaded);
   }
   std::vector<std::string> names;
@@ -73,11 +74,11 @@ ExitCode pack_environments(const EnvOrder& order, Context& context) {
       bundle_places(context, *order.frameworks, [&display](std::string_view line) { display.step(line); }),
       interruption.waiting_token());
   display.clear();
-  if (!packed) return say_making_failure(context, packed.error());
+  if (!packed) return say_making_failure(context, packed.error(), signals, ExitCode::Negative);
   const nlohmann::json document = bundle_json(*packed);
   print_warnings(context, *packed);
   if (context.json) {
-    print_json(context, document);
+    print_json(context, "env-bundle", document);
   } else {
     *context.out << fmt::format("{}: {}\n", packed->file.string(),
                                 bytes_text(document.at("bytes").get<std::int64_t>()));
@@ -95,10 +96,10 @@ ExitCode install_bundle(const EnvOrder& order, Context& context) {
       bundle_places(context, *order.frameworks, [&display](std::string_view line) { display.step(line); }),
       interruption.waiting_token());
   display.clear();
-  if (!opened) return say_making_failure(context, opened.error());
+  if (!opened) return say_making_failure(context, opened.error(), signals, ExitCode::Negative);
   print_warnings(context, *opened);
   if (context.json) {
-    print_json(context, bundle_json(*opened));
+    print_json(context, "env-bundle", bundle_json(*opened));
     return ExitCode::Ok;
   }
   for (const std::string& name : opened->environments) *context.out << name << ": is installed\n";

@@ -139,7 +139,10 @@ ExitCode check_environments(const EnvOrder& order, Context& context) {
                                             },
                                             interruption.waiting_token(), {});
   if (!slot) return complain(context, ExitCode::Unavailable, slot.error().error);
-  if (order.options.thorough) return check_thoroughly(order, context, interruption);
+  if (order.options.thorough) {
+    const ExitCode code = check_thoroughly(order, context, interruption);
+    return code == ExitCode::Interrupted ? signals.interruption_code() : code;
+  }
   nlohmann::json document = nlohmann::json::array();
   ExitCode code = ExitCode::Ok;
   for (const measure::EnvironmentRecipe* recipe : order.recipes) {
@@ -152,12 +155,12 @@ ExitCode check_environments(const EnvOrder& order, Context& context) {
           << std::flush;
     }
     if (interruption.requested()) {
-      code = ExitCode::Interrupted;
+      code = signals.interruption_code();
       break;
     }
     if (!checked.good) code = ExitCode::Negative;
   }
-  if (context.json) print_json(context, document);
+  if (context.json) print_json(context, "env-check", {{"environments", document}});
   return code;
 }
 

@@ -70,9 +70,9 @@ ExitCode make_environments(const EnvOrder& order, Context& context, bool anew) {
     const measure::EnvironmentFailure& failure = made.error();
     document.push_back({{"name", recipe->name}, {"reason", failure.reason}, {"unavailable", failure.unavailable}});
     if (failure.interrupted) {
-      if (context.json) print_json(context, document);
+      if (context.json) print_json(context, "env-install", {{"environments", document}});
       *context.err << fmt::format("{}: interrupted; the same command goes on with what is downloaded\n", recipe->name);
-      return ExitCode::Interrupted;
+      return signals.interruption_code();
     }
     ++failed;
     if (failure.unavailable) ++unavailable;
@@ -80,7 +80,7 @@ ExitCode make_environments(const EnvOrder& order, Context& context, bool anew) {
     *context.err << named << failure.reason << '\n' << std::flush;
     if (!failure.log_tail.empty() && !context.json) *context.err << failure.log_tail << '\n' << std::flush;
   }
-  if (context.json) print_json(context, document);
+  if (context.json) print_json(context, "env-install", {{"environments", document}});
   if (failed == 0) return ExitCode::Ok;
   return failed == unavailable ? ExitCode::Unavailable : ExitCode::Negative;
 }

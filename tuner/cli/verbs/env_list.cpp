@@ -13,6 +13,7 @@
 #include "measure/container/image_store.hpp"
 #include "space/file_contents.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/output/document_schema.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
@@ -39,8 +40,7 @@ const char* state_of(const measure::EnvironmentRecipe& recipe, bool installed, c
 
 json environment_row(const measure::EnvironmentRecipe& recipe, const std::optional<measure::Environment>& installed,
                      const std::string& obstacle) {
-  json row = {{"type", "environment"},
-              {"name", recipe.name},
+  json row = {{"name", recipe.name},
               {"title", recipe.title},
               {"kind", recipe.document.value("kind", "python")},
               {"source", recipe.source},
@@ -93,8 +93,7 @@ void list_images(const Context& context, json& document, Table& table) {
     const measure::ImageRecipe& recipe = image.recipe;
     const char* state = image.made ? "made" : image.obstacle.empty() ? "available" : "not here";
     const std::int64_t bytes = image.made ? static_cast<std::int64_t>(image.made->bytes) : recipe.disk_mb * kMegabyte;
-    document.push_back({{"type", "image"},
-                        {"name", recipe.name},
+    document.push_back({{"name", recipe.name},
                         {"title", recipe.title},
                         {"state", state},
                         {"reason", image.obstacle},
@@ -111,7 +110,7 @@ void list_images(const Context& context, json& document, Table& table) {
 }  // namespace
 
 ExitCode list_environments(const EnvOrder& order, Context& context) {
-  json document = json::array();
+  json document = json::array(), images_document = json::array();
   Table table({{"recipe"},
                {"state"},
                {"size", Align::Right},
@@ -133,9 +132,9 @@ ExitCode list_environments(const EnvOrder& order, Context& context) {
   }
   Table images(
       {{"image"}, {"state"}, {"size", Align::Right}, {"what it is, or why not here", Align::Left, Fit::Wraps}});
-  if (order.recipes.empty()) list_images(context, document, images);
+  if (order.recipes.empty()) list_images(context, images_document, images);
   if (context.json) {
-    print_json(context, document);
+    print_json(context, "env-list", {{"environments", document}, {"images", images_document}});
   } else {
     table.print(*context.out, context.colour_out(), context.table_width());
     if (!images.empty()) {
@@ -168,7 +167,7 @@ ExitCode remove_environments(const EnvOrder& order, Context& context) {
           "{}: {}\n", recipe->name, removed ? "removed" : "is not installed, or is being installed right now");
     }
   }
-  if (context.json) print_json(context, document);
+  if (context.json) print_json(context, "env-remove", {{"environments", document}});
   return code;
 }
 
@@ -183,7 +182,7 @@ ExitCode print_python(const EnvOrder& order, Context& context) {
                     fmt::format("{0} is not installed: 'nocturne env install {0}' does that", recipe.name));
   }
   if (context.json) {
-    print_json(context, {{"name", recipe.name}, {"python", installed->python.string()}});
+    print_json(context, "env-python", {{"name", recipe.name}, {"python", installed->python.string()}});
   } else {
     *context.out << installed->python.string() << '\n';
   }
@@ -197,14 +196,15 @@ ExitCode export_environment(const EnvOrder& order, Context& context) {
     return complain(context, ExitCode::NotFound,
                     fmt::format("{0} is not installed: 'nocturne env install {0}' resolves its versions", recipe.name));
   }
-  const json document = {{"nocturne_lock", kLockVersion},
-                         {"recipe", recipe.name},
-                         {"key", installed->key},
-                         {"python", measure::to_text(installed->interpreter.version)},
-                         {"abi", installed->interpreter.abi},
-                         {"packages", installed->lock}};
+  const json lock = {{"nocturne_lock", kLockVersion},
+                     {"recipe", recipe.name},
+                     {"key", installed->key},
+                     {"python", measure::to_text(installed->interpreter.version)},
+                     {"abi", installed->interpreter.abi},
+                     {"packages", installed->lock}};
+  const json document = named_document("env-export", lock);
   if (order.options.output.empty()) {
-    print_json(context, document);
+    print_json(context, "env-export", lock);
     return ExitCode::Ok;
   }
   const auto written = deploy::write_file(order.options.output, document.dump(2) + "\n", false);

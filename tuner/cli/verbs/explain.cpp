@@ -108,7 +108,7 @@ ExitCode explain_one(const ExplainOptions& options, const db::Store& store, cons
   if (context.json) {
     nlohmann::json document = explanation_json(*explanation);
     document["without"] = (*learned)->without;
-    print_json(context, document);
+    print_json(context, "explain-configuration", document);
   } else {
     print_explanation(context, **learned, *explanation);
   }
@@ -183,7 +183,7 @@ ExitCode run(const ExplainOptions& options, Context& context) {
     for (const ParameterEffect& effect : effects) {
       document["effects"].push_back(effect_json(effect));
     }
-    print_json(context, document);
+    print_json(context, "explain", document);
     return ExitCode::Ok;
   }
   print_changes(context, *answer);

@@ -47,7 +47,8 @@ const deploy::Exporter* chosen_format(const ExportOptions& options) {
 
 ExitCode print_all(const Context& context, const deploy::WrittenProfile& files, const deploy::Profile& profile) {
   if (context.json) {
-    print_json(context, {{"json", files.json.string()}, {"env", files.env.string()}, {"sh", files.sh.string()}});
+    print_json(context, "export",
+               {{"json", files.json.string()}, {"env", files.env.string()}, {"sh", files.sh.string()}});
     return ExitCode::Ok;
   }
   std::ostream& out = *context.out;
@@ -104,9 +105,10 @@ ExitCode run(const ExportOptions& options, Context& context) {
   if (!doubt.empty() && !options.force) {
     return complain(context, ExitCode::Negative, doubt + ". --force exports it all the same");
   }
-  auto profile = deploy::make_profile(store, *answer,
-                                      deploy::present_circumstances(workload, context.builds_folder(),
-                                                                    frameworks_here(context, tuner::find_installation())));
+  auto profile =
+      deploy::make_profile(store, *answer,
+                           deploy::present_circumstances(workload, context.builds_folder(),
+                                                         frameworks_here(context, tuner::find_installation())));
   if (!profile) {
     return complain(context, ExitCode::Unavailable, profile.error());
   }
@@ -129,7 +131,7 @@ ExitCode run(const ExportOptions& options, Context& context) {
     return complain(context, ExitCode::Unavailable, done.error());
   }
   if (context.json) {
-    print_json(context, nlohmann::json::object({{std::string(format->name), file.string()}}));
+    print_json(context, "export", nlohmann::json::object({{std::string(format->name), file.string()}}));
   } else {
     *context.out << file.string() << '\n';
   }

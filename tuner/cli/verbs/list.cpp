@@ -50,7 +50,7 @@ ExitCode print_names(const Context& context,
     for (const auto& [name, explanation] : entries) {
       document.push_back({{"name", name}, {"explanation", explanation}});
     }
-    print_json(context, document);
+    print_json(context, "list-names", {{"names", document}});
     return ExitCode::Ok;
   }
   Table table({{"name"}, {"explanation", Align::Left, Fit::Wraps}});
@@ -114,7 +114,7 @@ ExitCode list_campaigns(const ListOptions& options, const Context& context) {
                Cell(time_text(campaign.opened_unix_ns))});
   }
   if (context.json) {
-    print_json(context, document);
+    print_json(context, "list-campaigns", {{"campaigns", document}});
   } else {
     print(context, table);
   }
@@ -159,7 +159,7 @@ ExitCode list_trials(const ListOptions& options, const Context& context) {
     for (const db::StoredTrial& each : *trials) {
       document.push_back(trial_row(each));
     }
-    print_json(context, document);
+    print_json(context, "list-trials", {{"trials", document}});
     return ExitCode::Ok;
   }
   Table table({{"trial", Align::Right},
@@ -211,7 +211,7 @@ ExitCode list_parameters(const ListOptions& options, const Context& context) {
                Cell(json_text(each.default_value)), Cell(domain_text(each.domain)), Cell(each.description)});
   }
   if (context.json) {
-    print_json(context, document);
+    print_json(context, "list-parameters", {{"parameters", document}});
   } else {
     print(context, table);
   }
@@ -241,7 +241,7 @@ ExitCode list_builds(const ListOptions& options, const Context& context) {
                Cell(bytes_text(static_cast<std::int64_t>(build.bytes))), Cell(time_text(used)), Cell(build.flags)});
   }
   if (context.json) {
-    print_json(context, document);
+    print_json(context, "list-builds", {{"builds", document}});
   } else {
     print(context, table);
   }
@@ -268,7 +268,7 @@ ExitCode list_events(const ListOptions& options, const Context& context) {
                Cell(each.what)});
   }
   if (context.json) {
-    print_json(context, document);
+    print_json(context, "list-events", {{"events", document}});
   } else {
     print(context, table);
   }

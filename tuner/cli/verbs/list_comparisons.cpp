@@ -108,7 +108,7 @@ ExitCode list_comparisons(const ListOptions& options, const Context& context) {
                Cell(time_text(each.started_unix_ns))});
   }
   if (context.json) {
-    print_json(context, document);
+    print_json(context, "list-comparisons", {{"comparisons", document}});
   } else {
     table.print(*context.out, context.colour_out(), context.table_width());
   }

@@ -69,7 +69,7 @@ void print_doubts(std::ostream& out, const std::vector<tuner::Figure>& figures) 
 ExitCode show_machine(const Context& context, const db::MachineFiguresRecord& record) {
   if (context.json) {
     print_json(
-        context,
+        context, "machine",
         {{"machine", record.fields}, {"measured", utc_text(record.measured_unix_ns)}, {"figures", record.figures}});
     return ExitCode::Ok;
   }
@@ -117,15 +117,22 @@ void setup(CLI::App& verb, MachineOptions& options) {
       ->check(CLI::ExistingDirectory)
       ->needs(measure);
   verb.footer(
-      "Operations a second in f32 and bf16 (in vectors and, with AMX, in tiles), bandwidth and latency of each cache and of\n"
-      "memory, with one thread and with all, the disk, and GPUs where nocturne-cudnn lies beside nocturne. 'best' is the\n"
-      "most of some repeats (of latencies the least): what the machine can do; the median is what others left of it. At\n"
-      "most 256 MiB are written to the disk, to a file without a name. Nothing else should run meanwhile; it waits for\n"
-      "campaigns that measure. Two threads on two cores that are no faster than one are not believed: such figures are\n"
+      "Operations a second in f32 and bf16 (in vectors and, with AMX, in tiles), bandwidth and latency of each cache "
+      "and of\n"
+      "memory, with one thread and with all, the disk, and GPUs where nocturne-cudnn lies beside nocturne. 'best' is "
+      "the\n"
+      "most of some repeats (of latencies the least): what the machine can do; the median is what others left of it. "
+      "At\n"
+      "most 256 MiB are written to the disk, to a file without a name. Nothing else should run meanwhile; it waits "
+      "for\n"
+      "campaigns that measure. Two threads on two cores that are no faster than one are not believed: such figures "
+      "are\n"
       "measured up to four times, and what stays doubtful is measured again before the next campaign.\n"
       "\n"
-      "'nocturne roofline' holds configurations against these figures, 'nocturne space' estimates a first step by them,\n"
-      "and the model of a campaign that begins afterwards knows them. 'tune' measures a new machine by itself before a\n"
+      "'nocturne roofline' holds configurations against these figures, 'nocturne space' estimates a first step by "
+      "them,\n"
+      "and the model of a campaign that begins afterwards knows them. 'tune' measures a new machine by itself before "
+      "a\n"
       "campaign of more than half an hour. Another kernel, microcode or clock rate makes it a new machine.\n"
       "\n"
       "Examples:\n"

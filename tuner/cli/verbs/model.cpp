@@ -30,7 +30,7 @@ ExitCode run(const ModelOptions& options, Context& context) {
     nlohmann::json document = model_json(page);
     document["campaign"] = campaign.name;
     document["generation"] = campaign.generation;
-    print_json(context, document);
+    print_json(context, "model", document);
   } else {
     print_model(context, campaign, page);
   }

@@ -101,9 +101,12 @@ void setup(CLI::App& verb, NoiseOptions& options) {
       ->type_name("DURATION")
       ->check(time_span());
   verb.footer(
-      "Measures the default against itself, in pairs of fresh processes: one after the other, taking turns, and side by\n"
-      "side on half of the CPUs each. What equal programs seem to differ by is the noise of this machine; it decides how\n"
-      "many pairs tell 1, 2 or 5 % apart (two-sided 5 %, power 80 %). It is stored: campaigns of the same network and data\n"
+      "Measures the default against itself, in pairs of fresh processes: one after the other, taking turns, and side "
+      "by\n"
+      "side on half of the CPUs each. What equal programs seem to differ by is the noise of this machine; it decides "
+      "how\n"
+      "many pairs tell 1, 2 or 5 % apart (two-sided 5 %, power 80 %). It is stored: campaigns of the same network and "
+      "data\n"
       "on this machine then choose by it how they compare, until kernel, microcode, governor or the like change.\n"
       "\n"
       "Examples:\n"
@@ -141,10 +144,11 @@ ExitCode run(const NoiseOptions& options, Context& context) {
                                            .interruption = interruption,
                                            .time = *time,
                                            .cpus = machine.allowed_cpus,
-                                           .progress = [&context](int round) {
-                                             if (!context.json)
-                                               *context.err << fmt::format("round {}\n", round + 1) << std::flush;
-                                           },
+                                           .progress =
+                                               [&context](int round) {
+                                                 if (!context.json)
+                                                   *context.err << fmt::format("round {}\n", round + 1) << std::flush;
+                                               },
                                            .waiting =
                                                [&context](const measure::SlotHolder&) {
                                                  *context.err
@@ -156,11 +160,11 @@ ExitCode run(const NoiseOptions& options, Context& context) {
     if (!stored) return complain(context, stored.error());
   }
   if (context.json) {
-    print_json(context, floor_json(*floor, spec->verify.pairs));
+    print_json(context, "noise", floor_json(*floor, spec->verify.pairs));
   } else {
     print_floor(context, *floor, spec->verify.pairs);
   }
-  return interruption.requested() ? ExitCode::Interrupted : ExitCode::Ok;
+  return interruption.requested() ? signals.interruption_code() : ExitCode::Ok;
 }
 
 }  // namespace nocturne::cli

@@ -38,9 +38,11 @@ void setup(CLI::App& verb, ParetoOptions& options) {
       ->type_name("LIST")
       ->delimiter(',');
   verb.footer(
-      "The fastest for one epoch need not be the fastest for ninety, nor the one that fits beside something else. Shown\n"
+      "The fastest for one epoch need not be the fastest for ninety, nor the one that fits beside something else. "
+      "Shown\n"
       "are the best for each wish, the configurations that none beats in all of them, and who is fastest for how many\n"
-      "epochs. accuracy:0.97 is the time until that share of the test set is right; it is known only of configurations\n"
+      "epochs. accuracy:0.97 is the time until that share of the test set is right; it is known only of "
+      "configurations\n"
       "that trained whole epochs, as finalists do. Single runs are compared here: what is close needs pairs.\n\n"
       "Examples:\n"
       "  nocturne pareto\n"
@@ -85,7 +87,7 @@ ExitCode run(const ParetoOptions& options, Context& context) {
   if (!break_evens) return complain(context, break_evens.error());
   page.break_evens = *std::move(break_evens);
   if (context.json) {
-    print_json(context, tradeoffs_json(page));
+    print_json(context, "pareto", tradeoffs_json(page));
   } else {
     print_tradeoffs(context, page);
   }

@@ -241,7 +241,7 @@ ExitCode run(const ReplayOptions& options, Context& context) {
   if (context.json) {
     auto document = scoreboard_json(page);
     if (options.claims) document["claims"] = claims_json(claims_page);
-    print_json(context, document);
+    print_json(context, "replay", document);
   } else {
     print_scoreboard(context, page);
     if (options.claims) print_claims(context, claims_page);

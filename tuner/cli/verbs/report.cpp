@@ -90,7 +90,7 @@ db::Expected<std::vector<ClaimRow>> rows_of(const db::Store* store, const Machin
 
 ExitCode print_rows(const Context& context, const std::vector<ClaimRow>& rows, const ReportOptions& options) {
   if (context.json) {
-    print_json(context, claims_report_json(rows));
+    print_json(context, "report", {{"claims", claims_report_json(rows)}});
   } else if (options.markdown) {
     *context.out << claims_markdown(rows);
   } else {
@@ -235,10 +235,13 @@ void setup(CLI::App& verb, ReportOptions& options) {
   add_campaign_source(verb, options.source);
   verb.add_flag("--markdown", options.markdown, "A table to paste into a README");
   verb.footer(
-      "Each claim (arXiv 2008.11675) with the interval that this machine's database gives. It is confirmed or reversed\n"
-      "where the whole interval lies on one side of 0, else undecided; the claimed size lies inside the interval or not.\n"
+      "Each claim (arXiv 2008.11675) with the interval that this machine's database gives. It is confirmed or "
+      "reversed\n"
+      "where the whole interval lies on one side of 0, else undecided; the claimed size lies inside the interval or "
+      "not.\n"
       "Only pairs that were alive together decide; trials that were measured one after the other are shown as 'not\n"
-      "interleaved' and leave a claim undecided. What was never measured names the command that would measure it, or why\n"
+      "interleaved' and leave a claim undecided. What was never measured names the command that would measure it, or "
+      "why\n"
       "it cannot be measured here. Exit code 3: nothing speaks for or against any claim yet.\n"
       "\n"
       "Examples:\n"

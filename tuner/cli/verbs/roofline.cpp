@@ -120,14 +120,20 @@ void setup(CLI::App& verb, RooflineOptions& options) {
   add_campaign_choice(verb, options.campaign);
   verb.add_option("--trial", options.trial, "Only this trial, layer by layer")->type_name("N")->check(whole_number(0));
   verb.footer(
-      "A step cannot take less than its operations at the peak of the precision, nor than its bytes at the bandwidth of\n"
-      "the cache that holds them, or of memory: the larger of both, layer by layer, and the optimizer's bytes. 'share' is\n"
-      "how much of that a configuration reaches in its steady steps; 'waits for' is what most of the bound is made of.\n"
-      "Frameworks train the same network with the same operations. A step that is faster than its bound, beyond the noise,\n"
-      "is marked !: the machine was busy when it was measured, and its figures are too low (or a convolution made fewer\n"
+      "A step cannot take less than its operations at the peak of the precision, nor than its bytes at the bandwidth "
+      "of\n"
+      "the cache that holds them, or of memory: the larger of both, layer by layer, and the optimizer's bytes. 'share' "
+      "is\n"
+      "how much of that a configuration reaches in its steady steps; 'waits for' is what most of the bound is made "
+      "of.\n"
+      "Frameworks train the same network with the same operations. A step that is faster than its bound, beyond the "
+      "noise,\n"
+      "is marked !: the machine was busy when it was measured, and its figures are too low (or a convolution made "
+      "fewer\n"
       "multiplications than counted).\n"
       "\n"
-      "It needs the figures of the machine that the campaign ran on: 'nocturne machine --measure', on that machine. What a\n"
+      "It needs the figures of the machine that the campaign ran on: 'nocturne machine --measure', on that machine. "
+      "What a\n"
       "command of your own computes is not known, so it has no bound.\n"
       "\n"
       "Examples:\n"
@@ -170,7 +176,7 @@ ExitCode run(const RooflineOptions& options, Context& context) {
     }
   }
   if (context.json) {
-    print_json(context, roofline_json(*roofline, campaign));
+    print_json(context, "roofline", roofline_json(*roofline, campaign));
   } else {
     print_roofline(context, *roofline);
   }

@@ -1,6 +1,8 @@
 #pragma once
 
-/// `nocturne schema`: the JSON Schema of campaign files, for editors and for reading.
+/// `nocturne schema NAME`: the JSON Schema of campaign files and of each document of `--json`.
+
+#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -9,7 +11,10 @@
 
 namespace nocturne::cli {
 
-struct SchemaOptions {};
+struct SchemaOptions {
+  std::string name;   ///< of a document, or "campaign"; empty: list them
+  std::string check;  ///< a file with a document of --json
+};
 
 void setup(CLI::App& verb, SchemaOptions& options);
 [[nodiscard]] ExitCode run(const SchemaOptions& options, Context& context);

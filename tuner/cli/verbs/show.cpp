@@ -272,7 +272,7 @@ ExitCode run(const ShowOptions& options, Context& context) {
     for (const db::StoredRun& each : detail->runs) {
       document["runs"].push_back(run_row(each, options.samples));
     }
-    print_json(context, document);
+    print_json(context, "show", document);
     return ExitCode::Ok;
   }
   print_trial(context, *detail, tuner::objective_of(campaign.spec).primary, chosen);

@@ -226,7 +226,7 @@ ExitCode report_problems(const std::vector<tuner::Problem>& problems, const Cont
   if (context.json) {
     json list = json::array();
     for (const tuner::Problem& problem : problems) list.push_back(tuner::to_json(problem));
-    print_json(context, {{"problems", std::move(list)}});
+    print_json(context, "space-problems", {{"problems", std::move(list)}});
   } else {
     *context.err << tuner::to_text(problems) << '\n';
   }
@@ -278,7 +278,7 @@ ExitCode run(const SpaceOptions& options, Context& context) {
   const tuner::Forecast forecast = tuner::forecast(*spec, survey, *costs, seconds_until(spec->budget));
   const Preview preview{*spec, survey, *costs, forecast, environments, chosen_configurations(options, spec->space)};
   if (context.json) {
-    print_json(context, preview_json(preview));
+    print_json(context, "space", preview_json(preview));
   } else {
     print_text(preview, context);
   }

@@ -175,7 +175,7 @@ ExitCode run(const StatusOptions& options, Context& context) {
                       .condition = tuner::condition_of(sighting),
                       .now_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
   if (context.json) {
-    print_json(context, report_json(report));
+    print_json(context, "status", report_json(report));
   } else {
     *context.out << fmt::format("{}, generation {}: {}\n", campaign->name, campaign->generation,
                                 one_line(condition_sentence(report)));

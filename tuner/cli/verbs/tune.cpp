@@ -66,39 +66,59 @@ void setup(CLI::App& verb, TuneOptions& options) {
   add_on_finish(verb, options.on_finish);
   add_command(verb, options.command);
   verb.footer(
-      "The default configuration is measured first; at the end the best and the default are measured again, in turns, and\n"
-      "only that is the gain reported. Ctrl-C ends after the run in flight and still gives the answer; a second one ends\n"
-      "at once. SIGTERM does the same, and kills the run in flight after the time of --grace. Ctrl-Z ends the run in flight\n"
+      "The default configuration is measured first; at the end the best and the default are measured again, in turns, "
+      "and\n"
+      "only that is the gain reported. Ctrl-C ends after the run in flight and still gives the answer; a second one "
+      "ends\n"
+      "at once. SIGTERM does the same, and kills the run in flight after the time of --grace. Ctrl-Z ends the run in "
+      "flight\n"
       "and stops; fg repeats it. When the terminal goes (SIGHUP) the campaign goes on: what it says then stands in\n"
       "logs/CAMPAIGN.log in the data folder. A campaign that was killed goes on where it was: the same command again.\n"
       "\n"
       "Finished campaigns of the database are its history. Of the same machine and workload: their trials count as\n"
-      "evidence from the first trial on, until new measurements disagree; then they are forgotten and that is said. Of\n"
-      "others: they suggest where to begin. What is reported was measured in this campaign. A campaign keeps the history\n"
+      "evidence from the first trial on, until new measurements disagree; then they are forgotten and that is said. "
+      "Of\n"
+      "others: they suggest where to begin. What is reported was measured in this campaign. A campaign keeps the "
+      "history\n"
       "it began with; --no-history takes it away.\n"
       "\n"
-      "A campaign that will last for more than half an hour begins with a rehearsal, which takes at most a tenth of its\n"
-      "time: each row (set of values of the environment and build parameters) is prepared and trained three steps, the\n"
-      "largest batch first, and a list says what goes and what does not. What does not is told to the search as a failed\n"
-      "trial. --rehearse does only that, for all rows; exit code 6: something will not go. On a new machine it is first\n"
-      "measured what that could do at best ('nocturne machine', about 20 s); a shorter campaign does so on demand only.\n"
+      "A campaign that will last for more than half an hour begins with a rehearsal, which takes at most a tenth of "
+      "its\n"
+      "time: each row (set of values of the environment and build parameters) is prepared and trained three steps, "
+      "the\n"
+      "largest batch first, and a list says what goes and what does not. What does not is told to the search as a "
+      "failed\n"
+      "trial. --rehearse does only that, for all rows; exit code 6: something will not go. On a new machine it is "
+      "first\n"
+      "measured what that could do at best ('nocturne machine', about 20 s); a shorter campaign does so on demand "
+      "only.\n"
       "\n"
-      "What the machine can tell apart decides how the campaign compares: taking turns, one after the other or side by side,\n"
-      "how many pairs, which difference counts as none, how often a contender runs. It is measured once on a new machine\n"
-      "('nocturne noise'; a campaign of more than half an hour does it first, for 3 minutes) and said in one line. What the\n"
+      "What the machine can tell apart decides how the campaign compares: taking turns, one after the other or side by "
+      "side,\n"
+      "how many pairs, which difference counts as none, how often a contender runs. It is measured once on a new "
+      "machine\n"
+      "('nocturne noise'; a campaign of more than half an hour does it first, for 3 minutes) and said in one line. "
+      "What the\n"
       "file says under 'verify' stays.\n"
       "\n"
       "The program of --on-finish is started directly, not through a shell, with the result in its environment:\n"
-      "NOCTURNE_CAMPAIGN, NOCTURNE_GENERATION, NOCTURNE_DATABASE, NOCTURNE_ENDING (complete, already_done, interrupted,\n"
-      "rehearsed, machine_changed, error), NOCTURNE_BECAUSE, NOCTURNE_EXIT_CODE and, where they are known, NOCTURNE_BEST_TRIAL,\n"
+      "NOCTURNE_CAMPAIGN, NOCTURNE_GENERATION, NOCTURNE_DATABASE, NOCTURNE_ENDING (complete, already_done, "
+      "interrupted,\n"
+      "rehearsed, machine_changed, error), NOCTURNE_BECAUSE, NOCTURNE_EXIT_CODE and, where they are known, "
+      "NOCTURNE_BEST_TRIAL,\n"
       "NOCTURNE_BEST_SECONDS, NOCTURNE_VERDICT, NOCTURNE_GAIN_PERCENT, NOCTURNE_GAIN_LOW_PERCENT,\n"
       "NOCTURNE_GAIN_HIGH_PERCENT, NOCTURNE_PROFILE. That it fails is said, and changes nothing.\n"
       "\n"
-      "A command of your own behind '--' needs no campaign file: threads, affinity, wait policy, allocator, huge pages and\n"
-      "framework variables are tried around it, as it is; its own options where --vary names them (the first value, or the\n"
-      "one the command has, is the default). It starts in this folder, again and again: what it writes there, it writes\n"
-      "each time. The whole process is timed, or its steps where it imports nocturne_steps (kernels/python/nocturne_steps.py,\n"
-      "one file) and calls step(); it is then ended when enough steps are done. What it learns is not judged: compare that\n"
+      "A command of your own behind '--' needs no campaign file: threads, affinity, wait policy, allocator, huge pages "
+      "and\n"
+      "framework variables are tried around it, as it is; its own options where --vary names them (the first value, or "
+      "the\n"
+      "one the command has, is the default). It starts in this folder, again and again: what it writes there, it "
+      "writes\n"
+      "each time. The whole process is timed, or its steps where it imports nocturne_steps "
+      "(kernels/python/nocturne_steps.py,\n"
+      "one file) and calls step(); it is then ended when enough steps are done. What it learns is not judged: compare "
+      "that\n"
       "yourself where you vary more than its surroundings. 'nocturne apply NAME' runs it tuned.\n"
       "\n"
       "Examples:\n"
@@ -236,14 +256,15 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
         *context.err << "The search ended: " << result->because << ".\n";
       }
       const ExitCode code = report_sitting(context, *store, *result, same_again(options, context), finish);
-      return code == ExitCode::Interrupted && signals.terminated() ? ExitCode::Terminated : code;
+      return code == ExitCode::Interrupted ? signals.interruption_code() : code;
     }
     machine = measure::probe_machine(roots);
     fresh = false;
     *rehearsal = {};  // nobody is there any more to see its list
   }
   *context.err << fmt::format(
-      "nocturne tune: the machine or its software changed {} times while it was measured: let it come to rest, then run this again\n",
+      "nocturne tune: the machine or its software changed {} times while it was measured: let it come to rest, then "
+      "run this again\n",
       kMostGenerationsInOneSitting);
   return ExitCode::Unavailable;
 }

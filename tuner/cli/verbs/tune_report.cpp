@@ -86,7 +86,7 @@ ExitCode report_sitting(const Context& context, const db::Store& store, const tu
       document["going_on"] = going_on_json(expected.going_on);
       document["without"] = expected.without;
       document["profile"] = profile.json;
-      print_json(context, document);
+      print_json(context, "tune", document);
     } else {
       *context.out << '\n';
       print_answer(context, *answer);

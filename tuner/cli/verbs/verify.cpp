@@ -54,6 +54,7 @@ class Verifier {
                  }}) {}
 
   [[nodiscard]] bool interrupted() const { return interruption_.requested(); }
+  [[nodiscard]] ExitCode interruption_code() const { return signals_.interruption_code(); }
   [[nodiscard]] static fs::path database(const Context& context) { return context.data_folder() / "verifications.db"; }
 
   [[nodiscard]] Verified verify(const fs::path& file) {
@@ -159,12 +160,16 @@ void setup(CLI::App& verb, VerifyOptions& options) {
       ->type_name("DURATION")
       ->check(time_span());
   verb.footer(
-      "Measures the profile's configuration against the default it was compared with, both alive and in turns. Nothing\n"
-      "that was measured before is used; what is missing is built. Exit code 0: it holds, 1: it does not, 2: it could not\n"
+      "Measures the profile's configuration against the default it was compared with, both alive and in turns. "
+      "Nothing\n"
+      "that was measured before is used; what is missing is built. Exit code 0: it holds, 1: it does not, 5: it could "
+      "not\n"
       "be measured. The evidence is kept in verifications.db of the data folder.\n"
       "\n"
-      "Several profiles are one sequential test: in rounds, a pair of each that is still open; a profile that is decided\n"
-      "leaves its share of the error (5 % that any finding is wrong) to the others (Holm). Ended early, by Ctrl-C or by\n"
+      "Several profiles are one sequential test: in rounds, a pair of each that is still open; a profile that is "
+      "decided\n"
+      "leaves its share of the error (5 % that any finding is wrong) to the others (Holm). Ended early, by Ctrl-C or "
+      "by\n"
       "--time, it says of each what the pairs by then tell.\n"
       "\n"
       "Examples:\n"
@@ -176,17 +181,20 @@ void setup(CLI::App& verb, VerifyOptions& options) {
 
 ExitCode run(const VerifyOptions& options, Context& context) {
   std::vector<fs::path> files;
-  for (const std::string& word : options.profiles) files.push_back(profile_file(word, context));
+  for (const std::string& word : options.profiles) {
+    if (const auto profile = open_profile(word, context); !profile) return profile.error();  // before hours are spent
+    files.push_back(profile_file(word, context));
+  }
   if (options.all) files = exported_profiles(context);
   if (files.empty()) {
-    return complain(context, ExitCode::Usage,
-                    options.all ? "no profile is in " + context.profiles_folder().string()
-                                : "name a profile, or --all for every exported one");
+    if (options.all)
+      return complain(context, ExitCode::NotFound, "no profile is in " + context.profiles_folder().string());
+    return complain(context, ExitCode::Usage, "name a profile, or --all for every exported one");
   }
   if (const std::string missing = missing_supervisor(); !missing.empty()) {
-    return complain(context, ExitCode::Usage, missing);
+    return complain(context, ExitCode::Unavailable, missing);
   }
-  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Usage, made.error());
+  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
   static_cast<void>(measure::sweep());
   if (files.size() > 1 || options.all || !options.time.empty()) return run_family(options, context, files);
 
@@ -206,10 +214,10 @@ ExitCode run(const VerifyOptions& options, Context& context) {
                                   each.verification.because);
       for (const std::string& difference : each.differences) *context.out << "  " << difference << '\n';
     }
-    if (verifier.interrupted()) return ExitCode::Interrupted;
+    if (verifier.interrupted()) return verifier.interruption_code();
   }
-  if (context.json) print_json(context, all);
-  return refuted ? ExitCode::Negative : unknown ? ExitCode::Usage : ExitCode::Ok;
+  if (context.json) print_json(context, "verify", {{"profiles", all}});
+  return refuted ? ExitCode::Negative : unknown ? ExitCode::Unavailable : ExitCode::Ok;
 }
 
 }  // namespace nocturne::cli

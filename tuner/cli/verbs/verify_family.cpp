@@ -81,9 +81,7 @@ class FamilyDesk {
 
   [[nodiscard]] const tuner::Clock& clock() const { return clock_; }
   [[nodiscard]] bool interrupted() const { return interruption_.requested(); }
-  [[nodiscard]] ExitCode interruption_code() const {
-    return signals_.terminated() ? ExitCode::Terminated : ExitCode::Interrupted;
-  }
+  [[nodiscard]] ExitCode interruption_code() const { return signals_.interruption_code(); }
   void clear() { display_.clear(); }
 
  private:
@@ -206,12 +204,12 @@ ExitCode run_family(const VerifyOptions& options, Context& context, const std::v
   if (context.json) {
     nlohmann::json all = nlohmann::json::array();
     for (const FamilyProfile& each : family) all.push_back(family_json(each));
-    print_json(context, all);
+    print_json(context, "verify", {{"profiles", all}});
   } else {
     print_family(context, family);
   }
   if (desk.interrupted()) return desk.interruption_code();
-  return refuted ? ExitCode::Negative : unknown ? ExitCode::Usage : ExitCode::Ok;
+  return refuted ? ExitCode::Negative : unknown ? ExitCode::Unavailable : ExitCode::Ok;
 }
 
 }  // namespace nocturne::cli

@@ -1,0 +1,125 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/tuner/cli/desk.hpp"
+#include "tuner/cli/output/document_schema.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+// The smallest document that an answer without a single trial is.
+json empty_answer() {
+  return named_document("best", {{"campaign", "evening"},
+                                 {"generation", 1},
+                                 {"finished", false},
+                                 {"epochs", 12},
+                                 {"best", nullptr},
+                                 {"default", nullptr},
+                                 {"gain", nullptr},
+                                 {"changes", json::array()},
+                                 {"outcomes", json::object()},
+                                 {"matters", nullptr},
+                                 {"going_on", nullptr}});
+}
+
+bool requires_key(const json& schema, const std::string& key) {
+  for (const json& each : schema.at("required")) {
+    if (each == key) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("every document has a schema with a version, and nocturne schema lists it and prints it", "[cli]") {
+  test::Desk desk;
+  CHECK(desk.nocturne({"schema"}) == ExitCode::Ok);
+  const std::string list = desk.out();
+  REQUIRE(document_names().size() > 30);
+  for (const auto& [name, printed_by] : document_names()) {
+    CAPTURE(name);
+    CHECK_THAT(list, ContainsSubstring(name));
+    CHECK_THAT(printed_by, ContainsSubstring("nocturne "));
+    REQUIRE(desk.nocturne({"schema", name}) == ExitCode::Ok);
+    const json schema = desk.json();
+    CHECK(schema.at("$schema") == "http://json-schema.org/draft-07/schema#");
+    CHECK(schema.at("properties").at("version").at("const").is_number_integer());
+    CHECK(schema.at("properties").at("schema").at("const") == name);
+    CHECK(requires_key(schema, "version"));
+    CHECK_FALSE(deviations(named_document(name, {{"unheard_of", json::array()}})).empty());  // and it is a schema
+  }
+  CHECK(desk.nocturne({"schema", "--json"}) == ExitCode::Ok);
+  CHECK(desk.json().at("names").size() == document_names().size() + 1);
+  CHECK(desk.nocturne({"schema", "bset"}) == ExitCode::Usage);
+  CHECK_THAT(desk.err(), ContainsSubstring("did you mean 'best'?"));
+}
+
+TEST_CASE("a document with a key too many, one too few or of another type deviates from its schema", "[cli]") {
+  const json good = empty_answer();
+  CHECK(deviations(good).empty());
+  json other = good;
+  other["new"] = 1;
+  CHECK(deviations(other).size() == 1);
+  other = good;
+  other.erase("gain");
+  REQUIRE(deviations(other).size() == 1);
+  CHECK_THAT(deviations(other)[0], ContainsSubstring("'gain'"));
+  other = good;
+  other["gain"] = {{"verdict", "perhaps"}, {"percent", 1.0},     {"low_percent", 0.0},
+                   {"high_percent", 2.0},  {"confidence", 0.95}, {"pairs", "a couple"}};
+  CHECK(deviations(other).size() == 2);
+  CHECK_THAT(deviations(other)[0] + deviations(other)[1],
+             ContainsSubstring("/gain/verdict") && ContainsSubstring("/gain/pairs"));
+  other = good;
+  other["version"] = 2;
+  CHECK(deviations(other).size() == 1);
+  CHECK_FALSE(deviations(json::array()).empty());
+  CHECK_THROWS_AS(named_document("bset", json::object()), std::logic_error);
+}
+
+TEST_CASE("what other programs read of the best is required by its schema", "[cli]") {
+  const json best = document_schema("best").value();
+  const json& definitions = best.at("definitions");
+  for (const char* key : {"gain", "changes", "matters"}) CHECK(requires_key(best, key));
+  CHECK(requires_key(definitions.at("gain"), "verdict"));
+  CHECK(requires_key(definitions.at("changes").at("items"), "parameter"));
+  for (const char* key : {"much", "hardly", "unsure"}) CHECK(requires_key(definitions.at("matters"), key));
+  CHECK(requires_key(definitions.at("matter"), "parameter"));
+  // The documents that hold an answer hold all of it.
+  for (const auto& [key, value] : best.at("properties").items()) {
+    CAPTURE(key);
+    CHECK(document_schema("tune")->at("properties").contains(key));
+    const bool of_model = key == "matters" || key == "going_on";
+    CHECK(document_schema("explain")->at("properties").contains(key) == !of_model);
+    const bool of_document = key == "schema" || key == "version";
+    const json& answer = document_schema("status")->at("definitions").at("answer").at("properties");
+    CHECK(answer.contains(key) == !(of_model || of_document));
+  }
+}
+
+TEST_CASE("schema --check says where a document deviates from the schema it names", "[cli]") {
+  test::Desk desk;
+  const auto check = [&](const std::string& text) {
+    const auto file = desk.folder() / "document.json";
+    std::ofstream(file) << text;
+    return desk.nocturne({"schema", "--check", file.string()});
+  };
+  CHECK(check(empty_answer().dump()) == ExitCode::Ok);
+  CHECK(desk.out().empty());
+  json wrong = empty_answer();
+  wrong["epochs"] = "twelve";
+  CHECK(check(wrong.dump()) == ExitCode::Negative);
+  CHECK_THAT(desk.out(), ContainsSubstring("document.json: /epochs: "));
+  wrong["schema"] = "bset";
+  CHECK(check(wrong.dump()) == ExitCode::Negative);
+  CHECK_THAT(desk.out(), ContainsSubstring("no document 'bset'"));
+  CHECK(check("{") == ExitCode::Usage);
+  CHECK(desk.nocturne({"schema", "--check", (desk.folder() / "nowhere").string()}) == ExitCode::Usage);
+}
+
+}  // namespace nocturne::cli
