@@ -11,8 +11,9 @@
 namespace nocturne::command {
 namespace {
 
-constexpr std::array<std::string_view, 7> kGroups = {
-    "step_seconds", "step_milliseconds", "samples_per_second", "steps_per_second", "total_seconds", "step", "loss"};
+constexpr std::array<std::string_view, 8> kGroups = {
+    "step_seconds", "step_milliseconds", "samples_per_second", "steps_per_second", "total_seconds", "step", "samples",
+    "loss"};
 
 /// "1,234.5" as people print it is 1234.5.
 std::optional<double> number_in(std::string_view text) {
@@ -69,6 +70,7 @@ std::optional<LineReading> LineRule::read(std::string_view line) const {
     if (name == "step_milliseconds") reading.step_seconds = *number / 1000;
     if (name == "total_seconds") reading.total_seconds = number;
     if (name == "step" && *number < 9e15) reading.step = std::llround(*number);
+    if (name == "samples" && *number < 9e15) reading.step = std::llround(*number / static_cast<double>(batch_));
     if (name == "samples_per_second" || name == "steps_per_second") {
       if (*number == 0) return std::nullopt;
       reading.step_seconds = (name == "steps_per_second" ? 1.0 : static_cast<double>(batch_)) / *number;

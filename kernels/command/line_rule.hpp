@@ -18,7 +18,7 @@ namespace nocturne::command {
 struct LineReading {
   std::optional<double> step_seconds;   ///< a step took
   std::optional<double> total_seconds;  ///< the whole training took
-  std::optional<std::int64_t> step;     ///< number of the step that ended
+  std::optional<std::int64_t> step;     ///< number of the step that ended; of `samples`: so many steps of `batch`
   std::optional<double> loss;           ///< may be not finite
 };
 

@@ -37,8 +37,10 @@ const char* const kHelp =
     "without\n"
     "                     a name), step_milliseconds, samples_per_second, steps_per_second, total_seconds (of the "
     "whole\n"
-    "                     run, said once), step (its number), loss. Without a time: the time between two lines\n"
-    "  --batch N          examples of a step, for samples_per_second\n"
+    "                     run, said once), step (its number), samples (examples of the epoch by then), loss. Without a "
+    "time:\n"
+    "                     the time between two lines\n"
+    "  --batch N          examples of a step, for samples and samples_per_second\n"
     "  --folder DIR       where the command starts\n"
     "  --shim FILE        nocturne_steps.py, put where Python finds it\n";
 

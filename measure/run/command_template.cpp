@@ -195,7 +195,8 @@ std::expected<std::map<std::string, std::string>, std::string> fill_environment(
 
 const std::vector<std::string>& pattern_groups() {
   static const std::vector<std::string> names = {
-      "step_seconds", "step_milliseconds", "samples_per_second", "steps_per_second", "total_seconds", "step", "loss"};
+      "step_seconds", "step_milliseconds", "samples_per_second", "steps_per_second", "total_seconds", "step", "samples",
+      "loss"};
   return names;
 }
 

@@ -1,6 +1,7 @@
 """Commands that know nothing of Nocturne: timed as a whole, by what they print, by nocturne_steps; and their troubles."""
 
 import json
+import shlex
 import pathlib
 import shutil
 import subprocess
@@ -59,6 +60,15 @@ STEPS = """
         if not nocturne_steps.active() and step == 2:
             print("trained without Nocturne")
             break
+"""
+
+
+# As the training example that users of PyTorch start from prints its lines; an epoch would take minutes.
+EPOCH = """
+    import sys, time
+    for seen in range(0, 6400, 64):
+        print(f"Train Epoch: 1 [{seen}/6400 ({100 * seen / 6400:.0f}%)]\\tLoss: {2.0:.6f}")
+        time.sleep(0.02)
 """
 
 
@@ -124,6 +134,22 @@ class OwnCommand(unittest.TestCase):
             self.assertGreaterEqual(len(run["samples"]), 6)  # more, where it printed on before it was ended
             self.assertAlmostEqual(run["samples"][0]["loss"], 0.5)
 
+    def test_a_training_that_counts_examples_is_advised_how_to_time_its_steps_and_the_advice_works(self):
+        with Workspace() as workspace:
+            written(workspace, EPOCH)
+            own = ["--", "python3", "train.py"]
+            probed = workspace.run("tune", "--trials", "2", "--write-campaign", "own.json", *own, check=0,
+                                   cwd=workspace.folder)
+            [advice] = [line.strip() for line in probed.stderr.splitlines() if "nocturne tune --pattern" in line]
+            words = shlex.split(advice)
+            self.assertEqual(words[-5:], ["6400", *own][-5:])
+            self.assertEqual(words[words.index("--examples") + 1], "6400")
+            workspace.run("tune", "--trials", "2", *words[2:], check=0, cwd=workspace.folder)
+            run = workspace.json("show", "0", "--samples")["runs"][0]
+            self.assertEqual({sample["steps"] for sample in run["samples"]}, {64})
+            self.assertAlmostEqual(run["samples"][0]["loss"], 2.0)
+            self.assertLess(len(run["samples"]), 90)  # not all of its epoch
+
     def test_a_time_that_it_prints_itself_is_believed(self):
         pattern = {"pattern": "took (?P<total_seconds>[0-9.]+) s"}
         with Workspace() as workspace:
@@ -169,7 +195,7 @@ class OwnCommand(unittest.TestCase):
             document = own_campaign(["python3", "train.py", "--delay=1", "--mode={mode}"], parameters,
                                     run={"deadline": "6s", "memory": "150MiB"})
             workspace.run("tune", workspace.write(document), check=0)
-            found = {trial["configuration"]["mode"]: trial for trial in workspace.json("list", "trials")}
+            found = {trial["configuration"]["mode"]: trial for trial in workspace.json("list", "trials")["trials"]}
             self.assertEqual({mode: trial["outcome"] for mode, trial in found.items()},
                              {"process": "ok", "exit": "failed", "crash": "crashed", "hang": "timeout",
                               "memory": "out_of_memory", "nothing": "ok"})
@@ -188,7 +214,7 @@ class OwnCommand(unittest.TestCase):
                 threads = [{"name": "threads", "stage": "run", "values": [1]}]
                 document = own_campaign(["python3", "train.py", "--delay=1"], threads, time=time, campaign=f"own-{number}")
                 workspace.run("tune", workspace.write(document), check=1)
-                [trial] = workspace.json("list", "trials")
+                [trial] = workspace.json("list", "trials")["trials"]
                 self.assertEqual(trial["outcome"], "failed")
                 self.assertIn(reason, trial["reason"])
 
@@ -196,7 +222,7 @@ class OwnCommand(unittest.TestCase):
         with Workspace() as workspace:
             document = own_campaign(["./trian.sh"], [{"name": "threads", "stage": "run", "values": [1]}])
             workspace.run("tune", workspace.write(document), check=1)
-            [trial] = workspace.json("list", "trials")
+            [trial] = workspace.json("list", "trials")["trials"]
             self.assertIn("cannot start './trian.sh': No such file or directory", trial["reason"])
 
 
@@ -297,7 +323,7 @@ class Example(unittest.TestCase):
 
             def trials_of(name, check=0):
                 workspace.run("tune", workspace.write({**document, "campaign": name}), check=check)
-                return [trial for trial in workspace.json("list", "trials", name) if trial["outcome"] is not None]
+                return [trial for trial in workspace.json("list", "trials", name)["trials"] if trial["outcome"] is not None]
 
             self.assertIn("cannot start './train-O", trials_of("unmade", check=1)[0]["reason"])
             make("train-O1", "train-O2", "images", "labels")

@@ -93,6 +93,9 @@ TEST_CASE("a pattern reads what a line says of a step", "[command]") {
   CHECK(both.loss == 0.5);
   CHECK(!both.step_seconds);
   CHECK(reading_of("done", "step done").step_seconds == std::nullopt);
+  const std::string epoch = "\\[(?P<samples>[0-9]+)/[0-9]+ .*Loss: (?P<loss>\\S+)";
+  CHECK(reading_of(epoch, "Train Epoch: 1 [640/60000 (1%)]\tLoss: 2.3", 64).step == 10);
+  CHECK(reading_of(epoch, "Train Epoch: 1 [640/60000 (1%)]\tLoss: 2.3").step == 640);
 }
 
 TEST_CASE("a line that does not match, or holds no number, is no step", "[command]") {
@@ -113,6 +116,22 @@ TEST_CASE("every group that campaign files may name is known to the worker, and 
   CHECK_THROWS_MATCHES(LineRule("(?P<sekunden>x)", 1), std::runtime_error,
                        MessageMatches(ContainsSubstring("sekunden")));
   CHECK_THROWS_AS(LineRule("(", 1), std::runtime_error);
+}
+
+TEST_CASE("examples counted by an epoch become the steps between two lines, and a new epoch begins again",
+          "[command]") {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "events.jsonl";
+  protocol::EventWriter events(file.string());
+  events.phase_begin("first_step");
+  const LineRule rule("\\[(?P<samples>[0-9]+)/60000 ", 64);
+  command::OutputSteps steps(rule, events);
+  const command::OutputSteps::Clock::time_point begin{};
+  int second = 0;
+  for (const char* seen : {"0", "640", "1280", "0", "1280", "1285"}) {
+    steps.take("Train Epoch: 1 [" + std::string(seen) + "/60000 (1%)]\tLoss: 2.3\n", begin + ++second * 1s);
+  }
+  CHECK(steps.steps() == 10 + 10 + 20);  // nothing from epoch to epoch, nothing for less than a batch
 }
 
 TEST_CASE("lines in pieces become samples, the first ends the first step", "[command]") {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "tuner/own_command/utf8.hpp"
+
 namespace nocturne::tuner {
 namespace {
 
@@ -16,6 +18,38 @@ using measure::Timing;
 
 /// An epoch of a training whose length nobody told: what is compared is the time of so many steps.
 constexpr std::int64_t kStepsOfAnEpoch = 1000;
+
+/// Of an epoch whose lines count examples a run trains a twentieth: a few lines, as most trainings print them.
+std::int64_t steps_of_examples(std::int64_t examples) {
+  constexpr std::int64_t kFewest = 40, kShare = 20;
+  return std::max(kFewest, examples / kShare);
+}
+
+/// Empty: every text of the command can stand in a campaign file, which is JSON and so UTF-8.
+std::string text_that_is_none(const OwnCommand& command) {
+  const auto told = [](std::string_view what, std::string_view text) {
+    return is_utf8(text) ? std::string()
+                         : fmt::format(
+                               "{} is not UTF-8, as a campaign file has to be: '{}'. Rename it, or give it to "
+                               "the command by a script",
+                               what, escaped_bytes(text));
+  };
+  std::string sentence;
+  for (std::size_t i = 0; i < command.words.size() && sentence.empty(); ++i) {
+    sentence =
+        told(i == 0 ? std::string("the command") : fmt::format("argument {} of the command", i), command.words[i]);
+  }
+  for (const Variation& variation : command.variations) {
+    if (sentence.empty()) sentence = told("--vary", variation.name);
+    for (const space::Value& value : variation.values) {
+      if (sentence.empty()) sentence = told("--vary", space::to_text(value));
+    }
+  }
+  if (sentence.empty()) sentence = told("--name", command.name);
+  if (sentence.empty()) sentence = told("--pattern", command.pattern);
+  if (sentence.empty()) sentence = told("the folder", command.folder.string());
+  return sentence;
+}
 
 /// Variables of frameworks that change how fast they train and not what. The first value is what they do without it.
 struct FrameworkVariable {
@@ -168,6 +202,7 @@ class Words {
 }  // namespace
 
 std::expected<Json, std::string> command_document(const OwnCommand& command) {
+  if (std::string sentence = text_that_is_none(command); !sentence.empty()) return std::unexpected(std::move(sentence));
   Json parameters = surroundings(command);
   Words words(command.words);
   std::set<std::string> names;
@@ -182,6 +217,10 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
     parameters.push_back(*std::move(parameter));
   }
   const measure::CommandTemplate own{.timing = command.timing, .pattern = command.pattern};
+  const bool counts_examples = command.timing == Timing::Pattern && command.pattern.contains("<samples>");
+  if (counts_examples && !command.examples) {
+    return std::unexpected("the group 'samples' counts examples: --examples N says how many of them an epoch has");
+  }
   if (!own.whole() && names.contains("batch") && !command.examples) {
     return std::unexpected(
         "a batch size varies, so steps are not of equal work: --examples N says how many examples an epoch has");
@@ -206,6 +245,8 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
     worker["time"] = command.timing == Timing::Process ? "process" : "steps";
   }
   if (!own.whole()) document["workload"] = {{"training_examples", command.examples.value_or(kStepsOfAnEpoch)}};
+  // Without a batch size each example is a step, and lines come after many.
+  if (counts_examples && !names.contains("batch")) document["run"]["steps"] = steps_of_examples(*command.examples);
   if (command.steps) document["run"]["steps"] = *command.steps;
   if (command.deadline) document["run"]["deadline"] = fmt::format("{}s", command.deadline->count());
   return document;

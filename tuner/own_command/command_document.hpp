@@ -32,8 +32,8 @@ struct OwnCommand {
   std::optional<std::chrono::seconds> deadline;  ///< of a run; empty: as usual
 };
 
-/// The error is a sentence: two variations of one name, an option that stands in the command twice, a batch size that
-/// varies although nobody knows how many examples an epoch has.
+/// The error is a sentence: a text that is not UTF-8, two variations of one name, an option that stands in the command
+/// twice, a batch size that varies or a pattern that counts examples although nobody knows how many an epoch has.
 [[nodiscard]] std::expected<nlohmann::json, std::string> command_document(const OwnCommand& command);
 
 /// "train" for `python ./train.py --epochs 3`, "make" for `make train`.

@@ -48,7 +48,7 @@ std::expected<CommandSighting, SightingFailure> sight_command(measure::CommandTe
                                            .log_tail = run.log_tail,
                                            .interrupted = run.outcome == space::Outcome::Killed});
   }
-  CommandSighting sighting{.wall = run.wall};
+  CommandSighting sighting{.wall = run.wall, .log_tail = run.log_tail};
   if (run.ready.is_object() && run.ready.value("timing", "") == "steps") {
     sighting.timing = measure::Timing::Steps;
     for (const space::Sample& sample : run.samples) sighting.steps += sample.steps;

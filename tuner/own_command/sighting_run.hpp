@@ -19,6 +19,7 @@ struct CommandSighting {
   std::int64_t steps = 0;                             ///< reported behind the first
   bool ended_by_itself = false;                       ///< before all steps that were asked for
   std::chrono::nanoseconds wall{};                    ///< of the process
+  std::string log_tail;                               ///< end of what it printed
 };
 
 /// How a run went wrong, and the end of what it printed.

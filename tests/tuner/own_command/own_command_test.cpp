@@ -8,6 +8,8 @@
 #include "tuner/campaign_file.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/own_command/command_document.hpp"
+#include "tuner/own_command/step_lines.hpp"
+#include "tuner/own_command/utf8.hpp"
 
 using namespace nocturne;
 using namespace nocturne::tuner;
@@ -181,4 +183,70 @@ TEST_CASE("a script that was edited is another program, and so is a build of the
   CHECK(command_identity(command, words) == edited);  // another configuration's
   std::ofstream(folder.path() / "train-O2") << "built again";
   CHECK(command_identity(command, words) != edited);
+}
+
+TEST_CASE("a command with an argument that is not UTF-8 is refused, and the argument is shown byte by byte",
+          "[own_command]") {
+  const auto refused = command_document(own({"python", "train.py", "--data", "caf\xE9\\x.txt"}));
+  REQUIRE(!refused);
+  CHECK_THAT(refused.error(),
+             ContainsSubstring("argument 3 of the command") && ContainsSubstring("'caf\\xE9\\\\x.txt'"));
+  CHECK(command_document(own({"python", "train.py", "--data", "caf\u00E9.txt"})));
+  OwnCommand command = own({"train"});
+  command.folder = "/caf\xE9";
+  CHECK_THAT(command_document(command).error(), ContainsSubstring("the folder"));
+  command = own({"train"});
+  command.variations = {{.name = "--data", .values = {std::string("a"), std::string("\xFF")}}};
+  CHECK_THAT(command_document(command).error(), ContainsSubstring("--vary") && ContainsSubstring("'\\xFF'"));
+}
+
+TEST_CASE("text is UTF-8 where RFC 3629 says so", "[own_command]") {
+  for (const char* good : {"", "a", "\u00E9", "\u20AC", "\U0001F600", "\xF4\x8F\xBF\xBF", "\xED\x9F\xBF"}) {
+    CAPTURE(escaped_bytes(good));
+    CHECK(is_utf8(good));
+  }
+  for (const char* bad : {"\x80", "\xC3", "\xC0\x80", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF",
+                          "\xF4\x90\x80\x80", "\xF8\x88\x80\x80\x80", "\xE2\x82", "a\xC3(", "\xFF"}) {
+    CAPTURE(escaped_bytes(bad));
+    CHECK(!is_utf8(bad));
+  }
+}
+
+TEST_CASE("lines that say how far a training is give the pattern that finds them", "[own_command]") {
+  const auto pattern_of = [](const std::string& output) {
+    const auto found = find_step_lines(output);
+    return found ? found->pattern : std::string();
+  };
+  const auto epoch = find_step_lines(
+      "Namespace(lr=1.0)\nTrain Epoch: 1 [0/60000 (0%)]\tLoss: 2.29\nTrain Epoch: 1 [640/60000 (1%)]\tLoss: 2.1\n"
+      "Train Epoch: 1 [1280/60000 (2%)]\tLoss: 1.9e-1\n\nTest set: Average loss: 0.06\n");
+  REQUIRE(epoch);
+  CHECK(epoch->pattern == R"(\[(?P<samples>[0-9]+)/.*\b[Ll]oss[ :=]*(?P<loss>[0-9.eE+-]+))");
+  CHECK(epoch->examples == 60000);
+  CHECK_THAT(epoch->line, ContainsSubstring("[1280/60000"));
+  CHECK(pattern_of("step 10\nstep 20\nstep 30\n") == R"(\b[Ss]tep[ :=#\[]*(?P<step>[0-9]+))");
+  CHECK(pattern_of("10%| 1/9 [00:01, 5.1it/s]\r20%| 2/9 [00:01, 5.2it/s]\r30%| 3/9 [00:01, 5.2it/s]\r") ==
+        R"((?P<steps_per_second>[0-9][0-9.]*) ?(?:it|steps?|batch(?:es)?)/s)");
+  CHECK_THAT(pattern_of("a 1,024.5 images/s\nb 1,030 images/s\nc 999 images/s\n"),
+             ContainsSubstring("samples_per_second"));
+  CHECK_THAT(pattern_of("12ms/step - loss: 1\n12ms/step - loss: 2\n12ms/step - loss: 3\n"),
+             ContainsSubstring("step_milliseconds") && ContainsSubstring("<loss>"));
+  CHECK(pattern_of("").empty());
+  CHECK(pattern_of("step 1\nstep 2\n").empty());                   // too few
+  CHECK(pattern_of("step 2: a\nstep 2: b\nstep 2: c\n").empty());  // of a recipe
+  CHECK(pattern_of("loss 3\nloss 2\nloss 1\n").empty());
+}
+
+TEST_CASE("where lines count examples, an epoch's number of them is needed and a run has several lines",
+          "[own_command]") {
+  OwnCommand command = own({"python", "mnist.py"});
+  command.timing = measure::Timing::Pattern;
+  command.pattern = R"(\[(?P<samples>[0-9]+)/)";
+  CHECK_THAT(command_document(command).error(), ContainsSubstring("--examples N"));
+  command.examples = 60000;
+  const CampaignSpec spec = spec_of(command);
+  CHECK(spec.run.steps == 3000);
+  CHECK(spec.workload.training_examples == 60000);
+  command.variations.push_back(read_variation("--batch-size=32,64").value());
+  CHECK(spec_of(command).run.steps == spec_of(own({"train"})).run.steps);  // a step is a batch
 }

@@ -47,7 +47,7 @@ std::string speed_text(const tuner::Answer& answer, const space::Parts& parts) {
   if (!command.empty() && command.whole()) return "";
   const double examples = static_cast<double>(tuner::workload_of(answer.campaign.spec).training_examples) /
                           (parts.steps_per_epoch * parts.steady_step);
-  const bool says_examples = command.empty() || command.pattern.contains("<samples_per_second>");
+  const bool says_examples = command.empty() || command.pattern.contains("<samples");
   const bool counts_steps = !says_examples && examples * parts.steady_step < 1.5;  // a batch of one stands for none
   return fmt::format(", {:.{}f} {}/s steady", examples, counts_steps ? 1 : 0, counts_steps ? "steps" : "examples");
 }

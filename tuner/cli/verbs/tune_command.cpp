@@ -18,6 +18,7 @@
 #include "tuner/deploy/write_file.hpp"
 #include "tuner/own_command/command_document.hpp"
 #include "tuner/own_command/sighting_run.hpp"
+#include "tuner/own_command/step_lines.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -68,6 +69,18 @@ std::expected<tuner::CampaignSpec, ExitCode> parsed(const Context& context, cons
   return std::unexpected(ExitCode::Usage);
 }
 
+/// Where the output looks like steps: how they would be timed. Empty: it does not.
+std::string pattern_advice(const Context& context, const tuner::CommandSighting& seen) {
+  const auto steps = tuner::find_step_lines(seen.log_tail);
+  if (!steps) return {};
+  const std::string examples = steps->examples ? fmt::format(" --examples {}", *steps->examples) : "";
+  return fmt::format(
+      "Its output looks like steps: {}\n"
+      "A trial takes a part of that time where they are timed instead:\n  nocturne tune --pattern {}{} -- {}\n",
+      shortened(one_line(steps->line), 60), deploy::shell_quote(steps->pattern), examples,
+      deploy::shell_command(context.command));
+}
+
 /// Runs the command once.
 std::expected<tuner::CommandSighting, ExitCode> sight(const Context& context, const tuner::CampaignSpec& spec,
                                                       const tuner::Installation& installation) {
@@ -85,7 +98,7 @@ std::expected<tuner::CommandSighting, ExitCode> sight(const Context& context, co
   const auto seen = tuner::sight_command(spec.worker.own, spec.space.default_configuration(), installation,
                                          context.runs_folder(), {.stop = interruption.token()});
   if (!seen) {
-    if (seen.error().interrupted) return std::unexpected(ExitCode::Interrupted);
+    if (seen.error().interrupted) return std::unexpected(signals.interruption_code());
     *context.err << printable(seen.error().log_tail);
     return refuse(context, "your command does not run: " + one_line(seen.error().reason), ExitCode::Negative);
   }
@@ -94,7 +107,8 @@ std::expected<tuner::CommandSighting, ExitCode> sight(const Context& context, co
                                 seconds_text(std::chrono::duration<double>(seen->wall).count()));
   } else {
     *context.err << fmt::format("It took {}. Its process is timed as a whole.\n",
-                                seconds_text(std::chrono::duration<double>(seen->wall).count()));
+                                seconds_text(std::chrono::duration<double>(seen->wall).count()))
+                 << pattern_advice(context, *seen);
   }
   return *seen;
 }
