@@ -46,7 +46,7 @@ std::string for_terminal(std::string_view text) {
 OutputBuffer::OutputBuffer(int descriptor, Reader reader) : descriptor_(descriptor), reader_(reader) {}
 
 OutputBuffer::~OutputBuffer() {
-  sync();
+  write_waiting();
 }
 
 bool OutputBuffer::write_all(std::string_view text) {
@@ -65,9 +65,19 @@ bool OutputBuffer::write_all(std::string_view text) {
   return true;
 }
 
-int OutputBuffer::sync() {
+bool OutputBuffer::write_waiting() {
   const std::string text = std::exchange(waiting_, {});
-  return write_all(text) ? 0 : -1;
+  return write_all(text);
+}
+
+int OutputBuffer::sync() {
+  const std::lock_guard lock(mutex_);
+  return write_waiting() ? 0 : -1;
+}
+
+int OutputBuffer::error() const {
+  const std::lock_guard lock(mutex_);
+  return error_;
 }
 
 OutputBuffer::int_type OutputBuffer::overflow(int_type character) {
@@ -79,13 +89,15 @@ OutputBuffer::int_type OutputBuffer::overflow(int_type character) {
 std::streamsize OutputBuffer::xsputn(const char* text, std::streamsize length) {
   const std::string_view added(text, static_cast<std::size_t>(length));
   const bool person = reader_ == Reader::Person;
+  const std::lock_guard lock(mutex_);
   waiting_ += person ? for_terminal(added) : std::string(added);
   const bool full = waiting_.size() >= kMostWaiting || (person && added.contains('\n'));
-  return full && sync() != 0 ? 0 : length;
+  return full && !write_waiting() ? 0 : length;
 }
 
 int OutputBuffer::close() {
-  sync();
+  const std::lock_guard lock(mutex_);
+  write_waiting();
   if (::close(descriptor_) != 0 && error_ == 0 && errno != EBADF) error_ = errno;
   return error_;
 }

@@ -7,8 +7,8 @@
 /// `coloured` and the rewriting of the progress line; of all others it is shown the bytes, as \xNN. And no error of
 /// writing is lost: a stream says only that it failed, this buffer also why.
 
-#include <array>
-#include <cstddef>
+#include <iosfwd>
+#include <mutex>
 #include <streambuf>
 #include <string>
 #include <string_view>
@@ -20,7 +20,7 @@ namespace nocturne::cli {
 /// `text` with all control characters but newline and tab shown as \xNN, except for the sequences that we write.
 [[nodiscard]] std::string for_terminal(std::string_view text);
 
-/// Writes to a descriptor. Not thread-safe.
+/// Writes to a descriptor. Thread-safe: the answer to a signal is said from a thread of its own.
 class OutputBuffer : public std::streambuf {
  public:
   enum class Reader { Program, Person };
@@ -31,7 +31,7 @@ class OutputBuffer : public std::streambuf {
   OutputBuffer& operator=(const OutputBuffer&) = delete;
 
   /// errno of the first write that failed; 0: none. Later ones are tried all the same: the descriptor may have changed.
-  [[nodiscard]] int error() const { return error_; }
+  [[nodiscard]] int error() const;
   /// Writes what is left and closes the descriptor: some file systems say only then that a file is not complete. The
   /// first error of all, or 0.
   int close();
@@ -43,7 +43,9 @@ class OutputBuffer : public std::streambuf {
 
  private:
   bool write_all(std::string_view text);
+  bool write_waiting();
 
+  mutable std::mutex mutex_;
   int descriptor_;
   Reader reader_;
   int error_ = 0;

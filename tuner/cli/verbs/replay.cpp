@@ -135,7 +135,7 @@ replay::Progress progress_on(const Context& context) {
   return [&context](std::size_t finished, std::size_t all) {
     const bool last = finished == all;
     if (context.err_is_terminal) {
-      *context.err << fmt::format("\r{} of {} runs{}", finished, all, last ? "\n" : "") << std::flush;
+      *context.err << fmt::format("\r\x1b[K{} of {} runs{}", finished, all, last ? "\n" : "") << std::flush;
     } else if (last || finished * 10 / all != (finished - 1) * 10 / all) {
       *context.err << fmt::format("{} of {} runs\n", finished, all) << std::flush;
     }

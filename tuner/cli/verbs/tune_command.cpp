@@ -144,7 +144,7 @@ void add_command(CLI::App& verb, CommandOptions& options) {
   auto* time =
       verb.add_option("--time", options.time, "process: the whole process; steps: it calls nocturne_steps.step()");
   time->type_name("process|steps")->check(CLI::IsMember({"process", "steps"}).description(""))->group(own);
-  verb.add_option("--pattern", options.pattern, "Find its steps in what it prints (worker.time.pattern of 'schema')")
+  verb.add_option("--pattern", options.pattern, "Find its steps in what it prints (worker.time.pattern of 'schema campaign')")
       ->type_name("REGEX")
       ->excludes(time)
       ->group(own);
