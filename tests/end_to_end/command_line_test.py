@@ -71,24 +71,24 @@ class CommandLine(unittest.TestCase):
                 os.close(writing)
                 self.assertEqual((done.returncode, done.stderr), (141, ""), words)
 
-    def test_a_terminal_is_shown_no_control_sequence_of_a_lock_file_or_a_log(self):
+    def test_a_terminal_is_shown_no_control_sequence_but_ours(self):
+        hostile = "a\033]0;owned\007\033[8mb"
         document = campaign(trials=1)
-        document["worker"]["command"] = ["sh", "-c", "printf 'a\\033]0;owned\\007\\033[8mb\\n'; exit 3"]
+        document["worker"]["command"] = ["sh", "-c", 'printf "%s\\n" "$0"; exit 3', hostile]
         with Workspace() as workspace:
             workspace.run("tune", workspace.write(document))
-            ours, theirs = os.openpty()
-            done = subprocess.run(workspace.command("show", "0"), stdout=theirs, stderr=theirs)
-            os.close(theirs)
-            shown = b""
-            with contextlib.suppress(OSError):  # the end of a terminal
-                while piece := os.read(ours, 4096):
-                    shown += piece
-            os.close(ours)
-            self.assertEqual(done.returncode, 0, shown)
-            self.assertIn(b"owned", shown)
-            self.assertNotIn(b"\x1b]", shown)
-            self.assertNotIn(b"\x1b[8m", shown)
-            self.assertNotIn(b"\x07", shown)
+            for words in [["show", "0"], ["verify", hostile], ["space", hostile], ["--db", hostile, "list"]]:
+                ours, theirs = os.openpty()
+                subprocess.run(workspace.command(*words), stdout=theirs, stderr=theirs, timeout=PATIENCE)
+                os.close(theirs)
+                shown = b""
+                with contextlib.suppress(OSError):  # the end of a terminal
+                    while piece := os.read(ours, 4096):
+                        shown += piece
+                os.close(ours)
+                self.assertIn(b"owned", shown, words)
+                for sequence in [b"\x1b]", b"\x1b[8m", b"\x07"]:
+                    self.assertNotIn(sequence, shown, words)
 
     def test_verify_says_by_its_exit_code_whether_there_is_such_a_profile(self):
         with Workspace() as workspace:

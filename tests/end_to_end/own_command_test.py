@@ -142,7 +142,7 @@ class OwnCommand(unittest.TestCase):
                                    cwd=workspace.folder)
             [advice] = [line.strip() for line in probed.stderr.splitlines() if "nocturne tune --pattern" in line]
             words = shlex.split(advice)
-            self.assertEqual(words[-5:], ["6400", *own][-5:])
+            self.assertEqual(words[-4:], ["6400", *own][-4:])
             self.assertEqual(words[words.index("--examples") + 1], "6400")
             workspace.run("tune", "--trials", "2", *words[2:], check=0, cwd=workspace.folder)
             run = workspace.json("show", "0", "--samples")["runs"][0]

@@ -141,7 +141,7 @@ TEST_CASE("an empty path is no place: the usual one is not taken for it", "[cli]
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"clean", "--yes", "--max-size", "1B", "--db", ""},
         {"--db", "", "list"},
-        {"list", "--db="},
+        {"list", "--data", ""},
         {"clean", "--yes", "--max-size", "1B", "--data", ""}}) {
     CHECK(desk.nocturne(words) == ExitCode::Usage);
     CHECK_THAT(desk.err(), ContainsSubstring("the path is empty"));

@@ -73,6 +73,7 @@ std::vector<DocumentName> document_names() {
     if (source.name == kDefinitions) continue;
     names.push_back({.name = std::string(source.name), .printed_by = json::parse(source.text).value("title", "")});
   }
+  std::ranges::sort(names, {}, &DocumentName::name);
   return names;
 }
 

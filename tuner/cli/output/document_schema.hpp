@@ -21,10 +21,10 @@ struct SchemaSource {
   std::string_view text;
 };
 
-/// In alphabetical order; generated. With definitions.json, which is no document.
+/// Generated. With definitions.json, which is no document.
 [[nodiscard]] std::span<const SchemaSource> schema_sources();
 
-/// A document that can be printed, and by which command.
+/// A document that can be printed, and by which command; in alphabetical order.
 struct DocumentName {
   std::string name, printed_by;
 };
