@@ -8,9 +8,15 @@ namespace {
 constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::string_view kPunctuation = "{}[],:";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::size_t kBlockBytes = 256;  // so many are counted at most for a position
 
 bool contains(std::string_view set, char c) {
   return set.find(c) != std::string_view::npos;
+}
+
+std::size_t characters_of(std::string_view text) {
+  const auto is_character_start = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+  return static_cast<std::size_t>(std::ranges::count_if(text, is_character_start));
 }
 
 }  // namespace
@@ -18,6 +24,11 @@ bool contains(std::string_view set, char c) {
 TextCursor::TextCursor(std::string_view text) : text_(text), line_starts_{0} {
   for (std::size_t i = 0; i < text_.size(); ++i) {
     if (text_[i] == '\n') line_starts_.push_back(i + 1);
+  }
+  std::size_t characters = 0;
+  for (std::size_t begin = 0; begin <= text_.size(); begin += kBlockBytes) {
+    characters_before_block_.push_back(characters);
+    characters += characters_of(text_.substr(begin, kBlockBytes));
   }
   if (text_.starts_with(kByteOrderMark)) offset_ = kByteOrderMark.size();
 }
@@ -75,13 +86,16 @@ std::size_t TextCursor::line_index(std::size_t offset) const {
   return static_cast<std::size_t>(after - line_starts_.begin()) - 1;
 }
 
+std::size_t TextCursor::characters_before(std::size_t offset) const {
+  const std::size_t block = offset / kBlockBytes, begin = block * kBlockBytes;
+  return characters_before_block_[block] + characters_of(text_.substr(begin, offset - begin));
+}
+
 LineColumn TextCursor::position(std::size_t offset) const {
   offset = std::min(offset, text_.size());
-  const std::size_t line = line_index(offset);
-  const std::string_view before = text_.substr(line_starts_[line], offset - line_starts_[line]);
-  const auto is_character_start = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
-  std::size_t characters = static_cast<std::size_t>(std::ranges::count_if(before, is_character_start));
-  if (before.starts_with(kByteOrderMark)) --characters;
+  const std::size_t line = line_index(offset), start = line_starts_[line];
+  std::size_t characters = characters_before(offset) - characters_before(start);
+  if (text_.substr(start, offset - start).starts_with(kByteOrderMark)) --characters;
   return {.line = line + 1, .column = characters + 1};
 }
 

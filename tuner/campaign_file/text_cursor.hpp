@@ -26,6 +26,7 @@ class TextCursor {
   std::size_t next_token_or_separator();
 
   [[nodiscard]] std::size_t offset() const { return offset_; }
+  /// Takes the same time wherever `offset` stands, on a line of a megabyte too.
   [[nodiscard]] LineColumn position(std::size_t offset) const;
   /// The line that contains `offset`, without its end.
   [[nodiscard]] std::string_view line_text(std::size_t offset) const;
@@ -34,10 +35,13 @@ class TextCursor {
   void skip_blanks();
   void skip_token();
   [[nodiscard]] std::size_t line_index(std::size_t offset) const;
+  /// Of the whole text.
+  [[nodiscard]] std::size_t characters_before(std::size_t offset) const;
 
   std::string_view text_;
   std::size_t offset_ = 0;
   std::vector<std::size_t> line_starts_;
+  std::vector<std::size_t> characters_before_block_;  ///< a block is kBlockBytes long
 };
 
 }  // namespace nocturne::tuner

@@ -1,6 +1,8 @@
 #include "tuner/campaign_file/document.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <string>
 
 using namespace nocturne::tuner;
 
@@ -12,6 +14,19 @@ Problem only_problem(std::string_view text) {
   CAPTURE(to_text(document.error()));
   REQUIRE(document.error().size() == 1);
   return document.error().front();
+}
+
+/// ["ä","ä",…], so many of them, each behind `before`.
+std::string list_of_texts(std::size_t count, std::string_view before) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < count; ++i) text += std::string(i == 0 ? "" : ",").append(before).append("\"ä\"");
+  return text + "]";
+}
+
+std::chrono::nanoseconds time_to_read(const std::string& text) {
+  const auto began = std::chrono::steady_clock::now();
+  CHECK(read_document(text, "f.json"));
+  return std::chrono::steady_clock::now() - began;
 }
 
 }  // namespace
@@ -47,6 +62,21 @@ TEST_CASE("numbers directly before comments and brackets keep the cursor in step
   CHECK(document->place("/1").column == 9);
   CHECK(document->place("/2").line == 2);
   CHECK(document->place("/3/k").column == 15);
+}
+
+TEST_CASE("a text on one line is read as fast as one on many lines, and columns are right to its end",
+          "[campaign_file]") {
+  constexpr std::size_t kTexts = 49'000;
+  const std::string one_line = list_of_texts(kTexts, ""), many_lines = list_of_texts(kTexts, "\n");
+  const auto document = read_document(one_line, "f.json");
+  REQUIRE(document);
+  for (const std::size_t index : {0UZ, 1UZ, 63UZ, 64UZ, 65UZ, 1'000UZ, kTexts - 1}) {
+    const Place& place = document->place("/" + std::to_string(index));
+    CHECK(place.line == 1);
+    CHECK(place.column == 2 + 4 * index);  // "ä", is four characters and five bytes
+  }
+  // Where each position counts from the beginning of its line, this takes some hundred times as long.
+  CHECK(time_to_read(one_line) < 20 * time_to_read(many_lines));
 }
 
 TEST_CASE("a byte order mark and Windows line ends are harmless", "[campaign_file]") {
