@@ -16,6 +16,9 @@ readonly packages_to_build=(
 # What the example campaign tries beside the defaults: a second compiler (66 MB, seconds), two allocators, and a framework in an
 # environment of its own.
 readonly packages_to_tune=(clang-19:clang++-19 libjemalloc2 libtcmalloc-minimal4 python3-venv)
+# What some tests need and are skipped without: containers and a registry of images, environments of Python, make.
+readonly packages_to_skip_nothing=(charliecloud:ch-run podman:podman runc:runc docker-registry:docker-registry openssl:openssl
+  python3-venv python3-numpy make:make binutils:readelf dpkg-dev:dpkg-source)
 readonly packages_to_lint=(clang-19:clang++-19 clang-tidy-19:clang-tidy-19)
 readonly packages_to_fuzz=(clang-19:clang++-19 libclang-rt-19-dev)  # the compiler, libFuzzer and the sanitizers' runtime
 readonly catch2_major=3

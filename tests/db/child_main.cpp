@@ -17,8 +17,6 @@
 #include <unistd.h>
 #include <csignal>
 
-#include <sched.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +30,7 @@
 #include <vector>
 
 #include "db/store.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace {
 
@@ -206,9 +205,8 @@ void open_as_nobody(const std::string& path, const std::string& mode) {
 
 void fill(const std::string& path, const std::string& name) {
   const std::string folder = std::filesystem::path(path).parent_path();
-  if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-      ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=1m") != 0) {
-    std::cout << "skip cannot mount a small file system: " << std::strerror(errno) << std::endl;
+  if (const std::string why = test::mount_small_disk(folder, "1m"); !why.empty()) {
+    std::cout << "skip " << why << std::endl;
     return;
   }
   const std::string ballast = folder + "/ballast";
@@ -243,9 +241,8 @@ void try_open(const std::string& what, const std::string& path, db::Mode mode) {
 void read_only(const std::string& path, const std::string& name) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path() / "disk";
   std::filesystem::create_directories(folder);
-  if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-      ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=16m") != 0) {
-    std::cout << "skip cannot mount a file system: " << std::strerror(errno) << std::endl;
+  if (const std::string why = test::mount_small_disk(folder, "16m"); !why.empty()) {
+    std::cout << "skip " << why << std::endl;
     return;
   }
   const std::string closed = folder / "closed.db", killed = folder / "killed.db";

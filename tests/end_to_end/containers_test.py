@@ -1,7 +1,8 @@
 """Campaigns whose rows are containers: every runtime that can run here, from a folder and from a registry on the loopback
 address, its image pinned by digest. The root file system is made of the fake worker and its libraries: no network.
 
-Skipped (77) where no runtime can run; the registry needs podman, docker-registry and openssl besides."""
+Skipped (77) where no runtime can run, or only the half without a registry could, which needs podman, docker-registry and
+openssl."""
 
 import json
 import os
@@ -75,12 +76,11 @@ def check_campaign(place, name, containers, image, environment):
 
 
 def with_registry(place, root, runtimes, environment):
-    """Pushes the image, then each runtime pulls it by its digest."""
+    """Pushes the image, then each runtime pulls it by its digest. Empty, or why there can be no registry."""
     tools = ["podman", "docker-registry", "openssl"]
     missing = [tool for tool in tools if shutil.which(tool) is None]
     if missing or "podman" not in runtimes:
-        print("the registry is left out:", missing or "podman cannot run")
-        return
+        return "no registry: " + (" and ".join(missing) + " missing" if missing else "podman cannot run")
     folder = place.folder / "registry"
     folder.mkdir()
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", folder / "key", "-out",
@@ -119,6 +119,7 @@ def with_registry(place, root, runtimes, environment):
     finally:
         registry.kill()
         registry.wait()
+    return ""
 
 
 def main():
@@ -138,7 +139,9 @@ def main():
         environment["XDG_CONFIG_HOME"] = str(place.folder / "config")
         (place.folder / "config" / "nocturne" / "images").mkdir(parents=True)
         make_root(place.folder / "root")
-        with_registry(place, place.folder / "root", runtimes, environment)
+        if why_not := with_registry(place, place.folder / "root", runtimes, environment):
+            print(why_not)
+            sys.exit(77)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """The disk is full, at each stage of a campaign: what happens is a sentence, nothing is damaged, and it goes on when there
-is room again. Needs a mount namespace of its own (root), in which small file systems are mounted; skipped without.
+is room again. Needs a mount namespace of its own, in which small file systems are mounted: root has one, and other users
+where the kernel lets them. Skipped without.
 """
 
 import ctypes
 import ctypes.util
+import errno
 import os
 import pathlib
 import sys
@@ -12,13 +14,20 @@ import unittest
 from workspace import Workspace, campaign
 
 TRIALS = 8
-CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
+CLONE_NEWNS, CLONE_NEWUSER, MS_REC, MS_PRIVATE = 0x20000, 0x10000000, 0x4000, 0x40000
 LIBC = ctypes.CDLL(ctypes.util.find_library("c"), use_errno=True)
 
 
 def own_mounts():
-    """Empty, or why this process cannot have mounts of its own."""
-    if LIBC.unshare(CLONE_NEWNS) != 0 or LIBC.mount(None, b"/", None, MS_REC | MS_PRIVATE, None) != 0:
+    """Empty, or why this process cannot have mounts of its own (tests/support/small_disk.hpp does the same)."""
+    user, group = os.geteuid(), os.getegid()
+    if LIBC.unshare(CLONE_NEWNS | (0 if user == 0 else CLONE_NEWUSER)) != 0:
+        return os.strerror(ctypes.get_errno())
+    if user != 0:  # who is not mapped owns nothing
+        for file, text in [("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")]:
+            pathlib.Path("/proc/self", file).write_text(text)
+    # In a chroot "/" is no mount, and what is mounted below it is whose root that is to keep apart.
+    if LIBC.mount(None, b"/", None, MS_REC | MS_PRIVATE, None) != 0 and ctypes.get_errno() != errno.EINVAL:
         return os.strerror(ctypes.get_errno())
     return ""
 

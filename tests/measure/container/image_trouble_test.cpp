@@ -3,8 +3,6 @@
 
 #include "measure/container/image_trouble.hpp"
 
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +17,7 @@
 
 #include "measure/container/image_store.hpp"
 #include "measure/container/runtimes.hpp"
+#include "tests/support/small_disk.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace nocturne;
@@ -138,9 +137,7 @@ TEST_CASE("a full disk fails the image and says so", "[container]") {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {  // a disk of its own
-    if (unshare(CLONE_NEWNS | (geteuid() == 0 ? 0 : CLONE_NEWUSER)) != 0) _exit(77);
-    if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(77);
-    if (mount("none", folder.path().c_str(), "tmpfs", 0, "size=1m") != 0) _exit(77);
+    if (!test::mount_small_disk(folder.path(), "1m").empty()) _exit(77);
     const auto image = ImageStore(folder.path())
                            .obtain(hub(), ScriptRuntime("dd if=/dev/zero of=\"$1/large\" bs=1M count=8 || exit 1"), {});
     _exit(!image && image.error().reason.contains("free some space") ? 0 : 1);

@@ -1,6 +1,4 @@
 #include <fcntl.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 
 #include "measure/environment/environment_store.hpp"
 #include "tests/measure/environment/wheelhouse.hpp"
+#include "tests/support/small_disk.hpp"
 
 // Trouble made for real: a killed installer, a second one, a full disk, packages that are broken or gone.
 
@@ -182,9 +181,7 @@ TEST_CASE("a full disk is said to be full", "[environment][trouble]") {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {  // a disk of its own, three megabytes: less than pip
-    if (unshare(CLONE_NEWNS | (geteuid() == 0 ? 0 : CLONE_NEWUSER)) != 0) _exit(77);
-    if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(77);
-    if (mount("none", house.root().c_str(), "tmpfs", 0, "size=3m") != 0) _exit(77);
+    if (!test::mount_small_disk(house.root(), "3m").empty()) _exit(77);
     const auto made = house.obtain(Wheelhouse::recipe({"tiny"}));
     _exit(!made && made.error().no_room && made.error().reason.contains("is full: free some space") ? 0 : 1);
   }
