@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <optional>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include "measure/artifact/process.hpp"
 #include "measure/environment/debian_packages.hpp"
 #include "measure/environment/install_session.hpp"
+#include "measure/environment/package_hashes.hpp"
 #include "measure/environment/pip_trouble.hpp"
 #include "measure/environment/python_choice.hpp"
 #include "measure/environment/requirement.hpp"
@@ -27,29 +27,14 @@ using Clock = std::chrono::steady_clock;
 using Failed = std::optional<EnvironmentFailure>;
 using Lock = std::expected<std::vector<std::string>, EnvironmentFailure>;
 
-// The last pip for Python 3.6; those that come with 3.6 and 3.7 know no manylinux2014 and resolve by luck.
-constexpr const char* kPipForOldPythons = "pip==21.3.1";
-constexpr PythonVersion kFirstWithGoodPip{.major = 3, .minor = 8};
-constexpr std::chrono::seconds kLongestImport{300};  // a cold 2 GB framework on a slow disk
-// Known to pip 18 already. It compiles to bytecode, or the first import of a trial would.
-constexpr std::array kPipOptions = {"--no-input", "--disable-pip-version-check", "--prefer-binary",
-                                    "--no-warn-script-location", "--progress-bar=off"};
+constexpr const char* kPipForOldPythons = "pip==21.3.1";  // the last one for Python 3.6
+constexpr std::chrono::seconds kLongestImport{300};       // a cold 2 GB framework on a slow disk
 constexpr const char* kImport = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)";
 // Of the system's Python: where a package of Debian puts its modules.
 constexpr const char* kDebianModules = "../../../debian/usr/lib/python3/dist-packages";
 
 std::string in_megabytes(std::int64_t bytes) {
   return bytes == 0 ? std::string() : fmt::format(" ({} MB)", bytes / 1'000'000);
-}
-
-bool needs_newer_pip(const PythonInterpreter& python) {
-  return python.version < kFirstWithGoodPip;
-}
-
-/// What `pip freeze` says of an index's package, and all that a lock may hold: it may come from anybody's file, and pip
-/// would take a line of another kind for an option, a path or an address.
-bool is_locked_version(std::string_view line) {
-  return line.contains("==") && is_plain_requirement(line);
 }
 
 /// A folder of packages, or nothing.
@@ -77,13 +62,11 @@ Failed make_venv(InstallSession& session, const PythonInterpreter& interpreter, 
   return std::nullopt;
 }
 
+/// It compiles to bytecode, or the first import of a trial would.
 Failed pip(const InstallSession& session, const EnvironmentRecipe::Step& step) {
-  std::vector<std::string> arguments = {session.python().string(), "-m", "pip", "install"};
-  arguments.insert(arguments.end(), kPipOptions.begin(), kPipOptions.end());
-  arguments.push_back("--cache-dir=" + session.places().downloads.string());
+  std::vector<std::string> arguments = {session.python().string(), "-m", "pip", "install", "--no-warn-script-location"};
+  for (std::string& option : session.pip_options()) arguments.push_back(std::move(option));
   if (step.no_dependencies) arguments.emplace_back("--no-deps");
-  const fs::path& wheels = session.options().wheels;
-  if (!wheels.empty()) arguments.insert(arguments.end(), {"--no-index", "--find-links=" + wheels.string()});
   arguments.insert(arguments.end(), step.packages.begin(), step.packages.end());
   const auto ended = session.start(std::move(arguments));
   if (ended.result.ok()) return std::nullopt;
@@ -124,25 +107,36 @@ Lock resolved(const InstallSession& session) {
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (is_locked_version(line)) lock.emplace_back(line);  // the rest is warnings
+    if (is_locked_package(line)) lock.emplace_back(line);  // the rest is warnings
   }
   std::ranges::sort(lock);
   return lock;
 }
 
+/// The recipe's steps, or the one that a lock comes down to.
+std::expected<std::vector<EnvironmentRecipe::Step>, EnvironmentFailure> steps_of(const InstallSession& session,
+                                                                                 const PythonInterpreter& interpreter) {
+  const std::vector<std::string>& lock = session.options().lock;
+  if (lock.empty()) return session.recipe().steps;
+  if (const auto strange = std::ranges::find_if_not(lock, is_locked_package); strange != lock.end()) {
+    return std::unexpected(
+        session.trouble(fmt::format("the lock's '{}' is no package with its version", *strange)));
+  }
+  auto arguments = locked_arguments(session, interpreter, lock);
+  if (!arguments) return std::unexpected(std::move(arguments.error()));
+  if (arguments->empty()) return std::vector<EnvironmentRecipe::Step>{};
+  return std::vector<EnvironmentRecipe::Step>{{.packages = std::move(*arguments), .no_dependencies = true}};
+}
+
 Lock install_with_pip(InstallSession& session, const PythonInterpreter& interpreter) {
   const EnvironmentRecipe& recipe = session.recipe();
-  std::vector<std::string> lock = session.options().lock;
-  if (const auto strange = std::ranges::find_if_not(lock, is_locked_version); strange != lock.end()) {
-    return std::unexpected(session.trouble(fmt::format("the lock's '{}' is no package with its version", *strange)));
-  }
-  if (!session.options().wheels.empty()) drop_own_pip(lock, interpreter);
-  std::vector<EnvironmentRecipe::Step> steps = recipe.steps;
-  if (!lock.empty()) steps = {{.packages = lock, .no_dependencies = true}};
+  const std::vector<std::string>& lock = session.options().lock;
+  auto steps = steps_of(session, interpreter);
+  if (!steps) return std::unexpected(std::move(steps.error()));
   const bool from_system = recipe.uses_system_packages && has_modules(interpreter, recipe);
-  if (from_system) steps.clear();
-  const bool new_pip = needs_newer_pip(interpreter) && !from_system;
-  session.expect_steps(1 + (new_pip ? 1U : 0U) + steps.size() + recipe.fix_ups.size() +
+  if (from_system) steps->clear();
+  const bool new_pip = !brings_good_pip(interpreter) && !from_system;
+  session.expect_steps(1 + (new_pip ? 1U : 0U) + steps->size() + recipe.fix_ups.size() +
                        (recipe.imports.empty() ? 0U : 1U));
   if (auto failed = make_venv(session, interpreter, /*with_pip=*/true, from_system)) {
     return std::unexpected(std::move(*failed));
@@ -153,14 +147,16 @@ Lock install_with_pip(InstallSession& session, const PythonInterpreter& interpre
       return std::unexpected(std::move(*failed));
     }
   }
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const std::string what = lock.empty() ? fmt::format("{}", fmt::join(steps[i].packages, " "))
+  for (std::size_t i = 0; i < steps->size(); ++i) {
+    const std::string what = lock.empty() ? fmt::format("{}", fmt::join((*steps)[i].packages, " "))
                                           : fmt::format("{} packages of the lock", lock.size());
     session.say(what + (i == 0 ? in_megabytes(recipe.download_bytes) : std::string()));
-    if (auto failed = pip(session, steps[i])) return std::unexpected(std::move(*failed));
+    if (auto failed = pip(session, (*steps)[i])) return std::unexpected(std::move(*failed));
   }
   if (auto failed = fix_and_import(session)) return std::unexpected(std::move(*failed));
-  return resolved(session);
+  auto versions = resolved(session);
+  if (!versions || from_system) return versions;  // the machine's own packages are not handed on
+  return with_hashes(session, interpreter, std::move(*versions), lock);
 }
 
 Lock install_of_distribution(InstallSession& session, const PythonInterpreter& interpreter) {
@@ -180,10 +176,6 @@ Lock install_of_distribution(InstallSession& session, const PythonInterpreter& i
 }
 
 }  // namespace
-
-void drop_own_pip(std::vector<std::string>& lock, const PythonInterpreter& python) {
-  if (!needs_newer_pip(python)) std::erase_if(lock, [](const std::string& line) { return line.starts_with("pip=="); });
-}
 
 Lock install_environment(const EnvironmentRecipe& recipe, const PythonInterpreter& python,
                          const InstallOptions& options, const InstallPlaces& places, const std::stop_token& stop) {

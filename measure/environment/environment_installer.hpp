@@ -21,13 +21,10 @@ struct InstallPlaces {
   std::filesystem::path log;        ///< all output is appended
 };
 
-/// Returns the resolved versions ("numpy==1.19.5"), ascending. The failure's sentence begins with the recipe's name.
-/// `python` is not looked at where the recipe needs none.
+/// Returns the resolved versions, ascending, as a lock has them (requirement.hpp). The failure's sentence begins with
+/// the recipe's name. `python` is not looked at where the recipe needs none.
 [[nodiscard]] std::expected<std::vector<std::string>, EnvironmentFailure> install_environment(
     const EnvironmentRecipe& recipe, const PythonInterpreter& python, const InstallOptions& options,
     const InstallPlaces& places, const std::stop_token& stop);
-
-/// Takes pip out of a lock where the Python brings a good one along, so that a bundle need not hold it.
-void drop_own_pip(std::vector<std::string>& lock, const PythonInterpreter& python);
 
 }  // namespace nocturne::measure

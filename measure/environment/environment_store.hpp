@@ -2,7 +2,7 @@
 
 /// Environments made from recipes: installed once, atomically, shared by campaigns.
 ///
-///   ROOT/NAME-<key, 12 digits>/   bin/python …, lock.txt (the resolved versions), manifest.json, install.log
+///   ROOT/NAME-<key, 12 digits>/   bin/python …, lock.txt (versions, hashes), manifest.json, install.log
 ///   ROOT/NAME.current             text file with the folder's name: which one counts now; replaced by rename
 ///   ROOT/.lock/NAME               held (flock) while one is made or removed: whoever comes second waits
 ///   ROOT/.making/…                half-made ones, never used; swept when a store is opened or the recipe is installed
@@ -36,7 +36,7 @@ struct Environment {
   std::string key;                ///< 64 hexadecimal digits
   std::filesystem::path folder;   ///< absolute
   std::filesystem::path python;   ///< FOLDER/bin/python; empty: a library's, which has none
-  std::vector<std::string> lock;  ///< "numpy==1.19.5", ascending
+  std::vector<std::string> lock;  ///< "numpy==1.19.5 --hash=sha256:…", ascending
   PythonInterpreter interpreter;  ///< it was made with
   std::uintmax_t bytes = 0;       ///< on disk
   bool installed_now = false;
@@ -61,7 +61,7 @@ struct EnvironmentFailure {
 
 struct InstallOptions {
   std::filesystem::path fix_ups;  ///< folder of the programs that recipes name
-  std::vector<std::string> lock;  ///< install exactly these, each NAME==VERSION or refused; empty: resolve
+  std::vector<std::string> lock;  ///< install exactly these (requirement.hpp), or refuse; empty: resolve
   std::filesystem::path
       wheels;  ///< folder of the packages, of pip or the distribution, to install from; empty: indexes
   std::chrono::seconds deadline{3600};

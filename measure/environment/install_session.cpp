@@ -66,6 +66,15 @@ InstallSession::Ended InstallSession::start(std::vector<std::string> arguments, 
   return {result, std::string(std::istreambuf_iterator<char>(in), {})};
 }
 
+std::vector<std::string> InstallSession::pip_options() const {
+  std::vector<std::string> options = {"--no-input", "--disable-pip-version-check", "--prefer-binary",
+                                      "--progress-bar=off", "--cache-dir=" + places_.downloads.string()};
+  if (!options_.wheels.empty()) {
+    options.insert(options.end(), {"--no-index", "--find-links=" + options_.wheels.string()});
+  }
+  return options;
+}
+
 EnvironmentFailure InstallSession::failure(const Ended& ended, std::string_view what, std::string_view why) const {
   EnvironmentFailure failure{.reason = {},
                              .log_tail = end_of_text(ended.output),

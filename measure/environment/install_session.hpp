@@ -37,6 +37,9 @@ class InstallSession {
   [[nodiscard]] Ended start(std::vector<std::string> arguments, Clock::time_point deadline = Clock::time_point::max(),
                             const std::map<std::string, std::string>& variables = {},
                             const std::filesystem::path& folder = {}) const;
+  /// What pip install, wheel and download are told alike: its cache, where the packages are, no questions. Known to
+  /// pip 18 already.
+  [[nodiscard]] std::vector<std::string> pip_options() const;
   /// `what` was run and ended so; `why` is the sentence where it ended by itself.
   [[nodiscard]] EnvironmentFailure failure(const Ended& ended, std::string_view what, std::string_view why) const;
   /// What could not be written for want of room.

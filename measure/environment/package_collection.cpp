@@ -5,6 +5,7 @@
 #include "measure/environment/debian_packages.hpp"
 #include "measure/environment/environment_installer.hpp"
 #include "measure/environment/install_session.hpp"
+#include "measure/environment/package_hashes.hpp"
 #include "measure/environment/pip_trouble.hpp"
 #include "space/file_contents.hpp"
 
@@ -13,39 +14,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where Pythons keep the wheels of pip and setuptools that each virtual environment begins with; Debian's last.
-std::vector<fs::path> bundled_with(const PythonInterpreter& python) {
-  const fs::path prefix = python.program.parent_path().parent_path();
-  std::vector<fs::path> folders = {
-      prefix / fmt::format("lib/python{}.{}/ensurepip/_bundled", python.version.major, python.version.minor),
-      "/usr/share/python-wheels"};
-  std::erase_if(folders, [](const fs::path& folder) {
-    std::error_code error;
-    return !fs::is_directory(folder, error);
-  });
-  return folders;
-}
-
 std::optional<EnvironmentFailure> collect_wheels(const InstallSession& session, const Environment& environment,
                                                  const fs::path& folder) {
-  std::vector<std::string> lock = environment.lock;
-  drop_own_pip(lock, environment.interpreter);
-  if (lock.empty()) return std::nullopt;
-  std::vector<std::string> arguments = {environment.python.string(),
-                                        "-m",
-                                        "pip",
-                                        "wheel",
-                                        "--no-deps",
-                                        "--no-input",
-                                        "--disable-pip-version-check",
-                                        "--progress-bar=off",
-                                        "--prefer-binary",
-                                        "--wheel-dir=" + folder.string(),
-                                        "--cache-dir=" + session.places().downloads.string()};
+  const auto lock = locked_arguments(session, environment.interpreter, environment.lock);
+  if (!lock) return lock.error();
+  if (lock->empty()) return std::nullopt;
+  std::vector<std::string> arguments = {environment.python.string(),     "-m", "pip", "wheel", "--no-deps",
+                                        "--wheel-dir=" + folder.string()};
+  for (std::string& option : session.pip_options()) arguments.push_back(std::move(option));
   for (const fs::path& folder_of_python : bundled_with(environment.interpreter)) {
     arguments.push_back("--find-links=" + folder_of_python.string());
   }
-  arguments.insert(arguments.end(), lock.begin(), lock.end());
+  arguments.insert(arguments.end(), lock->begin(), lock->end());
   const auto ended = session.start(std::move(arguments));
   if (ended.result.ok()) return std::nullopt;
   return session.failure(ended, "pip wheel", explain_pip(ended.output, session.store()));

@@ -29,6 +29,17 @@ std::string last_error(std::string_view text) {
   return error.empty() ? last_line(text) : std::string(error);
 }
 
+/// "    tiny==1.0 from URL (from -r lock.txt (line 1)):\n  Expected sha256 A\n  Got  B": which, and what it is.
+std::string exchanged_package(std::string_view text) {
+  const std::size_t expected = text.rfind("Expected sha256");
+  if (expected == std::string_view::npos) return last_error(text);
+  std::string package = last_line(text.substr(0, expected));
+  package.erase(0, package.find_first_not_of(' '));
+  package.resize(std::min({package.size(), package.find(" (from "), package.rfind(':')}));
+  const std::string_view digests = text.substr(expected);
+  return fmt::format("{} has SHA-256 {}, not {}", package, after(digests, "Got"), after(digests, "Expected sha256"));
+}
+
 }  // namespace
 
 std::string last_line(std::string_view text) {
@@ -65,6 +76,17 @@ std::string explain_pip(std::string_view output, const std::filesystem::path& di
     return "the package index cannot be reached: look at the network, the proxy and `pip config list`, then install "
            "again; what was downloaded is kept";
   }
+  if (has_any(output, {"DO NOT MATCH THE HASHES"})) {
+    return fmt::format(
+        "a package is not the one that was asked for, so nothing was installed: {}. It was damaged on its way, or it "
+        "is "
+        "another file now under the same name: install again, and if it is refused again do not trust where it is from",
+        exchanged_package(output));
+  }
+  if (has_any(output, {"require-hashes mode", "requirements to have a hash", "Hashes are required"})) {
+    return "the lock has hashes for some packages and not for others: export it again where they are installed, with "
+           "'nocturne env export'";
+  }
   if (has_any(output, {"No matching distribution found", "Could not find a version that satisfies"})) {
     const std::string_view package = after(output, "No matching distribution found for ");
     return fmt::format(
@@ -76,8 +98,7 @@ std::string explain_pip(std::string_view output, const std::filesystem::path& di
   if (has_any(output, {"ResolutionImpossible", "conflicting dependencies"})) {
     return fmt::format("the packages contradict one another: {}; change the recipe's versions", last_error(output));
   }
-  if (has_any(output, {"DO NOT MATCH THE HASHES", "File is not a zip file", "BadZipfile", "BadZipFile", "is invalid.",
-                       "has an invalid wheel"})) {
+  if (has_any(output, {"File is not a zip file", "BadZipfile", "BadZipFile", "is invalid.", "has an invalid wheel"})) {
     return fmt::format("a package is damaged: {}; install again", last_error(output));
   }
   if (has_any(output, {"Failed building wheel", "Could not build wheels", "subprocess-exited-with-error",

@@ -7,6 +7,9 @@
 namespace nocturne::measure {
 namespace {
 
+constexpr std::string_view kHash = " --hash=sha256:";
+constexpr std::size_t kHashDigits = 64;
+constexpr std::array<std::string_view, 3> kOwnTools = {"pip", "setuptools", "wheel"};
 constexpr std::array<std::string_view, 7> kComparisons = {"==", ">=", "<=", "!=", "~=", "<", ">"};  // longest first
 
 bool is_alnum(char c) {
@@ -73,6 +76,49 @@ std::string package_of(std::string_view text) {
     }
   }
   return result;
+}
+
+bool is_locked_package(std::string_view line) {
+  const std::string_view version = version_in_lock(line);
+  if (!version.contains("==") || !is_plain_requirement(version)) return false;
+  std::string_view rest = line.substr(version.size());
+  while (rest.starts_with(kHash)) {
+    rest.remove_prefix(kHash.size());
+    const std::string_view digits = rest.substr(0, kHashDigits);
+    if (digits.size() != kHashDigits || digits.find_first_not_of("0123456789abcdef") != std::string_view::npos)
+      return false;
+    rest.remove_prefix(kHashDigits);
+  }
+  return rest.empty();
+}
+
+std::string_view version_in_lock(std::string_view line) {
+  return line.substr(0, line.find(kHash));
+}
+
+bool has_hash(std::string_view line) {
+  return line.contains(kHash);
+}
+
+std::string with_hash(std::string_view line, std::string_view sha256) {
+  return std::string(line).append(kHash).append(sha256);
+}
+
+bool is_own_tool(std::string_view line) {
+  return !has_hash(line) && std::ranges::find(kOwnTools, package_of(line)) != kOwnTools.end();
+}
+
+bool same_versions(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  const auto versions = [](const std::vector<std::string>& lock) {
+    std::vector<std::string> result;
+    for (const std::string& line : lock) {
+      const std::string version(version_in_lock(line));
+      if (!is_own_tool(version)) result.push_back(version);
+    }
+    std::ranges::sort(result);
+    return result;
+  };
+  return versions(a) == versions(b);
 }
 
 }  // namespace nocturne::measure

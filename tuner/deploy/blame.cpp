@@ -8,9 +8,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "measure/environment/requirement.hpp"
+
 namespace nocturne::deploy {
 namespace {
 
+/// By name, what stands behind "==": the version and its hashes, of a lock's lines.
 std::map<std::string, std::string> versions_of(const std::vector<std::string>& packages) {
   std::map<std::string, std::string> versions;
   for (const std::string& each : packages) {
@@ -18,6 +21,14 @@ std::map<std::string, std::string> versions_of(const std::vector<std::string>& p
     versions[each.substr(0, equals)] = equals == std::string::npos ? "" : each.substr(equals + 2);
   }
   return versions;
+}
+
+/// "1.0 is 2.0", or that it is another file under the same version. Empty: nothing that is known.
+std::string version_change(const std::string& before, const std::string& now) {
+  const auto old_version = measure::version_in_lock(before), new_version = measure::version_in_lock(now);
+  if (old_version != new_version) return fmt::format("{} is {}", old_version, new_version);
+  if (before == now || !measure::has_hash(before) || !measure::has_hash(now)) return {};
+  return fmt::format("{} is another file", new_version);
 }
 
 std::vector<std::string> packages_of(const db::BuildRecord& build) {
@@ -115,12 +126,13 @@ std::string package_changes(const std::vector<std::string>& before, const std::v
     const auto found = new_versions.find(name);
     if (found == new_versions.end()) {
       words.push_back(name + " is gone");
-    } else if (found->second != version) {
-      words.push_back(fmt::format("{} {} is {}", name, version, found->second));
+    } else if (const std::string change = version_change(version, found->second); !change.empty()) {
+      words.push_back(fmt::format("{} {}", name, change));
     }
   }
   for (const auto& [name, version] : new_versions) {
-    if (!old_versions.contains(name)) words.push_back(fmt::format("{} {} is new", name, version));
+    if (!old_versions.contains(name))
+      words.push_back(fmt::format("{} {} is new", name, measure::version_in_lock(version)));
   }
   return fmt::format("{}", fmt::join(words, ", "));
 }

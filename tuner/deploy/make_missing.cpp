@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "measure/artifact/artifact.hpp"
+#include "measure/environment/requirement.hpp"
 #include "measure/run/launch.hpp"
 #include "tuner/executor/own_build.hpp"
 #include "tuner/executor/python_worker.hpp"
@@ -30,7 +31,7 @@ Made make_environment(Profile& profile, const measure::EnvironmentRecipe& recipe
         MakingFailure{std::move(made.error().reason), std::move(made.error().log_tail), made.error().interrupted});
   }
   std::vector<std::string> differences;
-  if (made->lock != profile.training.packages) {
+  if (!measure::same_versions(made->lock, profile.training.packages)) {
     differences.push_back(
         fmt::format("the environment {} has other packages than the one that was measured", recipe.name));
   }

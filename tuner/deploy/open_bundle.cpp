@@ -7,6 +7,7 @@
 
 #include "measure/environment/archive.hpp"
 #include "measure/environment/environment_manifest.hpp"
+#include "measure/environment/requirement.hpp"
 #include "measure/environment/source_build.hpp"
 #include "tuner/deploy/bundle.hpp"
 #include "tuner/deploy/bundle_parts.hpp"
@@ -126,7 +127,7 @@ std::expected<void, MakingFailure> Opening::install(const json& entry) {
     return std::unexpected(
         MakingFailure{std::move(made.error().reason), std::move(made.error().log_tail), made.error().interrupted});
   }
-  if (!made->installed_now && made->lock != options.lock) {
+  if (!made->installed_now && !measure::same_versions(made->lock, options.lock)) {
     bundle_.warnings.push_back(
         fmt::format("{0} is installed already, with other packages: 'nocturne env remove {0}' "
                     "makes room for the bundle's",

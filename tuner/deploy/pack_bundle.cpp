@@ -6,6 +6,8 @@
 #include "measure/container/runtimes.hpp"
 #include "measure/environment/archive.hpp"
 #include "measure/environment/package_collection.hpp"
+#include "measure/environment/package_hashes.hpp"
+#include "measure/environment/requirement.hpp"
 #include "tuner/deploy/bundle.hpp"
 #include "tuner/deploy/bundle_parts.hpp"
 #include "tuner/deploy/own_command.hpp"
@@ -68,12 +70,16 @@ std::expected<void, MakingFailure> Packing::add_environment(const std::string& n
                                               folder_.work() / name, stop_)) {
     return std::unexpected(MakingFailure{std::move(failed->reason), std::move(failed->log_tail), failed->interrupted});
   }
+  std::vector<std::string> lock = environment->lock;
+  if (recipe->source == "pip" && !measure::add_hashes_of(folder_.content() / "packages" / name, lock)) {
+    return cannot_pack(fmt::format("the packages of {} cannot be read again", name));
+  }
   bundle_.environments.push_back(name);
   environments_.push_back({{"recipe", name},
                            {"key", environment->key},
                            {"abi", environment->interpreter.abi},
                            {"python", measure::to_text(environment->interpreter.version)},
-                           {"packages", environment->lock}});
+                           {"packages", lock}});
   return write("recipes/" + name + ".json", recipe->document);
 }
 
@@ -99,7 +105,7 @@ std::expected<void, MakingFailure> Packing::add_profile(const Profile& profile) 
   Moves moves;
   if (const auto environment = places_.frameworks.installed(profile.training.recipe)) {
     moves.emplace_back(environment->folder.string(), kEnvironmentPlace);
-    if (environment->lock != profile.training.packages) {
+    if (!measure::same_versions(environment->lock, profile.training.packages)) {
       bundle_.warnings.push_back(
           fmt::format("{} was updated since the profile was measured: the bundle holds what is "
                       "installed now",

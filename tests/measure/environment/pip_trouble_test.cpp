@@ -38,7 +38,17 @@ TEST_CASE("pip's words, old and new, become sentences with a remedy", "[environm
       Case{"ERROR: Cannot install a==1 and b==2 because these package versions have conflicting dependencies.\nERROR: "
            "ResolutionImpossible: for help visit https://x",
            "the packages contradict one another: "},
-      Case{"ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.", "a package is damaged: "},
+      Case{"ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have updated the package "
+           "versions, please update the hashes. Otherwise, examine the package contents carefully; someone may have "
+           "tampered with them.\n"
+           "    tiny==1.0 from file:///w/tiny-1.0-py3-none-any.whl (from -r /t/lock.txt (line 2)):\n"
+           "        Expected sha256 0a\n"
+           "             Got        1b\n\n",
+           "a package is not the one that was asked for, so nothing was installed: tiny==1.0 from "
+           "file:///w/tiny-1.0-py3-none-any.whl has SHA-256 1b, not 0a."},
+      Case{"ERROR: Hashes are required in --require-hashes mode, but they are missing from some requirements.",
+           "the lock has hashes for some packages and not for others"},
+      Case{"ERROR: tiny has an invalid wheel, .dist-info directory not found", "a package is damaged: "},
       Case{"  error: command 'gcc' failed\n  ERROR: Failed building wheel for h5py\nERROR: Could not build wheels for "
            "h5py, which is required to install pyproject.toml-based projects",
            "a package has to be built from its source here, and that fails: Could not build wheels for h5py"},

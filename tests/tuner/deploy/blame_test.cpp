@@ -100,6 +100,13 @@ TEST_CASE("of an environment the packages that differ are named", "[blame]") {
   CHECK(suspects[0].now == "numpy 1.26.0 is 2.1.0, scipy is gone, six 1.1 is new");
 }
 
+TEST_CASE("hashes of packages are not printed, and another file of the same version is named", "[blame]") {
+  const std::string one = " --hash=sha256:" + std::string(64, '1'), two = " --hash=sha256:" + std::string(64, '2');
+  CHECK(deploy::package_changes({"a==1" + one, "b==1" + one, "c==1"}, {"a==1" + one, "b==2" + two, "c==1" + one}) ==
+        "b 1 is 2");
+  CHECK(deploy::package_changes({"a==1" + one}, {"a==1" + two, "n==3" + one}) == "a 1 is another file, n 3 is new");
+}
+
 TEST_CASE("the culprit is who loses with the whole interval", "[blame]") {
   auto suspects = deploy::suspects_between(built("aaaa", "g++ 12", "6.1"), built("bbbb", "g++ 13", "6.2"),
                                            {.old_program = true, .old_compiler = "g++-12"});

@@ -29,7 +29,9 @@ constexpr EnvAction kEnvActions[] = {
     {"remove", "removes what is installed", true},
     {"python", "prints the path of its Python, to run a script of your own with", true},
     {"export",
-     "prints the resolved versions, for install --lock elsewhere; --bundle packs all for a node without network", true},
+     "prints the resolved versions and their SHA-256s, for install --lock elsewhere; --bundle packs all for a node "
+     "without network",
+     true},
     {"update", "resolves the versions anew; the old environment counts until the new one is whole", true},
 };
 
@@ -83,7 +85,9 @@ void setup(CLI::App& verb, EnvOptions& options) {
                                  fmt::join(names, ", "));
       });
   verb.add_option("names", options.names, "Recipes, by name")->type_name("NAME");
-  verb.add_option("--lock", options.lock, "install: exactly the versions of this file, which export wrote")
+  verb.add_option(
+          "--lock", options.lock,
+          "install: exactly the packages of this file, which export wrote; what is not the same file is refused")
       ->type_name("FILE");
   verb.add_option("--output", options.output, "export: write to this file")->type_name("FILE");
   verb.add_option("--bundle", options.bundle,
@@ -100,8 +104,10 @@ void setup(CLI::App& verb, EnvOptions& options) {
       ->allow_extra_args(false);
   verb.footer(fmt::format(
       "Actions:\n{}\n"
-      "A recipe says which Python and which packages a framework needs; its name is a value of the parameter `framework`.\n"
-      "Recipes of your own: ~/.config/nocturne/recipes/NAME.json. Pythons are looked for in $NOCTURNE_PYTHONS, on PATH,\n"
+      "A recipe says which Python and which packages a framework needs; its name is a value of the parameter "
+      "`framework`.\n"
+      "Recipes of your own: ~/.config/nocturne/recipes/NAME.json. Pythons are looked for in $NOCTURNE_PYTHONS, on "
+      "PATH,\n"
       "in pyenv's and uv's folders. Campaigns install what they need themselves; this is to see, and to prepare.\n"
       "\n"
       "Examples:\n"
