@@ -119,8 +119,7 @@ std::expected<std::vector<EnvironmentRecipe::Step>, EnvironmentFailure> steps_of
   const std::vector<std::string>& lock = session.options().lock;
   if (lock.empty()) return session.recipe().steps;
   if (const auto strange = std::ranges::find_if_not(lock, is_locked_package); strange != lock.end()) {
-    return std::unexpected(
-        session.trouble(fmt::format("the lock's '{}' is no package with its version", *strange)));
+    return std::unexpected(session.trouble(fmt::format("the lock's '{}' is no package with its version", *strange)));
   }
   auto arguments = locked_arguments(session, interpreter, lock);
   if (!arguments) return std::unexpected(std::move(arguments.error()));
@@ -141,6 +140,8 @@ Lock install_with_pip(InstallSession& session, const PythonInterpreter& interpre
   if (auto failed = make_venv(session, interpreter, /*with_pip=*/true, from_system)) {
     return std::unexpected(std::move(*failed));
   }
+  const Lock brought = resolved(session);
+  if (!brought) return brought;
   if (new_pip) {
     session.say(kPipForOldPythons);
     if (auto failed = pip(session, {.packages = {kPipForOldPythons}, .no_dependencies = true})) {
@@ -156,7 +157,7 @@ Lock install_with_pip(InstallSession& session, const PythonInterpreter& interpre
   if (auto failed = fix_and_import(session)) return std::unexpected(std::move(*failed));
   auto versions = resolved(session);
   if (!versions || from_system) return versions;  // the machine's own packages are not handed on
-  return with_hashes(session, interpreter, std::move(*versions), lock);
+  return with_hashes(session, std::move(*versions), lock, *brought);
 }
 
 Lock install_of_distribution(InstallSession& session, const PythonInterpreter& interpreter) {

@@ -23,23 +23,18 @@ bool is_pip(std::string_view line) {
   return package_of(line) == "pip";
 }
 
-/// Whose file that is: "numpy" of numpy-1.19.5-cp37-….whl, "h5py" of h5py-2.10.0.tar.gz.
-std::string package_of_file(const fs::path& file) {
-  const std::string name = file.filename().string();
-  const std::size_t end = name.ends_with(".whl") ? name.find('-') : name.rfind('-');
-  return package_of(name.substr(0, end));
-}
-
-/// "setuptools==66.1.1" where the Python has that wheel of its own.
-bool is_bundled(std::string_view line, const PythonInterpreter& python) {
-  const std::string_view version = line.substr(line.find("==") + 2);
-  const std::string begin = fmt::format("{}-{}-", package_of(line), version);
-  for (const fs::path& folder : bundled_with(python)) {
-    for (const fs::directory_entry& entry : space::entries_of(folder)) {
-      if (entry.path().filename().string().starts_with(begin)) return true;
-    }
+/// Whose file that is: "h5py==2.10.0" for h5py-2.10.0.tar.gz. The longest name, for "x-2" may be a package beside "x".
+std::vector<std::string>::iterator line_of(const fs::path& file, std::vector<std::string>& lock) {
+  const std::string name = package_of(file.filename().string());
+  std::size_t longest = 0;
+  auto found = lock.end();
+  for (auto line = lock.begin(); line != lock.end(); ++line) {
+    const std::string begin = package_of(*line) + '-';
+    if (begin.size() <= longest || !name.starts_with(begin)) continue;
+    longest = begin.size();
+    found = line;
   }
-  return false;
+  return found;
 }
 
 }  // namespace
@@ -75,8 +70,7 @@ std::expected<std::vector<std::string>, EnvironmentFailure> locked_arguments(con
 
 bool add_hashes_of(const fs::path& folder, std::vector<std::string>& lock) {
   for (const fs::directory_entry& entry : space::entries_of(folder)) {
-    const std::string package = package_of_file(entry.path());
-    const auto line = std::ranges::find_if(lock, [&](const std::string& each) { return package_of(each) == package; });
+    const auto line = line_of(entry.path(), lock);
     if (line == lock.end()) continue;
     const auto sha256 = space::sha256_of_file(entry.path());
     if (!sha256) return false;
@@ -86,16 +80,15 @@ bool add_hashes_of(const fs::path& folder, std::vector<std::string>& lock) {
 }
 
 std::expected<std::vector<std::string>, EnvironmentFailure> with_hashes(const InstallSession& session,
-                                                                        const PythonInterpreter& interpreter,
                                                                         std::vector<std::string> lock,
-                                                                        const std::vector<std::string>& known) {
+                                                                        const std::vector<std::string>& known,
+                                                                        const std::vector<std::string>& brought) {
   std::vector<std::string> unknown;
   for (std::string& line : lock) {
     const auto same = [&line](const std::string& each) { return has_hash(each) && version_in_lock(each) == line; };
     if (const auto found = std::ranges::find_if(known, same); found != known.end()) {
       line = *found;
-    } else if (!is_own_tool(line) ||
-               !((is_pip(line) && brings_good_pip(interpreter)) || is_bundled(line, interpreter))) {
+    } else if (!is_own_tool(line) || std::ranges::find(brought, line) == brought.end()) {
       unknown.push_back(line);
     }
   }

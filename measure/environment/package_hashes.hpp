@@ -14,10 +14,10 @@ namespace nocturne::measure {
 
 /// Gives each line of `lock` that has none the SHA-256 of the file that pip takes for it now, from its cache or else
 /// from where the packages come from. `known`: lines of an earlier lock, whose hashes are kept, for these were checked.
-/// Tools that the Python brought along stay without.
+/// `brought`: what was there before anything was installed; of these pip, setuptools and wheel stay without.
 [[nodiscard]] std::expected<std::vector<std::string>, EnvironmentFailure> with_hashes(
-    const InstallSession& session, const PythonInterpreter& interpreter, std::vector<std::string> lock,
-    const std::vector<std::string>& known);
+    const InstallSession& session, std::vector<std::string> lock, const std::vector<std::string>& known,
+    const std::vector<std::string>& brought);
 
 /// What pip is told to get exactly that: as arguments where no line has a hash, else as a file in the session's
 /// temporary folder, with --require-hashes: pip then refuses what differs, and what has no hash. Tools that the Python

@@ -111,13 +111,15 @@ TEST_CASE("a lock without hashes gets them, and one with hashes for some is refu
 
 TEST_CASE("a file that was built from what is locked is added to its line", "[environment][lock]") {
   const test::TemporaryFolder folder;
-  for (const char* name : {"Some_Thing-1.0-py3-none-any.whl", "other-part-2.0.tar.gz", "nobodys-1.0.zip"})
+  for (const char* name :
+       {"Some_Thing-1.0-py3-none-any.whl", "other-part-2.0.tar.gz", "nobodys-1.0.zip", "other-1.0-1.zip"})
     std::ofstream(folder.path() / name) << name;
-  std::vector<std::string> lock = {"other-part==2.0", with_hash("some-thing==1.0", kSomeHash)};
+  std::vector<std::string> lock = {"other==1.0.post1", "other-part==2.0", with_hash("some-thing==1.0", kSomeHash)};
   REQUIRE(add_hashes_of(folder.path(), lock));
   const auto sha256 = [&](const char* name) { return space::sha256_of_file(folder.path() / name).value(); };
-  CHECK(lock[0] == with_hash("other-part==2.0", sha256("other-part-2.0.tar.gz")));
-  CHECK(lock[1] == with_hash(with_hash("some-thing==1.0", kSomeHash), sha256("Some_Thing-1.0-py3-none-any.whl")));
+  CHECK(lock[0] == with_hash("other==1.0.post1", sha256("other-1.0-1.zip")));
+  CHECK(lock[1] == with_hash("other-part==2.0", sha256("other-part-2.0.tar.gz")));
+  CHECK(lock[2] == with_hash(with_hash("some-thing==1.0", kSomeHash), sha256("Some_Thing-1.0-py3-none-any.whl")));
   const std::vector<std::string> before = lock;
   REQUIRE(add_hashes_of(folder.path(), lock));
   CHECK(lock == before);
