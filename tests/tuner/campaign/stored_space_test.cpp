@@ -11,6 +11,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "space/facts_json.hpp"
+#include "space/fingerprint.hpp"
 #include "space/lattice.hpp"
 #include "space/random.hpp"
 #include "tests/space/random_space.hpp"
