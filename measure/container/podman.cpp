@@ -3,9 +3,12 @@
 //
 // Its traps: crun refuses machines with both versions of cgroups, where runc works; without systemd it must manage
 // control groups itself; its default limits of files and processes cannot be set by a root that may not raise limits;
-// without root CPUs and memory may not be delegated, and affinity (inherited) and polling do their work.
+// without root CPUs and memory may not be delegated, and affinity (inherited) and polling do their work; in a chroot,
+// whose "/" is no mount, it cannot make that one its own to unpack an image.
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -54,9 +57,7 @@ class Podman final : public ContainerRuntime {
   [[nodiscard]] std::string obstacle() const override {
     if (!find_tool("podman")) return "podman is not installed: apt-get install podman";
     const PodmanHost& host = this_podman_host();
-    if (host.mixed_cgroups && !host.has_runc) {
-      return "this machine mixes both versions of cgroups, which crun refuses: apt-get install runc";
-    }
+    if (std::string obstacle = podman_obstacle(host); !obstacle.empty()) return obstacle;
     const auto said =
         ask_tool(podman_words(host, {"info", "--format", "{{.Version.Version}}"}), std::chrono::seconds(20));
     return said ? std::string() : "podman cannot be used: " + said.error();
@@ -119,7 +120,17 @@ PodmanHost probe_podman_host() {
   host.limits_are_fixed = host.root && !has_capability(kCapSysResource);
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0) host.most_files = files.rlim_max;
+  struct statx top{};
+  if (::statx(AT_FDCWD, "/", 0, 0, &top) == 0 && (top.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0)
+    host.in_chroot = (top.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0;
   return host;
+}
+
+std::string podman_obstacle(const PodmanHost& host) {
+  if (host.mixed_cgroups && !host.has_runc)
+    return "this machine mixes both versions of cgroups, which crun refuses: apt-get install runc";
+  if (host.in_chroot) return "it cannot unpack images in a chroot: enter that folder with pivot_root instead";
+  return {};
 }
 
 std::vector<std::string> podman_global_options(const PodmanHost& host) {

@@ -28,8 +28,11 @@ struct PodmanHost {
   bool limits_are_fixed = false;  ///< root without CAP_SYS_RESOURCE: Podman's own default limits cannot be set
   std::uint64_t most_files = 0;   ///< hard limit of open files
   bool root = true;  ///< else CPUs and memory are left to affinity and the supervisor: cgroups may not be delegated
+  bool in_chroot = false;  ///< "/" is no mount: layers of images cannot be unpacked
 };
 [[nodiscard]] PodmanHost probe_podman_host();
+/// Why Podman cannot work on such a machine, a sentence; empty: nothing is known against it.
+[[nodiscard]] std::string podman_obstacle(const PodmanHost& host);
 /// Options before the verb.
 [[nodiscard]] std::vector<std::string> podman_global_options(const PodmanHost& host);
 [[nodiscard]] std::expected<ContainerCommand, std::string> podman_command(const ContainerImage& image,

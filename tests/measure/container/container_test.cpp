@@ -94,6 +94,14 @@ TEST_CASE("docker is told of CPUs, memory and user, and how to remove the contai
   CHECK(command->variables.empty());
 }
 
+TEST_CASE("podman's obstacles are known before an image is asked for", "[container]") {
+  const PodmanHost usual{.mixed_cgroups = false, .has_runc = false};
+  CHECK(podman_obstacle(usual) == "");
+  CHECK_THAT(podman_obstacle({.mixed_cgroups = true, .has_runc = false}), ContainsSubstring("apt-get install runc"));
+  CHECK(podman_obstacle({.mixed_cgroups = true, .has_runc = true}) == "");
+  CHECK_THAT(podman_obstacle({.in_chroot = true}), ContainsSubstring("in a chroot"));
+}
+
 TEST_CASE("podman is told what the machine needs", "[container]") {
   const PodmanHost usual{.mixed_cgroups = false, .has_runc = true, .systemd = true, .root = false};
   auto command = podman_command(kStoredImage, sample_order(), usual);
