@@ -1,6 +1,5 @@
 #include "measure/comparison/pair_side.hpp"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
@@ -32,12 +31,10 @@ RunPlan plan_with_turns(const PairSide& side) {
 LiveSide::LiveSide(const PairSide& side, const SupervisorChoice& supervisor)
     : side_(side), active_(plan_with_turns(side), supervisor) {
   if (active_.finished()) return;
-  // Opened for reading too: never waits for a reader, never fails for want of one, whatever the worker does.
-  if (const auto& turns = active_.plan().request.turns) {
-    turns_ = ::open(turns->c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
-  }
+  turns_ = active_.take_turns();
   notify_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (notify_ >= 0) ::inotify_add_watch(notify_, active_.plan().folder.c_str(), IN_MODIFY);
+  if (notify_ >= 0)
+    ::inotify_add_watch(notify_, active_.plan().folder.c_str(), IN_MODIFY | IN_ONLYDIR | IN_DONT_FOLLOW);
 }
 
 LiveSide::~LiveSide() {
@@ -46,7 +43,7 @@ LiveSide::~LiveSide() {
 }
 
 void LiveSide::close_turns() {
-  if (turns_ >= 0) ::close(std::exchange(turns_, -1));
+  turns_ = OpenFile();
 }
 
 // Wakes when the events grow, so that a slice ends at once and nothing runs while it lasts; where a file system does
@@ -82,9 +79,9 @@ Wait LiveSide::become_ready(const PairLimits& limits) {
 Wait LiveSide::take_turn(const PairLimits& limits, std::vector<space::Sample>& samples) {
   const auto& said = active_.events().samples;
   std::size_t begin = said.size();
-  if (turns_ >= 0) {
+  if (turns_) {
     const std::string line = std::to_string(side_.slice_steps) + '\n';
-    if (::write(turns_, line.data(), line.size()) < 0) {
+    if (!turns_.write(line)) {
       break_rules(fmt::format("its turn could not be announced: {}", std::strerror(errno)));
       return Wait::Ended;
     }
@@ -120,7 +117,7 @@ Wait LiveSide::take_turn(const PairLimits& limits, std::vector<space::Sample>& s
 std::optional<std::string> LiveSide::rule_broken(std::int64_t steps, std::size_t begin, Clock::duration turn) const {
   if (steps > side_.slice_steps) return fmt::format("it trained {} steps in a turn of {}", steps, side_.slice_steps);
   int unread = 0;
-  if (::ioctl(turns_, FIONREAD, &unread) == 0 && unread > 0) return "it trained without reading its turns";
+  if (::ioctl(turns_.descriptor(), FIONREAD, &unread) == 0 && unread > 0) return "it trained without reading its turns";
   const auto& said = active_.events().samples;
   std::chrono::nanoseconds sum{};
   for (std::size_t index = begin; index < said.size(); ++index) sum += said[index].wall;

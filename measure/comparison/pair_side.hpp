@@ -63,7 +63,7 @@ class LiveSide {
 
   PairSide side_;
   ActiveRun active_;
-  int turns_ = -1;            ///< writing end of the FIFO
+  OpenFile turns_;            ///< writing end of the FIFO
   int notify_ = -1;           ///< inotify: the folder's files grow
   bool spans_stop_ = false;   ///< the next sample was under way when the worker was stopped
   std::int64_t allowed_ = 0;  ///< steps of all turns that it had

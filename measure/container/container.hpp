@@ -3,9 +3,9 @@
 /// A worker inside a container: the parameter `container` (host, charliecloud, apptainer, podman, docker).
 ///
 /// A runtime turns an argv and what it needs of the host (folders, variables, CPUs, devices) into another argv that
-/// runs it inside an image. The runs' folder, the environment, the worker's files and the data are bound at the same
-/// paths, so that requests and events need no translation. Composing is pure; obstacle() and version() start programs.
-/// Each runtime is one file; add it to the list in container.cpp.
+/// runs it inside an image. The run's own folder (to be written), the environment, the worker's files and the data are
+/// bound at the same paths, so that requests and events need no translation. Composing is pure; obstacle() and
+/// version() start programs. Each runtime is one file; add it to the list in container.cpp.
 
 #include <cstdint>
 #include <expected>

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <utility>
 
 #include "measure/run/classify.hpp"
@@ -62,9 +61,7 @@ ExitFacts facts_of(const SuperviseResult& result, const RunPlan& plan, const Eve
 }  // namespace
 
 ActiveRun::ActiveRun(RunPlan plan, const SupervisorChoice& supervisor)
-    : plan_(std::move(plan)),
-      started_(std::chrono::steady_clock::now()),
-      reader_(plan_.folder / kEventsFile, plan_.event_cap_bytes) {
+    : plan_(std::move(plan)), started_(std::chrono::steady_clock::now()), reader_(kEventsFile, plan_.event_cap_bytes) {
   if (auto begun = begin(supervisor); !begun) start_error_ = std::move(begun.error());
 }
 
@@ -74,7 +71,14 @@ std::expected<void, std::string> ActiveRun::begin(const SupervisorChoice& superv
   if (program.empty()) {
     return std::unexpected("nocturne-supervisor is not beside the running program; it is built with it");
   }
-  if (auto prepared = prepare_folder(plan_); !prepared) return prepared;
+  auto folder = prepare_folder(plan_);
+  if (!folder) return std::unexpected(std::move(folder.error()));
+  folder_.emplace(*std::move(folder));
+  if (plan_.request.turns) {
+    auto turns = folder_->open_fifo(kTurnsFile);
+    if (!turns) return std::unexpected(std::move(turns.error()));
+    turns_ = *std::move(turns);
+  }
   auto process = Supervised::start(spec_of(plan_, supervisor), program);
   if (!process) return std::unexpected(std::move(process.error()));
   process_.emplace(std::move(*process));
@@ -84,10 +88,10 @@ std::expected<void, std::string> ActiveRun::begin(const SupervisorChoice& superv
 void ActiveRun::wait(std::chrono::milliseconds timeout, int also) {
   if (finished()) return;
   process_->wait(timeout, also);
-  reader_.read();
+  reader_.read(*folder_);
   if (events().overflow && !flood_ended_) {
     flood_ended_ = true;
-    process_->kill("it wrote too many events");
+    process_->kill("its events cannot be read further");
   }
 }
 
@@ -117,10 +121,10 @@ space::Run ActiveRun::record() {
   }
   run.command = repeat_command(plan_);
   const SuperviseResult& result = process_->result();
-  reader_.read();
+  reader_.read(*folder_);
   reader_.close_phases(std::chrono::steady_clock::now());
   const Events& said = events();
-  run.log_tail = tail_of(plan_.folder / kLogFile, kLogTailBytes);
+  run.log_tail = tail_of(*folder_, kLogFile, kLogTailBytes);
 
   ExitFacts facts = facts_of(result, plan_, said);
   facts.last_log_line = last_line_of(run.log_tail);
@@ -143,9 +147,7 @@ space::Run ActiveRun::record() {
   run.device = said.device;
   if (!run.memory && result.peak_bytes > 0) run.memory = space::Memory{.peak_rss_bytes = result.peak_bytes};
   if (said.overflow) {  // what came after the cap until the worker was dead is not worth its disk
-    std::error_code ignored;
-    std::filesystem::resize_file(plan_.folder / kEventsFile, static_cast<std::uintmax_t>(plan_.event_cap_bytes),
-                                 ignored);
+    folder_->cut(kEventsFile, plan_.event_cap_bytes);
   }
   return run;
 }

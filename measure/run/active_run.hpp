@@ -6,8 +6,10 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "measure/run/event_reader.hpp"
+#include "measure/run/run_folder.hpp"
 #include "measure/run/runner.hpp"
 #include "measure/supervisor/client.hpp"
 #include "space/run.hpp"
@@ -35,6 +37,9 @@ class ActiveRun {
   [[nodiscard]] const RunPlan& plan() const { return plan_; }
   [[nodiscard]] std::chrono::nanoseconds elapsed() const { return std::chrono::steady_clock::now() - started_; }
 
+  /// The FIFO of its turns, opened before the worker could put anything in its place; once.
+  [[nodiscard]] OpenFile take_turns() { return std::move(turns_); }
+
   void stop();
   void resume();
   [[nodiscard]] bool stopped() const { return process_ && process_->stopped(); }
@@ -50,6 +55,8 @@ class ActiveRun {
   RunPlan plan_;
   std::chrono::steady_clock::time_point started_;
   std::string start_error_;
+  std::optional<RunFolder> folder_;  ///< once made
+  OpenFile turns_;
   EventReader reader_;
   std::optional<Supervised> process_;
   bool flood_ended_ = false;

@@ -1,12 +1,8 @@
 #include "measure/run/event_reader.hpp"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <ranges>
 #include <utility>
 
@@ -44,51 +40,42 @@ std::int64_t Events::steps() const {
   return sum;
 }
 
-EventReader::EventReader(std::filesystem::path path, std::int64_t cap_bytes)
-    : path_(std::move(path)), cap_bytes_(cap_bytes) {}
-
-EventReader::EventReader(EventReader&& other) noexcept
-    : path_(std::move(other.path_)),
-      cap_bytes_(other.cap_bytes_),
-      file_(std::exchange(other.file_, -1)),
-      line_(other.line_),
-      bytes_(other.bytes_),
-      phase_seen_(std::move(other.phase_seen_)),
-      open_phases_(std::move(other.open_phases_)),
-      sums_(std::move(other.sums_)),
-      rest_(std::move(other.rest_)),
-      events_(std::move(other.events_)) {}
-
-EventReader::~EventReader() {
-  if (file_ >= 0) ::close(file_);
-}
-
-bool EventReader::read() {
-  if (file_ < 0) file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (file_ < 0) return false;
-  const std::int64_t lines_before = line_;
-  std::array<char, 65536> buffer;
-  while (!events_.overflow) {
-    const ssize_t count = ::read(file_, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    bytes_ += count;
-    rest_.append(buffer.data(), static_cast<std::size_t>(count));
-    std::size_t begin = 0;
-    for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      consume(std::string_view(rest_).substr(begin, end - begin));
-    }
-    rest_.erase(0, begin);
-    if (bytes_ > cap_bytes_ || rest_.size() > kLongestLine) {
+bool EventReader::read(const RunFolder& folder) {
+  if (!file_ && !events_.overflow) {
+    auto opened = folder.read(name_);
+    if (!opened && folder.absent(name_)) return false;
+    if (!opened) {
       ++line_;
-      fail(bytes_ > cap_bytes_ ? fmt::format("more than {} bytes of events", cap_bytes_)
-                               : fmt::format("a line longer than {} bytes", kLongestLine));
+      fail(std::move(opened.error()));
       events_.overflow = true;
-      rest_.clear();
+      return false;
     }
+    file_ = std::move(*opened);
+  }
+  const std::int64_t lines_before = line_;
+  while (!events_.overflow) {
+    const std::string piece = file_.read_at(bytes_, 64 << 10);
+    if (piece.empty()) break;
+    take(piece);
   }
   events_.torn = !rest_.empty();
   return line_ > lines_before;
+}
+
+void EventReader::take(std::string_view piece) {
+  bytes_ += static_cast<std::int64_t>(piece.size());
+  rest_.append(piece);
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    consume(std::string_view(rest_).substr(begin, end - begin));
+  }
+  rest_.erase(0, begin);
+  if (bytes_ <= cap_bytes_ && rest_.size() <= kLongestLine) return;
+  ++line_;
+  fail(bytes_ > cap_bytes_ ? fmt::format("more than {} bytes of events", cap_bytes_)
+                           : fmt::format("a line longer than {} bytes", kLongestLine));
+  events_.overflow = true;
+  rest_.clear();
 }
 
 void EventReader::fail(std::string what) {

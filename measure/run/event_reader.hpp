@@ -7,15 +7,16 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "measure/run/run_folder.hpp"
 #include "space/run.hpp"
 
 namespace nocturne::measure {
@@ -55,7 +56,7 @@ struct Events {
   std::optional<std::int64_t> not_finite_at;  ///< last step of the first sample whose loss is not finite
   std::optional<EventError> error;            ///< reading goes on after it, so that the record holds what it can
   bool torn = false;                          ///< the file ends within a line
-  bool overflow = false;                      ///< larger than the cap; reading has stopped
+  bool overflow = false;                      ///< larger than the cap, or no ordinary file; reading has stopped
 
   /// The phase begun last and not ended, or empty.
   [[nodiscard]] std::string open_phase() const;
@@ -67,16 +68,11 @@ struct Events {
 /// longer than a year, and none of their sums, so that who adds them need not look out.
 class EventReader {
  public:
-  EventReader(std::filesystem::path path, std::int64_t cap_bytes);
-  EventReader(const EventReader&) = delete;
-  EventReader& operator=(const EventReader&) = delete;
-  EventReader(EventReader&& other) noexcept;
-  EventReader& operator=(EventReader&&) = delete;
-  ~EventReader();
+  EventReader(std::string name, std::int64_t cap_bytes) : name_(std::move(name)), cap_bytes_(cap_bytes) {}
 
   /// Reads what was appended since; true when at least one whole line was. A file that is not there yet is an empty
-  /// one.
-  bool read();
+  /// one; one that is no ordinary file is an error of its first line. `folder` is the same each time.
+  bool read(const RunFolder& folder);
   [[nodiscard]] const Events& events() const { return events_; }
   /// Gives unfinished phases the wall time from when their begin was read to `now`: as exact as reading was frequent.
   void close_phases(std::chrono::steady_clock::time_point now);
@@ -93,9 +89,11 @@ class EventReader {
   void accept_epoch(const nlohmann::json& event);
   void fail(std::string what);
 
-  std::filesystem::path path_;
+  void take(std::string_view piece);
+
+  std::string name_;
   std::int64_t cap_bytes_;
-  int file_ = -1;
+  OpenFile file_;
   std::int64_t line_ = 0;
   std::int64_t bytes_ = 0;
   std::vector<std::chrono::steady_clock::time_point> phase_seen_;  ///< of each phase of events_

@@ -1,11 +1,8 @@
 #include "measure/run/run_files.hpp"
 
 #include <fmt/core.h>
-#include <sys/stat.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace nocturne::measure {
@@ -14,36 +11,25 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-bool write_request(const fs::path& path, const protocol::Request& request) {
-  std::ofstream file(path);
-  file << protocol::to_json(request).dump(1) << '\n';
-  file.close();
-  return !file.fail();
+std::string text_of(const protocol::Request& request) {
+  return protocol::to_json(request).dump(1) + '\n';
 }
 
 }  // namespace
 
-std::expected<void, std::string> prepare_folder(const RunPlan& plan) {
-  const auto failed = [&](const char* what) {
-    return std::unexpected(fmt::format("{} {}: {}", what, plan.folder.string(), std::strerror(errno)));
-  };
-  std::error_code error;
-  fs::create_directories(plan.folder.parent_path(), error);
-  if (::mkdir(plan.folder.c_str(), 0700) != 0) {
-    if (errno != EEXIST) return failed("cannot make the run's folder");
-    if (!fs::is_directory(fs::symlink_status(plan.folder, error)) || !fs::is_empty(plan.folder, error) || error) {
-      return std::unexpected(fmt::format("the run's folder {} is not empty", plan.folder.string()));
-    }
-    if (::chmod(plan.folder.c_str(), 0700) != 0) return failed("cannot make private");
-  }
+std::expected<RunFolder, std::string> prepare_folder(const RunPlan& plan) {
+  auto folder = RunFolder::make(plan.folder);
+  if (!folder) return folder;
   protocol::Request request = plan.request;
   request.run_id = plan.id;
-  if (!write_request(plan.folder / kRequestFile, request)) return failed("cannot write the request in");
-  if (!request.turns) return {};
-  if (::mkfifo(request.turns->c_str(), 0600) != 0) return failed("cannot make the FIFO in");
-  request.turns.reset();
-  if (!write_request(plan.folder / kAloneRequestFile, request)) return failed("cannot write the request in");
-  return {};
+  auto done = folder->write(kRequestFile, text_of(request));
+  if (done && request.turns) {
+    done = folder->make_fifo(kTurnsFile);
+    request.turns.reset();
+    if (done) done = folder->write(kAloneRequestFile, text_of(request));
+  }
+  if (!done) return std::unexpected(fmt::format("{}: {}", plan.folder.string(), done.error()));
+  return folder;
 }
 
 bool is_utf8(const std::string& text) {
@@ -59,20 +45,21 @@ std::string valid_utf8(const std::string& text) {
   return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
 }
 
-std::string tail_of(const fs::path& path, std::size_t bytes) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
+std::string tail_of(const RunFolder& folder, const std::string& name, std::size_t bytes) {
+  const auto file = folder.read(name);
   if (!file) return {};
-  const auto size = static_cast<std::size_t>(file.tellg());
-  const std::size_t wanted = std::min(size, bytes);
-  file.seekg(static_cast<std::streamoff>(size - wanted));
-  std::string text(wanted, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(wanted));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (wanted < size) {
+  const std::int64_t skipped = std::max<std::int64_t>(0, file->size() - static_cast<std::int64_t>(bytes));
+  std::string text = file->read_at(skipped, bytes);
+  if (skipped > 0) {
     const std::size_t line = text.find('\n');
     if (line != std::string::npos && line + 1 < text.size()) text.erase(0, line + 1);
   }
   return valid_utf8(text);
+}
+
+std::string tail_of(const fs::path& path, std::size_t bytes) {
+  const auto folder = RunFolder::open(path.parent_path());
+  return folder ? tail_of(*folder, path.filename().string(), bytes) : std::string();
 }
 
 std::string last_line_of(std::string_view text) {

@@ -8,22 +8,18 @@
 #include <string>
 #include <string_view>
 
+#include "measure/run/run_folder.hpp"
 #include "measure/run/runner.hpp"
 
 namespace nocturne::measure {
 
-inline constexpr const char* kRequestFile = "request.json";
-inline constexpr const char* kAloneRequestFile = "request-alone.json";  ///< beside it where the request asks for turns
-inline constexpr const char* kEventsFile = "events.jsonl";
-inline constexpr const char* kLogFile = "log.txt";         ///< stdout and stderr; written by the supervisor
-inline constexpr const char* kResultFile = "result.json";  ///< how it ended; written by the supervisor
-inline constexpr const char* kTurnsFile = "turns";         ///< FIFO, only when workers take turns
-
 /// Makes the folder (mode 0700) with the request in it, and the FIFO where the request names one. The error is a
 /// sentence.
-[[nodiscard]] std::expected<void, std::string> prepare_folder(const RunPlan& plan);
+[[nodiscard]] std::expected<RunFolder, std::string> prepare_folder(const RunPlan& plan);
 
-/// The end of a file, at most `bytes`, from the beginning of a line where one begins there; always valid UTF-8.
+/// The end of a file, at most `bytes`, from the beginning of a line where one begins there; always valid UTF-8. Empty
+/// where it cannot be read, or is none that RunFolder reads.
+[[nodiscard]] std::string tail_of(const RunFolder& folder, const std::string& name, std::size_t bytes);
 [[nodiscard]] std::string tail_of(const std::filesystem::path& file, std::size_t bytes);
 
 /// The last line that holds more than white space, cut to 300 bytes or less.

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string_view>
+#include <utility>
 
 namespace nocturne::measure {
 
-LogCapture::LogCapture(int pipe, const std::string& path, std::int64_t cap_bytes)
-    : pipe_(pipe),
-      file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)),
-      cap_bytes_(cap_bytes) {
+LogCapture::LogCapture(int pipe, OpenFile file, std::int64_t cap_bytes)
+    : pipe_(pipe), file_(std::move(file)), cap_bytes_(cap_bytes) {
   // Best effort: a larger pipe lets the reader sleep longer while the worker chatters.
   (void)::fcntl(pipe_, F_SETPIPE_SZ, 1 << 20);
   (void)::fcntl(pipe_, F_SETFL, O_NONBLOCK);
@@ -20,7 +20,6 @@ LogCapture::LogCapture(int pipe, const std::string& path, std::int64_t cap_bytes
 
 LogCapture::~LogCapture() {
   if (pipe_ >= 0) ::close(pipe_);
-  if (file_ >= 0) ::close(file_);
 }
 
 std::size_t LogCapture::drain() {
@@ -45,35 +44,23 @@ std::size_t LogCapture::drain() {
 void LogCapture::keep(const char* data, std::size_t size) {
   const std::int64_t room = std::max<std::int64_t>(0, cap_bytes_ - bytes_);
   const std::size_t head = std::min(size, static_cast<std::size_t>(room));
-  write(data, head);
+  if (file_) (void)file_.write(std::string_view(data, head));
   bytes_ += static_cast<std::int64_t>(size);
   tail_.append(data + head, size - head);
   if (tail_.size() > 2 * kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
-}
-
-void LogCapture::write(const char* data, std::size_t size) const {
-  while (size > 0 && file_ >= 0) {
-    const ssize_t count = ::write(file_, data, size);
-    if (count < 0) {
-      if (errno == EINTR) continue;
-      return;
-    }
-    data += count;
-    size -= static_cast<std::size_t>(count);
-  }
 }
 
 void LogCapture::finish() {
   for (int round = 0; round < 64 && drain() > 0; ++round) {  // bounded: a survivor may go on writing
   }
   if (tail_.size() > kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
-  if (tail_.empty()) return;
+  if (tail_.empty() || !file_) return;
   const std::int64_t left_out = bytes_ - cap_bytes_ - static_cast<std::int64_t>(tail_.size());
   if (left_out > 0) {
     const std::string note = "\n[" + std::to_string(left_out) + " bytes left out]\n";
-    write(note.data(), note.size());
+    (void)file_.write(note);
   }
-  write(tail_.data(), tail_.size());
+  (void)file_.write(tail_);
   tail_.clear();
 }
 

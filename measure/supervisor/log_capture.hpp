@@ -7,13 +7,15 @@
 #include <cstdint>
 #include <string>
 
+#include "measure/run/run_folder.hpp"
+
 namespace nocturne::measure {
 
 class LogCapture {
  public:
-  /// Takes over `pipe`, the reading end. Writes to `path`, made with mode 0600. What cannot be written is dropped: a
-  /// full disk must not end a measurement.
-  LogCapture(int pipe, const std::string& path, std::int64_t cap_bytes);
+  /// Takes over `pipe`, the reading end, and writes to `file`. What cannot be written is dropped: a full disk, or no
+  /// file at all, must not end a measurement.
+  LogCapture(int pipe, OpenFile file, std::int64_t cap_bytes);
   LogCapture(const LogCapture&) = delete;
   LogCapture& operator=(const LogCapture&) = delete;
   ~LogCapture();
@@ -29,9 +31,8 @@ class LogCapture {
 
  private:
   void keep(const char* data, std::size_t size);
-  void write(const char* data, std::size_t size) const;
   int pipe_;
-  int file_;
+  OpenFile file_;
   std::int64_t cap_bytes_;
   std::int64_t bytes_ = 0;
   std::string tail_;  ///< what came after the cap, its last kTailBytes to 2 · kTailBytes

@@ -66,10 +66,14 @@ void Supervisor::start() {
   oom_kills_before_ = kernel_oom_kills();
   result_.started_unix_ns =
       std::chrono::duration_cast<nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  OpenFile log;
+  if (auto folder = RunFolder::open(spec_.folder)) {
+    folder_.emplace(*std::move(folder));
+    log = folder_->create(kLogFile).value_or(OpenFile());
+  }
   started_ = resumed_ = Clock::now();
   const StartedWorker worker = start_worker(spec_, self_.to_text(), cgroup_);
-  if (worker.log_pipe >= 0)
-    log_ = std::make_unique<LogCapture>(worker.log_pipe, spec_.folder + "/log.txt", spec_.log_cap_bytes);
+  if (worker.log_pipe >= 0) log_ = std::make_unique<LogCapture>(worker.log_pipe, std::move(log), spec_.log_cap_bytes);
   if (worker.pid < 0) {
     result_.start_error = worker.error;
     return;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "measure/machine/load.hpp"
+#include "measure/run/run_folder.hpp"
 #include "measure/supervisor/cgroup.hpp"
 #include "measure/supervisor/control.hpp"
 #include "measure/supervisor/log_capture.hpp"
@@ -64,6 +65,7 @@ class Supervisor {
   SuperviseSpec spec_;
   SuperviseResult result_;
   ProcessIdentity self_ = ProcessIdentity::of_this_process();
+  std::optional<RunFolder> folder_;  // opened before the worker can change anything
   std::optional<Cgroup> cgroup_;
   std::unique_ptr<LogCapture> log_;
   std::optional<MemoryWatch> memory_;  // only where no control group limits

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <fstream>
 
 #include "measure/supervisor/supervisor.hpp"
@@ -92,12 +91,8 @@ bool Supervisor::report() {
   cgroup_.reset();
 
   const nlohmann::json document = to_json(result_);
-  const std::string path = spec_.folder + "/result.json";
-  if (std::ofstream file(path + ".new");
-      file << document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n') {
-    file.close();
-    (void)::rename((path + ".new").c_str(), path.c_str());
-  }
+  const std::string text = document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  if (folder_) (void)folder_->replace(kResultFile, text);
   return tuner_alive_ && send_line(control_, {{"result", document}});
 }
 

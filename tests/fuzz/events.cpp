@@ -12,10 +12,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text = fuzz::as_text(data, size);
   const std::size_t cut = size > 0 ? data[0] % (size + 1) : 0;
   const auto path = scratch.file("events.jsonl", text.substr(0, cut));
-  measure::EventReader reader(path, 1 << 16);
-  reader.read();
+  const auto folder = measure::RunFolder::open(path.parent_path());
+  measure::EventReader reader(path.filename().string(), 1 << 16);
+  reader.read(*folder);
   std::ofstream(path, std::ios::binary | std::ios::app) << text.substr(cut);
-  reader.read();
+  reader.read(*folder);
   reader.close_phases(std::chrono::steady_clock::now());
   const measure::Events& events = reader.events();
   static_cast<void>(events.open_phase());

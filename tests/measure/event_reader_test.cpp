@@ -24,8 +24,8 @@ constexpr const char* kHello = R"({"event":"hello","protocol":1,"worker":"w"})";
 Events read_text(const std::string& text, std::int64_t cap = 1 << 20) {
   const test::TemporaryFolder folder;
   std::ofstream(folder.path() / "events") << text;
-  EventReader reader(folder.path() / "events", cap);
-  reader.read();
+  EventReader reader("events", cap);
+  reader.read(RunFolder::open(folder.path()).value());
   return reader.events();
 }
 
@@ -40,12 +40,13 @@ TEST_CASE("the reader understands all that the writer writes", "[events]") {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "events";
   protocol::EventWriter writer(path.string());
-  EventReader reader(path, 1 << 20);
+  const RunFolder held = RunFolder::open(folder.path()).value();
+  EventReader reader(path.filename().string(), 1 << 20);
   writer.hello("onednn");
   writer.phase_begin("build");
-  CHECK(reader.read());
+  CHECK(reader.read(held));
   CHECK(reader.events().open_phase() == "build");
-  CHECK_FALSE(reader.read());
+  CHECK_FALSE(reader.read(held));
   writer.phase_end("build");
   writer.ready({{"threads", 2}});
   writer.sample({.first_step = 1, .steps = 2, .wall_ns = 3000, .cpu_ns = 5000, .data_wait_ns = 7, .loss = 2.5});
@@ -62,7 +63,7 @@ TEST_CASE("the reader understands all that the writer writes", "[events]") {
                  {"new", true}});
   writer.memory(1000, 20);
   writer.end("ok", "");
-  CHECK(reader.read());
+  CHECK(reader.read(held));
 
   const Events& events = reader.events();
   CHECK_FALSE(events.error);
@@ -96,16 +97,17 @@ TEST_CASE("the reader understands all that the writer writes", "[events]") {
 TEST_CASE("a torn last line is no error, and is read when its rest arrives", "[events]") {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "events";
-  EventReader reader(path, 1 << 20);
-  CHECK_FALSE(reader.read());  // not there yet
+  const RunFolder held = RunFolder::open(folder.path()).value();
+  EventReader reader(path.filename().string(), 1 << 20);
+  CHECK_FALSE(reader.read(held));  // not there yet
   std::ofstream file(path);
   file << kHello << "\n{\"event\":\"end\",\"sta" << std::flush;
-  reader.read();
+  reader.read(held);
   CHECK(reader.events().torn);
   CHECK_FALSE(reader.events().error);
   CHECK_FALSE(reader.events().end);
   file << "tus\":\"ok\"}\n" << std::flush;
-  CHECK(reader.read());
+  CHECK(reader.read(held));
   CHECK_FALSE(reader.events().torn);
   CHECK(reader.events().end);
 }

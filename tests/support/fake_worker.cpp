@@ -21,6 +21,9 @@
 /// A run that names a file as `until` waits after its first sample until that file is there; a pair does so for
 /// `until_in_turns`. So a test finds it in the middle of its work, however long that takes.
 ///
+/// A run that names a file as `plant` first puts something else in its place: `plant_as` fifo, link, second_name,
+/// folder.
+///
 /// `ready` tells its surroundings: environment variables that begin with FAKE_, CPUs, session, umask, folder.
 
 #include <sched.h>

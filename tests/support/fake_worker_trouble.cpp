@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
@@ -136,6 +137,20 @@ std::optional<int> end_with(const std::string& events_file, const char* status, 
   return code;
 }
 
+// Puts something else in the place of the file `plant` of the run's folder: a FIFO, or a link to `target`.
+void plant(const Settings& settings) {
+  const std::string file = settings.configuration.at("plant");
+  const std::string what = settings.configuration.at("plant_as");
+  const std::string target = settings.configuration.value("target", std::string());
+  ::unlink(file.c_str());
+  int failed = 0;
+  if (what == "fifo") failed = ::mkfifo(file.c_str(), 0600);
+  if (what == "link") failed = ::symlink(target.c_str(), file.c_str());
+  if (what == "second_name") failed = ::link(target.c_str(), file.c_str());
+  if (what == "folder") failed = ::mkdir(file.c_str(), 0700);
+  if (failed != 0) std::abort();
+}
+
 // Words that are wrong in one way each.
 std::optional<int> lie(const std::string& mode, const std::string& file) {
   if (mode == "lie_version") write_lines(file, {{{"event", "hello"}, {"protocol", 7}, {"worker", "fake"}}, end_ok()});
@@ -168,6 +183,7 @@ void crash(int signal) {
 
 std::optional<int> make_trouble(const Settings& settings, const std::string& events_file) {
   const std::string& mode = settings.mode;
+  if (settings.configuration.contains("plant")) plant(settings);
   if (mode == "unsupported") return end_with(events_file, "unsupported", "bf16 needs AVX512_BF16", 0);
   if (mode == "diverge") return end_with(events_file, "diverged", "loss is nan at step 3", 0);
   if (mode == "say_failed") return end_with(events_file, "failed", "the data are not there", 1);

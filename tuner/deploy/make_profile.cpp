@@ -10,7 +10,7 @@
 #include "measure/artifact/artifact.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "measure/protocol/request.hpp"
-#include "space/file_contents.hpp"
+#include "measure/run/run_folder.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/write_file.hpp"
@@ -68,7 +68,9 @@ std::expected<void, std::string> use_own_command(const json& worker, Profile& pr
 
 /// The request of the run, while its folder exists: what was asked for, to the letter.
 std::optional<protocol::Request> stored_request(const space::Run& run) {
-  const auto text = space::read_file(std::filesystem::path(run.folder) / "request.json");
+  constexpr std::size_t kMostBytes = 16 << 20;  // a worker may have put anything in its place
+  const auto folder = measure::RunFolder::open(run.folder);
+  const auto text = folder ? folder->text(measure::kRequestFile, kMostBytes) : std::unexpected(folder.error());
   const json document = text ? json::parse(*text, nullptr, false) : json(json::value_t::discarded);
   if (document.is_discarded()) {
     return std::nullopt;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "measure/container/image_store.hpp"
 #include "measure/supervisor/process_tree.hpp"
 #include "tuner/executor/containment.hpp"
 
@@ -24,6 +25,17 @@ std::expected<measure::RunPlan, std::string> contained_plan(measure::RunPlan pla
   order.owner = measure::ProcessIdentity::of_this_process().to_text();
   order.argv = plan.argv;
   order.mounts = contained.mounts;
+  order.mounts.push_back({.path = plan.folder, .writable = true});
+  // Weights and batches to begin with, that another run wrote into its folder.
+  if (plan.request.initial) {
+    order.mounts.push_back({.path = std::filesystem::path(*plan.request.initial).parent_path(), .writable = false});
+  }
+  order.mounts = measure::least_mounts(std::move(order.mounts));
+  if (!contained.runtime->makes_mount_points() && !contained.image.root.empty()) {
+    if (auto made = measure::make_mount_points(contained.image.root, order.mounts); !made) {
+      return std::unexpected(std::move(made.error()));
+    }
+  }
   order.variables = plan.environment;
   // Its home outside is not there; what frameworks keep in it belongs to the run.
   order.variables.emplace("HOME", plan.folder.string());

@@ -1,11 +1,13 @@
 #include "tuner/executor/containment.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
 #include "measure/container/container_sweep.hpp"
 #include "space/digest.hpp"
+#include "space/folder_entries.hpp"
 #include "tuner/executor/contained_paths.hpp"
 
 namespace nocturne::tuner {
@@ -25,6 +27,16 @@ std::string word_of(const space::Configuration& configuration, std::string_view 
 }
 
 }  // namespace
+
+void remove_old_mount_points(const fs::path& root, const fs::path& runs) {
+  constexpr std::chrono::hours kBetweenPlanAndRun{24};
+  std::error_code ignored;
+  for (const fs::directory_entry& place : space::entries_of(root / runs.relative_path(), ignored)) {
+    const auto age = fs::file_time_type::clock::now() - place.last_write_time(ignored);
+    if (fs::exists(runs / place.path().filename(), ignored) || age < kBetweenPlanAndRun) continue;
+    fs::remove(place.path(), ignored);  // only an empty one
+  }
+}
 
 const Containment::Runtime& Containment::look_at(const measure::ContainerRuntime& runtime) {
   const auto known = runtimes_.find(runtime.name());
@@ -70,7 +82,6 @@ std::expected<measure::ContainerImage, PreparationFailure> Containment::obtain(c
 std::expected<std::vector<measure::ContainerMount>, std::string> Containment::mounts_of(
     const Prepared& prepared, const measure::ContainerImage& image, const measure::ContainerRuntime& runtime) const {
   ContainedPaths paths(image);
-  paths.add(options_.runs_folder, /*writable=*/true);
   paths.add(options_.installation.onednn_prefix);
   paths.add(prepared.library);
   paths.add(options_.installation.source_root / "kernels");
@@ -112,6 +123,7 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
   auto mounts = mounts_of(prepared, *image, *runtime);
   if (!mounts) return refuse_container(space::Outcome::Unsupported, std::move(mounts.error()));
   if (!runtime->makes_mount_points() && !image->root.empty()) {
+    remove_old_mount_points(image->root, options_.runs_folder);
     if (auto made = measure::make_mount_points(image->root, *mounts); !made) {
       return refuse_container(space::Outcome::Unsupported, std::move(made.error()));
     }

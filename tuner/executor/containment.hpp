@@ -53,8 +53,8 @@ class Containment {
 
   /// `worker` becomes another where the container is not the host: with the runtime, its version and the image's
   /// digest. Outcomes: Unsupported (a runtime with an obstacle, what cannot be expressed), BuildFailed (no image),
-  /// Killed (the stop). A runtime with an obstacle is not looked at again by this instance; of an image that failed, see
-  /// failure_memory.hpp.
+  /// Killed (the stop). A runtime with an obstacle is not looked at again by this instance; of an image that failed,
+  /// see failure_memory.hpp.
   [[nodiscard]] std::expected<void, PreparationFailure> prepare(const space::Configuration& configuration,
                                                                 Prepared& prepared, const std::stop_token& stop);
 
@@ -75,9 +75,14 @@ class Containment {
   FailureMemory failed_;  // by image and runtime
 };
 
-/// The plan of the same run inside. The error is a sentence; not after prepare() let the same mounts pass.
+/// The plan of the same run inside: of the runs' folder it sees its own, and reads that of the run whose weights it
+/// begins with. The error is a sentence; not after prepare() let the same mounts pass.
 [[nodiscard]] std::expected<measure::RunPlan, std::string> contained_plan(measure::RunPlan plan,
                                                                           const Contained& contained);
+
+/// Removes the places in an image's `root` where folders of runs were mounted that are long gone. `runs`: their folder
+/// outside.
+void remove_old_mount_points(const std::filesystem::path& root, const std::filesystem::path& runs);
 
 /// What a worker started by `program` needs to see beside the system's own folders: its folder; of a virtual
 /// environment all of it and the Python it was made from.

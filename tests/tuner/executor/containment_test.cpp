@@ -124,7 +124,7 @@ TEST_CASE("the plan inside keeps id, folder and limits, and hides the worker's v
           "[containment]") {
   const tuner::Contained contained{.runtime = &measure::docker_runtime(),
                                    .image = {.name = "i", .digest = "d", .root = "", .reference = "sha256:cafe"},
-                                   .mounts = {{.path = "/data/runs", .writable = true}}};
+                                   .mounts = {{.path = "/data/images", .writable = false}}};
   measure::RunPlan plan;
   plan.id = "r1";
   plan.folder = "/data/runs/r1";
@@ -144,6 +144,47 @@ TEST_CASE("the plan inside keeps id, folder and limits, and hides the worker's v
   CHECK(std::ranges::find(inside->unset, "LD_PRELOAD") != inside->unset.end());
   CHECK(inside->apart);
   CHECK(inside->clean_up.back() == "nocturne-r1");
+}
+
+TEST_CASE("of the runs' folder a worker inside sees its own, to write, and that of the weights it begins with, to read",
+          "[containment]") {
+  const tuner::Contained contained{.runtime = &measure::docker_runtime(),
+                                   .image = {.name = "i", .digest = "d", .root = "", .reference = "sha256:cafe"},
+                                   .mounts = {{.path = "/data/images", .writable = false}}};
+  measure::RunPlan plan;
+  plan.id = "r1";
+  plan.folder = "/data/runs/r1";
+  plan.argv = {"/opt/worker"};
+  plan.request.initial = "/data/runs/r0/initial";
+  const auto inside = tuner::contained_plan(plan, contained);
+  REQUIRE(inside);
+  std::vector<std::string> mounts;
+  for (std::size_t i = 0; i + 1 < inside->argv.size(); ++i) {
+    if (inside->argv[i] == "--mount") mounts.push_back(inside->argv[i + 1]);
+  }
+  CHECK(mounts == std::vector<std::string>{"type=bind,source=/data/images,target=/data/images,readonly",
+                                           "type=bind,source=/data/runs/r0,target=/data/runs/r0,readonly",
+                                           "type=bind,source=/data/runs/r1,target=/data/runs/r1"});
+}
+
+TEST_CASE("where a runtime makes no mount points, each run has one in the image, and old ones go", "[containment]") {
+  const test::TemporaryFolder folder;
+  const fs::path root = folder.path() / "root";
+  fs::create_directories(root);
+  const tuner::Contained contained{.runtime = &measure::charliecloud_runtime(),
+                                   .image = {.name = "i", .digest = "d", .root = root, .reference = ""},
+                                   .mounts = {}};
+  measure::RunPlan plan;
+  plan.id = "r1";
+  plan.folder = "/data/runs/r1";
+  plan.argv = {"/opt/worker"};
+  REQUIRE(tuner::contained_plan(plan, contained));
+  CHECK(fs::is_directory(root / "data/runs/r1"));
+  fs::create_directories(root / "data/runs/r0");
+  fs::last_write_time(root / "data/runs/r0", fs::file_time_type::clock::now() - std::chrono::hours(48));
+  tuner::remove_old_mount_points(root, "/data/runs");
+  CHECK(fs::is_directory(root / "data/runs/r1"));
+  CHECK_FALSE(fs::exists(root / "data/runs/r0"));
 }
 
 TEST_CASE("a warm compile cache is mounted into each kind of container, to be written", "[containment]") {
