@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "measure/container/runtimes.hpp"
 #include "measure/run/classify.hpp"
 #include "measure/run/command_line.hpp"
 #include "measure/run/run_files.hpp"
@@ -88,6 +89,9 @@ std::expected<void, std::string> ActiveRun::begin(const SupervisorChoice& superv
 void ActiveRun::wait(std::chrono::milliseconds timeout, int also) {
   if (finished()) return;
   process_->wait(timeout, also);
+  if (process_->finished() && process_->lost() && !plan_.clean_up.empty()) {
+    (void)ask_tool(plan_.clean_up, std::chrono::seconds(10));  // as the supervisor would have
+  }
   reader_.read(*folder_);
   if (events().overflow && !flood_ended_) {
     flood_ended_ = true;

@@ -15,10 +15,15 @@
 #include <cstring>
 #include <utility>
 
+#include "measure/supervisor/cgroup.hpp"
 #include "measure/supervisor/process_tree.hpp"
 
 namespace nocturne::measure {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
 
 // posix_spawn's two parts, released together.
 struct SpawnSettings {
@@ -63,7 +68,11 @@ std::expected<Supervised, std::string> Supervised::start(const SuperviseSpec& sp
   }
   Supervised supervised;
   supervised.run_id_ = spec.run_id;
-  supervised.kill_takes_ = spec.grace + spec.last_resort;
+  supervised.deadline_ = spec.deadline;
+  supervised.total_limit_ = spec.total_limit;
+  supervised.grace_ = spec.grace;
+  supervised.last_resort_ = spec.last_resort;
+  supervised.started_ = supervised.resumed_ = Clock::now();
   supervised.socket_ = sockets[0];
   const int error = spawn_supervisor(program, sockets[1], supervised.pid_);
   ::close(sockets[1]);
@@ -79,13 +88,23 @@ Supervised::Supervised(Supervised&& other) noexcept
     : run_id_(std::move(other.run_id_)),
       pid_(std::exchange(other.pid_, -1)),
       socket_(std::exchange(other.socket_, -1)),
-      kill_takes_(other.kill_takes_),
-      give_up_(other.give_up_),
+      deadline_(other.deadline_),
+      grace_(other.grace_),
+      last_resort_(other.last_resort_),
+      total_limit_(other.total_limit_),
+      started_(other.started_),
+      resumed_(other.resumed_),
+      ran_(other.ran_),
+      stop_wanted_(other.stop_wanted_),
+      kill_reason_(std::move(other.kill_reason_)),
+      ending_since_(other.ending_since_),
       stopped_(other.stopped_),
+      lost_(other.lost_),
       lines_(std::move(other.lines_)),
       result_(std::move(other.result_)) {}
 
 Supervised::~Supervised() {
+  if (pid_ > 0) ::kill(pid_, SIGCONT);  // one that is stopped would never see that its tuner is gone
   bury();
 }
 
@@ -96,44 +115,87 @@ void Supervised::bury() {
   pid_ = -1;
 }
 
-void Supervised::wait(std::chrono::milliseconds timeout, int also) {
+nanoseconds Supervised::time_left(Clock::time_point now) const {
+  nanoseconds left = stop_wanted_ ? nanoseconds::max() : deadline_ - ran_ - (now - resumed_);
+  if (total_limit_) left = std::min<nanoseconds>(left, *total_limit_ - (now - started_));
+  return left;
+}
+
+void Supervised::wait(milliseconds timeout, int also) {
   if (finished()) return;
-  if (give_up_) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*give_up_ - std::chrono::steady_clock::now());
-    if (left.count() <= 0) ::kill(pid_, SIGKILL);  // shows as end of file
-    timeout = std::min(timeout, std::max(left, std::chrono::milliseconds(1)));
+  const auto now = Clock::now();
+  // From when it is seen: a tuner that was stopped itself must not blame its supervisor.
+  if (!ending_since_ && time_left(now).count() <= 0) ending_since_ = now;
+  if (ending_since_) {
+    const nanoseconds since = now - *ending_since_;
+    const nanoseconds next = since < grace_ ? grace_ - since : grace_ + last_resort_ - since;
+    timeout = std::min(timeout, std::max(std::chrono::ceil<milliseconds>(next), milliseconds(1)));
+  } else {
+    timeout = std::min(timeout, std::chrono::ceil<milliseconds>(std::min<nanoseconds>(time_left(now), timeout)));
   }
   std::array<pollfd, 2> files{};
   files[0] = {.fd = socket_, .events = POLLIN, .revents = 0};
   files[1] = {.fd = also, .events = POLLIN, .revents = 0};
-  if (::poll(files.data(), files.size(), static_cast<int>(timeout.count())) > 0 && files[0].revents != 0) receive();
+  if (::poll(files.data(), files.size(), static_cast<int>(timeout.count())) > 0 && files[0].revents != 0) {
+    receive();
+  } else if (ending_since_) {
+    end_overdue();
+  }
+}
+
+// While it lives, everything that the worker started is its descendant; afterwards it would be found by its marks
+// alone.
+void Supervised::end_overdue() {
+  const auto since = Clock::now() - *ending_since_;
+  const bool is_stopped = since >= grace_ && state_of_process(pid_) == 'T';
+  if (!is_stopped && since < grace_ + last_resort_) return;
+  std::string reason = kill_reason_;
+  if (reason.empty()) {
+    reason = fmt::format("its supervisor (process {}) {} and did not end it at its deadline", pid_,
+                         is_stopped ? "was stopped" : "hung");
+  }
+  kill_descendants(pid_);
+  ::kill(pid_, SIGKILL);
+  lose(std::move(reason));
 }
 
 void Supervised::receive() {
   std::array<char, 16384> buffer;
   const ssize_t count = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (count <= 0) return lose();
+  // End of file without a result: the worker died with its supervisor; its children may not have.
+  if (count <= 0) return lose("its supervisor was killed");
   lines_.append(buffer.data(), static_cast<std::size_t>(count));
   while (const auto line = lines_.next()) {
     const nlohmann::json document = nlohmann::json::parse(*line, nullptr, false);
     if (!document.is_object()) continue;
     if (const auto stopped = document.find("stopped"); stopped != document.end()) stopped_ = *stopped == true;
-    if (const auto result = document.find("result"); result != document.end()) {
-      result_ = result_from_json(*result);
-      bury();
-      return;
-    }
+    if (const auto result = document.find("result"); result != document.end()) return accept(*result);
   }
 }
 
-// End of file without a result: somebody killed the supervisor. The worker died with it; its children may not have.
-void Supervised::lose() {
+void Supervised::accept(const nlohmann::json& result) {
+  try {
+    result_ = result_from_json(result);
+    bury();
+  } catch (const nlohmann::json::exception& error) {
+    ::kill(pid_, SIGKILL);
+    lose({});
+    result_ = SuperviseResult{
+        .start_error = fmt::format("what its supervisor says of its end cannot be read ({}): is nocturne-supervisor of "
+                                   "the same version as nocturne?",
+                                   error.what())};
+  }
+}
+
+void Supervised::lose(std::string reason) {
   bury();
   kill_processes_of_run(run_id_);
+  (void)sweep_cgroups(cgroup_parents());
+  lost_ = true;
   SuperviseResult result;
   result.killed = true;
-  result.killed_reason = "its supervisor was killed";
+  result.killed_reason = std::move(reason);
   result_ = std::move(result);
 }
 
@@ -145,14 +207,21 @@ void Supervised::command(const char* word, const std::string& reason) const {
 }
 
 void Supervised::stop() {
+  if (!stop_wanted_) ran_ += Clock::now() - resumed_;
+  stop_wanted_ = true;
   command("stop");
 }
+
 void Supervised::resume() {
+  if (stop_wanted_) resumed_ = Clock::now();
+  stop_wanted_ = false;
   stopped_ = false;
   command("continue");
 }
+
 void Supervised::kill(const std::string& reason) {
-  if (!give_up_) give_up_ = std::chrono::steady_clock::now() + kill_takes_;
+  if (!ending_since_) ending_since_ = Clock::now();
+  kill_reason_ = reason;
   command("kill", reason);
 }
 

@@ -184,6 +184,25 @@ std::vector<pid_t> descendants_of(pid_t root) {
   return found;
 }
 
+void kill_descendants(pid_t root) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  std::vector<pid_t> left = descendants_of(root);
+  while (!left.empty() && std::chrono::steady_clock::now() < give_up) {
+    // Stopped first, so that what forks faster than we read is outrun.
+    for (const int signal : {SIGSTOP, SIGKILL}) {
+      for (const pid_t pid : left) ::kill(pid, signal);
+    }
+    const timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
+    ::nanosleep(&pause, nullptr);
+    left = descendants_of(root);
+  }
+}
+
+char state_of_process(pid_t pid) {
+  const auto stat = read_stat(pid);
+  return stat ? stat->state : '?';
+}
+
 std::chrono::nanoseconds cpu_time_of(pid_t pid) {
   const auto stat = read_stat(pid);
   if (!stat) return {};

@@ -34,6 +34,13 @@ struct ProcessIdentity {
 /// All living descendants of a process, parents before children, zombies left out.
 [[nodiscard]] std::vector<pid_t> descendants_of(pid_t root);
 
+/// Kills all descendants of a process that adopts orphans and does not reap meanwhile, again until none is left or ten
+/// seconds have passed.
+void kill_descendants(pid_t root);
+
+/// The letter of proc_pid_stat(5): R, S, T (stopped), Z…; '?' where there is no such process.
+[[nodiscard]] char state_of_process(pid_t pid);
+
 /// User and system time of a process, all its threads and the children it has waited for; zero where it is gone.
 [[nodiscard]] std::chrono::nanoseconds cpu_time_of(pid_t pid);
 

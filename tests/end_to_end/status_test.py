@@ -1,10 +1,11 @@
 """A campaign seen from another terminal, and the program that is started at its end."""
 
 import json
+import os
 import signal
 import unittest
 
-from workspace import PATIENCE, Workspace, campaign, wait_until, workers_alive
+from workspace import PATIENCE, Workspace, campaign, supervisors_of, wait_until, workers_alive
 
 
 class Status(unittest.TestCase):
@@ -41,6 +42,21 @@ class Status(unittest.TestCase):
                                   "marked as killed")
             ended = workspace.json("status")
             self.assertEqual((ended["condition"], ended["because"]), ("interrupted", "interrupted"))
+
+    def test_a_stopped_supervisor_stops_neither_the_night_nor_its_status(self):
+        with Workspace() as workspace:
+            file = workspace.write(campaign(trials=1, mode="hang", run={"deadline": "5s"}))
+            tuner = workspace.start("tune", file)
+            self.assertTrue(wait_until(lambda: supervisors_of(tuner.pid)))
+            supervisor = supervisors_of(tuner.pid)[0]
+            os.kill(supervisor, signal.SIGSTOP)
+            self.assertTrue(wait_until(lambda: workspace.json("status")["condition"] == "stalled"))
+            self.assertIn(f"the supervisor of its run (process {supervisor}) is stopped", workspace.json("status")["sentence"])
+            _, err = tuner.communicate(timeout=PATIENCE)
+            self.assertIn(f"(its supervisor (process {supervisor}) was stopped and did not end it at its deadline): "
+                          "it runs again", err)
+            self.assertEqual([outcome for _, _, outcome in workspace.finished_trials()], ["timeout"])
+            self.assertFalse(workers_alive(workspace.data))
 
     def test_a_finished_campaign_is_finished_and_status_writes_nothing(self):
         with Workspace() as workspace:

@@ -140,6 +140,16 @@ def working_in(folder):
     return found
 
 
+def supervisors_of(tuner):
+    """Children of that process that watch a run."""
+    found = []
+    with contextlib.suppress(OSError):
+        for children in pathlib.Path(f"/proc/{tuner}/task").glob("*/children"):
+            found += [int(pid) for pid in children.read_text().split()
+                      if pathlib.Path(f"/proc/{pid}/comm").read_text().startswith("nocturne-superv")]
+    return found
+
+
 def wait_until(condition, seconds=PATIENCE):
     """Polls; returns whether it came true in time."""
     end = time.monotonic() + seconds

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "measure/run/runner.hpp"
+#include "measure/run/sweep.hpp"
 #include "measure/supervisor/client.hpp"
 #include "measure/supervisor/process_tree.hpp"
-#include "measure/run/sweep.hpp"
 #include "tests/measure/fake_run.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -145,8 +145,8 @@ TEST_CASE("an identity outlives no process", "[supervisor]") {
 
 namespace {
 
-// Stops a worker for longer than its deadline, and continues it. Empty: the machine was so busy that most of the deadline
-// had passed before it was stopped.
+// Stops a worker for longer than its deadline, and continues it. Empty: the machine was so busy that most of the
+// deadline had passed before it was stopped.
 std::optional<SuperviseResult> stopped_beyond(std::chrono::milliseconds deadline) {
   const test::TemporaryFolder folder;
   SuperviseSpec spec = lingering_spec(folder.path());
@@ -197,6 +197,7 @@ TEST_CASE("a supervised worker that is let go is ended", "[supervisor]") {
     auto supervised = Supervised::start(spec, find_supervisor());
     REQUIRE(supervised);
     REQUIRE(test::comes_true([&] { return processes_of_run(spec.run_id).size() == 1; }));
+    REQUIRE(::kill(supervised->supervisor_pid(), SIGSTOP) == 0);  // even so
   }
   CHECK(processes_of_run(spec.run_id).empty());
 }
@@ -218,6 +219,68 @@ TEST_CASE("a supervisor that does not answer a kill is killed, and its worker wi
   REQUIRE(test::comes_true(finished));
   CHECK(supervised->result().killed);
   CHECK(processes_of_run(spec.run_id).empty());
+}
+
+TEST_CASE("a stopped supervisor does not stop the tuner: the run ends after its deadline, with all its processes",
+          "[supervisor]") {
+  const test::TemporaryFolder folder;
+  for (const std::chrono::milliseconds deadline : test::kDeadlines) {
+    RunPlan plan = test::fake_plan(folder.path(), "orphan_hang");
+    plan.folder = folder.path() / plan.id;
+    plan.deadline = deadline;
+    pid_t supervisor = 0, orphan = 0;
+    RunControl control;
+    control.use_cgroup = false;  // a control group would hide what the tuner forgets
+    control.progress = [&](const RunProgress& progress) {
+      if (progress.phase != "build" || supervisor != 0) return;
+      orphan = test::pid_in(plan.folder / "orphan.pid");
+      supervisor = supervisor_of(plan);
+      ::kill(supervisor, SIGSTOP);
+    };
+    const space::Run run = measure::run(plan, control);
+    if (run.outcome == Outcome::Timeout) continue;  // it ended it before it could be stopped
+    CHECK(run.outcome == Outcome::Killed);
+    CHECK(run.reason ==
+          "its supervisor (process " + std::to_string(supervisor) + ") was stopped and did not end it at its deadline");
+    CHECK(processes_of_run(plan.id).empty());
+    CHECK(orphan != 0);
+    CHECK_FALSE(test::process_runs(orphan));
+    CHECK_FALSE(test::process_runs(supervisor));
+    return;
+  }
+  FAIL("it could not be stopped in time");
+}
+
+TEST_CASE("a stopped supervisor that goes on before the deadline is not ended", "[supervisor]") {
+  const test::TemporaryFolder folder;
+  const SuperviseSpec spec = lingering_spec(folder.path());
+  auto supervised = Supervised::start(spec, find_supervisor());
+  REQUIRE(supervised);
+  REQUIRE(test::comes_true([&] { return processes_of_run(spec.run_id).size() == 1; }));
+  REQUIRE(::kill(supervised->supervisor_pid(), SIGSTOP) == 0);
+  for (int i = 0; i < 100; ++i) supervised->wait(1ms);
+  REQUIRE(::kill(supervised->supervisor_pid(), SIGCONT) == 0);
+  supervised->kill("the test wants it");
+  REQUIRE(test::comes_true([&] {
+    supervised->wait(5ms);
+    return supervised->finished();
+  }));
+  CHECK_FALSE(supervised->lost());
+  CHECK(supervised->result().killed_reason == "the test wants it");
+}
+
+TEST_CASE("what a supervisor says of the end and nobody understands is a failure of the run", "[supervisor]") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path program = folder.path() / "supervisor";
+  std::ofstream(program)
+      << "#!/bin/sh\nread spec <&3\necho '{\"result\": {\"wall_ns\": \"long\"}}' >&3\nexec sleep 600\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  RunControl control;
+  control.supervisor = program;
+  const space::Run run = measure::run(test::fake_plan(folder.path(), "obey"), control);
+  CHECK(run.outcome == Outcome::Failed);
+  CHECK_THAT(run.reason, ContainsSubstring("what its supervisor says of its end cannot be read") &&
+                             ContainsSubstring("of the same version as nocturne?"));
 }
 
 TEST_CASE("the supervisor refuses to be used by hand", "[supervisor]") {

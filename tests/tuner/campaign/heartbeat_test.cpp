@@ -193,6 +193,12 @@ TEST_CASE("the condition of a campaign follows from database, heartbeat and proc
                        .steady_ns = 1000};
   CHECK(tuner::condition_of(alive) == Condition::Running);
 
+  auto stalled = alive;
+  stalled.stopped_supervisor = 4711;
+  CHECK(tuner::condition_of(stalled) == Condition::Stalled);
+  stalled.stopped = true;
+  CHECK(tuner::condition_of(stalled) == Condition::Stopped);  // it must be continued first
+
   auto silent = alive;
   silent.steady_ns = 1001;
   CHECK(tuner::condition_of(silent) == Condition::Hanging);

@@ -14,17 +14,19 @@ namespace nocturne::tuner {
 
 /// What was seen, at one moment.
 struct Sighting {
-  std::optional<std::int64_t> finished_unix_ns;  ///< the database: its work is complete
-  std::optional<std::int64_t> owner_pid;         ///< the database: held by this living process
-  std::optional<Heartbeat> heartbeat;            ///< of this very campaign
-  db::Life writer = db::Life::Dead;              ///< of the process that wrote the heartbeat
-  bool stopped = false;                          ///< that process is stopped (SIGSTOP, Ctrl-Z)
-  std::int64_t steady_ns = 0;                    ///< now, CLOCK_MONOTONIC
+  std::optional<std::int64_t> finished_unix_ns;    ///< the database: its work is complete
+  std::optional<std::int64_t> owner_pid;           ///< the database: held by this living process
+  std::optional<Heartbeat> heartbeat;              ///< of this very campaign
+  db::Life writer = db::Life::Dead;                ///< of the process that wrote the heartbeat
+  bool stopped = false;                            ///< that process is stopped (SIGSTOP, Ctrl-Z)
+  std::optional<std::int64_t> stopped_supervisor;  ///< the process that watches its run, where that is stopped
+  std::int64_t steady_ns = 0;                      ///< now, CLOCK_MONOTONIC
 };
 
 enum class Condition {
   Running,      ///< and as lively as it promised
   Stopped,      ///< its process was stopped, and goes on when it is continued
+  Stalled,      ///< its process lives, and the supervisor of its run is stopped
   Hanging,      ///< its process lives and has been silent for longer than it promised
   Died,         ///< its process is gone, and did not say that it ended
   Interrupted,  ///< ended by a person, the system or an error before its work was complete

@@ -50,6 +50,12 @@ std::string condition_sentence(const Report& report) {
     case Condition::Stopped:
       return fmt::format("stopped while {} (process {}); 'kill -CONT {}' or 'fg' continues it", heartbeat->doing,
                          heartbeat->process.pid, heartbeat->process.pid);
+    case Condition::Stalled:
+      return fmt::format(
+          "stalled while {} (process {}): the supervisor of its run (process {}) is stopped. 'kill -CONT {}' continues "
+          "it; else the run is ended after its deadline, and made again",
+          heartbeat->doing, heartbeat->process.pid, *report.sighting.stopped_supervisor,
+          *report.sighting.stopped_supervisor);
     case Condition::Hanging:
       return fmt::format(
           "hanging while {}: its process {} lives and has said nothing for {}. 'kill {}' ends it; then {}",
@@ -74,7 +80,7 @@ std::string condition_sentence(const Report& report) {
 
 bool at_work(const Report& report) {
   return (report.condition == Condition::Running || report.condition == Condition::Stopped ||
-          report.condition == Condition::Hanging) &&
+          report.condition == Condition::Stalled || report.condition == Condition::Hanging) &&
          report.sighting.heartbeat && !report.sighting.heartbeat->ended();
 }
 
