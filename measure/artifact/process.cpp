@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +16,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "measure/artifact/keeper.hpp"
+
 namespace nocturne::measure {
 namespace {
 
@@ -24,7 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kStopLatency{100};
 constexpr std::size_t kMostOutput = 16u << 20;
-constexpr int kCouldNotExecute = 127;
 
 /// What would make two equal builds differ without being in the key, or replace the compiler behind our back.
 constexpr std::array<std::string_view, 14> kRemoved = {"CPATH",
@@ -67,57 +67,35 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-/// In the child, between fork and exec: only calls that are safe there.
-[[noreturn]] void become(char* const* argv, char* const* environment, const char* folder, const cpu_set_t* cpus,
-                         int output, pid_t parent) {
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(kCouldNotExecute);  // died before the line above
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  const int null = open("/dev/null", O_RDONLY);
-  dup2(null, STDIN_FILENO);
-  dup2(output, STDOUT_FILENO);
-  dup2(output, STDERR_FILENO);
-  if (cpus != nullptr) sched_setaffinity(0, sizeof *cpus, cpus);  // a wish: a cpuset may forbid it
-  if (folder == nullptr || chdir(folder) == 0) execve(argv[0], argv, environment);
-  const char* reason = strerrordesc_np(errno);
-  if (write(STDERR_FILENO, argv[0], std::strlen(argv[0])) < 0 || write(STDERR_FILENO, ": ", 2) < 0 ||
-      write(STDERR_FILENO, reason, std::strlen(reason)) < 0 || write(STDERR_FILENO, "\n", 1) < 0) {
-    _exit(kCouldNotExecute);
+/// What the keeper said before it ended.
+CommandResult read_end(int report) {
+  KeptEnd end;
+  ssize_t count = 0;
+  while ((count = read(report, &end, sizeof end)) < 0 && errno == EINTR) {
   }
-  _exit(kCouldNotExecute);
+  if (count != sizeof end) return {CommandEnd::Signalled, SIGKILL};  // it was killed, and the command with it
+  if (end.error != 0) return {CommandEnd::NotStarted, end.error};
+  if (WIFSIGNALED(end.status)) return {CommandEnd::Signalled, WTERMSIG(end.status)};
+  return {CommandEnd::Exited, WEXITSTATUS(end.status)};
 }
 
-/// Kills the group and reaps its leader.
-void end_group(pid_t leader) {
-  kill(-leader, SIGKILL);
-  kill(leader, SIGKILL);  // it may not have made its group yet
-  while (waitpid(leader, nullptr, 0) < 0 && errno == EINTR) {
-  }
-}
-
-CommandResult wait_for(pid_t child, int handle, Clock::time_point deadline, const std::stop_token& stop) {
+CommandResult wait_for(pid_t keeper, int handle, int report, Clock::time_point deadline, const std::stop_token& stop) {
   while (true) {
     if (stop.stop_requested()) {
-      end_group(child);
+      end_keeper(keeper, handle);
       return {CommandEnd::Stopped, 0};
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) {
-      end_group(child);
+      end_keeper(keeper, handle);
       return {CommandEnd::DeadlinePassed, 0};
     }
     pollfd ready{.fd = handle, .events = POLLIN, .revents = 0};
     if (poll(&ready, 1, static_cast<int>(std::min(left, kStopLatency).count())) <= 0) continue;
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0) {
+    while (waitpid(keeper, nullptr, 0) < 0) {
       if (errno != EINTR) return {CommandEnd::NotStarted, errno};
     }
-    kill(-child, SIGKILL);  // whatever it left behind in its group
-    if (WIFSIGNALED(status)) return {CommandEnd::Signalled, WTERMSIG(status)};
-    return {CommandEnd::Exited, WEXITSTATUS(status)};
+    return read_end(report);
   }
 }
 
@@ -129,23 +107,29 @@ CommandResult run_into(const Command& command, int output, Clock::time_point dea
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
   for (const int cpu : command.cpus) CPU_SET(static_cast<std::size_t>(cpu), &cpus);
-  const char* folder = command.folder.empty() ? nullptr : command.folder.c_str();
+  std::array<int, 2> report{-1, -1};
+  if (pipe2(report.data(), O_CLOEXEC) != 0) return {CommandEnd::NotStarted, errno};
 
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) return {CommandEnd::NotStarted, errno};
-  if (child == 0)
-    become(argv.data(), environment.data(), folder, command.cpus.empty() ? nullptr : &cpus, output, parent);
-  setpgid(child, child);  // in both: whoever comes first
-  const int handle =
-      static_cast<int>(syscall(SYS_pidfd_open, child, 0));  // glibc 2.36 declares no C linkage for its own
-  if (handle < 0) {
-    const int error = errno;
-    end_group(child);
-    return {CommandEnd::NotStarted, error};
+  const pid_t keeper = start_keeper({.argv = argv.data(),
+                                     .environment = environment.data(),
+                                     .folder = command.folder.empty() ? nullptr : command.folder.c_str(),
+                                     .cpus = command.cpus.empty() ? nullptr : &cpus,
+                                     .output = output},
+                                    report[1]);
+  CommandResult result{CommandEnd::NotStarted, errno};
+  close(report[1]);
+  if (keeper > 0) {
+    const int handle =
+        static_cast<int>(syscall(SYS_pidfd_open, keeper, 0));  // glibc 2.36 declares no C linkage for its own
+    if (handle < 0) {
+      result.status = errno;
+      end_keeper(keeper, handle);
+    } else {
+      result = wait_for(keeper, handle, report[0], deadline, stop);
+      close(handle);
+    }
   }
-  const CommandResult result = wait_for(child, handle, deadline, stop);
-  close(handle);
+  close(report[0]);
   return result;
 }
 

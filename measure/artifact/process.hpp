@@ -3,8 +3,8 @@
 /// Starts a compiler or an installer and waits for it: with a deadline, a stop token, and its output in a file.
 /// Thread-safe.
 ///
-/// Each command is the leader of a process group, which is killed as a whole; it dies with the thread that started it
-/// (parent-death signal), so a killed tuner leaves no compiler for longer than its current file.
+/// Each command is the leader of a process group, which goes with it. Where it is stopped, takes too long, or the
+/// thread that started it is gone (a killed tuner), all that it started is killed, in whatever group (keeper.hpp).
 
 #include <chrono>
 #include <expected>

@@ -345,6 +345,48 @@ TEST_CASE("a build can be stopped", "[artifact]") {
   CHECK(dies_soon(workshop / "grandchild"));
 }
 
+TEST_CASE("a killed tuner leaves nothing of a build behind, in whatever session it is", "[artifact]") {
+  const Workshop workshop;
+  const auto pids = [&](const char* name) { return (workshop / name).string(); };
+  // One in the command's group, one that has left group, session and parents, as a daemon does.
+  const std::string script = "sleep 600 & echo $! > " + pids("near") + "; setsid sh -c 'sleep 600 & echo $! > " +
+                             pids("far") + "; wait' & echo $$ > " + pids("command") + "; wait";
+  const pid_t tuner = fork();
+  if (tuner == 0) {
+    (void)run_command({.argv = {"/bin/sh", "-c", script}}, workshop / "log", Clock::now() + std::chrono::hours(1));
+    _exit(0);
+  }
+  for (const char* name : {"near", "far", "command"}) {
+    while (!is_alive(workshop / name)) std::this_thread::yield();
+  }
+  kill(tuner, SIGKILL);
+  waitpid(tuner, nullptr, 0);
+  for (const char* name : {"near", "far", "command"}) {
+    CAPTURE(name);
+    CHECK(dies_soon(workshop / name));
+  }
+}
+
+TEST_CASE("how a command ends is told, also through the one that keeps it", "[artifact]") {
+  const Workshop workshop;
+  const auto end_of = [&](const char* script) {
+    return to_text(
+        run_command({.argv = {"/bin/sh", "-c", script}}, workshop / "log", Clock::now() + std::chrono::minutes(5)));
+  };
+  CHECK(end_of("exit 0") == "exit code 0");
+  CHECK(end_of("exit 3") == "exit code 3");
+  CHECK(end_of("kill -TERM $$") == "killed by signal 15");
+  CHECK(end_of("kill -KILL $PPID; exec sleep 600") == "killed by signal 9");
+  // A service that it leaves on purpose stays.
+  CHECK(end_of(("setsid sh -c 'echo $$ > " + (workshop / "service").string() + "; exec sleep 600' & while [ ! -s " +
+                (workshop / "service").string() + " ]; do :; done")
+                   .c_str()) == "exit code 0");
+  CHECK(is_alive(workshop / "service"));
+  pid_t service = 0;
+  std::ifstream(workshop / "service") >> service;
+  kill(service, SIGKILL);
+}
+
 TEST_CASE("a source that changes during the build spoils it: the program would not be what its key says",
           "[artifact]") {
   const Workshop workshop;
