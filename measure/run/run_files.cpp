@@ -22,7 +22,9 @@ std::expected<RunFolder, std::string> prepare_folder(const RunPlan& plan) {
   if (!folder) return folder;
   protocol::Request request = plan.request;
   request.run_id = plan.id;
-  auto done = folder->write(kRequestFile, text_of(request));
+  std::expected<void, std::string> done;
+  if (!plan.owner.empty()) done = folder->write(kOwnerFile, plan.owner);
+  if (done) done = folder->write(kRequestFile, text_of(request));
   if (done && request.turns) {
     done = folder->make_fifo(kTurnsFile);
     request.turns.reset();

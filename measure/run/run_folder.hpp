@@ -17,6 +17,7 @@
 
 namespace nocturne::measure {
 
+inline constexpr const char* kOwnerFile = "owner.json";  ///< who asks for it; written first, for the tuner's own use
 inline constexpr const char* kRequestFile = "request.json";
 inline constexpr const char* kAloneRequestFile = "request-alone.json";  ///< beside it where the request asks for turns
 inline constexpr const char* kEventsFile = "events.jsonl";

@@ -39,8 +39,10 @@ struct RunPlan {
   std::int64_t event_cap_bytes = 64 << 20;  ///< more events than this is a protocol error
   /// The worker leaves the run's control group, perhaps by the hand of a daemon (containers): sought by its run id.
   bool apart = false;
-  std::vector<std::string> clean_up;  ///< removes its container where it did not end by itself; empty: nothing to remove
-  std::string artifact;                     ///< copied to the record: key of the build it uses, or empty
+  /// Removes its container where it did not end by itself; empty: nothing to remove.
+  std::vector<std::string> clean_up;
+  std::string owner;     ///< text of the folder's `owner.json`: by whom it may be missed; empty: there is none
+  std::string artifact;  ///< copied to the record: key of the build it uses, or empty
 };
 
 /// Says what is wrong with a plan, in a sentence; nothing when it can be tried.

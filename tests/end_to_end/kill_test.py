@@ -53,6 +53,44 @@ class KilledCampaign(unittest.TestCase):
                 self.assertEqual(twice, [])
                 killed = connection.execute("SELECT count(*) FROM runs WHERE outcome = 'killed'").fetchone()[0]
                 self.assertLessEqual(killed, 2 * KILLS)  # a pair in flight is two runs
+            self.assertEqual(disturbed.runs_nobody_names(), set())
+
+    def test_what_a_killed_pair_left_is_gone_when_the_campaign_goes_on(self):
+        with Workspace() as workspace:
+            go = workspace.folder / "go"  # until it is there, a pair stays in its turns
+            file = workspace.write(campaign(trials=2, mode="obey", run={"deadline": "600s"}, strategy="exhaustive", parameters=[
+                {"name": "step_us", "stage": "run", "values": [2000, 20], "default": 2000},
+                {"name": "until_in_turns", "stage": "run", "values": [str(go)]}]))
+            tuner = workspace.start("tune", file)
+            self.assertTrue(wait_until(lambda: workspace.trials_done() == 2 and len(workers_alive(workspace.data)) == 2))
+            alive = workspace.runs_nobody_names()
+            self.assertEqual(len(alive), 2)
+            # Its owner lives: neither a person who cleans nor another campaign takes it away.
+            workspace.run("clean", "--yes", "--older-than", "1s", check=0)
+            other = workspace.start("tune", workspace.write(campaign("other", trials=1), "other.json"))
+            while "Waiting" not in other.stderr.readline():  # for the processors; it has swept by then
+                self.assertIsNone(other.poll())
+            other.kill()
+            other.communicate()
+            self.assertEqual(workspace.runs_nobody_names() & alive, alive)
+            tuner.kill()
+            tuner.communicate()
+            self.assertTrue(wait_until(lambda: not workers_alive(workspace.data)))
+            self.assertIn("Would remove 2 of ", workspace.run("clean", check=0).stdout)
+            # Another database does not know what this one's rows name.
+            workspace.run("tune", workspace.folder / "other.json", "--db", workspace.folder / "other.db", check=0)
+            workspace.run("clean", "--yes", "--db", workspace.folder / "other.db", check=0)
+            self.assertEqual(workspace.runs_nobody_names() & alive, alive)
+            go.touch()
+            workspace.run("tune", file, check=0)
+            self.assertFalse(workspace.runs_nobody_names() & alive)
+
+    def test_pairs_of_noise_are_gone_after_clean(self):
+        with Workspace() as workspace:
+            workspace.run("noise", workspace.write(campaign()), "--time", "1s", check=0)
+            self.assertTrue(workspace.runs_nobody_names())
+            workspace.run("clean", "--yes", check=0)
+            self.assertFalse(workspace.runs_nobody_names())
 
     def test_a_second_tune_repeats_nothing(self):
         with Workspace() as workspace:

@@ -105,6 +105,12 @@ class Workspace:
         trials = [trial for trial in json.loads(listed.stdout)["trials"] if trial["outcome"] is not None]
         return [(trial["trial"], json.dumps(trial["configuration"], sort_keys=True), trial["outcome"]) for trial in trials]
 
+    def runs_nobody_names(self):
+        """Folders of runs that no row of the database names."""
+        folders = {entry.name for entry in (self.data / "runs").iterdir()}
+        with self.database() as connection:
+            return folders - {row[0] for row in connection.execute("SELECT run_id FROM runs")}
+
     def trials_done(self):
         """How many are finished; cheap enough to be asked again and again. Makes no database where there is none yet."""
         with contextlib.suppress(sqlite3.OperationalError):

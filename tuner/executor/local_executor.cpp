@@ -11,6 +11,7 @@
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
 #include "tuner/executor/shipped_worker.hpp"
+#include "tuner/executor/stray_runs.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -167,6 +168,7 @@ measure::RunPlan LocalExecutor::plan(const space::Configuration& configuration, 
   plan.id = measure::new_run_id();
   plan.purpose = order.purpose;
   plan.folder = options_.runs_folder / plan.id;
+  plan.owner = owner_text(options_.database);
   plan.argv = prepared.argv;
   plan.environment = prepared.launch.variables();
   if (!prepared.compile_cache.empty()) {

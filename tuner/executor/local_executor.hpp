@@ -28,6 +28,7 @@ class LocalExecutor final : public Executor {
     Installation installation;
     std::filesystem::path builds_folder;               ///< artifacts, shared by all campaigns
     std::filesystem::path runs_folder;                 ///< a folder a run
+    std::filesystem::path database;                    ///< keeps their records (stray_runs.hpp)
     std::filesystem::path caches_folder;               ///< of graph compilers, where the campaign wants them warm
     std::filesystem::path images_folder;               ///< root file systems of containers; empty: only the host
     std::filesystem::path user_images;                 ///< the user's recipes of images; empty: none

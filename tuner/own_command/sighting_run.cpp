@@ -6,6 +6,7 @@
 
 #include "measure/run/launch.hpp"
 #include "tuner/executor/own_command.hpp"
+#include "tuner/executor/stray_runs.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::int64_t kDetectSteps = 20;
 std::expected<CommandSighting, SightingFailure> sight_command(measure::CommandTemplate command,
                                                               const space::Configuration& configuration,
                                                               const Installation& installation,
-                                                              const std::filesystem::path& runs_folder,
+                                                              const SightingPlace& place,
                                                               const measure::RunControl& control) {
   const auto failed = [](std::string reason) {
     return std::unexpected(SightingFailure{.reason = std::move(reason), .log_tail = {}});
@@ -35,7 +36,8 @@ std::expected<CommandSighting, SightingFailure> sight_command(measure::CommandTe
   if (!launch) return failed(launch.error());
   measure::RunPlan plan;
   plan.id = measure::new_run_id();
-  plan.folder = runs_folder / plan.id;
+  plan.folder = place.runs_folder / plan.id;
+  plan.owner = owner_text(place.database);
   plan.argv = command_worker_argv(command, *words, 1, installation);
   plan.environment = launch->variables();
   plan.unset = launch->unset;
@@ -48,6 +50,8 @@ std::expected<CommandSighting, SightingFailure> sight_command(measure::CommandTe
                                            .log_tail = run.log_tail,
                                            .interrupted = run.outcome == space::Outcome::Killed});
   }
+  std::error_code ignored;
+  std::filesystem::remove_all(plan.folder, ignored);
   CommandSighting sighting{.wall = run.wall, .log_tail = run.log_tail};
   if (run.ready.is_object() && run.ready.value("timing", "") == "steps") {
     sighting.timing = measure::Timing::Steps;

@@ -26,14 +26,20 @@ struct CommandSighting {
 struct SightingFailure {
   std::string reason;
   std::string log_tail;
-  bool interrupted = false;
+  bool interrupted = false;  ///< the caller wanted no more
+};
+
+/// Where its folder is made, and which database keeps the records of others there. The folder of a run that went well
+/// is removed.
+struct SightingPlace {
+  std::filesystem::path runs_folder, database;
 };
 
 /// Blocks. The words are those of the configuration that the campaign begins with.
 [[nodiscard]] std::expected<CommandSighting, SightingFailure> sight_command(measure::CommandTemplate command,
                                                                             const space::Configuration& configuration,
                                                                             const Installation& installation,
-                                                                            const std::filesystem::path& runs_folder,
+                                                                            const SightingPlace& place,
                                                                             const measure::RunControl& control);
 
 }  // namespace nocturne::tuner

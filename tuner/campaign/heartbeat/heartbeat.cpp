@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "tuner/executor/process_document.hpp"
+
 namespace nocturne::tuner {
 namespace {
 
@@ -55,16 +57,10 @@ bool write_whole(int file, const std::string& text) {
 }  // namespace
 
 json to_json(const Heartbeat& heartbeat) {
-  const db::ProcessIdentity& process = heartbeat.process;
   json document = {{"campaign", heartbeat.campaign},
                    {"generation", heartbeat.generation},
                    {"file", heartbeat.file},
-                   {"process",
-                    {{"pid", process.pid},
-                     {"start_ticks", process.start_ticks},
-                     {"boot_id", process.boot_id},
-                     {"pid_namespace", process.pid_namespace},
-                     {"host", process.host}}},
+                   {"process", process_to_json(heartbeat.process)},
                    {"began_unix_ns", heartbeat.began_unix_ns},
                    {"written_unix_ns", heartbeat.written_unix_ns},
                    {"written_steady_ns", heartbeat.written_steady_ns},
@@ -97,11 +93,7 @@ std::optional<Heartbeat> heartbeat_from_json(const json& document) {
   take_number(document, "generation", heartbeat.generation);
   take_text(document, "file", heartbeat.file);
   if (const auto process = document.find("process"); process != document.end() && process->is_object()) {
-    take_number(*process, "pid", heartbeat.process.pid);
-    take_number(*process, "start_ticks", heartbeat.process.start_ticks);
-    take_text(*process, "boot_id", heartbeat.process.boot_id);
-    take_text(*process, "pid_namespace", heartbeat.process.pid_namespace);
-    take_text(*process, "host", heartbeat.process.host);
+    heartbeat.process = process_from_json(*process);
   }
   take_number(document, "began_unix_ns", heartbeat.began_unix_ns);
   take_number(document, "written_unix_ns", heartbeat.written_unix_ns);

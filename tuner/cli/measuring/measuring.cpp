@@ -26,6 +26,7 @@ tuner::LocalExecutor::Options executor_options(const Context& context, const tun
   return {.installation = installation,
           .builds_folder = context.builds_folder(),
           .runs_folder = context.runs_folder(),
+          .database = context.database(),
           .caches_folder = context.caches_folder(),
           .images_folder = context.images_folder(),
           .user_images = context.image_recipes_folder(),

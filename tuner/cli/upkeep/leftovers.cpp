@@ -1,6 +1,7 @@
 #include "tuner/cli/upkeep/leftovers.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include "measure/environment/environment_store.hpp"
 #include "space/folder_entries.hpp"
 #include "tuner/deploy/profile.hpp"
+#include "tuner/executor/stray_runs.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -157,7 +159,22 @@ db::Expected<std::vector<Leftover>> find_leftovers(const db::Store& store, const
                          .used_unix_ns = run.started_unix_ns,
                          .kept_because = stays ? "its campaign is being tuned" : ""});
   }
+  const auto strays = tuner::stray_runs(store, context.runs_folder());
+  if (!strays) {
+    return std::unexpected(strays.error());
+  }
   std::error_code error;
+  for (const fs::path& folder : *strays) {
+    struct stat info{};
+    const bool seen = ::stat(folder.c_str(), &info) == 0;
+    leftovers.push_back({.kind = Leftover::Kind::Run,
+                         .name = folder.filename().string(),
+                         .folder = folder,
+                         .bytes = folder_bytes(folder),
+                         .used_unix_ns = seen ? std::int64_t{info.st_mtime} * 1'000'000'000 : 0,
+                         .kept_because = {},
+                         .forgotten = true});
+  }
   const Profiles profiles = read_profiles(context.profiles_folder());
   if (scope.environments && fs::is_directory(context.environments_folder(), error)) {
     for (const measure::Environment& environment :

@@ -19,7 +19,8 @@ struct LeftoverScope {
   bool environments = false;
 };
 
-/// Run folders that the database knows and that lie in the runs folder, and all builds. Runs of a campaign that a
+/// Run folders that the database knows and that lie in the runs folder, those that nobody knows any more
+/// (executor/stray_runs.hpp), and all builds. Runs of a campaign that a
 /// living process tunes must stay; so must builds that a profile in the profiles folder names, and all builds while any
 /// campaign is tuned or where a profile cannot be read. For environments the same holds; and those stay that a process
 /// runs in.

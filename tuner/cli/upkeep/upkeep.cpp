@@ -19,7 +19,7 @@ std::vector<Leftover> choose_leftovers(std::span<const Leftover> all, const Upke
   for (Leftover& each : candidates) {
     const bool old = rule.older_than && now_unix_ns - each.used_unix_ns > rule.older_than->count();
     const bool too_much = rule.max_bytes && total > *rule.max_bytes;
-    if (old || too_much) {
+    if (each.forgotten || old || too_much) {
       total -= each.bytes;
       chosen.push_back(std::move(each));
     }

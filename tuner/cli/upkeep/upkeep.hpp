@@ -21,10 +21,12 @@ struct Leftover {
   std::int64_t bytes = 0;
   std::int64_t used_unix_ns = 0;  ///< a run: when it started; else when it was used last
   std::string kept_because;       ///< must stay: a sentence; empty: may go
+  bool forgotten = false;         ///< nobody will ask for it: goes whatever its age
   friend bool operator==(const Leftover&, const Leftover&) = default;
 };
 
-/// Drops what is older; then, while what is left is larger than `max_bytes`, the oldest first. Neither set: nothing.
+/// Drops what is forgotten or older; then, while what is left is larger than `max_bytes`, the oldest first. Neither
+/// set: nothing.
 struct UpkeepRule {
   std::optional<std::chrono::nanoseconds> older_than;
   std::optional<std::int64_t> max_bytes;

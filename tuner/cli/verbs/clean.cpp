@@ -100,6 +100,7 @@ void setup(CLI::App& verb, CleanOptions& options) {
                 "Environments of frameworks, too, that no campaign used for this long");
   verb.add_flag("--yes", options.yes, "Do it; without, only say what would go");
   verb.footer(
+      "Folders of runs that no record names, left by a kill, by 'noise' or by 'verify', go whatever their age.\n"
       "What was measured stays in the database; folders hold requests, events and logs, builds are made again when\n"
       "they are needed. Runs and builds of a campaign that is being tuned stay, and builds that a profile in the\n"
       "data folder runs. Profiles written elsewhere are not known: export again after their build is gone.\n"

@@ -21,6 +21,7 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/executor/installation.hpp"
+#include "tuner/executor/stray_runs.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -138,6 +139,9 @@ ExitCode run(const NoiseOptions& options, Context& context) {
                             }});
   auto store = db::Store::open(context.database(), db::Mode::ReadWrite, store_options(context));
   if (!store) return complain(context, store.error());
+  if (const auto strays = tuner::remove_stray_runs(*store, context.runs_folder()); !strays) {
+    return complain(context, strays.error());
+  }
   const auto floor = tuner::measure_noise({.spec = *spec,
                                            .executor = executor,
                                            .clock = clock,

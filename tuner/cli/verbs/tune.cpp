@@ -27,6 +27,7 @@
 #include "tuner/cli/verbs/tune_report.hpp"
 #include "tuner/cli/verbs/tune_source.hpp"
 #include "tuner/executor/installation.hpp"
+#include "tuner/executor/stray_runs.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -183,6 +184,9 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   auto rehearsal = choose_rehearsal(options.rehearsal, *spec, *store);
   if (!rehearsal) return database_failed(context, rehearsal.error(), finish);
   const measure::SweepReport swept = measure::sweep();
+  if (const auto strays = tuner::remove_stray_runs(*store, context.runs_folder()); !strays) {
+    return database_failed(context, strays.error(), finish);
+  }
   if (rehearsal->rehearse != tuner::Rehearse::Only) know_machine(options.machine, context, *spec, *store, machine);
 
   const SignalWatch signals(

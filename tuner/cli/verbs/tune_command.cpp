@@ -96,7 +96,8 @@ std::expected<tuner::CommandSighting, ExitCode> sight(const Context& context, co
                                            .out_is_terminal = context.out_is_terminal,
                                            .err_is_terminal = context.err_is_terminal});
   const auto seen = tuner::sight_command(spec.worker.own, spec.space.default_configuration(), installation,
-                                         context.runs_folder(), {.stop = interruption.token()});
+                                         {.runs_folder = context.runs_folder(), .database = context.database()},
+                                         {.stop = interruption.token()});
   if (!seen) {
     if (seen.error().interrupted) return std::unexpected(signals.interruption_code());
     *context.err << printable(seen.error().log_tail);
