@@ -132,6 +132,8 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::run(std::int64_t number,
     }
   }
 
+  const auto before = sitting_.store.find_trial(sitting_.campaign, number);
+  const bool goes_on = before && before->key == claim.key;
   const auto trial = sitting_.store.claim_trial(sitting_.campaign, claim);
   if (!trial) return std::unexpected(trial.error());
   if (!prepared) {
@@ -146,7 +148,9 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::run(std::int64_t number,
     return FinishedTrial{.trial = std::move(record), .reused = false};
   }
   sitting_.observer.prepared(number, prepared->built_now ? prepared->build_time : std::chrono::nanoseconds{0});
-  return measure(*trial, std::move(record), *prepared, incumbent, purpose);
+  auto runs = goes_on ? runs_of_before(*trial, purpose) : db::Expected<std::vector<space::Run>>();
+  if (!runs) return std::unexpected(runs.error());
+  return measure(*trial, std::move(record), *prepared, *std::move(runs), incumbent, purpose);
 }
 
 db::Expected<space::Trial> TrialRunner::conclude(std::int64_t number, const db::RehearsalRecord& seen) {
@@ -170,14 +174,56 @@ db::Expected<space::Trial> TrialRunner::conclude(std::int64_t number, const db::
   return record;
 }
 
+db::Expected<std::vector<space::Run>> TrialRunner::runs_of_before(db::TrialId trial, space::Purpose purpose) const {
+  const auto stored = sitting_.store.load_trial(trial);
+  if (!stored) return std::unexpected(stored.error());
+  std::vector<space::Run> runs;
+  for (const db::StoredRun& each : stored->runs) {
+    const space::Run& run = each.record.run;
+    const auto seed = static_cast<std::int64_t>(sitting_.spec.run.seed + runs.size());
+    if (!each.in_flight && run.outcome == space::Outcome::Ok && run.purpose == purpose && run.seed == seed &&
+        each.record.fingerprint == sitting_.fingerprint.identity()) {
+      runs.push_back(run);
+    }
+  }
+  return runs;
+}
+
+bool TrialRunner::judge(const std::vector<space::Run>& runs, const Prepared& prepared,
+                        const std::optional<space::Estimate>& incumbent, space::Trial& record) const {
+  const RunSettings& settings = sitting_.spec.run;
+  record.outcome = runs.back().outcome;
+  record.reason = runs.back().reason;
+  record.estimate.reset();
+  record.parts.reset();
+  bool held_back = false;
+  if (record.outcome == space::Outcome::Ok) {
+    const auto summary = measure::summarise(runs, prepared.schedule, sitting_.spec.objective);
+    if (summary) {
+      record.estimate = summary->estimate;
+      record.parts = summary->parts;
+      held_back = summary->held_back;
+    } else {
+      record.outcome = space::Outcome::ProtocolError;
+      record.reason = summary.error();
+    }
+  }
+  bool another =
+      held_back || measure::needs_another_run(record.outcome, record.estimate, incumbent,
+                                              {.repeats = settings.repeats, .process_luck = settings.process_luck})
+                       .another_run;
+  // A device may be hot for the whole night.
+  if (runs.size() >= static_cast<std::size_t>(std::max(1, settings.repeats)) + kMostBeyond) another = false;
+  return another;
+}
+
 db::Expected<std::optional<FinishedTrial>> TrialRunner::measure(db::TrialId trial, space::Trial record,
-                                                                const Prepared& prepared,
+                                                                const Prepared& prepared, std::vector<space::Run> runs,
                                                                 const std::optional<space::Estimate>& incumbent,
                                                                 space::Purpose purpose) {
   const RunSettings& settings = sitting_.spec.run;
-  std::vector<space::Run> runs;
-  std::vector<db::RunRecord> records;
-  bool another = true;
+  std::vector<db::RunRecord> unsaved;
+  bool another = runs.empty() || judge(runs, prepared, incumbent, record);
   while (another) {
     // Each run of a trial has another seed: its luck is then not the same twice.
     const RunOrder order{
@@ -202,39 +248,21 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::measure(db::TrialId tria
       return std::nullopt;
     }
     runs.push_back(run.run);
-    records.push_back(std::move(run));
-
-    record.outcome = runs.back().outcome;
-    record.reason = runs.back().reason;
-    record.estimate.reset();
-    record.parts.reset();
-    bool held_back = false;
-    if (record.outcome == space::Outcome::Ok) {
-      const auto summary = measure::summarise(runs, prepared.schedule, sitting_.spec.objective);
-      if (summary) {
-        record.estimate = summary->estimate;
-        record.parts = summary->parts;
-        held_back = summary->held_back;
-      } else {
-        record.outcome = space::Outcome::ProtocolError;
-        record.reason = summary.error();
-      }
-    }
-    another =
-        held_back || measure::needs_another_run(record.outcome, record.estimate, incumbent,
-                                                {.repeats = settings.repeats, .process_luck = settings.process_luck})
-                         .another_run;
-    // A device may be hot for the whole night.
-    if (runs.size() >= static_cast<std::size_t>(std::max(1, settings.repeats)) + kMostBeyond) another = false;
+    another = judge(runs, prepared, incumbent, record);
     if (const std::string reasons = measure::held_back(runs.back()); !reasons.empty()) {
       sitting_.observer.note(fmt::format("trial {}: the device was held back ({}){}", record.number, reasons,
                                          another ? ": it is measured again" : ""));
+    }
+    if (!another) {
+      unsaved.push_back(std::move(run));
+    } else if (auto add = sitting_.store.add_run(trial, run); !add) {
+      return std::unexpected(add.error());  // before the next begins: a kill costs one run, not all
     }
   }
   take_memory(runs, record);
   const db::TrialResult result{
       .outcome = record.outcome, .reason = record.reason, .estimate = record.estimate, .parts = record.parts};
-  if (auto done = sitting_.store.finish_trial(trial, result, records); !done) return std::unexpected(done.error());
+  if (auto done = sitting_.store.finish_trial(trial, result, unsaved); !done) return std::unexpected(done.error());
   return FinishedTrial{.trial = std::move(record), .reused = false};
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "db/store.hpp"
 #include "space/trial.hpp"
@@ -32,8 +34,15 @@ class TrialRunner {
  private:
   /// Whether an equal trial was measured under the present state of this machine; that it was not is told.
   [[nodiscard]] db::Expected<bool> unchanged(const db::StoredTrial& known) const;
+  /// Good runs that an earlier sitting, which was ended in the middle of this trial, has stored; by seed.
+  [[nodiscard]] db::Expected<std::vector<space::Run>> runs_of_before(db::TrialId trial, space::Purpose purpose) const;
+  /// Writes the result of its runs so far into the record; whether it wants another.
+  [[nodiscard]] bool judge(const std::vector<space::Run>& runs, const Prepared& prepared,
+                           const std::optional<space::Estimate>& incumbent, space::Trial& record) const;
+  /// `runs`: those it has already.
   [[nodiscard]] db::Expected<std::optional<FinishedTrial>> measure(db::TrialId trial, space::Trial record,
                                                                    const Prepared& prepared,
+                                                                   std::vector<space::Run> runs,
                                                                    const std::optional<space::Estimate>& incumbent,
                                                                    space::Purpose purpose);
   const Sitting& sitting_;

@@ -79,6 +79,61 @@ TEST_CASE("what is killed each time has crashed, and what crashed of itself is n
   CHECK(sitter.executor.run_configurations.size() == 8);
 }
 
+TEST_CASE("a run that a trial has finished is kept when the next one of it is cut short", "[campaign]") {
+  const CampaignFolder folder;
+  auto spec = six_trials();
+  spec.run.repeats = 3;
+  {
+    CampaignSitter sitter(folder);
+    sitter.executor.fate = [&](std::size_t count, const space::Configuration&) {
+      if (count < 2) return Outcome::Ok;
+      sitter.interruption.abandon();
+      return Outcome::Killed;
+    };
+    CHECK(sitter.sit(spec).ending == tuner::Ending::Interrupted);
+    CHECK(sitter.watcher.numbers.empty());
+  }
+  CampaignSitter sitter(folder);
+  sitter.executor.id_suffix = "b";
+  CHECK(sitter.sit(spec).ending == tuner::Ending::Complete);
+  REQUIRE_FALSE(sitter.executor.run_plans.empty());
+  CHECK(sitter.executor.run_plans.front().request.seed == spec.run.seed + 2);
+  const auto first = trials_in(folder).front();
+  CHECK(first.trial.estimate.value().runs == 3);
+  const auto runs = sitter.reading().load_trial(first.id).value().runs;
+  std::vector<std::int64_t> seeds;
+  for (const auto& each : runs) {
+    if (each.record.run.outcome == Outcome::Ok && each.record.run.purpose == space::Purpose::Search) {
+      seeds.push_back(each.record.run.seed);
+    }
+  }
+  const auto seed = static_cast<std::int64_t>(spec.run.seed);
+  CHECK(seeds == std::vector<std::int64_t>{seed, seed + 1, seed + 2});
+}
+
+TEST_CASE("a run that a trial has finished counts only for the same program on the same machine", "[campaign]") {
+  for (const bool other_program : {true, false}) {
+    const CampaignFolder folder;
+    auto spec = six_trials();
+    spec.run.repeats = 2;
+    {
+      CampaignSitter sitter(folder);
+      sitter.executor.fate = [&](std::size_t count, const space::Configuration&) {
+        if (count < 1) return Outcome::Ok;
+        sitter.interruption.abandon();
+        return Outcome::Killed;
+      };
+      CHECK(sitter.sit(spec).ending == tuner::Ending::Interrupted);
+    }
+    CampaignSitter sitter(folder);
+    sitter.executor.id_suffix = "b";
+    if (other_program) sitter.executor.worker = "another worker";
+    CHECK(sitter.sit(spec).ending == tuner::Ending::Complete);
+    REQUIRE_FALSE(sitter.executor.run_plans.empty());
+    CHECK(sitter.executor.run_plans.front().request.seed == spec.run.seed + (other_program ? 0 : 1));
+  }
+}
+
 TEST_CASE("where the images are gone the sitting ends with a sentence, and no trial is blamed for it", "[campaign]") {
   const CampaignFolder folder;
   const std::filesystem::path images = folder.path / "images";
