@@ -1,15 +1,17 @@
 """Commands that know nothing of Nocturne: timed as a whole, by what they print, by nocturne_steps; and their troubles."""
 
 import json
-import shlex
+import os
 import pathlib
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
 import unittest
 
-from workspace import PATIENCE, Workspace, wait_until, working_in
+from workspace import PATIENCE, Workspace, supervisors_of, wait_until, working_in
 
 # Its work is sleep, so that what is faster is known, and many times faster, so that no noise hides it; its arguments are
 # written down, so that what came is known too.
@@ -266,6 +268,19 @@ class TuneCommand(unittest.TestCase):
             self.assertIn("timed as a whole", done.stderr)
             best = workspace.json("best")
             self.assertEqual((best["campaign"], best["best"]["configuration"]["fast"]), ("whole", True))
+
+    def test_a_first_run_that_another_hand_ends_is_no_word_about_the_command(self):
+        with Workspace() as workspace:
+            written(workspace, TRAIN)
+            tuner = workspace.start("tune", "--", "python3", "train.py", "--mode", "hang", cwd=workspace.folder)
+            self.assertTrue(wait_until(lambda: supervisors_of(tuner.pid) and working_in(workspace.data / "runs")))
+            os.kill(supervisors_of(tuner.pid)[0], signal.SIGKILL)
+            _, err = tuner.communicate(timeout=PATIENCE)
+            self.assertIn("another hand ended the run of your command (killed: its supervisor was killed)", err)
+            self.assertEqual(tuner.returncode, 5, err)
+            # What is left of it goes with the next look.
+            workspace.run("tune", "--name", "other", "--time", "process", "--trials", "1", "--", "true", cwd=workspace.folder)
+            self.assertFalse(workspace.runs_nobody_names())
 
     def test_the_campaign_can_be_written_down_and_is_one(self):
         with Workspace() as workspace:

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "measure/run/launch.hpp"
+#include "tuner/campaign/sitting.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/stray_runs.hpp"
 
@@ -48,7 +49,8 @@ std::expected<CommandSighting, SightingFailure> sight_command(measure::CommandTe
   if (run.outcome != space::Outcome::Ok) {
     return std::unexpected(SightingFailure{.reason = fmt::format("{}: {}", space::to_text(run.outcome), run.reason),
                                            .log_tail = run.log_tail,
-                                           .interrupted = run.outcome == space::Outcome::Killed});
+                                           .interrupted = control.stop.stop_requested(),
+                                           .by_others = killed_by_others(run, control.stop)});
   }
   std::error_code ignored;
   std::filesystem::remove_all(plan.folder, ignored);

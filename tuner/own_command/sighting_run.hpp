@@ -27,6 +27,7 @@ struct SightingFailure {
   std::string reason;
   std::string log_tail;
   bool interrupted = false;  ///< the caller wanted no more
+  bool by_others = false;    ///< another hand ended it: no word about the command
 };
 
 /// Where its folder is made, and which database keeps the records of others there. The folder of a run that went well

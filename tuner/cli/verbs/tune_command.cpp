@@ -100,6 +100,13 @@ std::expected<tuner::CommandSighting, ExitCode> sight(const Context& context, co
                                          {.stop = interruption.token()});
   if (!seen) {
     if (seen.error().interrupted) return std::unexpected(signals.interruption_code());
+    if (seen.error().by_others) {
+      return refuse(context,
+                    fmt::format("another hand ended the run of your command ({}), which says nothing about it: start "
+                                "again",
+                                one_line(seen.error().reason)),
+                    ExitCode::Unavailable);
+    }
     *context.err << printable(seen.error().log_tail);
     return refuse(context, "your command does not run: " + one_line(seen.error().reason), ExitCode::Negative);
   }
