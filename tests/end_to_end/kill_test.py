@@ -78,7 +78,7 @@ class KilledCampaign(unittest.TestCase):
             self.assertTrue(wait_until(lambda: not workers_alive(workspace.data)))
             self.assertIn("Would remove 2 of ", workspace.run("clean", check=0).stdout)
             # Another database does not know what this one's rows name.
-            workspace.run("tune", workspace.folder / "other.json", "--db", workspace.folder / "other.db", check=0)
+            workspace.run("tune", workspace.folder / "other.json", "--db", workspace.folder / "other.db")
             workspace.run("clean", "--yes", "--db", workspace.folder / "other.db", check=0)
             self.assertEqual(workspace.runs_nobody_names() & alive, alive)
             go.touch()
