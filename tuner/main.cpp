@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <ostream>
 #include <string>
@@ -20,7 +21,8 @@ int main(int argc, char** argv) {
   std::ostream out(&out_buffer), err(&err_buffer);
   context.out = &out;
   context.err = &err;
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (argc > 0) context.program = argv[0];
+  const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   const auto code = nocturne::cli::run_command_line(arguments, context);
   return nocturne::cli::number(nocturne::cli::with_output_error(code, out_buffer.close(), err));
 }

@@ -8,6 +8,7 @@
 #include "tuner/campaign/finals/finals.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/trial_runner.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -148,8 +149,8 @@ void Campaign::warn_of_failures(const space::Trial& trial) {
   }
   if (finished_ == kNoneTrained && failed_ == finished_) {
     say(db::Level::Warning, fmt::format("none of the first {} configurations has trained; look at what they share: "
-                                        "'nocturne show {} --log' has the last one's output",
-                                        finished_, trial.number));
+                                        "'{}' has the last one's output",
+                                        finished_, command_text({"show", fmt::format("{}", trial.number), "--log"})));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "measure/artifact/full_disk.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -18,9 +19,9 @@ constexpr int kMostKills = 3;
 
 db::Error no_room_left(const std::string& where) {
   return {db::ErrorCode::Full,
-          fmt::format("no room is left on the disk of {}. Make room (nocturne clean lists what may "
-                      "go) and start again: what was stored is safe.",
-                      where)};
+          fmt::format("no room is left on the disk of {}. Make room ('{}' lists what may go) and start again: what was "
+                      "stored is safe.",
+                      where, command_text({"clean"}))};
 }
 
 }  // namespace

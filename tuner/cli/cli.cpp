@@ -8,6 +8,7 @@
 
 #include "space/nearest.hpp"
 #include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/verbs/apply.hpp"
 #include "tuner/cli/verbs/best.hpp"
 #include "tuner/cli/verbs/blame.hpp"
@@ -32,6 +33,7 @@
 #include "tuner/cli/verbs/status.hpp"
 #include "tuner/cli/verbs/tune.hpp"
 #include "tuner/cli/verbs/verify.hpp"
+#include "tuner/invocation.hpp"
 #include "tuner/version.hpp"
 
 namespace nocturne::cli {
@@ -86,6 +88,47 @@ std::string named(const std::string& path) {
   return path.empty() ? "the path is empty; without the option the usual place is taken" : "";
 }
 
+/// CLI11's, with footers whose paragraphs have no ends of lines of their own: the page breaks them.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() {
+    label("SUBCOMMAND", "VERB");
+    column_width(26);
+  }
+  std::string make_footer(const CLI::App* app) const override { return filled(CLI::Formatter::make_footer(app)); }
+  std::string make_description(const CLI::App* app) const override {
+    return filled(CLI::Formatter::make_description(app));
+  }
+};
+
+/// Lays out what is written on context.out while it lives.
+class LaidOut {
+ public:
+  explicit LaidOut(Context& context) : context_(context), sink_(*context.out), page_(sink_, context.columns) {
+    context.behind_page = &sink_;
+    context.out = &page_;
+  }
+  LaidOut(const LaidOut&) = delete;
+  LaidOut& operator=(const LaidOut&) = delete;
+  ~LaidOut() {
+    context_.out = &sink_;
+    context_.behind_page = nullptr;
+  }
+
+ private:
+  Context& context_;
+  std::ostream& sink_;
+  Page page_;
+};
+
+/// The program as it was called, with the options that say where the data lie.
+std::vector<std::string> words_before_verb(const Context& context) {
+  std::vector<std::string> words = {context.program};
+  if (!context.data_option.empty()) words.insert(words.end(), {"--data", context.data_option});
+  if (!context.database_option.empty()) words.insert(words.end(), {"--db", context.database_option});
+  return words;
+}
+
 /// The options of every verb, accepted before and after it.
 void add_common_options(CLI::App& app, Context& context) {
   app.add_option("--db", context.database_option, "The database (default: nocturne.db in the data folder)")
@@ -126,7 +169,8 @@ std::string unexpected_argument(const CLI::App& root, const std::string& fallbac
         names.emplace_back(verb.name);
       }
       const std::string hint = space::did_you_mean(word, names);
-      return fmt::format("unknown verb '{}'{}", word, hint.empty() ? "; 'nocturne --help' lists them" : hint);
+      return fmt::format("unknown verb '{}'{}", word,
+                         hint.empty() ? fmt::format("; '{}' lists them", tuner::command_text({"--help"})) : hint);
     }
     return fmt::format("'{}' takes no argument '{}'", app.get_name(), word);
   }
@@ -146,7 +190,9 @@ std::span<const std::string> before_command(std::span<const std::string> argumen
 ExitCode usage_error(const CLI::App& root, const std::string& sentence, std::ostream& err) {
   const auto chosen = root.get_subcommands();
   const std::string verb = chosen.empty() ? "" : " " + chosen.front()->get_name();
-  err << "nocturne" << verb << ": " << sentence << "\nTry 'nocturne" << verb << " --help'.\n";
+  err << "nocturne" << verb << ": " << sentence << "\nTry '"
+      << tuner::command_text(chosen.empty() ? "--help" : chosen.front()->get_name(), chosen.empty() ? "" : "--help")
+      << "'.\n";
   return ExitCode::Usage;
 }
 
@@ -155,13 +201,15 @@ ExitCode usage_error(const CLI::App& root, const std::string& sentence, std::ost
 ExitCode run_command_line(std::span<const std::string> arguments, Context& context) {
   CLI::App root{std::string(kDescription), "nocturne"};
   root.require_subcommand(0, 1);
-  root.get_formatter()->label("SUBCOMMAND", "VERB");
-  root.get_formatter()->column_width(26);
+  root.formatter(std::make_shared<HelpFormatter>());
   root.footer(fmt::format("{}\n{}", kExamples, exit_code_table()));
   bool show_version = false;
   root.add_flag("--version", show_version, "Print the version, its commit and the libraries' versions");
   add_common_options(root, context);
   context.app = &root;
+  const LaidOut page(context);
+  context.arguments.assign(arguments.begin(), arguments.end());
+  tuner::set_invocation({&context.program, 1});
 
   std::function<ExitCode(Context&)> action;
   for (const Verb& verb : verbs()) {
@@ -186,6 +234,7 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
     return usage_error(root, error.what(), *context.err);
   }
 
+  tuner::set_invocation(words_before_verb(context));
   if (show_version) {
     if (context.json) {
       print_json(context, "version", tuner::version_json());
@@ -195,7 +244,7 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
     return ExitCode::Ok;
   }
   if (!action) {
-    *context.err << root.help();
+    *context.err << laid_out(root.help(), context.columns);
     return ExitCode::Usage;
   }
   try {

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "tuner/cli/output/layout.hpp"
+
 namespace nocturne::cli {
 namespace {
 
@@ -26,12 +28,10 @@ std::map<std::string, std::string, std::less<>> process_environment() {
   return variables;
 }
 
+/// 0: no terminal, or one that does not know.
 std::size_t terminal_columns(int descriptor) {
   winsize size{};
-  if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) {
-    return size.ws_col;
-  }
-  return 100;
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 }  // namespace
@@ -112,8 +112,9 @@ Context process_context() {
   context.err = &std::cerr;
   context.out_is_terminal = isatty(STDOUT_FILENO) == 1;
   context.err_is_terminal = isatty(STDERR_FILENO) == 1;
-  context.columns = terminal_columns(context.out_is_terminal ? STDOUT_FILENO : STDERR_FILENO);
   context.environment = process_environment();
+  context.columns = page_columns(context.variable("COLUMNS").value_or(""),
+                                 terminal_columns(context.out_is_terminal ? STDOUT_FILENO : STDERR_FILENO));
   return context;
 }
 

@@ -24,18 +24,22 @@ struct Context {
   std::ostream* err = nullptr;  ///< progress, warnings, errors; never null when a verb runs
   bool out_is_terminal = false;
   bool err_is_terminal = false;
-  std::size_t columns = 100;  ///< width of the terminal, for tables and the progress line
+  std::size_t columns = 0;  ///< width that pages and the progress line are laid out for; 0: any will do
   std::map<std::string, std::string, std::less<>> environment;  ///< of the process, copied at the start
 
-  bool json = false;              ///< --json: print one JSON document on `out` and nothing else there
-  std::string data_option;        ///< --data as given, or empty
-  std::string database_option;    ///< --db as given, or empty
-  const CLI::App* app = nullptr;  ///< the whole command line, for `completion`
-  std::vector<std::string> command;  ///< what stands behind `--` of `tune`
-  bool command_given = false;        ///< there was a `--`
+  bool json = false;                     ///< --json: print one JSON document on `out` and nothing else there
+  std::string data_option;               ///< --data as given, or empty
+  std::string database_option;           ///< --db as given, or empty
+  const CLI::App* app = nullptr;         ///< the whole command line, for `completion`
+  std::string program = "nocturne";      ///< as it was called: what a shell finds it by
+  std::vector<std::string> arguments{};  ///< all words behind it
+  std::vector<std::string> command;      ///< what stands behind `--` of `tune`
+  bool command_given = false;            ///< there was a `--`
 
-  /// What tables on `out` may be as wide as; 0, any width: no person looks.
-  [[nodiscard]] std::size_t table_width() const { return out_is_terminal ? columns : 0; }
+  /// Where `out` is laid out on its way: what lies behind it, for texts that are not for people.
+  std::ostream* behind_page = nullptr;
+  /// For what programs read (JSON, scripts, single paths): no line of it is broken.
+  [[nodiscard]] std::ostream& verbatim() const { return behind_page != nullptr ? *behind_page : *out; }
 
   /// Value of an environment variable; empty and unset are both nothing.
   [[nodiscard]] std::optional<std::string> variable(std::string_view name) const;

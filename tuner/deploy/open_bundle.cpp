@@ -13,6 +13,7 @@
 #include "tuner/deploy/bundle_parts.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/write_file.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::deploy {
 namespace {
@@ -129,9 +130,9 @@ std::expected<void, MakingFailure> Opening::install(const json& entry) {
   }
   if (!made->installed_now && !measure::same_versions(made->lock, options.lock)) {
     bundle_.warnings.push_back(
-        fmt::format("{0} is installed already, with other packages: 'nocturne env remove {0}' "
+        fmt::format("{0} is installed already, with other packages: '{1}' "
                     "makes room for the bundle's",
-                    name));
+                    name, tuner::command_text({"env", "remove", name})));
   }
   bundle_.environments.push_back(name);
   installed_.emplace_back(*recipe, std::move(*made));

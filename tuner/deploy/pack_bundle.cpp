@@ -12,6 +12,7 @@
 #include "tuner/deploy/bundle_parts.hpp"
 #include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/write_file.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::deploy {
 namespace {
@@ -60,7 +61,9 @@ std::expected<void, MakingFailure> Packing::add_environment(const std::string& n
     return cannot_pack(fmt::format("{} is not installed but kept elsewhere: it cannot be packed", name));
   }
   const auto environment = places_.frameworks.installed(name);
-  if (!environment) return cannot_pack(fmt::format("{0} is not installed: 'nocturne env install {0}' does that", name));
+  if (!environment)
+    return cannot_pack(
+        fmt::format("{} is not installed: '{}' does that", name, tuner::command_text({"env", "install", name})));
   if (std::string reason = measure::bound_to_machine(*environment, *recipe); !reason.empty()) {
     return cannot_pack(std::move(reason));
   }

@@ -16,6 +16,7 @@
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
 #include "tuner/executor/worker_catalogue.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -125,10 +126,11 @@ Finding check_disk(const fs::path& folder) {
   Finding finding{.subject = "disk", .found = fmt::format("{:.1f} GiB free for {}", free, folder.string())};
   if (free < kLeastDisk) {
     finding.health = Health::Bad;
-    finding.meaning = "builds and run folders need about half a GiB; nocturne clean drops old ones";
+    finding.meaning =
+        fmt::format("builds and run folders need about half a GiB; '{}' drops old ones", command_text({"clean"}));
   } else if (free < kRoomyDisk) {
     finding.health = Health::Note;
-    finding.meaning = "enough for an evening; nocturne clean drops what is old";
+    finding.meaning = fmt::format("enough for an evening; '{}' drops what is old", command_text({"clean"}));
   }
   return finding;
 }

@@ -1,4 +1,5 @@
 #include "tuner/executor/environment_maker.hpp"
+#include "tuner/invocation.hpp"
 
 #include <system_error>
 #include <utility>
@@ -17,10 +18,8 @@ std::string megabytes(std::int64_t bytes) {
 std::string EnvironmentMaker::beyond_limits(const measure::EnvironmentRecipe& recipe) const {
   const EnvironmentSettings& limits = options_.limits;
   if (!limits.install) {
-    return fmt::format(
-        "{0} is not installed, and the campaign says environments.install: false; 'nocturne env install "
-        "{0}' installs it",
-        recipe.name);
+    return fmt::format("{} is not installed, and the campaign says environments.install: false; '{}' installs it",
+                       recipe.name, command_text({"env", "install", recipe.name}));
   }
   if (limits.download_bytes && options_.downloaded_bytes + recipe.download_bytes > *limits.download_bytes) {
     return fmt::format("{} downloads about {}, {} were downloaded, and the campaign's environments.download is {}",

@@ -9,6 +9,7 @@
 
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/invocation.hpp"
 #include "tuner/roofline/programs.hpp"
 
 namespace nocturne::tuner {
@@ -36,9 +37,10 @@ std::expected<Roof, std::string> roof_for(const db::Store& store, const space::F
   const auto figures = store.machine_figures(figures_key(fingerprint));
   if (!figures) return std::unexpected(figures.error().message);
   if (!*figures) {
-    return std::unexpected(
+    return std::unexpected(fmt::format(
         "what this machine could do at best is not known (or its kernel, microcode or clocks have changed since): "
-        "'nocturne machine --measure' measures it, on the machine itself");
+        "'{}' measures it, on the machine itself",
+        command_text({"machine", "--measure"})));
   }
   const auto known = store.network(workload.network);
   if (!known) return std::unexpected(known.error().message);
@@ -92,10 +94,10 @@ std::string doubt_sentence(const Roofline& roofline) {
   }
   return fmt::format(
       "{} of {} configurations (marked !) {} faster than the bound, by up to {:.0f} %, which no step can be: the "
-      "machine's figures are too low, because it was busy when they were measured. 'nocturne machine --measure' "
+      "machine's figures are too low, because it was busy when they were measured. '{}' "
       "measures them again. (Only convolutions that make fewer multiplications than counted, as Winograd's do, may "
       "beat a true bound.)",
-      beaten, roofline.rows.size(), beaten == 1 ? "is" : "are", 100 * most);
+      beaten, roofline.rows.size(), beaten == 1 ? "is" : "are", 100 * most, command_text({"machine", "--measure"}));
 }
 
 std::string best_sentence(const Roofline& roofline) {

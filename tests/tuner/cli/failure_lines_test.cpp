@@ -27,7 +27,9 @@ tuner::Answer failed_answer(const std::vector<std::string>& reasons) {
 
 std::string failure_page(const std::vector<std::string>& reasons) {
   std::ostringstream out;
-  cli::print_failures(out, failed_answer(reasons));
+  cli::Context context;
+  context.out = &out;
+  cli::print_failures(context, failed_answer(reasons));
   return out.str();
 }
 
@@ -42,7 +44,8 @@ TEST_CASE("failures that say the same are one line with their trials", "[cli]") 
         "Tried     3 configurations: 3 unsupported\n"
         "          trials 10, 12: unsupported: a\n"
         "          trial 11: unsupported: b\n"
-        "          all of them: nocturne list trials evening --generation 2 --outcome failed\n");
+        "          all of them:\n"
+        "          nocturne list trials evening --generation 2 --outcome failed\n");
   CHECK_THAT(failure_page({"a", "a", "a", "a", "a"}),
              ContainsSubstring("5 trials (10, 11, 12, 13, …): unsupported: a"));
 }
@@ -50,7 +53,7 @@ TEST_CASE("failures that say the same are one line with their trials", "[cli]") 
 TEST_CASE("of many reasons the first are shown, and the command that lists the rest", "[cli]") {
   CHECK_THAT(failure_page({"a", "b", "c", "d", "d"}),
              ContainsSubstring("trial 12: unsupported: c\n") && !ContainsSubstring(": d") &&
-                 ContainsSubstring("and 2 more: nocturne list trials evening --generation 2 --outcome failed"));
+                 ContainsSubstring("and 2 more:\n          nocturne list trials evening --generation 2 --outcome failed"));
   CHECK(failure_page({"a"}) ==
         "Tried     1 configuration: 1 unsupported\n"
         "          trial 10: unsupported: a\n");

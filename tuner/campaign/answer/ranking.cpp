@@ -35,34 +35,12 @@ void count(RankedLevel& level, const db::StoredTrial& stored, double epochs) {
   level.seconds = seconds;
 }
 
-/// What a parameter is unless somebody varies it: as trial 0 has it, or, where it is inactive there, as declared.
-space::Configuration usual_settings(const nlohmann::json& parameters, std::span<const db::StoredTrial> trials) {
-  space::Configuration usual;
-  for (const nlohmann::json& each : parameters) {
-    if (each.contains("default")) usual.set(each.value("name", ""), space::value_from_json(each.at("default")));
-  }
-  const auto first = std::ranges::find(trials, 0, [](const db::StoredTrial& each) { return each.trial.number; });
-  if (first == trials.end()) return usual;
-  for (const auto& [name, value] : first->trial.configuration.values()) usual.set(name, value);
-  return usual;
-}
-
-space::Configuration unusual_settings(const space::Configuration& configuration, const space::Configuration& usual) {
-  space::Configuration settings;
-  for (const auto& [name, value] : configuration.values()) {
-    const space::Value* there = usual.find(name);
-    if (there == nullptr || *there != value) settings.set(name, value);
-  }
-  return settings;
-}
-
 /// What is known of the levels' best trials beyond their times.
-void describe(Ranking& ranking, const space::Configuration& usual, const std::vector<db::StoredComparison>& comparisons,
-              double epochs, double primary) {
+void describe(Ranking& ranking, const std::vector<db::StoredComparison>& comparisons, double epochs, double primary) {
   for (RankedLevel& level : ranking.levels) {
     if (!level.best) continue;
     const space::Trial& trial = level.best->trial;
-    level.settings = unusual_settings(trial.configuration, usual);
+    level.settings = ranking.defaults.differing(trial.configuration);
     level.settings.erase(ranking.parameter);
     if (trial.estimate && epochs == primary) level.standard_error = trial.estimate->standard_error;
     const space::Configuration& leader = ranking.levels.front().best->trial.configuration;
@@ -98,7 +76,8 @@ std::optional<Ranking> rank(const nlohmann::json& document, std::string_view par
     std::vector<space::Value> levels;
     for (const nlohmann::json& value : values) levels.push_back(space::value_from_json(value));
     Ranking ranking = rank(each.value("name", ""), levels, trials, epochs);
-    describe(ranking, usual_settings(parameters, trials), comparisons, epochs, objective_of(document).primary);
+    ranking.defaults = DefaultSettings(document, trials);
+    describe(ranking, comparisons, epochs, objective_of(document).primary);
     return ranking;
   }
   return std::nullopt;

@@ -18,6 +18,7 @@
 #include "db/records.hpp"
 #include "space/configuration.hpp"
 #include "space/value.hpp"
+#include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/answer/stored_gain.hpp"
 
 namespace nocturne::tuner {
@@ -36,6 +37,7 @@ struct RankedLevel {
 struct Ranking {
   std::string parameter;
   std::vector<RankedLevel> levels;  ///< fastest first, then those that failed, then those not tried
+  DefaultSettings defaults{};
 };
 
 /// `trials`: finished ones of one campaign. Levels that only trials know (of an earlier edit of the file) count as

@@ -9,6 +9,7 @@
 
 #include "measure/run/shell_words.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 
@@ -76,9 +77,9 @@ std::expected<void, ExitCode> look_for_database(const Context& context) {
                  fmt::format("whether there is a database at {} cannot be seen: {}. Name another file with --db",
                              context.database().string(), unknown.message())));
   }
-  return std::unexpected(complain(
-      context, ExitCode::NotFound,
-      fmt::format("there is no database at {} yet; 'nocturne tune FILE' begins one", context.database().string())));
+  return std::unexpected(complain(context, ExitCode::NotFound,
+                                  fmt::format("there is no database at {} yet; '{}' begins one",
+                                              context.database().string(), tuner::command_text({"tune", "FILE"}))));
 }
 
 std::expected<db::Store, ExitCode> open_database(const Context& context, db::Mode mode) {
@@ -105,9 +106,9 @@ std::expected<db::CampaignSummary, ExitCode> choose_campaign(const Context& cont
         return campaign;
       }
     }
-    return std::unexpected(complain(
-        context, ExitCode::NotFound,
-        fmt::format("there is no campaign in {}; 'nocturne tune FILE' begins one", context.database().string())));
+    return std::unexpected(complain(context, ExitCode::NotFound,
+                                    fmt::format("there is no campaign in {}; '{}' begins one",
+                                                context.database().string(), tuner::command_text({"tune", "FILE"}))));
   }
   auto campaign = store.find_campaign(choice.name, choice.generation);
   if (!campaign) {

@@ -11,6 +11,7 @@
 #include "tuner/campaign/noise/noise_floor.hpp"
 #include "tuner/campaign/noise/noise_plan.hpp"
 #include "tuner/campaign/noise/stored_noise.hpp"
+#include "tuner/invocation.hpp"
 #include "tuner/preview/length.hpp"
 
 namespace nocturne::cli {
@@ -116,9 +117,10 @@ db::Expected<void> settle_noise(const NoiseWork& work) {
   if (is_long && work.may_measure) return measure_noise_first(work, *length);
   const tuner::VerifySettings& verify = work.spec.verify;
   say_noise(work, fmt::format("not known of this machine, so {} to {} pairs, and closer than {:g} % is the same; "
-                              "'nocturne noise {}' measures it in 3 minutes, once",
+                              "'{}' measures it in 3 minutes, once",
                               verify.pairs, verify.most_pairs, verify.margin_percent,
-                              work.spec.file.empty() ? "FILE" : work.spec.file.filename().string()));
+                              tuner::command_text("noise",
+                                                  work.spec.file.empty() ? "FILE" : tuner::file_word(work.spec.file))));
   return {};
 }
 

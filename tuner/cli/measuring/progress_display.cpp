@@ -12,20 +12,6 @@
 #include "tuner/cli/output/rows.hpp"
 
 namespace nocturne::cli {
-namespace {
-
-/// What differs from the default; the default itself whole.
-std::string difference_text(const space::Configuration& baseline, const space::Configuration& configuration) {
-  if (baseline.empty()) return settings_line(configuration);
-  space::Configuration differing;
-  for (const auto& [name, value] : configuration.values()) {
-    const space::Value* before = baseline.find(name);
-    if (before == nullptr || *before != value) differing.set(name, value);
-  }
-  return differing.empty() ? "the default" : settings_line(differing);
-}
-
-}  // namespace
 
 bool ProgressDisplay::on_terminal() const {
   return context_.err_is_terminal && (terminal_gone_ == nullptr || !*terminal_gone_);
@@ -52,6 +38,10 @@ void ProgressDisplay::status(const std::string& text) {
   const std::size_t width = context_.columns > 1 ? context_.columns - 1 : 79;
   *context_.err << shortened(one_line(text), width) << std::flush;
   status_shown_ = true;
+}
+
+void ProgressDisplay::know_default(const space::Configuration& configuration) {
+  if (baseline_.empty()) baseline_ = tuner::DefaultSettings(configuration);
 }
 
 void ProgressDisplay::opened(const tuner::Opening& opening) {
@@ -84,7 +74,7 @@ void ProgressDisplay::waiting_for_slot(const measure::SlotHolder& holder) {
 }
 
 void ProgressDisplay::preparing(std::int64_t number, const space::Configuration& configuration) {
-  doing_ = fmt::format("trial {}: {}", number, difference_text(baseline_, configuration));
+  doing_ = fmt::format("trial {}: {}", number, baseline_.text(configuration));
   installing_ = false;
   status(fmt::format("{}  preparing {}", standing_, doing_));
 }
@@ -101,9 +91,8 @@ void ProgressDisplay::prepared(std::int64_t number, std::chrono::nanoseconds bui
 }
 
 void ProgressDisplay::running(std::int64_t number, const space::Configuration& configuration) {
-  if (number == 0) baseline_ = configuration;
-  doing_ = fmt::format("trial {}: {}", number,
-                       difference_text(number == 0 ? space::Configuration() : baseline_, configuration));
+  if (number == 0) know_default(configuration);
+  doing_ = fmt::format("trial {}: {}", number, baseline_.text(configuration));
   status(fmt::format("{}  {}", standing_, doing_));
 }
 
@@ -118,7 +107,7 @@ void ProgressDisplay::progress(const measure::RunProgress& progress) {
 }
 
 void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tuner::Standing& standing) {
-  if (trial.number == 0) baseline_ = trial.configuration;
+  if (trial.number == 0) know_default(trial.configuration);
   const bool coloured_text = colour();
   std::string text = fmt::format("trial {:>4}  ", trial.number);
   if (trial.estimate) {
@@ -129,8 +118,7 @@ void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tun
   } else {
     text += coloured(fmt::format("{:>14}", space::to_text(trial.outcome)), Style::Bad, coloured_text);
   }
-  text += "  " + (trial.number == 0 ? "the default: " + settings_line(trial.configuration)
-                                    : difference_text(baseline_, trial.configuration));
+  text += "  " + (trial.number == 0 ? "the default" : baseline_.text(trial.configuration));
   if (reused) text += " (known from before)";
   if (!trial.reason.empty()) {
     const auto [first, is_new] = reasons_.try_emplace(trial.reason, trial.number);
@@ -166,7 +154,7 @@ void ProgressDisplay::choosing(std::int64_t finalists) {
 
 void ProgressDisplay::chosen(const space::Trial& winner) {
   choosing_ = false;
-  line(fmt::format("trial {} is chosen: {}", winner.number, settings_line(winner.configuration)));
+  line(fmt::format("trial {} is chosen: {}", winner.number, baseline_.text(winner.configuration)));
 }
 
 void ProgressDisplay::simplifying(std::size_t changes, std::size_t fewer) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/observer.hpp"
 #include "tuner/cli/context.hpp"
 
@@ -17,8 +18,10 @@ namespace nocturne::cli {
 class ProgressDisplay final : public tuner::Observer {
  public:
   /// `terminal_gone`: becomes true when standard error is a terminal no more; null: it stays.
-  explicit ProgressDisplay(const Context& context, const std::atomic<bool>* terminal_gone = nullptr)
-      : context_(context), terminal_gone_(terminal_gone) {}
+  /// `defaults`: configurations are shown as their difference from these; empty: from trial 0's.
+  explicit ProgressDisplay(const Context& context, const std::atomic<bool>* terminal_gone = nullptr,
+                           tuner::DefaultSettings defaults = {})
+      : context_(context), terminal_gone_(terminal_gone), baseline_(std::move(defaults)) {}
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
   ~ProgressDisplay() override { clear(); }
@@ -52,6 +55,8 @@ class ProgressDisplay final : public tuner::Observer {
   void line(const std::string& text);    ///< stays
   void status(const std::string& text);  ///< rewritten by the next one; nothing where there is no terminal
 
+  void know_default(const space::Configuration& configuration);  ///< where nobody said it before
+
   [[nodiscard]] bool on_terminal() const;
   [[nodiscard]] bool colour() const { return context_.colour_err() && on_terminal(); }
 
@@ -65,7 +70,7 @@ class ProgressDisplay final : public tuner::Observer {
   std::string compared_;                         ///< which two trials a person has compared
   std::string doing_;                            ///< what the present run is for
   std::string standing_;                         ///< best so far, rate, time left
-  space::Configuration baseline_;
+  tuner::DefaultSettings baseline_;
 };
 
 }  // namespace nocturne::cli

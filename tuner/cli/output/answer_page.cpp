@@ -12,6 +12,7 @@
 #include "tuner/campaign/answer/matters.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/output/colour.hpp"
+#include "tuner/cli/output/command_line.hpp"
 #include "tuner/cli/output/failure_lines.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/ranking_lines.hpp"
@@ -52,13 +53,13 @@ std::string speed_text(const tuner::Answer& answer, const space::Parts& parts) {
   return fmt::format(", {:.{}f} {}/s steady", examples, counts_steps ? 1 : 0, counts_steps ? "steps" : "examples");
 }
 
-void print_own_command(std::ostream& out, const tuner::Answer& answer) {
+void print_own_command(const Context& context, const tuner::Answer& answer) {
   const measure::CommandTemplate command = own_command(answer);
   if (command.empty()) return;
   const measure::CommandRun run{.steps = answer.campaign.spec.value("/run/steps"_json_pointer, std::int64_t{40}),
                                 .seed = answer.campaign.spec.value("/run/seed"_json_pointer, std::uint64_t{1})};
   const auto words = measure::fill_words(command, answer.best->trial.configuration, run);
-  if (words) out << "Command   " << deploy::shell_command(*words) << '\n';
+  if (words) print_command(context, "Command", deploy::shell_command(*words));
 }
 
 bool trained_any(const tuner::RankedLevel& level) {
@@ -183,7 +184,7 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
       << (campaign.finished_unix_ns ? "" : " (not finished)") << '\n';
   if (!answer.best) {
     if (answer.baseline) print_trial_line(out, "Default", answer, *answer.baseline, {});
-    print_failures(out, answer);
+    print_failures(context, answer);
     return;
   }
   out << "Gain      "
@@ -203,14 +204,14 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
       table.add(
           {Cell("  " + change.parameter), Cell(value_text(change.from)), Cell(value_text(change.to), Style::Strong)});
     }
-    table.print(out, colour);
+    table.print(context);
   }
-  print_own_command(out, answer);
+  print_own_command(context, answer);
   print_data_wait(out, answer);
   if (answer.ranking && std::ranges::count_if(answer.ranking->levels, trained_any) > 1) {
     print_ranking(context, campaign, *answer.ranking);
   }
-  print_failures(out, answer);
+  print_failures(context, answer);
 }
 
 nlohmann::json answer_json(const tuner::Answer& answer) {

@@ -51,7 +51,7 @@ void print_blame(const Context& context, const std::vector<deploy::Suspect>& sus
                  Cell(each.now.empty() ? "–" : each.now),
                  Cell(found_text(each), guilty ? Style::Warning : Style::Plain)});
     }
-    table.print(out, context.colour_out());
+    table.print(context);
   }
   if (change) {
     out << fmt::format("It takes {:+.1f} % against then; luck of processes explains {:.1f} %.\n",

@@ -67,7 +67,8 @@ std::string checked_row_name(const CheckedRow& row) {
   return text;
 }
 
-void print_checked_rows(std::ostream& out, const std::vector<CheckedRow>& rows, bool colour) {
+void print_checked_rows(const Context& context, const std::vector<CheckedRow>& rows) {
+  std::ostream& out = *context.out;
   Table table({{"environment"},
                {"exact steps", Align::Right},
                {"first loss", Align::Right},
@@ -83,7 +84,7 @@ void print_checked_rows(std::ostream& out, const std::vector<CheckedRow>& rows, 
                found.accuracy ? fmt::format("{:.2f} %", 100 * found.accuracy->accuracy) : std::string(),
                nanoseconds_text(row.took), Cell(std::string(to_text(found.verdict)), style_of(found.verdict))});
   }
-  table.print(out, colour, 0);
+  table.print(context);
   for (const CheckedRow& row : rows) {
     if (!row.found.reason.empty()) out << fmt::format("{}: {}\n", checked_row_name(row), one_line(row.found.reason));
     if (!row.found.no_exact.empty()) {

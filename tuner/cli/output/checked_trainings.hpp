@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "space/configuration.hpp"
+#include "tuner/cli/context.hpp"
 #include "tuner/training_check/training_check.hpp"
 
 namespace nocturne::cli {
@@ -25,7 +26,7 @@ struct CheckedRow {
 /// "pytorch-2.15, graph_compiler=inductor": the environment and what it was varied in.
 [[nodiscard]] std::string checked_row_name(const CheckedRow& row);
 /// A row for each, and below it the reasons of those that are not right.
-void print_checked_rows(std::ostream& out, const std::vector<CheckedRow>& rows, bool colour);
+void print_checked_rows(const Context& context, const std::vector<CheckedRow>& rows);
 [[nodiscard]] nlohmann::json checked_rows_json(const std::vector<CheckedRow>& rows);
 
 }  // namespace nocturne::cli

@@ -58,7 +58,7 @@ void print_coverage(const Context& context, const ClaimsPage& page) {
     cells.emplace_back(percent(row.cells.back().search_below));
     table.add(cells);
   });
-  table.print(*context.out, context.colour_out());
+  table.print(context);
 }
 
 void print_pruning(const Context& context, const ClaimsPage& page) {
@@ -85,7 +85,7 @@ void print_pruning(const Context& context, const ClaimsPage& page) {
     cells.emplace_back(hits(end.optimum_pruned, end.runs));
     table.add(cells);
   });
-  table.print(*context.out, context.colour_out());
+  table.print(context);
 }
 
 json mean_json(const Mean& mean) {

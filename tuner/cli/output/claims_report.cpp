@@ -70,7 +70,7 @@ void print_claims_report(const Context& context, const std::vector<ClaimRow>& ro
     table.add({Cell(row.claim.title), Cell(claimed_text(row.claim)), Cell(measured_text(row)),
                Cell(repetitions_text(row)), Cell(finding_text(row), finding_style(row.judgement.finding))});
   }
-  table.print(out, context.colour_out());
+  table.print(context);
   bool heading = false;
   for (const ClaimRow& row : rows) {
     if (row.command.empty()) continue;

@@ -74,7 +74,7 @@ class FactTable {
     add(name,
         [&](const ComparedSide& side) { return Cell(side.facts.trained() ? text(side.facts) : std::string("–")); });
   }
-  void print(std::ostream& out, bool colour) const { table_.print(out, colour); }
+  void print(const Context& context) const { table_.print(context); }
 
  private:
   static std::vector<Column> columns(const ComparisonPage& page) {
@@ -178,7 +178,7 @@ void print_comparison(const Context& context, const ComparisonPage& page) {
   const double primary = page.objective.primary;
   table.add(fmt::format("for {:g} epoch{}", primary, primary == 1 ? "" : "s"), gain_cell);
   table.add("", [](const ComparedSide& side) { return Cell(side.gain ? gain_text(*side.gain) : ""); });
-  table.print(out, colour);
+  table.print(context);
 
   space::Configuration same = page.sides.front().facts.configuration;
   for (const std::string& name : names) same.erase(name);

@@ -11,6 +11,7 @@
 
 #include "search/model/contrasts.hpp"
 #include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/output/table.hpp"
 
 namespace nocturne::cli {
@@ -52,13 +53,13 @@ void print_much(const Context& context, const std::vector<tuner::Matter>& much) 
     add_row(table, matter.parameter, matter, matter.others.front());
     if (matter.others.size() > 1) add_row(table, "", matter, matter.others.back());
   }
-  table.print(*context.out, context.colour_out(), context.table_width());
+  table.print(context);
 }
 
 /// A heading and a sentence that may take several lines.
 void print_line(const Context& context, const std::string& heading, const std::string& sentence) {
   constexpr std::size_t kIndent = 10;
-  const std::size_t width = context.table_width();
+  const std::size_t width = context.columns;
   const auto lines = wrapped(sentence, width > 2 * kIndent ? width - kIndent : sentence.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
     *context.out << fmt::format("{:<{}}{}\n", i == 0 ? heading : "", kIndent, lines[i]);

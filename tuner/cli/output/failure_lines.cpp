@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/output/command_line.hpp"
 #include "tuner/cli/output/format.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -42,7 +44,8 @@ std::vector<FailureGroup> grouped(std::span<const db::StoredTrial> failures) {
   return groups;
 }
 
-void print_failures(std::ostream& out, const tuner::Answer& answer) {
+void print_failures(const Context& context, const tuner::Answer& answer) {
+  std::ostream& out = *context.out;
   std::int64_t all = 0;
   std::string counts;
   for (const auto& [outcome, count] : answer.outcomes) {
@@ -58,8 +61,9 @@ void print_failures(std::ostream& out, const tuner::Answer& answer) {
                        shortened(one_line(group.reason), kFailureReasonWidth));
   }
   if (answer.failures.size() < 2) return;
-  out << fmt::format("          {}: nocturne list trials {} --outcome failed\n",
-                     left > 0 ? fmt::format("and {} more", left) : "all of them", words_for(answer.campaign));
+  out << fmt::format("          {}:\n", left > 0 ? fmt::format("and {} more", left) : "all of them");
+  print_command(context, "",
+                tuner::command_text("list", fmt::format("trials {} --outcome failed", words_for(answer.campaign))));
 }
 
 }  // namespace nocturne::cli

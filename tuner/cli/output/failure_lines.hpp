@@ -10,6 +10,7 @@
 
 #include "space/outcome.hpp"
 #include "tuner/campaign/answer/answer.hpp"
+#include "tuner/cli/context.hpp"
 
 namespace nocturne::cli {
 
@@ -25,6 +26,6 @@ struct FailureGroup {
 
 /// "Tried     449 configurations: 358 ok, 91 unsupported", the first reasons with their trials, and the command that
 /// lists all of them.
-void print_failures(std::ostream& out, const tuner::Answer& answer);
+void print_failures(const Context& context, const tuner::Answer& answer);
 
 }  // namespace nocturne::cli

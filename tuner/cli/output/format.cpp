@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ctime>
 #include <limits>
+#include <vector>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -155,23 +156,6 @@ std::string shortened(std::string_view text, std::size_t width) {
     kept += byte;
   }
   return kept + "…";
-}
-
-std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
-  std::vector<std::string> lines(1);
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-    std::string& line = lines.back();
-    if (line.empty()) {
-      line = word;
-    } else if (display_width(line) + 1 + display_width(word) <= width) {
-      line.append(" ").append(word);
-    } else {
-      lines.emplace_back(word);
-    }
-  }
-  return lines;
 }
 
 std::string printable(std::string_view text) {

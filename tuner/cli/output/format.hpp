@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace nocturne::cli {
 
@@ -33,8 +32,6 @@ namespace nocturne::cli {
 [[nodiscard]] std::size_t display_width(std::string_view text);
 /// At most `width` characters, the last an ellipsis where something was cut.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
-/// In lines of at most `width` characters, broken at spaces; a longer word is not broken. At least one line.
-[[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 /// Text from elsewhere, made safe for a terminal: control characters (C0, DEL, C1) but newline and tab shown as \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
 /// The same on one line: newlines and tabs become spaces.

@@ -8,7 +8,7 @@
 namespace nocturne::cli {
 
 void print_json(const Context& context, std::string_view schema, nlohmann::json document) {
-  *context.out
+  context.verbatim()
       << named_document(schema, std::move(document)).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
       << '\n';
 }

@@ -7,10 +7,11 @@
 
 #include "measure/run/shell_words.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/output/command_line.hpp"
 #include "tuner/cli/output/comparison_page.hpp"
 #include "tuner/cli/output/format.hpp"
-#include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -20,8 +21,8 @@ constexpr std::size_t kRankingReasonWidth = 80;
 constexpr std::size_t kCompared = 5;
 
 /// What the best of a level is made of, or why there is none.
-std::string what_it_is(const tuner::RankedLevel& level) {
-  if (level.best) return level.settings.empty() ? "as the default" : settings_line(level.settings);
+std::string what_it_is(const tuner::RankedLevel& level, const tuner::DefaultSettings& defaults) {
+  if (level.best) return defaults.text(level.settings);
   return level.failed == 0 ? "not tried" : "none trained: " + shortened(one_line(level.reason), kRankingReasonWidth);
 }
 
@@ -33,7 +34,7 @@ std::string pairs_text(const tuner::RankedLevel& level) {
 struct RankingColumn {
   Column column;
   bool shown;
-  Cell (*cell)(const tuner::RankedLevel&, double fastest);
+  Cell (*cell)(const tuner::RankedLevel&, const tuner::Ranking&);
 };
 
 std::vector<RankingColumn> ranking_columns(const tuner::Ranking& ranking) {
@@ -44,42 +45,46 @@ std::vector<RankingColumn> ranking_columns(const tuner::Ranking& ranking) {
   return {
       {{"  " + ranking.parameter},
        true,
-       [](const tuner::RankedLevel& each, double) -> Cell {
+       [](const tuner::RankedLevel& each, const tuner::Ranking&) -> Cell {
          return {"  " + space::to_text(each.level), each.best ? Style::Plain : Style::Faint};
        }},
       {{"best", Align::Right},
        true,
-       [](const tuner::RankedLevel& each, double) -> Cell { return {each.best ? seconds_text(each.seconds) : "–"}; }},
+       [](const tuner::RankedLevel& each, const tuner::Ranking&) -> Cell {
+         return {each.best ? seconds_text(each.seconds) : "–"};
+       }},
       {{"±", Align::Right},
        errors,
-       [](const tuner::RankedLevel& each, double) -> Cell {
+       [](const tuner::RankedLevel& each, const tuner::Ranking&) -> Cell {
          return {each.standard_error > 0 ? percent_text(each.standard_error / each.seconds) : "–"};
        }},
       {{"times as long", Align::Right},
        true,
-       [](const tuner::RankedLevel& each, double fastest) -> Cell {
-         return {each.best ? fmt::format("{:.2f}", each.seconds / fastest) : "–"};
+       [](const tuner::RankedLevel& each, const tuner::Ranking& all) -> Cell {
+         return {each.best ? fmt::format("{:.2f}", each.seconds / all.levels.front().seconds) : "–"};
        }},
       {{"trial", Align::Right},
        true,
-       [](const tuner::RankedLevel& each, double) -> Cell {
+       [](const tuner::RankedLevel& each, const tuner::Ranking&) -> Cell {
          return {each.best ? fmt::format("{}", each.best->trial.number) : "–"};
        }},
       {{"tried", Align::Right},
        true,
-       [](const tuner::RankedLevel& each, double) -> Cell { return {fmt::format("{}", each.trained + each.failed)}; }},
+       [](const tuner::RankedLevel& each, const tuner::Ranking&) -> Cell {
+         return {fmt::format("{}", each.trained + each.failed)};
+       }},
       {{"failed", Align::Right},
        failures,
-       [](const tuner::RankedLevel& each, double) -> Cell {
+       [](const tuner::RankedLevel& each, const tuner::Ranking&) -> Cell {
          return {fmt::format("{}", each.failed), each.failed > 0 ? Style::Bad : Style::Plain};
        }},
       {{"against the first, in pairs"},
        gains,
-       [](const tuner::RankedLevel& each, double) -> Cell { return {pairs_text(each)}; }},
-      {{"with"},
+       [](const tuner::RankedLevel& each, const tuner::Ranking&) -> Cell { return {pairs_text(each)}; }},
+      {{"settings", Align::Left, Fit::Wraps},
        true,
-       [](const tuner::RankedLevel& each, double) -> Cell {
-         return {what_it_is(each), each.best ? Style::Plain : Style::Faint};
+       [](const tuner::RankedLevel& each, const tuner::Ranking& all) -> Cell {
+         return {what_it_is(each, all.defaults), each.best ? Style::Plain : Style::Faint};
        }},
   };
 }
@@ -92,11 +97,11 @@ std::string deciding_command(const db::CampaignSummary& campaign, const tuner::R
   for (const tuner::RankedLevel& each : ranking.levels) {
     if (!each.best || named == kCompared) break;
     open = open || (named > 0 && !each.gain);
-    trials += fmt::format(" {}", each.best->trial.number);
+    trials += fmt::format("{}{}", trials.empty() ? "" : " ", each.best->trial.number);
     ++named;
   }
   if (!open) return {};
-  return fmt::format("nocturne compare{} --campaign {} --measure", trials, words_for(campaign));
+  return tuner::command_text("compare", fmt::format("{} --campaign {} --measure", trials, words_for(campaign)));
 }
 
 }  // namespace
@@ -108,23 +113,23 @@ void print_ranking(const Context& context, const db::CampaignSummary& campaign, 
   std::vector<Column> headers;
   for (const RankingColumn& each : columns) headers.push_back(each.column);
   Table table(std::move(headers));
-  const double fastest = ranking.levels.empty() ? 0 : ranking.levels.front().seconds;
   for (const tuner::RankedLevel& level : ranking.levels) {
     std::vector<Cell> cells;
-    for (const RankingColumn& each : columns) cells.push_back(each.cell(level, fastest));
+    for (const RankingColumn& each : columns) cells.push_back(each.cell(level, ranking));
     table.add(std::move(cells));
   }
   out << fmt::format("Ranking   by {}, the best trial of each\n", ranking.parameter);
-  table.print(out, context.colour_out(), context.table_width());
+  table.print(context);
   if (const std::string command = deciding_command(campaign, ranking); !command.empty()) {
-    out << "          these are single trials; pairs decide: " << command << '\n';
+    out << "          these are single trials; pairs decide:\n";
+    print_command(context, "", command);
   }
   const auto untried = std::ranges::find_if(
       ranking.levels, [](const tuner::RankedLevel& each) { return !each.best && each.failed == 0; });
   if (untried != ranking.levels.end()) {
-    out << fmt::format("          what is expected of one: nocturne explain {} {}\n",
-                       measure::shell_quote(ranking.parameter + "=" + space::to_text(untried->level)),
-                       words_for(campaign));
+    const std::string setting = measure::shell_quote(ranking.parameter + "=" + space::to_text(untried->level));
+    out << "          what is expected of one that was not tried:\n";
+    print_command(context, "", tuner::command_text("explain", setting + " " + words_for(campaign)));
   }
 }
 

@@ -56,7 +56,7 @@ void print_rehearsal(const Context& context, std::span<const db::RehearsalRecord
                nanoseconds_text(record.prepare), goes(record) ? nanoseconds_text(record.train) : "", row_words(record),
                because});
   }
-  table.print(*context.out, context.colour_out(), context.table_width());
+  table.print(context);
   *context.out << tuner::to_text(report) << ".\n";
   const auto bad = std::ranges::find_if(
       records, [](const db::RehearsalRecord& record) { return !goes(record) && !record.log_tail.empty(); });

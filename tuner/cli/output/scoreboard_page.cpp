@@ -85,7 +85,7 @@ void print_spaces(const Context& context, const ScoreboardPage& page) {
     add_scores(cells, row.score, row.score_100, row.milliseconds, judged);
     table.add(cells);
   }
-  table.print(*context.out, context.colour_out());
+  table.print(context);
 }
 
 void print_summaries(const Context& context, const ScoreboardPage& page) {
@@ -106,7 +106,7 @@ void print_summaries(const Context& context, const ScoreboardPage& page) {
     add_scores(cells, summary.score, summary.score_100, summary.milliseconds, judged);
     table.add(cells);
   }
-  table.print(*context.out, context.colour_out());
+  table.print(context);
 }
 
 json scores_json(const replay::Score& score_100, const replay::Score& score, std::size_t cap, bool judged) {

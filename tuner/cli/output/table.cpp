@@ -6,11 +6,28 @@
 #include <string_view>
 
 #include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/layout.hpp"
 
 namespace nocturne::cli {
 namespace {
 
 constexpr std::string_view kGap = "  ";
+constexpr std::size_t kSentence = 16;  // a narrower column of sentences is no easier to read
+constexpr std::size_t kPiece = 8;      // of a word that has no room
+
+/// Takes columns from the widest that is wider than its least, until all fit or none can give more.
+void shrink(std::vector<std::size_t>& widths, std::size_t available, const std::vector<std::size_t>& least) {
+  std::size_t sum = 0;
+  for (const std::size_t each : widths) sum += each;
+  for (; sum > available; --sum) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (widths[i] > least[i] && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+    }
+    if (widest == widths.size()) return;
+    --widths[widest];
+  }
+}
 
 }  // namespace
 
@@ -27,61 +44,64 @@ void Table::add(std::vector<Cell> cells) {
 }
 
 std::vector<std::size_t> Table::widths_within(std::size_t width) const {
-  constexpr std::size_t kLeast = 16;  // a narrower column of sentences is no easier to read
-  std::vector<std::size_t> widths;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    widths.push_back(display_width(columns_[i].header));
-    for (const auto& row : rows_) widths[i] = std::max(widths[i], display_width(row[i].text));
-  }
-  std::size_t sum = kGap.size() * (widths.size() - 1);
-  for (const std::size_t each : widths) sum += each;
-  while (width > 0 && sum > width) {
-    std::size_t widest = widths.size();
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      const bool shrinks = columns_[i].fit == Fit::Wraps && widths[i] > kLeast;
-      if (shrinks && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+  const std::size_t count = columns_.size();
+  std::vector<std::size_t> widths(count), cells(count), words(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    words[i] = longest_word(columns_[i].header);
+    cells[i] = words[i];
+    for (const auto& row : rows_) {
+      cells[i] = std::max(cells[i], display_width(row[i].text));
+      words[i] = std::max(words[i], longest_word(row[i].text));
     }
-    if (widest == widths.size()) break;
-    --widths[widest];
-    --sum;
+    widths[i] = std::max(cells[i], display_width(columns_[i].header));
   }
+  if (width == 0) return widths;
+  const auto least = [&](auto&& of) {
+    std::vector<std::size_t> each;
+    for (std::size_t i = 0; i < count; ++i) each.push_back(of(i));
+    return each;
+  };
+  const auto wraps = [&](std::size_t i) { return columns_[i].fit == Fit::Wraps; };
+  const auto left = [&](std::size_t i) { return columns_[i].align == Align::Left; };
+  const std::size_t available = width - std::min(width, kGap.size() * (count - 1));
+  // From what costs a reader least to what costs most; each step goes as far as it must.
+  shrink(widths, available, least([&](std::size_t i) { return wraps(i) ? std::max(words[i], kSentence) : widths[i]; }));
+  shrink(widths, available, least([&](std::size_t i) { return std::min(widths[i], cells[i]); }));  // headers wrap
+  shrink(widths, available, least([&](std::size_t i) { return left(i) ? std::max(words[i], kSentence) : widths[i]; }));
+  shrink(widths, available, least([&](std::size_t i) { return words[i]; }));
+  shrink(widths, available, least([&](std::size_t i) { return left(i) ? kPiece : widths[i]; }));  // words are broken
   return widths;
 }
 
-void Table::print(std::ostream& out, bool colour, std::size_t width) const {
-  const std::vector<std::size_t> widths = widths_within(width);
-  const auto line = [&](const std::vector<Cell>& cells) {
-    std::string text;
-    std::size_t used = 0;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const bool last = i + 1 == cells.size();
-      std::string shown = cells[i].text;
-      if (last && columns_[i].fit == Fit::Whole && width > used + 8) {
-        shown = shortened(shown, width - used);
-      }
-      const std::size_t shown_width = display_width(shown);
-      const std::size_t missing = widths[i] > shown_width ? widths[i] - shown_width : 0;
-      const std::string padding(missing, ' ');
-      const std::string painted = coloured(shown, cells[i].style, colour);
-      if (columns_[i].align == Align::Right) {
-        text += padding + painted;
-      } else {
-        text += last ? painted : painted + padding;  // no spaces at the end of a line
-      }
-      if (!last) {
-        text += kGap;
-      }
-      used += widths[i] + kGap.size();
+void Table::print_line(std::ostream& out, bool colour, const std::vector<Cell>& cells,
+                       const std::vector<std::size_t>& widths) const {
+  std::string text;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const bool last = i + 1 == cells.size();
+    const std::size_t shown_width = display_width(cells[i].text);
+    const std::string padding(widths[i] > shown_width ? widths[i] - shown_width : 0, ' ');
+    const std::string painted = coloured(cells[i].text, cells[i].style, colour);
+    if (columns_[i].align == Align::Right) {
+      text += padding + painted;
+    } else {
+      text += last ? painted : painted + padding;  // no spaces at the end of a line
     }
-    text.erase(text.find_last_not_of(' ') + 1);  // empty cells at the end
-    out << text << '\n';
-  };
+    if (!last) text += kGap;
+  }
+  text.erase(text.find_last_not_of(' ') + 1);  // empty cells at the end
+  out << text << '\n';
+}
+
+void Table::print(const Context& context) const {
+  std::ostream& out = *context.out;
+  const bool colour = context.colour_out();
+  const std::vector<std::size_t> widths = widths_within(context.columns);
   const auto row = [&](const std::vector<Cell>& cells) {
     std::vector<std::vector<std::string>> lines(cells.size());
     std::size_t height = 1;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const bool wraps = columns_[i].fit == Fit::Wraps;
-      lines[i] = wraps ? wrapped(cells[i].text, widths[i]) : std::vector{cells[i].text};
+      const bool fits = display_width(cells[i].text) <= widths[i];
+      lines[i] = fits ? std::vector{cells[i].text} : wrapped(cells[i].text, widths[i]);
       height = std::max(height, lines[i].size());
     }
     for (std::size_t n = 0; n < height; ++n) {
@@ -89,17 +109,13 @@ void Table::print(std::ostream& out, bool colour, std::size_t width) const {
       for (std::size_t i = 0; i < cells.size(); ++i) {
         shown.emplace_back(n < lines[i].size() ? lines[i][n] : std::string(), cells[i].style);
       }
-      line(shown);
+      print_line(out, colour, shown, widths);
     }
   };
   std::vector<Cell> headers;
-  for (const Column& column : columns_) {
-    headers.emplace_back(column.header, Style::Faint);
-  }
-  line(headers);
-  for (const auto& cells : rows_) {
-    row(cells);
-  }
+  for (const Column& column : columns_) headers.emplace_back(column.header, Style::Faint);
+  row(headers);
+  for (const auto& cells : rows_) row(cells);
 }
 
 }  // namespace nocturne::cli

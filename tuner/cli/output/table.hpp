@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/cli/context.hpp"
 #include "tuner/cli/output/colour.hpp"
 
 namespace nocturne::cli {
@@ -15,8 +16,8 @@ namespace nocturne::cli {
 enum class Align { Left, Right };
 
 enum class Fit {
-  Whole,  ///< as wide as its widest cell
-  Wraps,  ///< its cells become several lines where the table would be wider than the terminal
+  Whole,  ///< as wide as its widest cell, as long as columns that wrap can give way
+  Wraps,  ///< its cells are the first to become several lines where the table would be too wide
 };
 
 struct Column {
@@ -39,12 +40,14 @@ class Table {
   /// REQUIRES: as many cells as columns.
   void add(std::vector<Cell> cells);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
-  /// Where a line would be wider than `width` (0: any is fine), columns that wrap share what the others leave; a last
-  /// column that does not wrap is cut.
-  void print(std::ostream& out, bool colour, std::size_t width = 0) const;
+  /// On context.out. Where a line would be wider than the page, cells become several lines: first those of columns that
+  /// wrap, then headers, then any.
+  void print(const Context& context) const;
 
  private:
   [[nodiscard]] std::vector<std::size_t> widths_within(std::size_t width) const;
+  void print_line(std::ostream& out, bool colour, const std::vector<Cell>& cells,
+                  const std::vector<std::size_t>& widths) const;
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
 };

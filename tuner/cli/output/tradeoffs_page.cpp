@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "tuner/cli/output/format.hpp"
-#include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
 
 namespace nocturne::cli {
@@ -46,19 +45,19 @@ const char* lead_word(Lead lead) {
   return "open";
 }
 
-void print_front(const Context& context, const TradeoffsPage& page, std::size_t width) {
+void print_front(const Context& context, const TradeoffsPage& page) {
   std::vector<Column> columns = {{"trial", Align::Right}};
   for (const tuner::Wish& wish : page.wishes) columns.push_back({wish.text, Align::Right});
-  columns.push_back({"settings"});
+  columns.push_back({"settings", Align::Left, Fit::Wraps});
   Table table(std::move(columns));
   for (const tuner::TradeoffRow& row : page.tradeoffs.front) {
     std::vector<Cell> cells = {Cell(fmt::format("{}", row.trial.trial.number))};
     for (std::size_t i = 0; i < page.wishes.size(); ++i)
       cells.emplace_back(wish_value_text(page.wishes[i], row.values[i]));
-    cells.emplace_back(settings_line(row.trial.trial.configuration));
+    cells.emplace_back(page.defaults.text(row.trial.trial.configuration));
     table.add(std::move(cells));
   }
-  table.print(*context.out, context.colour_out(), width);
+  table.print(context);
 }
 
 json row_json(const TradeoffsPage& page, const tuner::TradeoffRow& row) {
@@ -97,7 +96,6 @@ std::string break_even_sentence(const tuner::TrialBreakEven& each) {
 
 void print_tradeoffs(const Context& context, const TradeoffsPage& page) {
   std::ostream& out = *context.out;
-  const std::size_t width = context.table_width();
   out << fmt::format("{}, generation {}: what is best depends on what is wanted\n\n", page.campaign.name,
                      page.campaign.generation);
   if (page.tradeoffs.front.empty()) {
@@ -110,12 +108,12 @@ void print_tradeoffs(const Context& context, const TradeoffsPage& page) {
     best.add({Cell(page.wishes[i].text, Style::Strong), Cell(wish_value_text(page.wishes[i], row.values[i])),
               Cell(fmt::format("{}", row.trial.trial.number))});
   }
-  best.print(out, context.colour_out(), width);
+  best.print(context);
   out << fmt::format("\nNothing beats these in all of it ({} of {} configurations", page.tradeoffs.front.size(),
                      page.tradeoffs.considered);
   if (page.tradeoffs.incomplete > 0) out << fmt::format("; {} more lack a value", page.tradeoffs.incomplete);
   out << ")\n";
-  print_front(context, page, width);
+  print_front(context, page);
   out << "\nFastest by the number of epochs, from single runs\n";
   for (const tuner::Reign& reign : page.reigns) {
     out << fmt::format("  from {:>6} on  trial {}\n", epochs_number(reign.from), page.trials[reign.trial].trial.number);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tuner/campaign/answer/break_evens.hpp"
+#include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/answer/tradeoffs.hpp"
 #include "tuner/cli/context.hpp"
 
@@ -15,6 +16,7 @@ namespace nocturne::cli {
 
 struct TradeoffsPage {
   db::CampaignSummary campaign;
+  tuner::DefaultSettings defaults;
   std::vector<tuner::Wish> wishes;
   tuner::Tradeoffs tradeoffs;
   std::vector<db::StoredTrial> trials;  ///< what `reigns` counts in

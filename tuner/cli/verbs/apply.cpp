@@ -30,6 +30,7 @@
 #include "tuner/deploy/training_request.hpp"
 #include "tuner/deploy/write_file.hpp"
 #include "tuner/executor/installation.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -125,7 +126,7 @@ std::optional<ExitCode> say_plan(const ApplyOptions& options, const deploy::Appl
                     "what was measured need not hold here; measure here with 'nocturne tune', or run it with --force");
   }
   if (!options.dry_run) return std::nullopt;
-  *context.out << deploy::shell_line(plan) << '\n';
+  context.verbatim() << deploy::shell_line(plan) << '\n';
   return ExitCode::Ok;
 }
 
@@ -200,9 +201,10 @@ std::expected<fs::path, ExitCode> file_of(const ApplyOptions& options, const Con
   fs::path file = profile_file(options.profile, context);
   if (file.extension() != deploy::kBundleExtension) return file;
   if (options.no_make || options.dry_run) {
-    return std::unexpected(complain(context, ExitCode::Refused,
-                                    "a bundle is installed before it is applied, which --no-make and --dry-run forbid: "
-                                    "'nocturne env install --bundle FILE' first"));
+    return std::unexpected(complain(
+        context, ExitCode::Refused,
+        fmt::format("a bundle is installed before it is applied, which --no-make and --dry-run forbid: '{}' first",
+                    tuner::command_text("env", "install --bundle " + tuner::file_word(file)))));
   }
   if (const auto made = context.make_folders(); !made) {
     return std::unexpected(complain(context, ExitCode::Refused, made.error()));

@@ -59,8 +59,8 @@ void setup(CLI::App& verb, BestOptions& options) {
   verb.footer(
       "The best for one epoch need not be the best for ninety: what compiling costs is paid once. A ranking by "
       "framework\n"
-      "or any other parameter has the best configuration of each: 'with' is what it has and the default has not, '±' "
-      "the\n"
+      "or any other parameter has the best configuration of each: 'settings' is what it has and the default has not, "
+      "'±' the\n"
       "standard error of its trial alone. Machines drift between single trials: the line below the table is the "
       "command\n"
       "that measures the first of them in pairs, and from then on their verdicts stand in the table.\n\n"

@@ -82,7 +82,7 @@ void print_leftovers(const Context& context, const std::vector<Leftover>& chosen
                Cell(bytes_text(each.bytes)), Cell(each.folder.string())});
   }
   if (!table.empty()) {
-    table.print(*context.out, context.colour_out());
+    table.print(context);
   }
 }
 

@@ -21,7 +21,7 @@ void setup(CLI::App& verb, CompletionOptions& options) {
 ExitCode run(const CompletionOptions& options, Context& context) {
   const auto script = completion_script(*context.app, options.shell);
   if (!script) return complain(context, ExitCode::Usage, script.error());
-  *context.out << *script;
+  context.verbatim() << *script;
   return ExitCode::Ok;
 }
 

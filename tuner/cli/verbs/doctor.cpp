@@ -100,7 +100,7 @@ void print_findings(const std::vector<Finding>& findings, const Context& context
                Cell(finding.subject, Style::Strong),
                finding.found + (finding.meaning.empty() ? "" : ": " + finding.meaning)});
   }
-  table.print(*context.out, context.colour_out(), context.table_width());
+  table.print(context);
   std::ostream& out = *context.out;
   const bool can = tuner::can_measure(findings);
   out << '\n'

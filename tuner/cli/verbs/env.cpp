@@ -12,6 +12,7 @@
 #include "tuner/cli/verbs/env_actions.hpp"
 #include "tuner/executor/installation.hpp"
 #include "tuner/executor/worker_catalogue.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -48,7 +49,8 @@ std::string unknown_name(const std::string& name, const tuner::Frameworks& frame
     return fmt::format("'{}' is no environment: Nocturne builds it itself when a campaign wants it", name);
   }
   const std::string hint = space::did_you_mean(name, frameworks.names());
-  return fmt::format("no recipe is called '{}'{}", name, hint.empty() ? "; 'nocturne env list' shows them" : hint);
+  return fmt::format("no recipe is called '{}'{}", name,
+                     hint.empty() ? fmt::format("; '{}' shows them", tuner::command_text({"env", "list"})) : hint);
 }
 
 void add_installed(EnvOrder& order) {
@@ -182,7 +184,9 @@ ExitCode run(const EnvOptions& options, Context& context) {
   }
   if (options.all) add_installed(order);
   if (options.all && order.recipes.empty()) {
-    return complain(context, ExitCode::NotFound, "no environment is installed: 'nocturne env install NAME' makes one");
+    return complain(
+        context, ExitCode::NotFound,
+        fmt::format("no environment is installed: '{}' makes one", tuner::command_text({"env", "install", "NAME"})));
   }
   return act(order, context);
 }

@@ -14,6 +14,7 @@
 #include "tuner/cli/verbs/bundles.hpp"
 #include "tuner/cli/verbs/env_actions.hpp"
 #include "tuner/deploy/bundle.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -105,7 +106,8 @@ ExitCode install_bundle(const EnvOrder& order, Context& context) {
   for (const std::string& name : opened->environments) *context.out << name << ": is installed\n";
   if (!opened->build.empty()) *context.out << fmt::format("build {}: is there\n", opened->build.substr(0, 12));
   if (!opened->profile.empty()) {
-    *context.out << fmt::format("profile {0}: nocturne apply {0}\n", opened->profile.stem().string());
+    const std::string name = opened->profile.stem().string();
+    *context.out << fmt::format("profile {}: {}\n", name, tuner::command_text({"apply", name}));
   }
   return ExitCode::Ok;
 }

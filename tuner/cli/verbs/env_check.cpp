@@ -21,6 +21,7 @@
 #include "tuner/cli/verbs/env_actions.hpp"
 #include "tuner/executor/installation.hpp"
 #include "tuner/executor/local_executor.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -118,7 +119,7 @@ std::string why_not_checked(const measure::EnvironmentRecipe& recipe, const EnvO
   const auto environment = order.frameworks->installed(recipe.name);
   if (!environment) {
     if (!recipe.is_installed()) return {};
-    return fmt::format("is not installed: 'nocturne env install {}' does that", recipe.name);
+    return fmt::format("is not installed: '{}' does that", tuner::command_text({"env", "install", recipe.name}));
   }
   const std::string trouble = import_trouble(*environment, recipe, stop);
   return trouble.empty() ? trouble : "does not import: " + trouble;

@@ -178,7 +178,7 @@ ExitCode check_thoroughly(const EnvOrder& order, Context& context, tuner::Interr
   if (context.json) {
     print_json(context, "env-check-thorough", {{"environments", checked_rows_json(rows)}});
   } else {
-    print_checked_rows(*context.out, rows, context.colour_out());
+    print_checked_rows(context, rows);
   }
   return interruption.requested() ? ExitCode::Interrupted : verdict_of_all(rows, !order.options.vary.empty());
 }

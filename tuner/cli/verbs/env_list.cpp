@@ -20,6 +20,7 @@
 #include "tuner/cli/verbs/env_actions.hpp"
 #include "tuner/deploy/write_file.hpp"
 #include "tuner/executor/installation.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -136,10 +137,10 @@ ExitCode list_environments(const EnvOrder& order, Context& context) {
   if (context.json) {
     print_json(context, "env-list", {{"environments", document}, {"images", images_document}});
   } else {
-    table.print(*context.out, context.colour_out(), context.table_width());
+    table.print(context);
     if (!images.empty()) {
       *context.out << '\n';
-      images.print(*context.out, context.colour_out(), context.table_width());
+      images.print(context);
     }
   }
   for (const std::string& problem : order.frameworks->problems()) {
@@ -179,12 +180,13 @@ ExitCode print_python(const EnvOrder& order, Context& context) {
   const auto installed = order.frameworks->installed(recipe.name);
   if (!installed) {
     return complain(context, ExitCode::NotFound,
-                    fmt::format("{0} is not installed: 'nocturne env install {0}' does that", recipe.name));
+                    fmt::format("{} is not installed: '{}' does that", recipe.name,
+                                tuner::command_text({"env", "install", recipe.name})));
   }
   if (context.json) {
     print_json(context, "env-python", {{"name", recipe.name}, {"python", installed->python.string()}});
   } else {
-    *context.out << installed->python.string() << '\n';
+    context.verbatim() << installed->python.string() << '\n';
   }
   return ExitCode::Ok;
 }
@@ -194,7 +196,8 @@ ExitCode export_environment(const EnvOrder& order, Context& context) {
   const auto installed = order.frameworks->installed(recipe.name);
   if (!installed) {
     return complain(context, ExitCode::NotFound,
-                    fmt::format("{0} is not installed: 'nocturne env install {0}' resolves its versions", recipe.name));
+                    fmt::format("{} is not installed: '{}' resolves its versions", recipe.name,
+                                tuner::command_text({"env", "install", recipe.name})));
   }
   const json lock = {{"nocturne_lock", kLockVersion},
                      {"recipe", recipe.name},

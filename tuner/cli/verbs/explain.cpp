@@ -73,7 +73,7 @@ void print_changes(const Context& context, const tuner::Answer& answer) {
   for (const tuner::Change& change : answer.changes) {
     table.add({Cell(change.parameter, Style::Strong), Cell(value_text(change.from)), Cell(value_text(change.to))});
   }
-  table.print(out, context.colour_out());
+  table.print(context);
   out << '\n';
 }
 
@@ -201,7 +201,7 @@ ExitCode run(const ExplainOptions& options, Context& context) {
   if (!table.empty()) {
     *context.out << fmt::format("Time of {:g} epoch{}, by value of each parameter\n", answer->objective.primary,
                                 answer->objective.primary == 1 ? "" : "s");
-    table.print(*context.out, context.colour_out());
+    table.print(context);
   }
   return ExitCode::Ok;
 }

@@ -16,6 +16,7 @@
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/deploy/write_file.hpp"
 #include "tuner/executor/installation.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -51,13 +52,12 @@ ExitCode print_all(const Context& context, const deploy::WrittenProfile& files, 
                {{"json", files.json.string()}, {"env", files.env.string()}, {"sh", files.sh.string()}});
     return ExitCode::Ok;
   }
-  std::ostream& out = *context.out;
+  std::ostream& out = context.verbatim();
   out << files.json.string() << '\n' << files.env.string() << '\n' << files.sh.string() << '\n';
   *context.err << "Trial " << profile.trial << " of " << profile.campaign
                << (profile.gain ? ": it " + deploy::gain_text(*profile.gain) : ", not compared with the default yet")
-               << ".\nRun it: sh " << deploy::shell_quote(files.sh.string())
-               << "\nRun anything under it: nocturne apply " << deploy::shell_quote(files.json.string())
-               << " -- COMMAND\n";
+               << ".\nRun it: sh " << deploy::shell_quote(files.sh.string()) << "\nRun anything under it: "
+               << tuner::command_text("apply", deploy::shell_quote(files.json.string()) + " -- COMMAND") << '\n';
   return ExitCode::Ok;
 }
 
@@ -120,7 +120,7 @@ ExitCode run(const ExportOptions& options, Context& context) {
     return files ? print_all(context, *files, *profile) : complain(context, ExitCode::Unavailable, files.error());
   }
   if (options.output == "-") {
-    *context.out << format->text(*profile);
+    context.verbatim() << format->text(*profile);
     return ExitCode::Ok;
   }
   const std::filesystem::path file =
@@ -133,7 +133,7 @@ ExitCode run(const ExportOptions& options, Context& context) {
   if (context.json) {
     print_json(context, "export", nlohmann::json::object({{std::string(format->name), file.string()}}));
   } else {
-    *context.out << file.string() << '\n';
+    context.verbatim() << file.string() << '\n';
   }
   return ExitCode::Ok;
 }

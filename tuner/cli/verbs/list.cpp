@@ -11,6 +11,7 @@
 #include "measure/artifact/artifact.hpp"
 #include "search/registry.hpp"
 #include "space/nearest.hpp"
+#include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -34,7 +35,7 @@ struct Listing {
 };
 
 void print(const Context& context, const Table& table) {
-  table.print(*context.out, context.colour_out(), context.table_width());
+  table.print(context);
 }
 
 template <typename Items>
@@ -167,7 +168,8 @@ ExitCode list_trials(const ListOptions& options, const Context& context) {
                {"time", Align::Right},
                {"memory", Align::Right},
                {"runs", Align::Right},
-               {"configuration"}});
+               {"settings", Align::Left, Fit::Wraps}});
+  const auto defaults = tuner::default_settings_of(store, campaign);
   for (const db::StoredTrial& each : *trials) {
     const bool finished = each.state == db::TrialState::Finished;
     const bool ok = finished && each.trial.estimate;
@@ -178,7 +180,7 @@ ExitCode list_trials(const ListOptions& options, const Context& context) {
                                                                                                    : Style::Warning),
          Cell(ok ? seconds_with_error(each.trial.estimate->value, each.trial.estimate->standard_error) : "–"),
          Cell(each.trial.peak_bytes ? bytes_text(*each.trial.peak_bytes) : "–"), Cell(fmt::format("{}", each.runs)),
-         Cell(settings_line(each.trial.configuration) +
+         Cell(defaults.text(each.trial.configuration) +
               (each.trial.reason.empty() ? "" : "  (" + each.trial.reason + ")"))});
   }
   print(context, table);

@@ -110,7 +110,7 @@ ExitCode list_comparisons(const ListOptions& options, const Context& context) {
   if (context.json) {
     print_json(context, "list-comparisons", {{"comparisons", document}});
   } else {
-    table.print(*context.out, context.colour_out(), context.table_width());
+    table.print(context);
   }
   return ExitCode::Ok;
 }

@@ -18,6 +18,7 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/executor/installation.hpp"
+#include "tuner/invocation.hpp"
 #include "tuner/roofline/machine_figures.hpp"
 
 namespace nocturne::cli {
@@ -61,8 +62,9 @@ void print_doubts(std::ostream& out, const std::vector<tuner::Figure>& figures) 
     if (figure.doubt.empty() || !figure.absent.empty()) continue;
     out << fmt::format(
         "\nDoubtful: {} with {} thread{}: {}. Something else ran meanwhile, or the machine grants less than it shows. "
-        "The next campaign measures it again first; so does 'nocturne machine --measure'.\n",
-        words_of_figure(figure), figure.threads, figure.threads == 1 ? "" : "s", one_line(figure.doubt));
+        "The next campaign measures it again first; so does '{}'.\n",
+        words_of_figure(figure), figure.threads, figure.threads == 1 ? "" : "s", one_line(figure.doubt),
+        tuner::command_text({"machine", "--measure"}));
   }
 }
 
@@ -87,7 +89,7 @@ ExitCode show_machine(const Context& context, const db::MachineFiguresRecord& re
                {"by"}});
   add_figures(table, figures->figures, "");
   for (const tuner::GpuFigures& gpu : figures->gpus) add_figures(table, gpu.figures, gpu.name + ": ");
-  table.print(out, context.colour_out(), context.table_width());
+  table.print(context);
   print_doubts(out, figures->figures);
   return ExitCode::Ok;
 }

@@ -56,7 +56,7 @@ void print_floor(const Context& context, const tuner::NoiseFloor& floor, int pai
                Cell(fmt::format("{:.1f}", row.seconds_a_pair)), Cell(needed_text(row, kDifferences[0])),
                Cell(needed_text(row, kDifferences[1])), Cell(needed_text(row, kDifferences[2]))});
   }
-  table.print(out, context.colour_out());
+  table.print(context);
   for (const std::string& sentence : floor.left_out) out << sentence << '\n';
   for (const tuner::NoiseRow& row : floor.rows) {
     if (row.estimator != tuner::StepEstimator::Paired) continue;

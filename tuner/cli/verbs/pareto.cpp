@@ -78,6 +78,7 @@ ExitCode run(const ParetoOptions& options, Context& context) {
     reached = *std::move(found);
   }
   TradeoffsPage page{.campaign = campaign,
+                     .defaults = tuner::default_settings_of(store, campaign),
                      .wishes = wishes,
                      .tradeoffs = tuner::weigh(*trials, wishes, reached, tuner::workload_of(campaign.spec)),
                      .trials = *trials,

@@ -13,6 +13,7 @@
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
+#include "measure/run/shell_words.hpp"
 #include "measure/run/sweep.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
@@ -21,6 +22,7 @@
 #include "tuner/cli/output/claims_report.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/executor/installation.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -45,10 +47,11 @@ std::vector<report::Claim> claims_of_paper() {
 std::string command_for(const report::Claim& claim, const std::string& campaign) {
   const std::string file = campaign.empty() ? kPaperCampaign : campaign;
   if (claim.kind == report::ClaimKind::FirstEpoch) {
-    return fmt::format("nocturne report paper --measure --campaign {}", file);
+    return tuner::command_text({"report", "paper", "--measure", "--campaign", file});
   }
-  return fmt::format("nocturne compare {} {} --campaign {} --measure", report::side_words(claim.reference),
-                     report::side_words(claim.candidate), file);
+  return tuner::command_text("compare",
+                             fmt::format("{} {} --campaign {} --measure", report::side_words(claim.reference),
+                                         report::side_words(claim.candidate), measure::shell_quote(file)));
 }
 
 db::Expected<ClaimRow> row_of(const db::Store* store, const report::Claim& claim, const Machine& machine,

@@ -1,4 +1,5 @@
 #include "tuner/cli/verbs/roofline.hpp"
+#include "tuner/campaign/answer/default_settings.hpp"
 
 #include <algorithm>
 #include <expected>
@@ -13,7 +14,6 @@
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
-#include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/roofline/roofline.hpp"
 
@@ -65,7 +65,7 @@ json roofline_json(const tuner::Roofline& roofline, const db::CampaignSummary& c
           {"rows", std::move(rows)}};
 }
 
-void print_roofline(const Context& context, const tuner::Roofline& roofline) {
+void print_roofline(const Context& context, const tuner::Roofline& roofline, const tuner::DefaultSettings& defaults) {
   std::ostream& out = *context.out;
   out << fmt::format("{}: {:.1f} MFLOP an image, forward and backward\n\n", roofline.network,
                      roofline.operations_an_image / 1e6);
@@ -75,7 +75,7 @@ void print_roofline(const Context& context, const tuner::Roofline& roofline) {
                {"bound", Align::Right},
                {"share", Align::Right},
                {"waits for"},
-               {"configuration"}});
+               {"settings", Align::Left, Fit::Wraps}});
   for (std::size_t i = 0; i < roofline.rows.size(); ++i) {
     const tuner::RooflineRow& row = roofline.rows[i];
     const Style style = roofline.best == i ? Style::Strong : Style::Plain;
@@ -86,9 +86,9 @@ void print_roofline(const Context& context, const tuner::Roofline& roofline) {
         row.bound ? fmt::format("{} ({:.0f} %)", row.bound->resource, 100 * row.bound->resource_share) : row.without;
     table.add({Cell(std::to_string(row.trial), style), Cell(fmt::format("{:.1f}", row.images_a_second()), style),
                seconds_text(row.step_s), bound, Cell(share, row.beats_bound() ? Style::Bad : style), waits,
-               settings_line(row.configuration)});
+               defaults.text(row.configuration)});
   }
-  table.print(out, context.colour_out(), context.table_width());
+  table.print(context);
   if (const std::string sentence = tuner::best_sentence(roofline); !sentence.empty()) out << '\n' << sentence << '\n';
   if (const std::string doubt = tuner::doubt_sentence(roofline); !doubt.empty()) out << '\n' << doubt << '\n';
 }
@@ -104,7 +104,7 @@ void print_layers(const Context& context, const tuner::Roofline& roofline) {
     table.add({Cell(layer.name), Cell(seconds_text(layer.seconds()), Style::Strong), seconds_text(layer.arithmetic_s),
                seconds_text(layer.bytes_s), layer.resource});
   }
-  table.print(out, context.colour_out());
+  table.print(context);
   if (const std::string doubt = tuner::doubt_sentence(roofline); !doubt.empty()) out << '\n' << doubt << '\n';
 }
 
@@ -178,7 +178,7 @@ ExitCode run(const RooflineOptions& options, Context& context) {
   if (context.json) {
     print_json(context, "roofline", roofline_json(*roofline, campaign));
   } else {
-    print_roofline(context, *roofline);
+    print_roofline(context, *roofline, tuner::default_settings_of(store, campaign));
   }
   return roofline->rows.empty() ? ExitCode::NotFound : ExitCode::Ok;
 }

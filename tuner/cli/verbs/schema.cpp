@@ -69,7 +69,7 @@ ExitCode run(const SchemaOptions& options, Context& context) {
   if (!options.check.empty()) return check_document(context, options.check);
   if (options.name.empty()) return list_schemas(context);
   if (options.name == kCampaign) {
-    *context.out << tuner::campaign_schema();
+    context.verbatim() << tuner::campaign_schema();
     return ExitCode::Ok;
   }
   const auto schema = document_schema(options.name);
@@ -80,7 +80,7 @@ ExitCode run(const SchemaOptions& options, Context& context) {
                     fmt::format("there is no schema '{}'{}; 'nocturne schema' lists them", options.name,
                                 space::did_you_mean(options.name, names)));
   }
-  *context.out << schema->dump(2) << '\n';
+  context.verbatim() << schema->dump(2) << '\n';
   return ExitCode::Ok;
 }
 

@@ -86,7 +86,7 @@ void print_parameters(const Preview& preview, const Context& context) {
                  number_of_values(parameter), domain, space::to_text(parameter.default_value), explanation});
     }
   }
-  table.print(*context.out, context.colour_out(), context.table_width());
+  table.print(context);
 }
 
 void print_constraints(const Preview& preview, const Context& context) {
@@ -98,7 +98,7 @@ void print_constraints(const Preview& preview, const Context& context) {
     table.add({Cell(effect.removed ? effect.removed->to_text() : "not counted", idle ? Style::Faint : Style::Plain),
                effect.constraint.require, effect.constraint.because});
   }
-  table.print(*context.out, context.colour_out(), context.table_width());
+  table.print(context);
 }
 
 std::string basis(double seconds, std::int64_t count, std::string_view thing, bool estimated = false) {

@@ -7,11 +7,12 @@
 #include <fmt/format.h>
 
 #include "tuner/campaign/answer/answer.hpp"
+#include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/heartbeat/sighting.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
-#include "tuner/cli/output/rows.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -26,6 +27,7 @@ struct Report {
   const tuner::Sighting& sighting;
   Condition condition = Condition::Running;
   std::int64_t now_unix_ns = 0;
+  tuner::DefaultSettings defaults{};
 };
 
 std::string ago(std::int64_t nanoseconds) {
@@ -34,7 +36,8 @@ std::string ago(std::int64_t nanoseconds) {
 
 std::string go_on(const Report& report) {
   const auto& heartbeat = report.sighting.heartbeat;
-  return fmt::format("'nocturne tune {}' goes on", heartbeat && !heartbeat->file.empty() ? heartbeat->file : "FILE");
+  const bool known = heartbeat && !heartbeat->file.empty();
+  return fmt::format("'{}' goes on", tuner::command_text("tune", known ? tuner::file_word(heartbeat->file) : "FILE"));
 }
 
 /// What the campaign is, in one sentence without its name.
@@ -84,14 +87,14 @@ bool at_work(const Report& report) {
          report.sighting.heartbeat && !report.sighting.heartbeat->ended();
 }
 
-void print_work(std::ostream& out, const Report& report, std::size_t width) {
+void print_work(std::ostream& out, const Report& report) {
   const Heartbeat& heartbeat = *report.sighting.heartbeat;
   std::string doing =
       fmt::format("{} for {}", heartbeat.doing, ago(report.sighting.steady_ns - heartbeat.since_steady_ns));
   if (const auto configuration = space::Configuration::from_json(heartbeat.configuration); configuration) {
-    doing += ": " + settings_line(*configuration);
+    doing += ": " + report.defaults.text(*configuration);
   }
-  out << "Doing     " << shortened(one_line(doing), width) << '\n';
+  out << "Doing     " << one_line(doing) << '\n';
   if (heartbeat.last_trial && heartbeat.last_trial_unix_ns) {
     out << fmt::format("Last      trial {}, {} ago\n", *heartbeat.last_trial,
                        ago(report.now_unix_ns - *heartbeat.last_trial_unix_ns));
@@ -179,13 +182,14 @@ ExitCode run(const StatusOptions& options, Context& context) {
   const Report report{.answer = *answer,
                       .sighting = sighting,
                       .condition = tuner::condition_of(sighting),
-                      .now_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
+                      .now_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
+                      .defaults = tuner::default_settings_of(*store, *campaign)};
   if (context.json) {
     print_json(context, "status", report_json(report));
   } else {
     *context.out << fmt::format("{}, generation {}: {}\n", campaign->name, campaign->generation,
                                 one_line(condition_sentence(report)));
-    if (at_work(report)) print_work(*context.out, report, context.columns > 20 ? context.columns - 10 : 90);
+    if (at_work(report)) print_work(*context.out, report);
     if (answer->best || answer->baseline) {
       *context.out << '\n';
       print_answer(context, *answer);

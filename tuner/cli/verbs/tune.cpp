@@ -197,7 +197,7 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
        .log = context.data_folder() / "logs" / (spec->name + ".log"),
        .out_is_terminal = context.out_is_terminal,
        .err_is_terminal = context.err_is_terminal});
-  ProgressDisplay display(context, &signals.hung_up());
+  ProgressDisplay display(context, &signals.hung_up(), tuner::DefaultSettings(spec->document, {}));
   const tuner::SystemClock clock;
   tuner::HeartbeatWriter heartbeat(store->path(), spec->file.string(), clock);
   tuner::Audience audience({&display, &heartbeat});
@@ -259,7 +259,7 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
       } else if (!context.json) {
         *context.err << "The search ended: " << result->because << ".\n";
       }
-      const ExitCode code = report_sitting(context, *store, *result, same_again(options, context), finish);
+      const ExitCode code = report_sitting(context, *store, *result, same_again(context), finish);
       return code == ExitCode::Interrupted ? signals.interruption_code() : code;
     }
     machine = measure::probe_machine(roots);

@@ -211,7 +211,7 @@ std::expected<tuner::CampaignSpec, ExitCode> command_campaign(const CommandOptio
 ExitCode write_campaign(const CommandOptions& options, const Context& context, const tuner::CampaignSpec& spec) {
   const std::string text = spec.document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   if (options.write_campaign == "-") {
-    *context.out << text;
+    context.verbatim() << text;
     return ExitCode::Ok;
   }
   if (const auto written = deploy::write_file(fs::absolute(options.write_campaign), text); !written) {

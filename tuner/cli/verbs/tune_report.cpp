@@ -9,36 +9,45 @@
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/output/answer_page.hpp"
+#include "tuner/cli/output/command_line.hpp"
 #include "tuner/cli/output/expectation_lines.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/deploy/make_profile.hpp"
 #include "tuner/deploy/proof.hpp"
 #include "tuner/executor/installation.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
 
 struct ProfileReport {
   nlohmann::json json;
-  std::string text;
+  std::string refused{};  ///< why there is none
 };
 
 /// Writes the profile of the best, so that a night ends with something to deploy.
 ProfileReport export_profile(const Context& context, const db::Store& store, const tuner::Answer& answer) {
   if (!answer.best) return {};
   if (const std::string doubt = deploy::missing_proof(answer); !doubt.empty()) {
-    return {.json = {}, .text = "No profile was written: " + doubt + "\n"};
+    return {.json = {}, .refused = doubt};
   }
   const auto profile = deploy::make_profile(
       store, answer,
       deploy::present_circumstances(tuner::workload_of(answer.campaign.spec), context.builds_folder(),
                                     frameworks_here(context, tuner::find_installation())));
-  if (!profile) return {.json = {}, .text = "No profile was written: " + profile.error() + "\n"};
+  if (!profile) return {.json = {}, .refused = profile.error()};
   const auto written = deploy::write_profile(context.profiles_folder(), *profile);
-  if (!written) return {.json = {}, .text = "No profile was written: " + written.error() + "\n"};
-  return {.json = {{"json", written->json.string()}, {"env", written->env.string()}, {"sh", written->sh.string()}},
-          .text = fmt::format("Profile   {}\nRun it    sh {}\nApply it  nocturne apply {} -- COMMAND\n",
-                              written->json.string(), written->sh.string(), written->json.string())};
+  if (!written) return {.json = {}, .refused = written.error()};
+  return {.json = {{"json", written->json.string()}, {"env", written->env.string()}, {"sh", written->sh.string()}}};
+}
+
+void print_profile(const Context& context, const ProfileReport& profile) {
+  if (!profile.refused.empty()) *context.out << "No profile was written: " << profile.refused << '\n';
+  if (!profile.json.is_object()) return;
+  const std::string file = tuner::file_word(profile.json.value("json", ""));
+  *context.out << "Profile   " << file << '\n';
+  print_command(context, "Run it", "sh " + tuner::file_word(profile.json.value("sh", "")));
+  print_command(context, "Apply it", tuner::command_text("apply", file + " -- COMMAND"));
 }
 
 }  // namespace
@@ -91,9 +100,9 @@ ExitCode report_sitting(const Context& context, const db::Store& store, const tu
       *context.out << '\n';
       print_answer(context, *answer);
       print_expectations(context, expected);
-      *context.out << profile.text;
+      print_profile(context, profile);
       if (result.ending == tuner::Ending::Interrupted) {
-        *context.out << fmt::format("Go on     nocturne tune {}\n", same_command);
+        print_command(context, "Go on", same_command);
       }
     }
     if (result.ending == tuner::Ending::Interrupted) return ExitCode::Interrupted;

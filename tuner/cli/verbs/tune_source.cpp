@@ -1,9 +1,11 @@
 #include "tuner/cli/verbs/tune_source.hpp"
 
+#include <algorithm>
 #include <ostream>
 #include <string_view>
 
 #include "tuner/deploy/shell_quote.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 
@@ -12,7 +14,7 @@ std::expected<tuner::CampaignSpec, ExitCode> read_campaign(const TuneOptions& op
                                                            const space::Facts& facts,
                                                            const tuner::Frameworks* frameworks) {
   const auto refuse = [&](std::string_view sentence) {
-    *context.err << "nocturne tune: " << sentence << "\nTry 'nocturne tune --help'.\n";
+    *context.err << "nocturne tune: " << sentence << "\nTry '" << tuner::command_text({"tune", "--help"}) << "'.\n";
     return std::unexpected(ExitCode::Usage);
   };
   if (!options.file.empty() && context.command_given) return refuse("a campaign file or a command, not both");
@@ -32,13 +34,12 @@ std::expected<tuner::CampaignSpec, ExitCode> read_campaign(const TuneOptions& op
   return command_campaign(options.command, budgeted, context, installation, facts);
 }
 
-std::string same_again(const TuneOptions& options, const Context& context) {
-  if (!context.command_given) return options.file;
-  const std::string name =
-      options.command.name.empty() ? "" : "--name " + deploy::shell_quote(options.command.name) + " ";
-  std::string varied;
-  for (const std::string& each : options.command.vary) varied += "--vary " + deploy::shell_quote(each) + " ";
-  return name + varied + "-- " + deploy::shell_command(context.command);
+std::string same_again(const Context& context) {
+  std::vector<std::string> words = {context.program};
+  words.insert(words.end(), context.arguments.begin(), context.arguments.end());
+  const auto own_end = std::ranges::find(words, "--");
+  words.erase(std::remove(words.begin(), own_end, "--fresh"), own_end);  // goes on, and begins nothing
+  return deploy::shell_command(words);
 }
 
 }  // namespace nocturne::cli

@@ -21,7 +21,7 @@ namespace nocturne::cli {
                                                                          const space::Facts& facts,
                                                                          const tuner::Frameworks* frameworks);
 
-/// The words that go on with the same campaign, as a shell takes them.
-[[nodiscard]] std::string same_again(const TuneOptions& options, const Context& context);
+/// The command that goes on with the same campaign: as it was called, without --fresh.
+[[nodiscard]] std::string same_again(const Context& context);
 
 }  // namespace nocturne::cli

@@ -137,7 +137,7 @@ void print_family(const Context& context, const std::vector<FamilyProfile>& fami
                Cell(each.finding.comparison ? std::to_string(each.finding.comparison->pairs) : std::string()),
                Cell(each.finding.because)});
   }
-  table.print(*context.out, context.colour_out());
+  table.print(context);
   for (const FamilyProfile& each : family) {
     for (const std::string& difference : each.differences) {
       *context.out << each.file.stem().string() << ": " << printable(difference) << '\n';

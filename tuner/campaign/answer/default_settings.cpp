@@ -1,0 +1,51 @@
+#include "tuner/campaign/answer/default_settings.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace nocturne::tuner {
+
+DefaultSettings::DefaultSettings(const nlohmann::json& document, std::span<const db::StoredTrial> trials) {
+  for (const nlohmann::json& each : document.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
+    order_.push_back(each.value("name", ""));
+    if (each.contains("default")) usual_.set(order_.back(), space::value_from_json(each.at("default")));
+  }
+  const auto first = std::ranges::find(trials, 0, [](const db::StoredTrial& each) { return each.trial.number; });
+  if (first == trials.end()) return;
+  for (const auto& [name, value] : first->trial.configuration.values()) usual_.set(name, value);
+}
+
+space::Configuration DefaultSettings::differing(const space::Configuration& configuration) const {
+  space::Configuration settings;
+  for (const auto& [name, value] : configuration.values()) {
+    const space::Value* there = usual_.find(name);
+    if (there == nullptr || *there != value) settings.set(name, value);
+  }
+  return settings;
+}
+
+std::string DefaultSettings::text(const space::Configuration& configuration) const {
+  space::Configuration left = differing(configuration);
+  if (left.empty()) return "default";
+  std::string line;
+  const auto add = [&line](const std::string& name, const space::Value& value) {
+    line += fmt::format("{}{}={}", line.empty() ? "" : " ", name, space::to_text(value));
+  };
+  for (const std::string& name : order_) {
+    if (const space::Value* value = left.find(name)) {
+      add(name, *value);
+      left.erase(name);
+    }
+  }
+  for (const auto& [name, value] : left.values()) add(name, value);
+  return line;
+}
+
+DefaultSettings default_settings_of(const db::Store& store, const db::CampaignSummary& campaign) {
+  // Without trial 0 the document alone says what is usual; a store that cannot be read tells whoever reads more of it.
+  const auto first = store.find_trial(campaign.id, 0);
+  return first ? DefaultSettings(campaign.spec, {&*first, 1}) : DefaultSettings(campaign.spec, {});
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,42 @@
+#pragma once
+
+/// What a campaign's parameters are unless somebody varies them, and configurations as their difference from that: how
+/// tables and lines write them. Pure.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "db/store.hpp"
+#include "space/configuration.hpp"
+
+namespace nocturne::tuner {
+
+/// A value type. Empty, where neither a document nor trial 0 is known: every setting is then a difference.
+class DefaultSettings {
+ public:
+  DefaultSettings() = default;
+  /// `first`: trial 0's configuration.
+  explicit DefaultSettings(space::Configuration first) : usual_(std::move(first)) {}
+  /// From a campaign's document, and trial 0 where `trials` have it: as that has them, or, where a parameter is
+  /// inactive there, as it is declared.
+  DefaultSettings(const nlohmann::json& document, std::span<const db::StoredTrial> trials);
+
+  [[nodiscard]] bool empty() const { return usual_.empty(); }
+  /// What the configuration has and the default has not. What is only inactive in it is no difference.
+  [[nodiscard]] space::Configuration differing(const space::Configuration& configuration) const;
+  /// The same as text, in the order of the campaign file, then by name: "framework=onednn batch=64"; "default" where
+  /// there is none.
+  [[nodiscard]] std::string text(const space::Configuration& configuration) const;
+
+ private:
+  space::Configuration usual_;
+  std::vector<std::string> order_;  ///< of the parameters in the campaign file
+};
+
+/// Of a stored campaign.
+[[nodiscard]] DefaultSettings default_settings_of(const db::Store& store, const db::CampaignSummary& campaign);
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,68 @@
+#pragma once
+
+/// The one place that breaks lines: pages, helps and cells of tables are laid out for a width here. Widths count
+/// characters as display_width() does, without the escape sequences of colours.
+
+#include <cstddef>
+#include <ostream>
+#include <streambuf>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nocturne::cli {
+
+/// Columns a page has: what `named` ($COLUMNS) says where it is a number, else the terminal's (0: there is none), else
+/// 80; at least 40 and at most 120, for longer lines are hard to read.
+[[nodiscard]] std::size_t page_columns(std::string_view named, std::size_t terminal);
+
+/// In lines of at most `width` characters, broken at spaces; a word that is longer is broken behind a comma, slash or
+/// equals sign, or anywhere. At least one line.
+[[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+/// The longest word of the text.
+[[nodiscard]] std::size_t longest_word(std::string_view text);
+
+/// Breaks the lines that are wider than `width` (0: any width will do) at their spaces. What follows is indented as the
+/// text of the line: behind its leading spaces, and behind a label, which ends with two spaces or more. Words without a
+/// space (paths, addresses) stay whole. A command of ours in single quotes stays on one line; a line that is a command
+/// of ours, as examples are, is broken as broken_command() does.
+[[nodiscard]] std::string laid_out(std::string_view text, std::size_t width);
+
+/// Joins the lines of each paragraph: lines that follow each other and begin without a space.
+[[nodiscard]] std::string filled(std::string_view text);
+
+/// A command for a POSIX shell in lines that end in a backslash and can be pasted. `column`: where it begins on its
+/// line; lines that follow are indented by four more. Quoted words stay whole. `width` 0: one line.
+[[nodiscard]] std::string broken_command(std::string_view command, std::size_t column, std::size_t width);
+
+/// A stream that lays out each line on its way to another. What is flushed before the end of its line goes as it is.
+/// Errors of the other stream are errors of this one. Not thread-safe; the sink outlives it.
+class Page : public std::ostream {
+ public:
+  Page(std::ostream& sink, std::size_t width) : std::ostream(nullptr), buffer_(sink, width) { rdbuf(&buffer_); }
+  Page(const Page&) = delete;
+  Page& operator=(const Page&) = delete;
+  ~Page() override { flush(); }
+
+ private:
+  class Buffer : public std::streambuf {
+   public:
+    Buffer(std::ostream& sink, std::size_t width) : sink_(*sink.rdbuf()), width_(width) {}
+
+   protected:
+    int_type overflow(int_type byte) override;
+    std::streamsize xsputn(const char* text, std::streamsize size) override;
+    int sync() override;
+
+   private:
+    bool forward(std::string_view text);
+    std::streambuf& sink_;
+    std::size_t width_;
+    std::string line_;         ///< what has no end yet
+    bool broken_off_ = false;  ///< the line's beginning was flushed
+  };
+
+  Buffer buffer_;
+};
+
+}  // namespace nocturne::cli
