@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/finals/finalists.hpp"
 #include "tuner/campaign/finals/finals.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/trial_runner.hpp"
@@ -122,9 +123,17 @@ Standing Campaign::standing() const {
   return standing;
 }
 
+bool Campaign::announce_best(const space::Trial& trial) {
+  if (!best_ || best_->number != trial.number || !trial.estimate) return false;
+  if (announced_best_ && within_noise(*announced_best_, *trial.estimate, sitting_.spec.run.process_luck)) return false;
+  announced_best_ = trial.estimate;
+  return true;
+}
+
 db::Expected<bool> Campaign::run_trial(const db::Asked& asked) {
   const auto began = sitting_.clock.steady();
   const std::optional<space::Estimate> incumbent = best_ ? best_->estimate : std::nullopt;
+  if (!announced_best_) announced_best_ = incumbent;  // of an earlier session
   auto finished = TrialRunner(sitting_).run(asked.number, asked.configuration, incumbent, asked.purpose);
   if (!finished) return std::unexpected(finished.error());
   if (!*finished) return false;
@@ -136,7 +145,9 @@ db::Expected<bool> Campaign::run_trial(const db::Asked& asked) {
   }
   strategy_->tell({&result.trial, 1});
   learn(result.trial);
-  sitting_.observer.finished(result.trial, result.reused, standing());
+  Standing now = standing();
+  now.is_new_best = announce_best(result.trial);
+  sitting_.observer.finished(result.trial, result.reused, now);
   warn_of_failures(result.trial);
   return true;
 }
@@ -307,8 +318,8 @@ db::Expected<SittingResult> Campaign::run(const measure::SweepReport& swept) {
   if (!result) return result;
   result->rehearsal = rehearsal_;
   if (result->ending != Ending::Rehearsed) {
-    log(result->ending == Ending::Complete ? db::Level::Info : db::Level::Warning,
-        fmt::format("the search ended after {} trials, {} of them failed: {}", finished_, failed_, result->because));
+    say(result->ending == Ending::Complete ? db::Level::Info : db::Level::Warning,
+        fmt::format("The search ended after {} trials, {} of them failed: {}", finished_, failed_, result->because));
   }
   if (result->ending == Ending::Complete) {
     Finals finals(sitting_, time_frame(sitting_.spec.budget, pace(), sitting_.clock.steady()),
@@ -325,7 +336,7 @@ db::Expected<SittingResult> Campaign::run(const measure::SweepReport& swept) {
     if (!*complete && sitting_.interruption.requested()) {
       result->ending = Ending::Interrupted;
       result->because = "interrupted while the best was measured again";
-      log(db::Level::Warning, result->because);
+      say(db::Level::Warning, result->because);
     } else if (auto done = sitting_.store.finish_campaign(sitting_.campaign); !done) {
       return std::unexpected(done.error());
     }

@@ -184,6 +184,8 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
                                .killed_about_unix_ns = last_word_before_kill(sitting_.store.path(), handle->id)},
                   .strategy = spec.strategy.name,
                   .seed = spec.strategy.seed,
+                  .epochs = spec.objective.primary,
+                  .times_processes = !spec.worker.own.empty() && spec.worker.own.whole(),
                   .longest_pair = longest_pair(deadline, deadline)};
   for (const db::StoredTrial& trial : interrupted->trials) opening.recovery.trials.push_back(trial.trial.number);
 

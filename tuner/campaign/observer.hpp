@@ -25,7 +25,8 @@ struct Standing {
   std::optional<std::int64_t> wanted;    ///< trials the budget allows; empty: bounded by time or by the space
   std::optional<space::Trial> baseline;  ///< the default
   std::optional<space::Trial> best;
-  std::chrono::nanoseconds elapsed{};            ///< of the search, all sittings
+  bool is_new_best = false;            ///< the trial just finished is better than each before it by more than noise
+  std::chrono::nanoseconds elapsed{};  ///< of the search, all sittings
   std::optional<std::chrono::nanoseconds> left;  ///< until the answer, as forecast
 };
 
@@ -38,6 +39,8 @@ struct Opening {
   Recovery recovery;              ///< of what was killed before
   std::string strategy;
   std::uint64_t seed = 1;
+  double epochs = 1;             ///< of training that a trial's time is computed for
+  bool times_processes = false;  ///< a trial's time is that of a whole process of a command, not computed
   std::chrono::nanoseconds longest_pair = std::chrono::minutes(10);  ///< of its finals, start to end
 };
 

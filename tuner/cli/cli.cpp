@@ -51,7 +51,7 @@ const std::vector<Verb>& verbs() {
       make_verb<BestOptions>("best", "The best configuration and how sure that is"),
       make_verb<ParetoOptions>("pareto", "What is best for whom: time, throughput, memory; break-even epochs"),
       make_verb<ListOptions>("list", "Campaigns, trials, parameters, strategies, workers, …"),
-      make_verb<ShowOptions>("show", "Everything known of one trial"),
+      make_verb<ShowOptions>("show", "What is known of one trial, and of its runs"),
       make_verb<CompareOptions>("compare", "Configurations beside each other; on demand measured in turns"),
       make_verb<RooflineOptions>("roofline", "How far from possible each measured configuration is"),
       make_verb<ModelOptions>("model", "What the linear model has learnt, and how far it can be trusted"),

@@ -93,6 +93,33 @@ TEST_CASE("who is fastest for how many epochs is the lower envelope", "[tradeoff
   CHECK(reigns[2].from == Approx(20));
 }
 
+TEST_CASE("rows of the front that differ within noise are one group", "[tradeoffs]") {
+  const std::vector<tuner::Wish> wishes = {wish("time:1"), wish("throughput"), wish("memory")};
+  const std::vector<db::StoredTrial> trials = {trial_with(0, 1, 10, 1000), trial_with(1, 0.5, 10.3, 1010),
+                                               trial_with(2, 30, 4, 1005), trial_with(3, 1.5, 9.9, 900)};
+  const auto front = tuner::weigh(trials, wishes, {}, {.training_examples = 1000}).front;
+  std::vector<std::vector<std::int64_t>> numbers;
+  for (const auto& group : tuner::groups_of(front, wishes)) {
+    numbers.emplace_back();
+    for (const std::size_t row : group) numbers.back().push_back(front[row].trial.trial.number);
+  }
+  // Trial 2 has other times, trial 3 takes a tenth less memory.
+  CHECK(numbers == std::vector<std::vector<std::int64_t>>{{1, 0}, {3}, {2}});
+}
+
+TEST_CASE("who reigns reigns from whole epochs on, and beyond noise", "[tradeoffs]") {
+  // By the lines alone trial 1 leads from 0.2 epochs on, trial 2 from 0.5 on, trial 3 from 12.5 on, trial 4 from 30 on.
+  const std::vector<db::StoredTrial> trials = {trial_with(0, 1, 10), trial_with(1, 1.4, 8), trial_with(2, 2, 6.8),
+                                               trial_with(3, 27, 4.8), trial_with(4, 30, 4.7)};
+  REQUIRE(tuner::reigns(trials).size() == 5);
+  const auto reigns = tuner::reigns_beyond_noise(trials);
+  REQUIRE(reigns.size() == 2);
+  CHECK(reigns[0].trial == 2);
+  CHECK(reigns[0].from == 1);
+  CHECK(reigns[1].trial == 3);
+  CHECK(reigns[1].from == 13);
+}
+
 TEST_CASE("what cannot be wanted is refused in a sentence", "[tradeoffs]") {
   CHECK_THAT(tuner::parse_wish("energy").error(), ContainsSubstring("sensor"));
   for (const char* text : {"time", "time:", "time:-1", "time:1x", "accuracy:97", "speed", "", "memory:3"})

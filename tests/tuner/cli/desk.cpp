@@ -150,6 +150,7 @@ cli::ExitCode Desk::nocturne(const std::vector<std::string>& words) {
   cli::Context context;
   context.out = &out_;
   context.err = &err_;
+  context.columns = columns;
   context.environment = {{"NOCTURNE_DATA", data().string()}};
   const cli::ExitCode code = cli::run_command_line(words, context);
   check_document(words, out());

@@ -40,6 +40,8 @@ class Desk {
   [[nodiscard]] std::filesystem::path runs() const { return data() / "runs"; }
   [[nodiscard]] db::Store open() const;  ///< for writing
 
+  std::size_t columns = 0;  ///< that pages are laid out for; 0: lines stay whole
+
  private:
   TemporaryFolder folder_;
   std::ostringstream out_, err_;

@@ -51,9 +51,10 @@ TEST_CASE("failures that say the same are one line with their trials", "[cli]") 
 }
 
 TEST_CASE("of many reasons the first are shown, and the command that lists the rest", "[cli]") {
-  CHECK_THAT(failure_page({"a", "b", "c", "d", "d"}),
-             ContainsSubstring("trial 12: unsupported: c\n") && !ContainsSubstring(": d") &&
-                 ContainsSubstring("and 2 more:\n          nocturne list trials evening --generation 2 --outcome failed"));
+  CHECK_THAT(
+      failure_page({"a", "b", "c", "d", "d"}),
+      ContainsSubstring("trial 12: unsupported: c\n") && !ContainsSubstring(": d") &&
+          ContainsSubstring("and 2 more:\n          nocturne list trials evening --generation 2 --outcome failed"));
   CHECK(failure_page({"a"}) ==
         "Tried     1 configuration: 1 unsupported\n"
         "          trial 10: unsupported: a\n");

@@ -6,10 +6,25 @@
 #include <vector>
 
 #include "tuner/cli/output/colour.hpp"
+#include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
 
 using namespace nocturne::cli;
+
+namespace {
+
+std::string printed(const Table& table, std::size_t width, bool colour = false) {
+  std::ostringstream out;
+  Context context;
+  context.out = &out;
+  context.out_is_terminal = colour;
+  context.columns = width;
+  table.print(context);
+  return out.str();
+}
+
+}  // namespace
 
 TEST_CASE("times are shown with three digits and a unit that fits", "[cli]") {
   CHECK(seconds_text(0) == "0 s");
@@ -60,21 +75,16 @@ TEST_CASE("a table lines its columns up", "[cli]") {
   Table table({{"name"}, {"time", Align::Right}, {"note"}});
   table.add({Cell("é"), Cell("5 µs"), Cell("first\nline")});
   table.add({Cell("longer"), Cell("100 s", Style::Good), Cell("a rather long note")});
-  std::ostringstream plain;
-  table.print(plain, false, 25);
-  CHECK(plain.str() ==
+  CHECK(printed(table, 25) ==
         "name     time  note\n"
         "é        5 µs  first line\n"
-        "longer  100 s  a rather …\n");
+        "longer  100 s  a rather\n"
+        "               long note\n");
   Table ended({{"name"}, {"time", Align::Right}, {""}});
   ended.add({Cell("a"), Cell("1 s"), Cell("")});
   ended.add({Cell("b"), Cell(""), Cell("")});
-  std::ostringstream no_spaces_at_ends;
-  ended.print(no_spaces_at_ends, false);
-  CHECK(no_spaces_at_ends.str() == "name  time\na      1 s\nb\n");
-  std::ostringstream coloured_text;
-  table.print(coloured_text, true);
-  CHECK(coloured_text.str().find("\x1b[32m100 s\x1b[0m") != std::string::npos);
+  CHECK(printed(ended, 0) == "name  time\na      1 s\nb\n");
+  CHECK(printed(table, 0, true).find("\x1b[32m100 s\x1b[0m") != std::string::npos);
   CHECK_THROWS(table.add({Cell("too few")}));
 }
 
@@ -86,17 +96,28 @@ TEST_CASE("sentences in a table become several lines where a terminal is too nar
   Table table({{"name"}, {"domain", Align::Left, Fit::Wraps}, {"default"}, {"why", Align::Left, Fit::Wraps}});
   table.add({Cell("a"), Cell("one of glibc, jemalloc, tcmalloc"), Cell("glibc"), Cell("it serves malloc here")});
   table.add({Cell("b"), Cell("true"), Cell("yes"), Cell("")});
-  std::ostringstream narrow;
-  table.print(narrow, false, 49);
-  CHECK(narrow.str() ==
+  CHECK(printed(table, 49) ==
         "name  domain            default  why\n"
         "a     one of glibc,     glibc    it serves malloc\n"
         "      jemalloc,                  here\n"
         "      tcmalloc\n"
         "b     true              yes\n");
-  std::ostringstream pipe;
-  table.print(pipe, false);
-  CHECK(pipe.str().starts_with("name  domain                            default  why\na     one of glibc, jemalloc,"));
+  CHECK(printed(table, 0).starts_with("name  domain                            default  why\na     one of glibc, "));
+}
+
+TEST_CASE("a table that is still too wide breaks its headers, then any cell, then words", "[cli]") {
+  Table headers({{"a"}, {"times as long", Align::Right}, {"b"}});
+  headers.add({Cell("x"), Cell("1.25"), Cell("y")});
+  CHECK(printed(headers, 14) ==
+        "a  times as  b\n"
+        "       long\n"
+        "x      1.25  y\n");
+  Table cells({{"what"}, {"where"}});
+  cells.add({Cell("four words in all"), Cell("a,very,long,list,of,names")});
+  for (const std::size_t width : {40, 30, 20}) {
+    std::istringstream lines(printed(cells, width));
+    for (std::string line; std::getline(lines, line);) CHECK(display_width(line) <= width);
+  }
 }
 
 TEST_CASE("a stored domain is shown as a person would say it", "[cli]") {

@@ -167,7 +167,9 @@ TEST_CASE("the table has a row for each training, and the reason of who is not r
     rows.push_back(std::move(row));
   }
   std::ostringstream out;
-  cli::print_checked_rows(out, rows, false);
+  cli::Context context;
+  context.out = &out;
+  cli::print_checked_rows(context, rows);
   CHECK_THAT(out.str(), ContainsSubstring("right, precision=f32") && ContainsSubstring("no_dropout, precision=f32") &&
                             ContainsSubstring("no_dropout, precision=f32: its losses leave the band"));
   const nlohmann::json document = cli::checked_rows_json(rows);

@@ -98,6 +98,11 @@ std::optional<measure::DataWait> data_wait_of(const db::TrialDetail& detail) {
   return measure::data_wait(runs);
 }
 
+bool is_extrapolated(const space::Trial& trial, double epochs) {
+  if (!trial.parts || trial.parts->steps_per_epoch <= 0 || trial.parts->steady_step <= 0) return false;
+  return static_cast<double>(trial.fidelity.steps) < epochs * trial.parts->steps_per_epoch;
+}
+
 double gain_percent(double log_ratio) {
   return 100 * std::expm1(-log_ratio);
 }

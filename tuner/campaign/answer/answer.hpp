@@ -55,6 +55,10 @@ struct Answer {
 /// made of. Empty: none has samples.
 [[nodiscard]] std::optional<measure::DataWait> data_wait_of(const db::TrialDetail& detail);
 
+/// Whether T(epochs) of a trial is computed: fewer steps were timed than it has. A process that was timed as a whole,
+/// which has no steps, is measured.
+[[nodiscard]] bool is_extrapolated(const space::Trial& trial, double epochs);
+
 /// Gain of the candidate over the baseline in percent, from a log ratio ln(T(candidate) / T(baseline)):
 /// 100 · (exp(−log_ratio) − 1); 100 means twice as fast.
 [[nodiscard]] double gain_percent(double log_ratio);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "space/objective.hpp"
+#include "tuner/campaign/finals/finalists.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -46,6 +48,15 @@ std::optional<double> value_of(const db::StoredTrial& trial, const Wish& wish, s
     }
   }
   return std::nullopt;
+}
+
+/// A value of a trial with the noise that its estimate has, in proportion.
+space::Estimate estimate_of(const space::Trial& trial, double value) {
+  space::Estimate estimate{.value = value, .standard_error = 0, .runs = 1};
+  if (!trial.estimate || trial.estimate->value <= 0) return estimate;
+  estimate.standard_error = value * trial.estimate->standard_error / trial.estimate->value;
+  estimate.runs = trial.estimate->runs;
+  return estimate;
 }
 
 /// Smaller is better.
@@ -137,6 +148,34 @@ Tradeoffs weigh(std::span<const db::StoredTrial> trials, std::span<const Wish> w
   return result;
 }
 
+bool alike(const TradeoffRow& a, const TradeoffRow& b, std::span<const Wish> wishes, std::size_t wish) {
+  constexpr double kAlikeMemory = 0.02;  // a peak differs by some pages from run to run
+  const double x = *a.values[wish], y = *b.values[wish];
+  if (wishes[wish].kind == Wish::Kind::Memory) return std::abs(x - y) <= kAlikeMemory * std::min(x, y);
+  return within_noise(estimate_of(a.trial.trial, x), estimate_of(b.trial.trial, y));
+}
+
+bool alike(const TradeoffRow& a, const TradeoffRow& b, std::span<const Wish> wishes) {
+  for (std::size_t wish = 0; wish < wishes.size(); ++wish) {
+    if (!alike(a, b, wishes, wish)) return false;
+  }
+  return true;
+}
+
+std::vector<std::vector<std::size_t>> groups_of(std::span<const TradeoffRow> front, std::span<const Wish> wishes) {
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t row = 0; row < front.size(); ++row) {
+    const auto group =
+        std::ranges::find_if(groups, [&](const auto& each) { return alike(front[each.front()], front[row], wishes); });
+    if (group == groups.end()) {
+      groups.push_back({row});
+    } else {
+      group->push_back(row);
+    }
+  }
+  return groups;
+}
+
 std::vector<Reign> reigns(std::span<const db::StoredTrial> trials) {
   struct Line {
     double start, epoch;
@@ -169,6 +208,23 @@ std::vector<Reign> reigns(std::span<const db::StoredTrial> trials) {
     now = next;
     result.push_back({.from = soonest, .trial = now->trial});
   }
+}
+
+std::vector<Reign> reigns_beyond_noise(std::span<const db::StoredTrial> trials) {
+  constexpr double kManyEpochs = 1e6;  // the end of the last stretch
+  const std::vector<Reign> all = reigns(trials);
+  std::vector<Reign> shown;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double end = i + 1 < all.size() ? all[i + 1].from : kManyEpochs;
+    if (end <= 1) continue;  // nobody trains less
+    const Reign reign{.from = std::max(1.0, std::ceil(all[i].from)), .trial = all[i].trial};
+    const auto time_of = [&](std::size_t trial) {
+      return estimate_of(trials[trial].trial, space::total_time(*trials[trial].trial.parts, end));
+    };
+    if (!shown.empty() && within_noise(time_of(shown.back().trial), time_of(reign.trial))) continue;
+    shown.push_back(reign);
+  }
+  return shown;
 }
 
 }  // namespace nocturne::tuner

@@ -61,6 +61,16 @@ struct Tradeoffs {
 /// better. Equal points: the first only. In ascending order.
 [[nodiscard]] std::vector<std::size_t> pareto_front(std::span<const std::vector<double>> points);
 
+/// Whether the second row can be told from the first in nothing: their times are within noise, their memory within a
+/// fiftieth. REQUIRES: both have a value for every wish.
+[[nodiscard]] bool alike(const TradeoffRow& a, const TradeoffRow& b, std::span<const Wish> wishes);
+/// The same for one wish alone.
+[[nodiscard]] bool alike(const TradeoffRow& a, const TradeoffRow& b, std::span<const Wish> wishes, std::size_t wish);
+
+/// Rows of the front, each with those behind it that are alike; in order, each row once.
+[[nodiscard]] std::vector<std::vector<std::size_t>> groups_of(std::span<const TradeoffRow> front,
+                                                              std::span<const Wish> wishes);
+
 /// A stretch of epochs with its fastest trial.
 struct Reign {
   double from = 0;        ///< epochs
@@ -70,5 +80,9 @@ struct Reign {
 /// Who is fastest for how many epochs: the lower envelope of the lines T(N), N ≥ 0. Trials without parts are passed
 /// over.
 [[nodiscard]] std::vector<Reign> reigns(std::span<const db::StoredTrial> trials);
+
+/// Those that matter: they begin with whole epochs, the first with one; a trial reigns only where, at the end of its
+/// stretch, it is faster than the one before it beyond noise.
+[[nodiscard]] std::vector<Reign> reigns_beyond_noise(std::span<const db::StoredTrial> trials);
 
 }  // namespace nocturne::tuner

@@ -37,6 +37,11 @@ double pooled_error(std::span<const Contender> contenders) {
 
 }  // namespace
 
+bool within_noise(const space::Estimate& a, const space::Estimate& b, double process_luck) {
+  return std::abs(std::log(a.value / b.value)) <=
+         2 * std::sqrt(log_variance(a, process_luck) + log_variance(b, process_luck));
+}
+
 std::vector<std::size_t> choose_finalists(std::span<const db::StoredTrial> trials, std::size_t most,
                                           double process_luck) {
   std::vector<std::size_t> order;
@@ -51,10 +56,7 @@ std::vector<std::size_t> choose_finalists(std::span<const db::StoredTrial> trial
     if (finalists.size() == most) break;
     if (!finalists.empty()) {
       const space::Estimate& best = *trials[finalists.front()].trial.estimate;
-      const double behind = std::log(value(i) / best.value);
-      const double scatter =
-          std::sqrt(log_variance(best, process_luck) + log_variance(*trials[i].trial.estimate, process_luck));
-      if (behind > 2 * scatter) break;
+      if (!within_noise(best, *trials[i].trial.estimate, process_luck)) break;
       const bool twin = std::ranges::any_of(
           finalists, [&](std::size_t j) { return trials[j].trial.configuration == trials[i].trial.configuration; });
       if (twin) continue;

@@ -18,6 +18,10 @@ namespace nocturne::tuner {
 /// differ by 3 to 10 % in their luck, on virtual machines rather more.
 inline constexpr double kProcessLuck = 0.05;
 
+/// Whether two trials of the same time would often look as different as these two estimates do: less than two standard
+/// errors apart, the luck of their processes included.
+[[nodiscard]] bool within_noise(const space::Estimate& a, const space::Estimate& b, double process_luck = kProcessLuck);
+
 /// Indices into `trials` of those that may be the best, the one with the smallest estimate (the *champion*) first,
 /// `most` at most. A trial may be the best where its estimate is within two standard errors of the smallest, the luck
 /// of the processes included. Only trials that ended Ok with an estimate count; empty where there is none.

@@ -8,16 +8,29 @@
 #include "tuner/campaign/rehearsal/rehearsal.hpp"
 #include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/output/rehearsal_page.hpp"
 #include "tuner/cli/output/rows.hpp"
 
 namespace nocturne::cli {
+
+namespace {
+
+constexpr auto kRewriteEvery = std::chrono::seconds(1);
+constexpr auto kSayEvery = std::chrono::seconds(30);  // in a log
+
+}  // namespace
 
 bool ProgressDisplay::on_terminal() const {
   return context_.err_is_terminal && (terminal_gone_ == nullptr || !*terminal_gone_);
 }
 
 void ProgressDisplay::clear() {
+  ticker_.stop();
+  clear_status();
+}
+
+void ProgressDisplay::clear_status() {
   if (!on_terminal()) {
     context_.err->clear();  // writing to a terminal that was just gone had failed; now a file is behind it
     status_shown_ = false;
@@ -28,13 +41,15 @@ void ProgressDisplay::clear() {
 }
 
 void ProgressDisplay::line(const std::string& text) {
-  clear();
-  *context_.err << text << '\n' << std::flush;
+  const std::scoped_lock lock(writing_);
+  clear_status();
+  *context_.err << (on_terminal() ? laid_out(text, context_.columns) : text) << '\n' << std::flush;
 }
 
 void ProgressDisplay::status(const std::string& text) {
   if (!on_terminal()) return;
-  clear();
+  const std::scoped_lock lock(writing_);
+  clear_status();
   const std::size_t width = context_.columns > 1 ? context_.columns - 1 : 79;
   *context_.err << shortened(one_line(text), width) << std::flush;
   status_shown_ = true;
@@ -45,10 +60,16 @@ void ProgressDisplay::know_default(const space::Configuration& configuration) {
 }
 
 void ProgressDisplay::opened(const tuner::Opening& opening) {
-  std::string text = fmt::format("Campaign '{}', generation {}: ", opening.campaign, opening.generation);
-  text += opening.resumed ? fmt::format("goes on after {} finished trials", opening.trials_known) : "begins";
-  text += fmt::format(" (strategy {}, seed {})", opening.strategy, opening.seed);
-  line(text);
+  std::string text = fmt::format("Tuning '{}': ", opening.campaign);
+  text +=
+      opening.resumed ? fmt::format("going on after {} finished trials", opening.trials_known) : "nothing is known yet";
+  if (!opening.resumed && opening.generation > 1)
+    text = fmt::format("Tuning '{}': measuring all of it anew, for the {}. time", opening.campaign, opening.generation);
+  line(fmt::format("{} (search strategy {}, seed {})", text, opening.strategy, opening.seed));
+  const std::string epochs = fmt::format("{:g} epoch{}", opening.epochs, opening.epochs == 1 ? "" : "s");
+  line(opening.times_processes
+           ? "Each trial runs the command with other settings; its time is that of the whole process."
+           : fmt::format("Each trial trains some steps with other settings; its time is what {} would take.", epochs));
   if (!opening.recovery.empty()) line(tuner::to_text(opening.recovery));
 }
 
@@ -60,9 +81,11 @@ void ProgressDisplay::rehearsing(std::int64_t row, std::int64_t rows, const spac
   rehearsal_shown_ = true;
   doing_ = fmt::format("row {} of {}: {}", row + 1, rows, settings_line(values));
   status("preparing " + doing_);
+  tick_while_preparing(fmt::format("preparing row {} of {}", row + 1, rows));
 }
 
 void ProgressDisplay::rehearsed(std::int64_t row, std::int64_t rows, const db::RehearsalRecord& record) {
+  ticker_.stop();
   const bool go = record.outcome == space::Outcome::Ok;
   line(fmt::format("row {:>5}/{}  {}  {:>9}  {}", row + 1, rows,
                    coloured(go ? "go   " : "no-go", go ? Style::Good : Style::Bad, colour()),
@@ -77,20 +100,32 @@ void ProgressDisplay::preparing(std::int64_t number, const space::Configuration&
   doing_ = fmt::format("trial {}: {}", number, baseline_.text(configuration));
   installing_ = false;
   status(fmt::format("{}  preparing {}", standing_, doing_));
+  tick_while_preparing(fmt::format("preparing trial {}", number));
+}
+
+void ProgressDisplay::tick_while_preparing(const std::string& what) {
+  const bool rewrites = on_terminal();
+  ticker_.start(rewrites ? kRewriteEvery : kSayEvery, [this, what, rewrites](std::chrono::nanoseconds since) {
+    const std::string text = fmt::format("{}, for {} now", what, nanoseconds_text(since));
+    rewrites ? status(text) : line("still " + text);
+  });
 }
 
 void ProgressDisplay::installing(const std::string& text) {
+  ticker_.stop();  // an installation speaks for itself
   installing_ = true;
   if (!on_terminal()) line("installing " + text);
   status("installing " + text);
 }
 
 void ProgressDisplay::prepared(std::int64_t number, std::chrono::nanoseconds build_time) {
+  ticker_.stop();
   if (build_time.count() <= 0) return;
   line(fmt::format("trial {:>4}  {} in {}", number, installing_ ? "installed" : "built", nanoseconds_text(build_time)));
 }
 
 void ProgressDisplay::running(std::int64_t number, const space::Configuration& configuration) {
+  ticker_.stop();
   if (number == 0) know_default(configuration);
   doing_ = fmt::format("trial {}: {}", number, baseline_.text(configuration));
   status(fmt::format("{}  {}", standing_, doing_));
@@ -107,11 +142,12 @@ void ProgressDisplay::progress(const measure::RunProgress& progress) {
 }
 
 void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tuner::Standing& standing) {
+  ticker_.stop();
   if (trial.number == 0) know_default(trial.configuration);
   const bool coloured_text = colour();
   std::string text = fmt::format("trial {:>4}  ", trial.number);
   if (trial.estimate) {
-    const bool best = standing.best && standing.best->number == trial.number;
+    const bool best = standing.is_new_best;
     text += coloured(fmt::format("{:>9}", seconds_text(trial.estimate->value)), best ? Style::Good : Style::Plain,
                      coloured_text);
     text += best && trial.number != 0 ? " best" : "     ";
@@ -198,6 +234,7 @@ void ProgressDisplay::pair_finished(std::int64_t pairs_done, std::int64_t pairs_
 }
 
 void ProgressDisplay::training(const std::string& who, std::int64_t epochs) {
+  ticker_.stop();
   doing_ = fmt::format("the {} trains {} epoch{} for its accuracy", who, epochs, epochs == 1 ? "" : "s");
   standing_.clear();
   if (!on_terminal()) line(doing_);

@@ -6,11 +6,13 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/observer.hpp"
 #include "tuner/cli/context.hpp"
+#include "tuner/cli/measuring/ticker.hpp"
 
 namespace nocturne::cli {
 
@@ -57,6 +59,9 @@ class ProgressDisplay final : public tuner::Observer {
 
   void know_default(const space::Configuration& configuration);  ///< where nobody said it before
 
+  void clear_status();
+  /// Says how long it goes on, until something else happens.
+  void tick_while_preparing(const std::string& what);
   [[nodiscard]] bool on_terminal() const;
   [[nodiscard]] bool colour() const { return context_.colour_err() && on_terminal(); }
 
@@ -71,6 +76,8 @@ class ProgressDisplay final : public tuner::Observer {
   std::string doing_;                            ///< what the present run is for
   std::string standing_;                         ///< best so far, rate, time left
   tuner::DefaultSettings baseline_;
+  std::mutex writing_;  ///< the ticker's lines and ours
+  Ticker ticker_;       ///< the last member: it is stopped before what it uses goes
 };
 
 }  // namespace nocturne::cli

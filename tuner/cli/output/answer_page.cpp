@@ -36,10 +36,14 @@ measure::CommandTemplate own_command(const tuner::Answer& answer) {
   return command ? *command : measure::CommandTemplate{};
 }
 
+bool timed_whole(const tuner::Answer& answer) {
+  const measure::CommandTemplate command = own_command(answer);
+  return !command.empty() && command.whole();
+}
+
 /// Where a process is timed as a whole there are no epochs.
 std::string horizon_text(const tuner::Answer& answer, double epochs) {
-  const measure::CommandTemplate command = own_command(answer);
-  return !command.empty() && command.whole() ? "one run" : epochs_text(epochs);
+  return timed_whole(answer) ? "one run" : epochs_text(epochs);
 }
 
 std::string speed_text(const tuner::Answer& answer, const space::Parts& parts) {
@@ -75,8 +79,14 @@ void print_trial_line(std::ostream& out, const char* title, const tuner::Answer&
   const auto& parts = trial.trial.parts;
   out << fmt::format("{:<9} trial {:<4}", title, trial.trial.number);
   if (parts) {
-    out << fmt::format(" {} for {}{}", seconds_text(space::total_time(*parts, answer.objective.primary)),
-                       horizon_text(answer, answer.objective.primary), speed_text(answer, *parts));
+    const std::string time = seconds_text(space::total_time(*parts, answer.objective.primary));
+    const std::string horizon = horizon_text(answer, answer.objective.primary);
+    if (!timed_whole(answer) && tuner::is_extrapolated(trial.trial, answer.objective.primary)) {
+      out << fmt::format(" {} would take {} ({} steps were timed){}", horizon, time, trial.trial.fidelity.steps,
+                         speed_text(answer, *parts));
+    } else {
+      out << fmt::format(" {} for {}{}", time, horizon, speed_text(answer, *parts));
+    }
   } else {
     out << ' ' << space::to_text(trial.trial.outcome) << ": " << one_line(trial.trial.reason);
   }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <ostream>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -45,16 +46,38 @@ const char* lead_word(Lead lead) {
   return "open";
 }
 
+/// The trials of a group of rows behind its first: "7, 9".
+std::string trials_text(const TradeoffsPage& page, std::span<const std::size_t> group) {
+  std::string text;
+  for (const std::size_t row : group.subspan(1)) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", page.tradeoffs.front[row].trial.trial.number);
+  }
+  return text;
+}
+
+/// The best row for a wish, then those whose value is within noise of it.
+std::vector<std::size_t> best_for(const TradeoffsPage& page, std::size_t wish) {
+  const auto& front = page.tradeoffs.front;
+  std::vector<std::size_t> rows = {*page.tradeoffs.best[wish]};
+  for (std::size_t row = 0; row < front.size(); ++row) {
+    if (row != rows.front() && tuner::alike(front[rows.front()], front[row], page.wishes, wish)) rows.push_back(row);
+  }
+  return rows;
+}
+
 void print_front(const Context& context, const TradeoffsPage& page) {
   std::vector<Column> columns = {{"trial", Align::Right}};
   for (const tuner::Wish& wish : page.wishes) columns.push_back({wish.text, Align::Right});
   columns.push_back({"settings", Align::Left, Fit::Wraps});
+  columns.push_back({"as good", Align::Left, Fit::Wraps});
   Table table(std::move(columns));
-  for (const tuner::TradeoffRow& row : page.tradeoffs.front) {
+  for (const auto& group : tuner::groups_of(page.tradeoffs.front, page.wishes)) {
+    const tuner::TradeoffRow& row = page.tradeoffs.front[group.front()];
     std::vector<Cell> cells = {Cell(fmt::format("{}", row.trial.trial.number))};
     for (std::size_t i = 0; i < page.wishes.size(); ++i)
       cells.emplace_back(wish_value_text(page.wishes[i], row.values[i]));
     cells.emplace_back(page.defaults.text(row.trial.trial.configuration));
+    cells.emplace_back(trials_text(page, group));
     table.add(std::move(cells));
   }
   table.print(context);
@@ -75,7 +98,7 @@ std::string break_even_sentence(const tuner::TrialBreakEven& each) {
   const measure::BreakEven& found = each.result;
   const auto number_of = [&](Lead lead) { return lead == Lead::Candidate ? each.candidate : each.baseline; };
   const std::string basis = fmt::format("{:g} %, {} pairs", 100 * each.confidence, each.pairs);
-  if (found.at_first == Lead::Open && found.at_last == Lead::Open) {
+  if ((found.at_first == Lead::Open || found.low < 1) && found.at_last == Lead::Open) {
     return fmt::format("trials {} and {} cannot be told apart for few epochs nor for many ({})", each.baseline,
                        each.candidate, basis);
   }
@@ -83,8 +106,12 @@ std::string break_even_sentence(const tuner::TrialBreakEven& each) {
     return fmt::format("trial {} is faster than trial {} for any number of epochs ({})", number_of(found.at_first),
                        found.at_first == Lead::Candidate ? each.baseline : each.candidate, basis);
   }
+  if (found.at_last != Lead::Open && found.high <= 1) {
+    return fmt::format("trial {} is faster than trial {} from the first epoch on ({})", number_of(found.at_last),
+                       found.at_last == Lead::Candidate ? each.baseline : each.candidate, basis);
+  }
   std::string text;
-  if (found.at_first != Lead::Open)
+  if (found.at_first != Lead::Open && found.low >= 1)
     text = fmt::format("trial {} is faster up to {} epochs", number_of(found.at_first), epochs_number(found.low));
   if (found.at_last != Lead::Open) {
     text += fmt::format("{}trial {} {}faster from {} epochs on", text.empty() ? "" : ", ", number_of(found.at_last),
@@ -102,11 +129,12 @@ void print_tradeoffs(const Context& context, const TradeoffsPage& page) {
     out << fmt::format("No trial has a value for all of it ({} that trained lack one).\n", page.tradeoffs.incomplete);
     return;
   }
-  Table best({{"wanted"}, {"best", Align::Right}, {"trial", Align::Right}});
+  Table best({{"wanted"}, {"best", Align::Right}, {"trial", Align::Right}, {"within noise", Align::Left, Fit::Wraps}});
   for (std::size_t i = 0; i < page.wishes.size(); ++i) {
-    const tuner::TradeoffRow& row = page.tradeoffs.front[*page.tradeoffs.best[i]];
+    const std::vector<std::size_t> rows = best_for(page, i);
+    const tuner::TradeoffRow& row = page.tradeoffs.front[rows.front()];
     best.add({Cell(page.wishes[i].text, Style::Strong), Cell(wish_value_text(page.wishes[i], row.values[i])),
-              Cell(fmt::format("{}", row.trial.trial.number))});
+              Cell(fmt::format("{}", row.trial.trial.number)), Cell(trials_text(page, rows))});
   }
   best.print(context);
   out << fmt::format("\nNothing beats these in all of it ({} of {} configurations", page.tradeoffs.front.size(),
@@ -114,9 +142,9 @@ void print_tradeoffs(const Context& context, const TradeoffsPage& page) {
   if (page.tradeoffs.incomplete > 0) out << fmt::format("; {} more lack a value", page.tradeoffs.incomplete);
   out << ")\n";
   print_front(context, page);
-  out << "\nFastest by the number of epochs, from single runs\n";
+  out << "\nFastest by the number of epochs, beyond the noise of single runs\n";
   for (const tuner::Reign& reign : page.reigns) {
-    out << fmt::format("  from {:>6} on  trial {}\n", epochs_number(reign.from), page.trials[reign.trial].trial.number);
+    out << fmt::format("  from {:>6.0f} on  trial {}\n", reign.from, page.trials[reign.trial].trial.number);
   }
   if (page.break_evens.empty()) return;
   out << "\nFrom pairs of fresh processes\n";

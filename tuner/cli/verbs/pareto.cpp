@@ -82,7 +82,7 @@ ExitCode run(const ParetoOptions& options, Context& context) {
                      .wishes = wishes,
                      .tradeoffs = tuner::weigh(*trials, wishes, reached, tuner::workload_of(campaign.spec)),
                      .trials = *trials,
-                     .reigns = tuner::reigns(*trials),
+                     .reigns = tuner::reigns_beyond_noise(*trials),
                      .break_evens = {}};
   auto break_evens = tuner::stored_break_evens(store, campaign, *trials);
   if (!break_evens) return complain(context, break_evens.error());

@@ -9,12 +9,16 @@
 #include "measure/comparison/disturbance.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "tuner/campaign/answer/answer.hpp"
+#include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/output/command_line.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -41,7 +45,8 @@ std::string why_chosen(const db::Store& store, db::CampaignId campaign, std::int
   return {};
 }
 
-void print_trial(const Context& context, const db::TrialDetail& detail, double epochs, const std::string& chosen) {
+void print_trial(const Context& context, const db::TrialDetail& detail, double epochs, const std::string& chosen,
+                 const tuner::DefaultSettings& defaults) {
   std::ostream& out = *context.out;
   const db::StoredTrial& stored = detail.stored;
   const bool colour = context.colour_out();
@@ -56,7 +61,7 @@ void print_trial(const Context& context, const db::TrialDetail& detail, double e
       << coloured(finished ? std::string(space::to_text(trial.outcome)) : "in flight, or interrupted",
                   ok ? Style::Good : Style::Bad, colour)
       << (trial.reason.empty() ? "" : ": " + one_line(trial.reason)) << '\n';
-  out << "configuration  " << one_line(settings_line(trial.configuration)) << '\n';
+  out << "settings       " << one_line(defaults.text(trial.configuration)) << '\n';
   if (!chosen.empty()) {
     out << "chosen         " << chosen << '\n';
   }
@@ -72,9 +77,10 @@ void print_trial(const Context& context, const db::TrialDetail& detail, double e
                        trial.device_memory_bytes ? " of " + bytes_text(*trial.device_memory_bytes) : "");
   }
   if (trial.estimate) {
-    out << fmt::format("estimate       {} for {:g} epoch{}\n",
+    const bool computed = trial.parts && tuner::is_extrapolated(trial, epochs);
+    out << fmt::format("estimate       {} for {:g} epoch{}{}\n",
                        seconds_with_error(trial.estimate->value, trial.estimate->standard_error), epochs,
-                       epochs == 1 ? "" : "s");
+                       epochs == 1 ? "" : "s", computed ? ", computed from the steps that were timed" : "");
   }
   if (trial.parts) {
     const space::Parts& parts = *trial.parts;
@@ -224,11 +230,40 @@ void print_run(const Context& context, const db::StoredRun& stored, bool whole_l
     out << "  folder       " << one_line(run.folder) << '\n';
   }
   if (!run.command.empty()) {
-    out << "  repeat with  " << one_line(run.command) << '\n';
+    out << "  repeat with  " << broken_command(one_line(run.command), 15, context.columns) << '\n';
   }
   if (!run.log_tail.empty() && (whole_log || !ok)) {
     print_log(out, run.log_tail, whole_log ? run.log_tail.size() + 1 : kLogLines);
   }
+}
+
+/// A line for each run, and the last words of one that failed.
+void print_runs(const Context& context, const db::CampaignSummary& campaign, const db::TrialDetail& detail) {
+  std::ostream& out = *context.out;
+  Table table({{"run"},
+               {"outcome"},
+               {"took", Align::Right},
+               {"a step", Align::Right},
+               {"disturbed by", Align::Left, Fit::Wraps}});
+  const db::StoredRun* failed = nullptr;
+  for (const db::StoredRun& stored : detail.runs) {
+    const space::Run& run = stored.record.run;
+    const bool ok = !stored.in_flight && run.outcome == space::Outcome::Ok;
+    if (!ok && !run.log_tail.empty()) failed = &stored;
+    const std::vector<double> steps = measure::step_seconds(run);
+    table.add(
+        {Cell(std::string(space::to_text(run.purpose))),
+         Cell(stored.in_flight ? "in flight" : std::string(space::to_text(run.outcome)), ok ? Style::Good : Style::Bad),
+         nanoseconds_text(run.wall), steps.empty() ? std::string("–") : seconds_text(summarise_samples(steps).median),
+         fmt::format("{}", fmt::join(measure::disturbances(run), "; "))});
+  }
+  out << '\n';
+  table.print(context);
+  if (failed != nullptr) print_log(out, failed->record.run.log_tail, kLogLines);
+  out << "\nall that is known of the runs:\n";
+  print_command(
+      context, "",
+      tuner::command_text("show", fmt::format("{} {} --runs", detail.stored.trial.number, words_for(campaign))));
 }
 
 }  // namespace
@@ -239,13 +274,14 @@ void setup(CLI::App& verb, ShowOptions& options) {
       ->required()
       ->check(whole_number(0));
   add_campaign_choice(verb, options.campaign);
-  verb.add_flag("--log", options.log, "Print all that is kept of the worker's output");
+  verb.add_flag("--runs", options.runs, "Print the whole configuration, and of each run all that is known");
+  verb.add_flag("--log", options.log, "The same, with all that is kept of the worker's output");
   verb.add_flag("--samples", options.samples, "With --json: the raw samples too");
   verb.footer(
-      "The line after 'repeat with' runs the same again by hand.\n\n"
+      "With --runs, the line after 'repeat with' runs the same again by hand.\n\n"
       "Examples:\n"
       "  nocturne show 0\n"
-      "  nocturne show 17 mnist-evening --log\n"
+      "  nocturne show 17 mnist-evening --runs\n"
       "  nocturne show 17 --json --samples | jq '.runs[0].samples[].wall_ns'\n");
 }
 
@@ -275,9 +311,13 @@ ExitCode run(const ShowOptions& options, Context& context) {
     print_json(context, "show", document);
     return ExitCode::Ok;
   }
-  print_trial(context, *detail, tuner::objective_of(campaign.spec).primary, chosen);
-  for (const db::StoredRun& each : detail->runs) {
-    print_run(context, each, options.log);
+  print_trial(context, *detail, tuner::objective_of(campaign.spec).primary, chosen,
+              tuner::default_settings_of(store, campaign));
+  if (options.runs || options.log) {
+    *context.out << "\nconfiguration  " << one_line(settings_line(detail->stored.trial.configuration)) << '\n';
+    for (const db::StoredRun& each : detail->runs) print_run(context, each, options.log);
+  } else if (!detail->runs.empty()) {
+    print_runs(context, campaign, *detail);
   }
   return ExitCode::Ok;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-/// `nocturne show TRIAL [CAMPAIGN]`: everything known of one trial, and the command that repeats its run by hand.
+/// `nocturne show TRIAL [CAMPAIGN]`: a page on one trial; with --runs everything known of it, and the commands
+/// that repeat its runs by hand.
 
 #include <cstdint>
 
@@ -15,6 +16,7 @@ namespace nocturne::cli {
 struct ShowOptions {
   std::int64_t trial = 0;
   CampaignChoice campaign;
+  bool runs = false;     ///< whole runs instead of a line for each
   bool log = false;      ///< the whole stored tail of the output
   bool samples = false;  ///< with --json: the raw samples too
 };

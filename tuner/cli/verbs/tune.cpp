@@ -256,8 +256,6 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
     if (result->ending != tuner::Ending::MachineChanged) {
       if (result->ending == tuner::Ending::AlreadyDone) {
         *context.err << "This campaign was completed before; nothing was measured. --fresh measures again.\n";
-      } else if (!context.json) {
-        *context.err << "The search ended: " << result->because << ".\n";
       }
       const ExitCode code = report_sitting(context, *store, *result, same_again(context), finish);
       return code == ExitCode::Interrupted ? signals.interruption_code() : code;

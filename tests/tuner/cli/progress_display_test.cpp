@@ -1,0 +1,68 @@
+#include "tuner/cli/measuring/progress_display.hpp"
+
+#include <sstream>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace nocturne;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Watched {
+  Watched() {
+    context.err = &err;
+    context.out = &err;
+  }
+  std::ostringstream err;
+  cli::Context context;
+};
+
+space::Trial trial(std::int64_t number, double seconds) {
+  space::Trial done;
+  done.number = number;
+  done.outcome = space::Outcome::Ok;
+  done.estimate = space::Estimate{.value = seconds, .standard_error = 0.01, .runs = 1};
+  done.configuration.set("threads", number);
+  return done;
+}
+
+}  // namespace
+
+TEST_CASE("a trial is marked as the best where that is more than noise, and no other", "[cli]") {
+  Watched watched;
+  cli::ProgressDisplay display(watched.context);
+  display.finished(trial(0, 10), false, {.best = trial(0, 10), .is_new_best = true});
+  display.finished(trial(1, 9.9), false, {.best = trial(1, 9.9)});
+  display.finished(trial(2, 5), false, {.best = trial(2, 5), .is_new_best = true});
+  CHECK(watched.err.str() ==
+        "trial    0     10.0 s       the default\n"
+        "trial    1     9.90 s       threads=1\n"
+        "trial    2     5.00 s best  threads=2\n");
+}
+
+TEST_CASE("a campaign's first lines say what it does, and what its times are", "[cli]") {
+  Watched watched;
+  cli::ProgressDisplay display(watched.context);
+  display.opened({.campaign = "mnist", .strategy = "auto", .epochs = 12});
+  CHECK(watched.err.str() ==
+        "Tuning 'mnist': nothing is known yet (search strategy auto, seed 1)\n"
+        "Each trial trains some steps with other settings; its time is what 12 epochs would take.\n");
+  watched.err.str("");
+  display.opened({.campaign = "mnist", .resumed = true, .trials_known = 7, .strategy = "auto", .times_processes = true});
+  CHECK_THAT(watched.err.str(), ContainsSubstring("going on after 7 finished trials") &&
+                                    ContainsSubstring("its time is that of the whole process"));
+}
+
+TEST_CASE("on a terminal a long line goes on below, in a log it stays one line", "[cli]") {
+  Watched watched;
+  watched.context.columns = 40;
+  cli::ProgressDisplay display(watched.context);
+  display.note("a sentence that is longer than the terminal is wide");
+  CHECK(watched.err.str() == "a sentence that is longer than the terminal is wide\n");
+  watched.err.str("");
+  watched.context.err_is_terminal = true;
+  display.note("a sentence that is longer than the terminal is wide");
+  CHECK(watched.err.str() == "a sentence that is longer than the\nterminal is wide\n");
+}
