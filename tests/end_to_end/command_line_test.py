@@ -181,7 +181,7 @@ class CommandLine(unittest.TestCase):
             document["estimate"]["seconds"] *= 6
             calm = workspace.run("blame", workspace.write(document, "calm.json"), *few, check=0)
             self.assertIn("Nothing became slower", calm.stdout)
-            self.assertRegex(calm.stdout, r"Kept: nocturne --db \S*verifications.db list comparisons blame-fake")
+            self.assertRegex(calm.stdout, r"Kept +\S*nocturne[^|]*list[ \\\n]+comparisons[ \\\n]+blame-fake[ \\\n]+--db[ \\\n]+\S*verifications.db")
             kept = json.loads(workspace.run("--db", workspace.data / "verifications.db", "list", "trials", "blame-fake",
                                             "--json", check=0).stdout)["trials"]
             self.assertEqual([(each["outcome"], each["runs"]) for each in kept], [("ok", 3)])

@@ -154,7 +154,7 @@ const std::vector<std::vector<std::string>> kPages = {
 
 TEST_CASE("no page is wider than its terminal", "[cli][pages]") {
   const Evening evening;
-  for (const std::size_t columns : {80, 120}) {
+  for (const std::size_t columns : {80UL, 120UL}) {
     for (const auto& words : kPages) {
       std::string name;
       for (const std::string& word : words) name += word + " ";
@@ -170,7 +170,7 @@ TEST_CASE("no help is wider than its terminal", "[cli][pages]") {
   const Evening evening;
   std::vector<std::vector<std::string>> helps = {{"--help"}};
   for (const cli::Verb& verb : cli::verbs()) helps.push_back({std::string(verb.name), "--help"});
-  for (const std::size_t columns : {80, 120}) {
+  for (const std::size_t columns : {80UL, 120UL}) {
     for (const auto& words : helps) {
       const std::string page = evening.page(words, columns);
       CAPTURE(words.front(), columns);

@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include "space/fingerprint.hpp"
+#include "tuner/cli/output/command_line.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/deploy/shell_quote.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -63,9 +65,9 @@ void print_blame(const Context& context, const std::vector<deploy::Suspect>& sus
   }
   out << printable(sentence) << ".\n";
   if (kept) {
-    out << fmt::format("Kept: nocturne --db {} list comparisons {}\n",
-                       deploy::shell_quote(printable(kept->database.string())),
-                       deploy::shell_quote(printable(kept->campaign)));
+    print_command(context, "Kept",
+                  tuner::command_text("list", fmt::format("comparisons {} --db {}", deploy::shell_quote(kept->campaign),
+                                                          tuner::file_word(kept->database))));
   }
 }
 

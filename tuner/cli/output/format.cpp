@@ -63,7 +63,8 @@ std::string nanoseconds_text(std::chrono::nanoseconds duration) {
 }
 
 std::string seconds_with_error(double seconds, double standard_error) {
-  if (!std::isfinite(standard_error) || standard_error <= 0) {
+  constexpr double kLeastShare = 1e-4;  // a smaller error is none to a reader, and would ask for digits by the dozen
+  if (!std::isfinite(standard_error) || standard_error <= kLeastShare * std::abs(seconds)) {
     return seconds_text(seconds);
   }
   struct Unit {

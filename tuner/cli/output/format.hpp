@@ -13,7 +13,8 @@ namespace nocturne::cli {
 /// Three significant digits and a unit that fits: "850 µs", "47.1 ms", "12.3 s", "2 min 05 s", "1 h 30 min".
 [[nodiscard]] std::string seconds_text(double seconds);
 [[nodiscard]] std::string nanoseconds_text(std::chrono::nanoseconds duration);
-/// Value and standard error with the error's two digits deciding how many are shown: "12.34 ± 0.05 s".
+/// Value and standard error with the error's two digits deciding how many are shown: "12.34 ± 0.05 s". Without
+/// the error where that is less than a ten-thousandth.
 [[nodiscard]] std::string seconds_with_error(double seconds, double standard_error);
 /// Powers of 1024: "700 B", "1.5 GiB".
 [[nodiscard]] std::string bytes_text(std::int64_t bytes);

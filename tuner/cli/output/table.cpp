@@ -61,13 +61,15 @@ std::vector<std::size_t> Table::widths_within(std::size_t width) const {
     for (std::size_t i = 0; i < count; ++i) each.push_back(of(i));
     return each;
   };
+  /// Cells that are short wrap anywhere between words, as a date and a time do.
+  const auto sentence = [&](std::size_t i) { return cells[i] > kSentence ? std::max(words[i], kSentence) : words[i]; };
   const auto wraps = [&](std::size_t i) { return columns_[i].fit == Fit::Wraps; };
   const auto left = [&](std::size_t i) { return columns_[i].align == Align::Left; };
   const std::size_t available = width - std::min(width, kGap.size() * (count - 1));
   // From what costs a reader least to what costs most; each step goes as far as it must.
-  shrink(widths, available, least([&](std::size_t i) { return wraps(i) ? std::max(words[i], kSentence) : widths[i]; }));
+  shrink(widths, available, least([&](std::size_t i) { return wraps(i) ? sentence(i) : widths[i]; }));
   shrink(widths, available, least([&](std::size_t i) { return std::min(widths[i], cells[i]); }));  // headers wrap
-  shrink(widths, available, least([&](std::size_t i) { return left(i) ? std::max(words[i], kSentence) : widths[i]; }));
+  shrink(widths, available, least([&](std::size_t i) { return left(i) ? sentence(i) : widths[i]; }));
   shrink(widths, available, least([&](std::size_t i) { return words[i]; }));
   shrink(widths, available, least([&](std::size_t i) { return left(i) ? kPiece : widths[i]; }));  // words are broken
   return widths;

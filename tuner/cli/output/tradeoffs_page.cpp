@@ -69,15 +69,17 @@ void print_front(const Context& context, const TradeoffsPage& page) {
   std::vector<Column> columns = {{"trial", Align::Right}};
   for (const tuner::Wish& wish : page.wishes) columns.push_back({wish.text, Align::Right});
   columns.push_back({"settings", Align::Left, Fit::Wraps});
-  columns.push_back({"as good", Align::Left, Fit::Wraps});
+  const auto groups = tuner::groups_of(page.tradeoffs.front, page.wishes);
+  const bool any_alike = groups.size() < page.tradeoffs.front.size();
+  if (any_alike) columns.push_back({"as good", Align::Left, Fit::Wraps});
   Table table(std::move(columns));
-  for (const auto& group : tuner::groups_of(page.tradeoffs.front, page.wishes)) {
+  for (const auto& group : groups) {
     const tuner::TradeoffRow& row = page.tradeoffs.front[group.front()];
     std::vector<Cell> cells = {Cell(fmt::format("{}", row.trial.trial.number))};
     for (std::size_t i = 0; i < page.wishes.size(); ++i)
       cells.emplace_back(wish_value_text(page.wishes[i], row.values[i]));
     cells.emplace_back(page.defaults.text(row.trial.trial.configuration));
-    cells.emplace_back(trials_text(page, group));
+    if (any_alike) cells.emplace_back(trials_text(page, group));
     table.add(std::move(cells));
   }
   table.print(context);

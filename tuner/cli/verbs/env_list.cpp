@@ -30,7 +30,7 @@ constexpr int kLockVersion = 1;
 constexpr std::size_t kLargestLock = 1 << 20;
 
 std::string about(std::int64_t bytes) {
-  return bytes > 0 ? "about " + bytes_text(bytes) : std::string();
+  return bytes > 0 ? "~" + bytes_text(bytes) : std::string();
 }
 
 const char* state_of(const measure::EnvironmentRecipe& recipe, bool installed, const std::string& obstacle) {
@@ -115,7 +115,6 @@ ExitCode list_environments(const EnvOrder& order, Context& context) {
   Table table({{"recipe"},
                {"state"},
                {"size", Align::Right},
-               {"Python"},
                {"licence"},
                {"what it is, or why not here", Align::Left, Fit::Wraps}});
   for (const measure::EnvironmentRecipe& recipe : order.frameworks->recipes()) {
@@ -128,8 +127,7 @@ ExitCode list_environments(const EnvOrder& order, Context& context) {
     const Cell state = installed ? Cell(word, Style::Good) : obstacle.empty() ? Cell(word) : Cell(word, Style::Faint);
     table.add({Cell(recipe.name, Style::Strong), state,
                installed ? bytes_text(static_cast<std::int64_t>(installed->bytes)) : about(recipe.disk_bytes),
-               installed ? measure::to_text(installed->interpreter.version) : recipe.python, recipe.licence,
-               obstacle.empty() ? recipe.title : obstacle});
+               recipe.licence, obstacle.empty() ? recipe.title : obstacle});
   }
   Table images(
       {{"image"}, {"state"}, {"size", Align::Right}, {"what it is, or why not here", Align::Left, Fit::Wraps}});

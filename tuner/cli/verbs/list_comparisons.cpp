@@ -79,14 +79,11 @@ ExitCode list_comparisons(const ListOptions& options, const Context& context) {
   auto document = nlohmann::json::array();
   Table table({{"role"},
                {"trial", Align::Right},
-               {"against", Align::Right},
+               {"vs", Align::Right},
                {"pairs", Align::Right},
                {"verdict"},
                {"gain", Align::Right},
-               {"from", Align::Right},
-               {"to", Align::Right},
-               {"measured"},
-               {"begun"}});
+               {"begun", Align::Left, Fit::Wraps}});
   const auto count =
       options.limit ? std::min(comparisons->size(), static_cast<std::size_t>(*options.limit)) : comparisons->size();
   for (std::size_t i = comparisons->size() - count; i < comparisons->size(); ++i) {
@@ -98,13 +95,12 @@ ExitCode list_comparisons(const ListOptions& options, const Context& context) {
     };
     const db::VerdictRecord* verdict = main_verdict(each);
     const auto gain = verdict != nullptr ? tuner::gain_of(*verdict, each.record.role, false) : tuner::StoredGain{};
-    const auto percent = [&](double value) {
-      return verdict != nullptr ? fmt::format("{:+.1f} %", value) : std::string("–");
-    };
     table.add({Cell(each.record.role, Style::Strong), Cell(number(each.record.candidate)),
                Cell(number(each.record.baseline)), Cell(std::to_string(each.pairs.size())),
-               Cell(verdict != nullptr ? verdict->verdict : std::string("–")), Cell(percent(gain.gain_percent)),
-               Cell(percent(gain.low_percent)), Cell(percent(gain.high_percent)), Cell(each.record.method),
+               Cell(verdict != nullptr ? verdict->verdict : std::string("–")),
+               Cell(verdict != nullptr ? fmt::format("{:+.1f} % ({:+.1f} to {:+.1f})", gain.gain_percent,
+                                                     gain.low_percent, gain.high_percent)
+                                       : std::string("–")),
                Cell(time_text(each.started_unix_ns))});
   }
   if (context.json) {

@@ -240,29 +240,30 @@ void print_run(const Context& context, const db::StoredRun& stored, bool whole_l
 /// A line for each run, and the last words of one that failed.
 void print_runs(const Context& context, const db::CampaignSummary& campaign, const db::TrialDetail& detail) {
   std::ostream& out = *context.out;
-  Table table({{"run"},
-               {"outcome"},
-               {"took", Align::Right},
-               {"a step", Align::Right},
-               {"disturbed by", Align::Left, Fit::Wraps}});
+  const bool disturbed = std::ranges::any_of(
+      detail.runs, [](const db::StoredRun& each) { return !measure::disturbances(each.record.run).empty(); });
+  std::vector<Column> columns = {{"run"}, {"outcome"}, {"took", Align::Right}, {"a step", Align::Right}};
+  if (disturbed) columns.push_back({"disturbed", Align::Left, Fit::Wraps});
+  Table table(std::move(columns));
   const db::StoredRun* failed = nullptr;
   for (const db::StoredRun& stored : detail.runs) {
     const space::Run& run = stored.record.run;
     const bool ok = !stored.in_flight && run.outcome == space::Outcome::Ok;
     if (!ok && !run.log_tail.empty()) failed = &stored;
     const std::vector<double> steps = measure::step_seconds(run);
-    table.add(
-        {Cell(std::string(space::to_text(run.purpose))),
-         Cell(stored.in_flight ? "in flight" : std::string(space::to_text(run.outcome)), ok ? Style::Good : Style::Bad),
-         nanoseconds_text(run.wall), steps.empty() ? std::string("–") : seconds_text(summarise_samples(steps).median),
-         fmt::format("{}", fmt::join(measure::disturbances(run), "; "))});
+    std::vector<Cell> cells = {
+        Cell(std::string(space::to_text(run.purpose))),
+        Cell(stored.in_flight ? "in flight" : std::string(space::to_text(run.outcome)), ok ? Style::Good : Style::Bad),
+        nanoseconds_text(run.wall), steps.empty() ? std::string("–") : seconds_text(summarise_samples(steps).median)};
+    if (disturbed) cells.emplace_back(fmt::format("{}", fmt::join(measure::disturbances(run), "; ")));
+    table.add(std::move(cells));
   }
   out << '\n';
   table.print(context);
   if (failed != nullptr) print_log(out, failed->record.run.log_tail, kLogLines);
-  out << "\nall that is known of the runs:\n";
+  out << '\n';
   print_command(
-      context, "",
+      context, "More",
       tuner::command_text("show", fmt::format("{} {} --runs", detail.stored.trial.number, words_for(campaign))));
 }
 
