@@ -70,6 +70,10 @@ void Campaign::learn(const space::Trial& trial) {
   known_.insert(trial.configuration.identity());
   if (trial.number == 0) baseline_ = trial;
   if (trial.estimate && (!best_ || trial.estimate->value < best_->estimate->value)) best_ = trial;
+  const bool is_best = best_ && best_->number == trial.number;
+  is_new_best_ =
+      is_best && (!announced_best_ || !within_noise(*announced_best_, *trial.estimate, sitting_.spec.run.process_luck));
+  if (is_new_best_) announced_best_ = trial.estimate;
 }
 
 std::chrono::nanoseconds Campaign::spent() const {
@@ -114,6 +118,7 @@ Standing Campaign::standing() const {
                     .wanted = sitting_.spec.budget.trials,
                     .baseline = baseline_,
                     .best = best_,
+                    .is_new_best = is_new_best_,
                     .elapsed = state.spent,
                     .left = time_left(sitting_.spec.budget, state)};
   if (standing.wanted) {
@@ -123,17 +128,9 @@ Standing Campaign::standing() const {
   return standing;
 }
 
-bool Campaign::announce_best(const space::Trial& trial) {
-  if (!best_ || best_->number != trial.number || !trial.estimate) return false;
-  if (announced_best_ && within_noise(*announced_best_, *trial.estimate, sitting_.spec.run.process_luck)) return false;
-  announced_best_ = trial.estimate;
-  return true;
-}
-
 db::Expected<bool> Campaign::run_trial(const db::Asked& asked) {
   const auto began = sitting_.clock.steady();
   const std::optional<space::Estimate> incumbent = best_ ? best_->estimate : std::nullopt;
-  if (!announced_best_) announced_best_ = incumbent;  // of an earlier session
   auto finished = TrialRunner(sitting_).run(asked.number, asked.configuration, incumbent, asked.purpose);
   if (!finished) return std::unexpected(finished.error());
   if (!*finished) return false;
@@ -145,9 +142,7 @@ db::Expected<bool> Campaign::run_trial(const db::Asked& asked) {
   }
   strategy_->tell({&result.trial, 1});
   learn(result.trial);
-  Standing now = standing();
-  now.is_new_best = announce_best(result.trial);
-  sitting_.observer.finished(result.trial, result.reused, now);
+  sitting_.observer.finished(result.trial, result.reused, standing());
   warn_of_failures(result.trial);
   return true;
 }

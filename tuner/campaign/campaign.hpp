@@ -95,8 +95,6 @@ class Campaign {
   void say(db::Level level, std::string sentence);
   /// Says so where the wall clock was set, and finds the hour of --until anew.
   void watch_clock();
-  /// Whether it beats what was announced as the best before by more than noise; it is announced then.
-  bool announce_best(const space::Trial& trial);
   [[nodiscard]] std::optional<std::string> search_is_over() const;
   [[nodiscard]] std::chrono::nanoseconds spent() const;
   [[nodiscard]] PaceState pace() const;
@@ -118,6 +116,7 @@ class Campaign {
   std::int64_t finished_ = 0, failed_ = 0;
   DeadEnd dead_end_;
   std::optional<space::Trial> baseline_, best_;
+  bool is_new_best_ = false;  ///< the trial learnt last beats that by more than noise, or is the first
   std::optional<space::Estimate> announced_best_;               ///< the last that beat all before it by more than noise
   std::set<std::string> known_;                                 ///< identities of finished trials
   std::vector<std::chrono::nanoseconds> durations_;             ///< of finished trials, in order

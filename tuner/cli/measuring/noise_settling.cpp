@@ -116,11 +116,13 @@ db::Expected<void> settle_noise(const NoiseWork& work) {
   const bool is_long = is_timed && *length && **length > tuner::kWatched;
   if (is_long && work.may_measure) return measure_noise_first(work, *length);
   const tuner::VerifySettings& verify = work.spec.verify;
-  say_noise(work, fmt::format("not known of this machine, so {} to {} pairs, and closer than {:g} % is the same; "
-                              "'{}' measures it in 3 minutes, once",
-                              verify.pairs, verify.most_pairs, verify.margin_percent,
-                              tuner::command_text("noise",
-                                                  work.spec.file.empty() ? "FILE" : tuner::file_word(work.spec.file))));
+  say_noise(
+      work,
+      fmt::format("how far equal runs differ here is not known, so the best is compared with the default in {} to {} "
+                  "pairs of runs, and closer than {:g} % is the same; "
+                  "'{}' measures it in 3 minutes, once",
+                  verify.pairs, verify.most_pairs, verify.margin_percent,
+                  tuner::command_text("noise", work.spec.file.empty() ? "FILE" : tuner::file_word(work.spec.file))));
   return {};
 }
 

@@ -60,12 +60,10 @@ void ProgressDisplay::know_default(const space::Configuration& configuration) {
 }
 
 void ProgressDisplay::opened(const tuner::Opening& opening) {
-  std::string text = fmt::format("Tuning '{}': ", opening.campaign);
-  text +=
-      opening.resumed ? fmt::format("going on after {} finished trials", opening.trials_known) : "nothing is known yet";
-  if (!opening.resumed && opening.generation > 1)
-    text = fmt::format("Tuning '{}': measuring all of it anew, for the {}. time", opening.campaign, opening.generation);
-  line(fmt::format("{} (search strategy {}, seed {})", text, opening.strategy, opening.seed));
+  std::string text = "It begins: nothing is known of it yet";
+  if (opening.generation > 1) text = fmt::format("All of it is measured anew, for the {}. time", opening.generation);
+  if (opening.resumed) text = fmt::format("Going on after {} finished trials", opening.trials_known);
+  line(fmt::format("{} (search strategy {}, seed {}).", text, opening.strategy, opening.seed));
   const std::string epochs = fmt::format("{:g} epoch{}", opening.epochs, opening.epochs == 1 ? "" : "s");
   line(opening.times_processes
            ? "Each trial runs the command with other settings; its time is that of the whole process."

@@ -171,6 +171,7 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
     *context.err << "nocturne tune: " << missing << '\n';
     return ExitCode::Unavailable;
   }
+  *context.err << fmt::format("Tuning '{}': which configuration is the fastest on this machine?\n", spec->name);
   finish.campaign = spec->name;
   finish.database = context.database().string();
   tuner::Interruption interruption;
