@@ -56,7 +56,7 @@ class Terminate(unittest.TestCase):
             out, err = tuner.communicate(timeout=PATIENCE)
             self.assertEqual(tuner.returncode, 143, err)
             self.assertIn("Best      trial", out)
-            self.assertIn(f"Go on     nocturne tune {file}", out)
+            self.assertRegex(out, rf"Go on +\S*nocturne[^|]*tune[ \\\n]+{file}")
             self.assertNotIn("killed", run_outcomes(workspace))
 
     def test_a_run_that_does_not_fit_is_killed_and_repeated_by_the_next_sitting(self):

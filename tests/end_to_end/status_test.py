@@ -31,7 +31,7 @@ class Status(unittest.TestCase):
             _, _ = tuner.communicate()
             died = workspace.run("status", check=1).stdout
             self.assertIn("was killed at about ", died)
-            self.assertIn(f"'nocturne tune {file}' goes on", died)
+            self.assertRegex(died, rf"Go on +\S*nocturne[^|]*tune[ \\\n]+{file}")
             self.assertTrue(wait_until(lambda: not workers_alive(workspace.data)))
 
             again = workspace.start("tune", file, "--grace", "0s")

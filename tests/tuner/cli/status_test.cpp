@@ -102,7 +102,7 @@ TEST_CASE("status tells a hanging tuner from one that was killed, with what to d
   leave(desk, store, beat);
   CHECK(desk.nocturne({"status"}) == ExitCode::Negative);
   CHECK_THAT(desk.out(), ContainsSubstring("was killed at about ") && ContainsSubstring("while measuring trial 5") &&
-                             ContainsSubstring("'nocturne tune evening.json' goes on"));
+                             ContainsSubstring("\nGo on     nocturne tune evening.json\n"));
   CHECK(desk.nocturne({"status", "--json"}) == ExitCode::Negative);
   CHECK(desk.json()["condition"] == "died");
   CHECK(desk.json()["pid"].is_null());

@@ -10,6 +10,7 @@
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/heartbeat/sighting.hpp"
 #include "tuner/cli/output/answer_page.hpp"
+#include "tuner/cli/output/command_line.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/invocation.hpp"
@@ -34,10 +35,14 @@ std::string ago(std::int64_t nanoseconds) {
   return seconds_text(std::max(0.0, static_cast<double>(nanoseconds) * 1e-9));
 }
 
+/// The command that goes on with the campaign; empty: it is at work, or complete.
 std::string go_on(const Report& report) {
+  const bool ended = report.condition == Condition::Hanging || report.condition == Condition::Died ||
+                     report.condition == Condition::Interrupted;
+  if (!ended) return {};
   const auto& heartbeat = report.sighting.heartbeat;
   const bool known = heartbeat && !heartbeat->file.empty();
-  return fmt::format("'{}' goes on", tuner::command_text("tune", known ? tuner::file_word(heartbeat->file) : "FILE"));
+  return tuner::command_text("tune", known ? tuner::file_word(heartbeat->file) : "FILE");
 }
 
 /// What the campaign is, in one sentence without its name.
@@ -60,21 +65,18 @@ std::string condition_sentence(const Report& report) {
           heartbeat->doing, heartbeat->process.pid, *report.sighting.stopped_supervisor,
           *report.sighting.stopped_supervisor);
     case Condition::Hanging:
-      return fmt::format(
-          "hanging while {}: its process {} lives and has said nothing for {}. 'kill {}' ends it; then {}",
-          heartbeat->doing, heartbeat->process.pid, ago(report.sighting.steady_ns - heartbeat->written_steady_ns),
-          heartbeat->process.pid, go_on(report));
+      return fmt::format("hanging while {}: its process {} lives and has said nothing for {}. 'kill {}' ends it",
+                         heartbeat->doing, heartbeat->process.pid,
+                         ago(report.sighting.steady_ns - heartbeat->written_steady_ns), heartbeat->process.pid);
     case Condition::Died:
-      return fmt::format("was killed at about {} while {} (process {} is gone); {}",
-                         time_text(heartbeat->written_unix_ns), heartbeat->doing, heartbeat->process.pid,
-                         go_on(report));
+      return fmt::format("was killed at about {} while {} (process {} is gone)", time_text(heartbeat->written_unix_ns),
+                         heartbeat->doing, heartbeat->process.pid);
     case Condition::Interrupted:
       if (!heartbeat) {
-        return fmt::format("nobody tunes it; it was last opened {}. {}", time_text(campaign.opened_unix_ns),
-                           go_on(report));
+        return fmt::format("nobody tunes it; it was last opened {}", time_text(campaign.opened_unix_ns));
       }
-      return fmt::format("ended {}, before its work was complete: {}; {}", time_text(heartbeat->written_unix_ns),
-                         heartbeat->because, go_on(report));
+      return fmt::format("ended {}, before its work was complete: {}", time_text(heartbeat->written_unix_ns),
+                         heartbeat->because);
     case Condition::Finished:
       break;
   }
@@ -189,6 +191,7 @@ ExitCode run(const StatusOptions& options, Context& context) {
   } else {
     *context.out << fmt::format("{}, generation {}: {}\n", campaign->name, campaign->generation,
                                 one_line(condition_sentence(report)));
+    if (const std::string command = go_on(report); !command.empty()) print_command(context, "Go on", command);
     if (at_work(report)) print_work(*context.out, report);
     if (answer->best || answer->baseline) {
       *context.out << '\n';
