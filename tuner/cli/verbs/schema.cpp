@@ -34,7 +34,7 @@ ExitCode list_schemas(const Context& context) {
   }
   Table table({{"schema"}, {"of", Align::Left, Fit::Wraps}});
   for (const auto& [name, printed_by] : names) table.add({Cell(name, Style::Strong), Cell(printed_by)});
-  table.print(*context.out, context.colour_out(), context.table_width());
+  table.print(context);
   return ExitCode::Ok;
 }
 
