@@ -62,6 +62,7 @@ class KilledCampaign(unittest.TestCase):
                 {"name": "step_us", "stage": "run", "values": [2000, 20], "default": 2000},
                 {"name": "until_in_turns", "stage": "run", "values": [str(go)]}]))
             tuner = workspace.start("tune", file)
+            self.addCleanup(tuner.kill)
             self.assertTrue(wait_until(lambda: workspace.trials_done() == 2 and len(workers_alive(workspace.data)) == 2))
             alive = workspace.runs_nobody_names()
             self.assertEqual(len(alive), 2)

@@ -47,6 +47,7 @@ class Status(unittest.TestCase):
         with Workspace() as workspace:
             file = workspace.write(campaign(trials=1, mode="hang", run={"deadline": "5s"}))
             tuner = workspace.start("tune", file)
+            self.addCleanup(tuner.kill)  # a stopped one would hold the processors for ever
             self.assertTrue(wait_until(lambda: supervisors_of(tuner.pid)))
             supervisor = supervisors_of(tuner.pid)[0]
             os.kill(supervisor, signal.SIGSTOP)
