@@ -206,8 +206,9 @@ class CommandLine(unittest.TestCase):
             del document["verify"]["pairs"], document["verify"]["most_pairs"]
             file = workspace.write(document)
             first = workspace.run("tune", file, check=0)
-            self.assertIn("Noise: how far equal runs differ here is not known, so the best is compared with the default in 6 to 20 pairs", first.stderr)
-            self.assertIn("nocturne noise campaign.json", first.stderr)
+            self.assertIn("Noise: how far equal runs differ here is not known, so the best is compared with the default "
+                          "in 6 to 20 pairs", first.stderr)
+            self.assertIn(f"noise {file}' measures it in 3 minutes", first.stderr)
             workspace.run("noise", file, "--time", "1s", check=0)
             again = workspace.run("tune", file, "--fresh", check=0)
             self.assertRegex(again.stderr, r"Noise: this machine tells [0-9.]+ % apart in \d+ pairs")

@@ -314,7 +314,7 @@ db::Expected<SittingResult> Campaign::run(const measure::SweepReport& swept) {
   result->rehearsal = rehearsal_;
   if (result->ending != Ending::Rehearsed) {
     say(result->ending == Ending::Complete ? db::Level::Info : db::Level::Warning,
-        fmt::format("The search ended after {} trials, {} of them failed: {}", finished_, failed_, result->because));
+        fmt::format("the search ended after {} trials, {} of them failed: {}", finished_, failed_, result->because));
   }
   if (result->ending == Ending::Complete) {
     Finals finals(sitting_, time_frame(sitting_.spec.budget, pace(), sitting_.clock.steady()),
