@@ -59,6 +59,18 @@ TEST_CASE("the fastest of the pairs wins, whatever its estimate was", "[finalist
   CHECK(tuner::choose_winner(contenders, 1) == 1);
 }
 
+TEST_CASE("two estimates are within noise where chance often parts them as far", "[finalists]") {
+  const space::Estimate ten{.value = 10, .standard_error = 0.01, .runs = 1};
+  const space::Estimate eleven{.value = 11, .standard_error = 0.01, .runs = 1};
+  CHECK(tuner::within_noise(ten, eleven));  // processes differ by 5 %, so two of them by 14 now and then
+  CHECK(tuner::within_noise(eleven, ten));
+  CHECK_FALSE(tuner::within_noise(ten, {.value = 13, .standard_error = 0.01, .runs = 1}));
+  CHECK(tuner::within_noise(ten, {.value = 13, .standard_error = 2, .runs = 1}));
+  CHECK_FALSE(tuner::within_noise(ten, eleven, 0.01));  // a quiet machine, whose noise is known
+  CHECK_FALSE(tuner::within_noise({.value = 10, .standard_error = 0, .runs = 9},
+                                  {.value = 11, .standard_error = 0, .runs = 9}));
+}
+
 TEST_CASE("among those that cannot be told apart the simplest wins", "[finalists]") {
   const std::vector<Contender> close = {{.ratios = {}, .changes = 4},
                                         {.ratios = {0.005, 0.004}, .changes = 6},
