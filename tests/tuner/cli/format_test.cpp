@@ -114,7 +114,7 @@ TEST_CASE("a table that is still too wide breaks its headers, then any cell, the
         "x      1.25  y\n");
   Table cells({{"what"}, {"where"}});
   cells.add({Cell("four words in all"), Cell("a,very,long,list,of,names")});
-  for (const std::size_t width : {40, 30, 20}) {
+  for (const std::size_t width : {40UL, 30UL, 20UL}) {
     std::istringstream lines(printed(cells, width));
     for (std::string line; std::getline(lines, line);) CHECK(display_width(line) <= width);
   }
