@@ -64,8 +64,10 @@ std::vector<UnavailableFramework> stored_unavailable(const nlohmann::json& docum
 
 namespace {
 
-CampaignResult complete(const Document& document, const std::string& name, const fs::path& folder, space::Facts facts,
+CampaignResult complete(Document document, const std::string& name, const fs::path& folder, space::Facts facts,
                         const Frameworks* known) {
+  if (document.value.is_object())
+    document.value.erase(kStoredMachine);  // where it was stored before: this machine's are asked for
   const Frameworks own_workers;
   const Frameworks& frameworks = known != nullptr ? *known : own_workers;
   // Asks every Python of the machine: only where somebody wants to know.

@@ -12,17 +12,10 @@
 namespace nocturne::search::model {
 namespace {
 
-constexpr int kFirstEvaluations = 40;       // of the likelihood, by the first fit, which starts from nowhere
-constexpr double kOutlier = 4;              // standard deviations from what all others predict: 1 in 16000 by chance
-constexpr double kTails = 4;                // degrees of freedom of noise with heavy tails
-constexpr int kTailRounds = 2;              // of weights and scales in turn; more change nothing any more
-constexpr double kMostSquare = 30;          // of a residual that counts for the widening: one outlier is not a rule
-constexpr double kMostSquareOfEffects = 9;  // likewise of effects, to which one trial matters less
-constexpr double kBelief = 2;               // trials' worth of what is expected where no trial is alike
-constexpr double kSimilar = 0.7;            // difference of log variances at which a trial counts for 60 %
-constexpr double kNear = 0.4;               // likewise of predictions, whose standard deviation over trials is about 1
-constexpr std::size_t kCarrierSlack = 32;   // trials over the limit before carriers are chosen again
-constexpr std::size_t kRareShare = 8;       // a level that an eighth of the carriers could hold is rare
+constexpr int kFirstEvaluations = 40;      // of the likelihood, by the first fit, which starts from nowhere
+constexpr int kTailRounds = 2;             // of weights and scales in turn; more change nothing any more
+constexpr std::size_t kCarrierSlack = 32;  // trials over the limit before carriers are chosen again
+constexpr std::size_t kRareShare = 8;      // a level that an eighth of the carriers could hold is rare
 
 Scales initial_scales(const Design& design, const LinearModelOptions& options) {
   const ScalePriors priors(design.weights());
@@ -219,68 +212,6 @@ void LinearModel::State::choose_scales(int evaluations) {
   posterior.clear();
   posterior.extend(scales, noise_factors);
   set_values();
-}
-
-void LinearModel::State::weigh_by_tails() {
-  const auto left_out = posterior.leave_one_out(values);
-  for (std::size_t t = 0; t < left_out.size(); ++t) {
-    const double plain = left_out[t].variance - scales.noise * (noise_factors[t] - 1);
-    const double residual = values[t] - left_out[t].mean;
-    noise_factors[t] = std::max(1.0, (kTails + residual * residual / plain) / (kTails + 1));
-  }
-}
-
-void LinearModel::State::weigh_outliers() {
-  const auto left_out = posterior.leave_one_out(values);
-  auto factors = noise_factors;
-  for (std::size_t t = 0; t < factors.size(); ++t) {
-    // As if its noise had been as large as its surprise: the deviation becomes kOutlier standard deviations.
-    const double plain = left_out[t].variance - scales.noise * (noise_factors[t] - 1);
-    const double residual = values[t] - left_out[t].mean;
-    const double excess = residual * residual / (kOutlier * kOutlier) - plain;
-    factors[t] = 1 + std::max(0.0, excess) / scales.noise;
-  }
-  if (factors == noise_factors) return;
-  noise_factors = std::move(factors);
-  posterior.clear();
-  posterior.extend(scales, noise_factors);
-  posterior.set_values(values);
-}
-
-void LinearModel::State::learn_widening() {
-  left_out_means.clear();
-  left_out_log_variances.clear();
-  left_out_squares.clear();
-  const auto left_out = posterior.leave_one_out(values);
-  for (std::size_t t = 0; t < left_out.size(); ++t) {
-    const double variance = left_out[t].variance - scales.noise * (noise_factors[t] - 1);
-    const double residual = values[t] - left_out[t].mean;
-    left_out_means.push_back(left_out[t].mean);
-    left_out_log_variances.push_back(std::log(variance));
-    left_out_squares.push_back(std::min(residual * residual / variance, kMostSquare));
-  }
-}
-
-double LinearModel::State::widening_at(double mean, double variance) const {
-  // A search measures mostly near the best, where it predicts well, and most configurations are far from it. The trials
-  // that were expected to be about as good, and of which the model was about as unsure, say how wrong it is there.
-  double sum = kBelief * options.doubt;
-  double weight = kBelief;
-  const double log_variance = std::log(variance);
-  for (std::size_t t = 0; t < left_out_squares.size(); ++t) {
-    const double apart = (log_variance - left_out_log_variances[t]) / kSimilar;
-    const double away = (mean - left_out_means[t]) / kNear;
-    const double alike = std::exp(-0.5 * (apart * apart + away * away));
-    sum += alike * left_out_squares[t];
-    weight += alike;
-  }
-  return std::sqrt(sum / weight);
-}
-
-double LinearModel::State::widening() const {
-  double sum = kBelief;
-  for (const double each : left_out_squares) sum += std::min(each, kMostSquareOfEffects);
-  return std::sqrt(sum / (kBelief + static_cast<double>(left_out_squares.size())));
 }
 
 const Scales& LinearModel::scales() {

@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import time
 
+os.environ["COLUMNS"] = "1000"  # sentences in one piece; how pages break is tested by themselves
+
 PATIENCE = 120  # seconds for what takes one: how busy a machine is, is nothing a test is about
 NOCTURNE = os.environ.get("NOCTURNE", "")
 FAKE_WORKER = os.environ.get("FAKE_WORKER", "")

@@ -313,8 +313,10 @@ db::Expected<SittingResult> Campaign::run(const measure::SweepReport& swept) {
   if (!result) return result;
   result->rehearsal = rehearsal_;
   if (result->ending != Ending::Rehearsed) {
-    say(result->ending == Ending::Complete ? db::Level::Info : db::Level::Warning,
-        fmt::format("the search ended after {} trials, {} of them failed: {}", finished_, failed_, result->because));
+    const std::string sentence =
+        fmt::format("the search ended after {} trials, {} of them failed: {}", finished_, failed_, result->because);
+    log(result->ending == Ending::Complete ? db::Level::Info : db::Level::Warning, sentence);
+    sitting_.observer.search_ended(sentence);
   }
   if (result->ending == Ending::Complete) {
     Finals finals(sitting_, time_frame(sitting_.spec.budget, pace(), sitting_.clock.steady()),
@@ -331,7 +333,7 @@ db::Expected<SittingResult> Campaign::run(const measure::SweepReport& swept) {
     if (!*complete && sitting_.interruption.requested()) {
       result->ending = Ending::Interrupted;
       result->because = "interrupted while the best was measured again";
-      say(db::Level::Warning, result->because);
+      log(db::Level::Warning, result->because);
     } else if (auto done = sitting_.store.finish_campaign(sitting_.campaign); !done) {
       return std::unexpected(done.error());
     }

@@ -59,6 +59,8 @@ class Observer {
   virtual void running(std::int64_t /*number*/, const space::Configuration& /*configuration*/) {}
   virtual void progress(const measure::RunProgress& /*progress*/) {}
   virtual void finished(const space::Trial& /*trial*/, bool /*reused*/, const Standing& /*standing*/) {}
+  /// No trial follows; the finals may.
+  virtual void search_ended(const std::string& /*sentence*/) {}
   /// Until chosen(), pairs are between finalists.
   virtual void choosing(std::int64_t /*finalists*/) {}
   virtual void chosen(const space::Trial& /*winner*/) {}

@@ -219,7 +219,7 @@ TEST_CASE("a configuration is explained before it is measured, and by its trial"
   CHECK(slow->terms.front().log_ratio > 0.5);
   CHECK(slow->nearest.has_value());
   REQUIRE_FALSE(slow->measured);
-  CHECK_THAT(slow->settle, ContainsSubstring("nocturne compare best 'framework=fat,idle=8,"));
+  CHECK_THAT(slow->settle, ContainsSubstring("nocturne compare best framework=fat,idle=8,"));
   const double truth = 20 * 12 * step_seconds(slow->configuration);
   CHECK(std::abs(slow->predicted - std::log(truth)) < 1);
 

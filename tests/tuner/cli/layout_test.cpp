@@ -17,7 +17,8 @@ TEST_CASE("a page is as wide as COLUMNS says, else as the terminal, else 80, wit
   CHECK(page_columns("wide", 90) == 90);
   CHECK(page_columns("0", 0) == 80);
   CHECK(page_columns("", 0) == 80);
-  CHECK(page_columns("500", 0) == 120);
+  CHECK(page_columns("500", 0) == 500);
+  CHECK(page_columns("", 500) == 120);
   CHECK(page_columns("", 10) == 40);
 }
 

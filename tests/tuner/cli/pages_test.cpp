@@ -107,12 +107,14 @@ class Evening {
   test::TemporaryFolder folder_;
 };
 
-/// The lines that are wider than the page.
+/// The lines that are wider than the page, but for a single word, which nothing may break: a command is pasted as it is.
 std::string overflowing(const std::string& page, std::size_t columns) {
   std::istringstream lines(page);
   std::string wide;
   for (std::string line; std::getline(lines, line);) {
-    if (cli::display_width(line) > columns) wide += line + "\n";
+    const std::size_t begin = line.find_first_not_of(' ');
+    const bool one_word = begin != std::string::npos && line.find(' ', begin) == std::string::npos;
+    if (cli::display_width(line) > columns && !one_word) wide += line + "\n";
   }
   return wide;
 }
@@ -121,7 +123,6 @@ const std::vector<std::vector<std::string>> kPages = {
     {"--version"},
     {"doctor"},
     {"env", "list"},
-    {"machine"},
     {"space", std::string(NOCTURNE_SOURCE_FOLDER) + "/examples/mnist.json"},
     {"status"},
     {"best"},
@@ -146,7 +147,6 @@ const std::vector<std::vector<std::string>> kPages = {
     {"explain"},
     {"explain", "3"},
     {"explain", "framework=mxnet-1.9.1,threads=8,batch=64"},
-    {"report"},
     {"clean"},
 };
 

@@ -21,6 +21,7 @@ json empty_answer() {
                                  {"best", nullptr},
                                  {"default", nullptr},
                                  {"gain", nullptr},
+                                 {"accuracy", nullptr},
                                  {"changes", json::array()},
                                  {"outcomes", json::object()},
                                  {"matters", nullptr},

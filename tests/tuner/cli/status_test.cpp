@@ -111,7 +111,7 @@ TEST_CASE("status tells a hanging tuner from one that was killed, with what to d
   beat.because = "interrupted";
   leave(desk, store, beat);
   CHECK(desk.nocturne({"status"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("before its work was complete: interrupted; 'nocturne tune evening.json'"));
+  CHECK_THAT(desk.out(), ContainsSubstring("before its work was complete") && ContainsSubstring("nocturne tune evening.json"));
   std::ofstream(tuner::heartbeat_file(desk.database(), campaign), std::ios::trunc) << "{\"campaign\": \"even";
   CHECK(desk.nocturne({"status"}) == ExitCode::Ok);
   CHECK_THAT(desk.out(), ContainsSubstring("nobody tunes it"));

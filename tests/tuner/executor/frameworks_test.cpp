@@ -68,10 +68,12 @@ TEST_CASE("a framework that cannot be had is left out of the space, and the camp
   REQUIRE(spec->unavailable.size() == 1);
   CHECK(spec->unavailable.front().name == "ancient-0.1");
   CHECK(spec->space.count().to_text() == "2");
-  const auto& constraints = spec->document["space"]["constraints"];
-  REQUIRE(constraints.size() == 1);
-  CHECK(constraints[0]["require"] == "framework != 'ancient-0.1'");
-  CHECK_THAT(constraints[0]["because"].get<std::string>(), ContainsSubstring("unavailable here: "));
+  REQUIRE(spec->space.constraints().size() == 1);
+  CHECK(spec->space.constraints()[0].require == "framework != 'ancient-0.1'");
+  CHECK_THAT(spec->space.constraints()[0].because, ContainsSubstring("unavailable here: "));
+  const auto unavailable = tuner::stored_unavailable(spec->document);
+  REQUIRE(unavailable.size() == 1);
+  CHECK(unavailable[0].name == "ancient-0.1");
 }
 
 TEST_CASE("what a machine can have makes another campaign, other recipes do not", "[tuner][frameworks]") {

@@ -134,10 +134,9 @@ std::expected<CampaignSource, ExitCode> find_campaign_source(const Context& cont
 std::expected<void, ExitCode> read_spec(const Context& context, CampaignSource& source, const space::Facts& facts) {
   if (source.spec) return {};
   const auto frameworks = frameworks_here(context, tuner::find_installation());
-  nlohmann::json document = source.stored->spec;
-  document.erase(tuner::kStoredMachine);  // this machine's are asked for
-  auto spec = tuner::parse_campaign(document.dump(), fmt::format("the stored campaign '{}'", source.stored->name), "/",
-                                    facts, frameworks.get());
+  auto spec =
+      tuner::parse_campaign(source.stored->spec.dump(), fmt::format("the stored campaign '{}'", source.stored->name),
+                            "/", facts, frameworks.get());
   if (!spec) {
     *context.err << tuner::to_text(spec.error()) << '\n';
     return std::unexpected(ExitCode::Usage);

@@ -8,9 +8,11 @@
 
 #include "search/model/contrasts.hpp"
 #include "search/model/pruning.hpp"
+#include "tuner/campaign/answer/changes.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/output/history_lines.hpp"
 #include "tuner/cli/output/memory_lines.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -108,10 +110,12 @@ void add_horizons(const tuner::Learned& learned, Explanation& explanation) {
   explanation.outlook = std::move(outlook);
 }
 
-std::string assignment_text(const Configuration& configuration) {
+/// What differs from the default, from which a configuration on the command line begins.
+std::string assignment_text(const Configuration& base, const Configuration& configuration) {
   std::string text;
-  for (const auto& [name, value] : configuration.values())
-    text += (text.empty() ? "" : ",") + name + "=" + space::to_text(value);
+  for (const tuner::Change& change : tuner::changes_between(base, configuration)) {
+    if (change.to) text += (text.empty() ? "" : ",") + change.parameter + "=" + space::to_text(*change.to);
+  }
   return text;
 }
 
@@ -165,8 +169,9 @@ std::expected<Explanation, std::string> explain(tuner::Learned& learned, std::st
   }
   add_evidence(learned, explanation);
   if (!explanation.measured) {
-    explanation.settle = fmt::format("nocturne compare best '{}' --campaign {} --measure",
-                                     assignment_text(explanation.configuration), learned.campaign);
+    const std::string other = assignment_text(learned.space.default_configuration(), explanation.configuration);
+    explanation.settle = tuner::command_text(
+        {"compare", "best", other.empty() ? "default" : other, "--campaign", learned.campaign, "--measure"});
   }
   return explanation;
 }

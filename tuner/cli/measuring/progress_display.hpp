@@ -48,6 +48,7 @@ class ProgressDisplay final : public tuner::Observer {
                      const std::optional<measure::Comparison>& so_far) override;
   void training(const std::string& who, std::int64_t epochs) override;
   void trained(const std::string& who, const space::Run& run) override;
+  void search_ended(const std::string& sentence) override { note(sentence); }
   void note(const std::string& sentence) override;
 
   /// Removes the line that is being rewritten, so that results can follow.

@@ -13,6 +13,7 @@
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/output/table.hpp"
+#include "tuner/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -76,8 +77,8 @@ void print_matters(const Context& context, const tuner::Matters& matters) {
   }
   if (!matters.unsure.empty()) {
     print_line(context, "Unsure",
-               fmt::format("{}: not known to within {:g} % ('nocturne model' has the intervals)", names(matters.unsure),
-                           percent));
+               fmt::format("{}: not known to within {:g} % ('{}' has the intervals)", names(matters.unsure), percent,
+                           tuner::command_text({"model"})));
   }
   if (matters.ruled_out_share >= kLeastShare) {
     std::string text =

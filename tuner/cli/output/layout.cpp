@@ -189,8 +189,9 @@ std::vector<std::string_view> command_words(std::string_view command) {
 std::size_t page_columns(std::string_view named, std::size_t terminal) {
   std::size_t columns = 0;
   const auto [end, error] = std::from_chars(named.data(), named.data() + named.size(), columns);
-  if (error != std::errc() || end != named.data() + named.size() || columns == 0) columns = terminal;
-  return std::clamp(columns > 0 ? columns : kUsualColumns, kLeastColumns, kMostColumns);
+  const bool is_number = error == std::errc() && end == named.data() + named.size() && columns > 0;
+  if (!is_number) columns = terminal > 0 ? std::min(terminal, kMostColumns) : kUsualColumns;
+  return std::max(columns, kLeastColumns);
 }
 
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {

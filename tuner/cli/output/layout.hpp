@@ -12,8 +12,8 @@
 
 namespace nocturne::cli {
 
-/// Columns a page has: what `named` ($COLUMNS) says where it is a number, else the terminal's (0: there is none), else
-/// 80; at least 40 and at most 120, for longer lines are hard to read.
+/// Columns a page has: what `named` ($COLUMNS) says where it is a number, else the terminal's (0: there is none), but at
+/// most 120, for longer lines are hard to read, else 80. At least 40.
 [[nodiscard]] std::size_t page_columns(std::string_view named, std::size_t terminal);
 
 /// In lines of at most `width` characters, broken at spaces; a word that is longer is broken behind a comma, slash or

@@ -209,7 +209,9 @@ std::expected<tuner::CampaignSpec, ExitCode> command_campaign(const CommandOptio
 }
 
 ExitCode write_campaign(const CommandOptions& options, const Context& context, const tuner::CampaignSpec& spec) {
-  const std::string text = spec.document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  nlohmann::json document = spec.document;
+  document.erase(tuner::kStoredMachine);
+  const std::string text = document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   if (options.write_campaign == "-") {
     context.verbatim() << text;
     return ExitCode::Ok;
