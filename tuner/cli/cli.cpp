@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "space/nearest.hpp"
+#include "tuner/cli/manual_text.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/verbs/apply.hpp"
@@ -21,6 +22,7 @@
 #include "tuner/cli/verbs/export.hpp"
 #include "tuner/cli/verbs/list.hpp"
 #include "tuner/cli/verbs/machine.hpp"
+#include "tuner/cli/verbs/manual.hpp"
 #include "tuner/cli/verbs/model.hpp"
 #include "tuner/cli/verbs/noise.hpp"
 #include "tuner/cli/verbs/pareto.hpp"
@@ -39,33 +41,35 @@
 namespace nocturne::cli {
 
 const std::vector<Verb>& verbs() {
-  // In the order of an evening and the morning after. A new verb is a pair of files and a line here.
+  constexpr std::string_view start = "Start", look = "Look", deploy = "Deploy", judge = "Judge", open = "Open to others",
+                             upkeep = "Upkeep", hidden;
+  // A new subcommand is a pair of files and a line here; verb.hpp says how long a summary may be.
   static const std::vector<Verb> list = {
-      make_verb<DoctorOptions>("doctor", "What this machine can run, what not, and why"),
-      make_verb<EnvOptions>("env", "Environments of frameworks: which there are; install, check, remove them"),
-      make_verb<MachineOptions>("machine", "What this machine can do at best: operations, bandwidth, latency, disk"),
-      make_verb<SpaceOptions>("space", "What a campaign file describes, and how long it will take"),
-      make_verb<NoiseOptions>("noise", "What this machine can tell apart, and how long that takes"),
-      make_verb<TuneOptions>("tune", "Start a campaign, or go on with it"),
-      make_verb<StatusOptions>("status", "What a campaign is doing now, from another terminal"),
-      make_verb<BestOptions>("best", "The best configuration and how sure that is"),
-      make_verb<ParetoOptions>("pareto", "What is best for whom: time, throughput, memory; break-even epochs"),
-      make_verb<ListOptions>("list", "Campaigns, trials, parameters, strategies, workers, …"),
-      make_verb<ShowOptions>("show", "What is known of one trial, and of its runs"),
-      make_verb<CompareOptions>("compare", "Configurations beside each other; on demand measured in turns"),
-      make_verb<RooflineOptions>("roofline", "How far from possible each measured configuration is"),
-      make_verb<ModelOptions>("model", "What the linear model has learnt, and how far it can be trusted"),
-      make_verb<ExplainOptions>("explain",
-                                "Which parameters made the difference; what is expected of one configuration"),
-      make_verb<ReportOptions>("report", "What the paper claims, and what this machine says to it"),
-      make_verb<ExportOptions>("export", "Write the best configuration down for a deployment"),
-      make_verb<ApplyOptions>("apply", "Run a command the way a profile was measured"),
-      make_verb<VerifyOptions>("verify", "Does an exported profile still hold, here and now?"),
-      make_verb<BlameOptions>("blame", "What changed since then, and what of it made it slower"),
-      make_verb<ReplayOptions>("replay", "Judge strategies on spaces that were measured before"),
-      make_verb<CleanOptions>("clean", "Drop old run folders and builds"),
-      make_verb<SchemaOptions>("schema", "The JSON Schema of campaign files, and of each document of --json"),
-      make_verb<CompletionOptions>("completion", "A script that completes verbs and options in your shell"),
+      make_verb<DoctorOptions>(start, "doctor", "What this machine can run, what it cannot, and why"),
+      make_verb<SpaceOptions>(start, "space", "Size of a campaign's space, and how long it will take"),
+      make_verb<TuneOptions>(start, "tune", "Start or continue a campaign, or tune your own command"),
+      make_verb<StatusOptions>(look, "status", "What a campaign is doing now, from another terminal"),
+      make_verb<BestOptions>(look, "best", "The best configuration and how sure that is"),
+      make_verb<ParetoOptions>(look, "pareto", "Best for time, throughput or memory; break-even epochs"),
+      make_verb<ExplainOptions>(look, "explain", "Which parameters made the difference"),
+      make_verb<ModelOptions>(look, "model", "What the linear model has learnt, and how far to trust it"),
+      make_verb<RooflineOptions>(look, "roofline", "How far from possible each measured configuration is"),
+      make_verb<ReportOptions>(look, "report", "The paper's published results against this machine's"),
+      make_verb<ListOptions>(look, "list", "Campaigns, trials, parameters, strategies, workers, …"),
+      make_verb<ShowOptions>(look, "show", "Everything known of one trial and its runs"),
+      make_verb<ApplyOptions>(deploy, "apply", "Run a command the way a profile was measured"),
+      make_verb<ExportOptions>(deploy, "export", "Write the best configuration down for a deployment"),
+      make_verb<CompareOptions>(judge, "compare", "Configurations side by side; --measure measures them"),
+      make_verb<VerifyOptions>(judge, "verify", "Does an exported profile still hold, here and now?"),
+      make_verb<BlameOptions>(judge, "blame", "What changed since then, and what of it made it slower"),
+      make_verb<ReplayOptions>(judge, "replay", "Judge strategies on spaces that were measured before"),
+      make_verb<SchemaOptions>(open, "schema", "JSON Schema of campaign files and of each --json document"),
+      make_verb<CompletionOptions>(open, "completion", "A script that completes subcommands and options"),
+      make_verb<EnvOptions>(upkeep, "env", "Environments of frameworks: list, install, check, remove"),
+      make_verb<NoiseOptions>(upkeep, "noise", "What this machine can tell apart, and how long that takes"),
+      make_verb<MachineOptions>(upkeep, "machine", "Peak figures: operations, bandwidth, latency, disk"),
+      make_verb<CleanOptions>(upkeep, "clean", "Drop old run folders and builds"),
+      make_verb<ManualOptions>(hidden, "manual", "The command reference, made from the program's own options"),
   };
   return list;
 }
@@ -78,10 +82,11 @@ constexpr std::string_view kDescription =
 
 constexpr std::string_view kExamples =
     "Examples:\n"
-    "  nocturne doctor                       what this machine can run\n"
-    "  nocturne tune examples/mnist.json     start a campaign, or go on with it\n"
-    "  nocturne best --epochs 90             the fastest configuration for 90 epochs\n"
-    "  nocturne apply PROFILE -- COMMAND     run a command under an exported profile\n";
+    "  nocturne doctor                          what this machine can run\n"
+    "  nocturne tune -- python3 train.py        tune a command of your own\n"
+    "  nocturne tune examples/mnist.json        start a campaign, or continue it\n"
+    "  nocturne best --epochs 90                the best configuration for 90 epochs\n"
+    "  nocturne apply mnist -- python3 eval.py  run a command as it was measured\n";
 
 /// An empty path comes from a variable that is not set: the usual place is not what was meant.
 std::string named(const std::string& path) {
@@ -92,8 +97,11 @@ std::string named(const std::string& path) {
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() {
-    label("SUBCOMMAND", "VERB");
     column_width(26);
+  }
+  /// In a narrower column than options, so that a summary fits its line.
+  std::string make_subcommand(const CLI::App* app) const override {
+    return fmt::format("  {:<16}{}\n", app->get_name(), app->get_description());
   }
   std::string make_footer(const CLI::App* app) const override { return filled(CLI::Formatter::make_footer(app)); }
   std::string make_description(const CLI::App* app) const override {
@@ -129,19 +137,19 @@ std::vector<std::string> words_before_verb(const Context& context) {
   return words;
 }
 
-/// The options of every verb, accepted before and after it.
+/// Options that every verb has; they may stand before its name and behind it.
 void add_common_options(CLI::App& app, Context& context) {
   app.add_option("--db", context.database_option, "The database (default: nocturne.db in the data folder)")
       ->type_name("FILE")
       ->check(named)
-      ->group("Common options");
+      ->group(std::string(kCommonOptions));
   app.add_option("--data", context.data_option,
                  "The data folder (default: $NOCTURNE_DATA, else $XDG_DATA_HOME/nocturne, else "
                  "~/.local/share/nocturne)")
       ->type_name("DIR")
       ->check(named)
-      ->group("Common options");
-  app.add_flag("--json", context.json, "Print results as one JSON document")->group("Common options");
+      ->group(std::string(kCommonOptions));
+  app.add_flag("--json", context.json, "Print results as one JSON document")->group(std::string(kCommonOptions));
 }
 
 std::vector<std::string> option_names(const CLI::App& app) {
@@ -166,7 +174,7 @@ std::string unexpected_argument(const CLI::App& root, const std::string& fallbac
     if (chosen.empty()) {
       std::vector<std::string> names;
       for (const Verb& verb : verbs()) {
-        names.emplace_back(verb.name);
+        if (!verb.group.empty()) names.emplace_back(verb.name);
       }
       const std::string hint = space::did_you_mean(word, names);
       return fmt::format("unknown verb '{}'{}", word,
@@ -177,7 +185,8 @@ std::string unexpected_argument(const CLI::App& root, const std::string& fallbac
   return fallback;
 }
 
-/// Of `tune … -- COMMAND` the words before the dashes; those behind go into the context, for nothing in them is ours.
+/// The words that are ours: in `tune … -- COMMAND` those before the dashes. Those behind them go into the context
+/// unread, whatever they look like.
 std::span<const std::string> before_command(std::span<const std::string> arguments, Context& context) {
   const auto dashes = std::ranges::find(arguments, "--");
   const auto ours = arguments.first(static_cast<std::size_t>(dashes - arguments.begin()));
@@ -214,7 +223,7 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
   std::function<ExitCode(Context&)> action;
   for (const Verb& verb : verbs()) {
     CLI::App* app = root.add_subcommand(std::string(verb.name), std::string(verb.summary));
-    app->group("Verbs");
+    app->group(std::string(verb.group));
     auto runner = verb.add(*app);
     add_common_options(*app, context);
     app->callback([&action, runner] { action = runner; });

@@ -12,7 +12,7 @@
 
 namespace nocturne::cli {
 
-/// Every verb there is, in the order in which `--help` shows them. Add yours here (cli.cpp).
+/// Every verb there is, group by group, in the order in which `--help` shows them. Add yours here (cli.cpp).
 [[nodiscard]] const std::vector<Verb>& verbs();
 
 /// `arguments` without the program's name. Reports what it cannot understand on context.err with the nearest name;

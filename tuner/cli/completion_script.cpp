@@ -61,7 +61,7 @@ Words words_of(const CLI::App& app) {
 
 std::vector<Words> verbs_of(const CLI::App& root) {
   std::vector<Words> verbs;
-  for (const CLI::App* verb : root.get_subcommands([](const CLI::App*) { return true; }))
+  for (const CLI::App* verb : root.get_subcommands([](const CLI::App* app) { return !app->get_group().empty(); }))
     verbs.push_back(words_of(*verb));
   return verbs;
 }

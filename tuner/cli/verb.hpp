@@ -22,16 +22,17 @@
 namespace nocturne::cli {
 
 struct Verb {
+  std::string_view group;    ///< heading in `nocturne --help`, README and docs/reference.md; empty: not shown there
   std::string_view name;
-  std::string_view summary;  ///< one line for `nocturne --help`
+  std::string_view summary;  ///< one line of at most 61 characters, so that `nocturne --help` fits 80 columns
   /// Adds the verb's options to its App and returns what runs it after parsing.
   std::function<std::function<ExitCode(Context&)>(CLI::App&)> add;
 };
 
 /// An entry of the list of verbs.
 template <typename Options>
-[[nodiscard]] Verb make_verb(std::string_view name, std::string_view summary) {
-  return {name, summary, [](CLI::App& app) -> std::function<ExitCode(Context&)> {
+[[nodiscard]] Verb make_verb(std::string_view group, std::string_view name, std::string_view summary) {
+  return {group, name, summary, [](CLI::App& app) -> std::function<ExitCode(Context&)> {
             auto options = std::make_shared<Options>();  // lives as long as the parser that writes into it
             setup(app, *options);
             return [options](Context& context) { return run(*options, context); };

@@ -11,6 +11,7 @@
 
 #include "tests/tuner/cli/desk.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/output/format.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;
@@ -87,8 +88,9 @@ TEST_CASE("help shows every verb with an example, and the exit codes", "[cli]") 
     const std::string name(verb.name);
     CAPTURE(name);
     CHECK(names.insert(verb.name).second);
-    CHECK_THAT(all, ContainsSubstring(name));
+    CHECK(all.contains("\n  " + name + " ") != verb.group.empty());
     CHECK_FALSE(verb.summary.empty());
+    CHECK(cli::display_width(verb.summary) <= 61);
     CHECK(desk.nocturne({name, "--help"}) == ExitCode::Ok);
     CHECK_THAT(desk.out(), ContainsSubstring("nocturne " + name));
     CHECK_THAT(desk.out(), ContainsSubstring("\nExample"));
