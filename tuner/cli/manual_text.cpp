@@ -14,16 +14,16 @@
 namespace nocturne::cli {
 namespace {
 
-struct Group {
+struct SubcommandGroup {
   std::string name;
   std::vector<const CLI::App*> subcommands;
 };
 
-std::vector<Group> groups_of(const CLI::App& root) {
-  std::vector<Group> groups;
+std::vector<SubcommandGroup> subcommand_groups(const CLI::App& root) {
+  std::vector<SubcommandGroup> groups;
   for (const CLI::App* app : root.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
-    const auto known = std::ranges::find(groups, app->get_group(), &Group::name);
-    Group& group = known != groups.end() ? *known : groups.emplace_back(Group{app->get_group(), {}});
+    const auto known = std::ranges::find(groups, app->get_group(), &SubcommandGroup::name);
+    SubcommandGroup& group = known != groups.end() ? *known : groups.emplace_back(SubcommandGroup{app->get_group(), {}});
     group.subcommands.push_back(app);
   }
   return groups;
@@ -43,7 +43,7 @@ std::vector<const CLI::Option*> common_options(const CLI::App& root) {
 }
 
 /// What stands behind an option's name: " FILE", " N=25".
-std::string value_of(const CLI::Option& option) {
+std::string value_text(const CLI::Option& option) {
   if (option.get_type_size() == 0) return "";
   const std::string preset = option.get_default_str();
   return " " + option.get_type_name() + (preset.empty() ? "" : "=" + preset);
@@ -57,7 +57,7 @@ std::string excluded_by(const CLI::Option& option) {
   return names.empty() ? "" : fmt::format(" (not with {})", fmt::join(names, ", "));
 }
 
-std::string name_of(const CLI::Option& option) {
+std::string option_name(const CLI::Option& option) {
   return option.get_positional() ? option.get_name(true, false) : option.get_name(false, true);
 }
 
@@ -66,13 +66,13 @@ std::string usage_of(const CLI::App& app) {
   for (const CLI::Option* option : own_options(app)) {
     if (!option->get_positional()) break;
     const bool many = option->get_expected_max() >= CLI::detail::expected_max_vector_size;
-    const std::string name = name_of(*option) + (many ? "..." : "");
+    const std::string name = option_name(*option) + (many ? "..." : "");
     usage += option->get_required() ? " " + name : " [" + name + "]";
   }
   return usage;
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> text_lines(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) lines.push_back(line);
@@ -82,7 +82,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 // ---- Markdown ------------------------------------------------------------------------------------------------------
 
 /// Characters that Markdown, or a cell of a table, would read as its own.
-std::string markdown(std::string_view text) {
+std::string markdown_text(std::string_view text) {
   std::string result;
   for (const char c : text) {
     if (std::string_view("|*<\\").contains(c)) result += '\\';
@@ -101,8 +101,8 @@ std::string option_table(const std::vector<const CLI::Option*>& options) {
   if (options.empty()) return "";
   std::string text = "| option | meaning |\n| --- | --- |\n";
   for (const CLI::Option* option : options) {
-    text += fmt::format("| {} | {}{} |\n", code_cell(name_of(*option) + value_of(*option)),
-                        markdown(option->get_description()), markdown(excluded_by(*option)));
+    text += fmt::format("| {} | {}{} |\n", code_cell(option_name(*option) + value_text(*option)),
+                        markdown_text(option->get_description()), markdown_text(excluded_by(*option)));
   }
   return text + "\n";
 }
@@ -111,12 +111,12 @@ std::string option_table(const std::vector<const CLI::Option*>& options) {
 std::string markdown_footer(const std::string& footer) {
   std::string text;
   bool code = false;
-  for (const std::string& line : lines_of(filled(footer))) {
+  for (const std::string& line : text_lines(filled(footer))) {
     const bool indented = line.starts_with("  ");
     if (indented && !code) text += text.ends_with("\n\n") || text.empty() ? "```\n" : "\n```\n";
     if (!indented && code) text += "```\n";
     code = indented;
-    text += (indented ? line.substr(2) : markdown(line)) + "\n";
+    text += (indented ? line.substr(2) : markdown_text(line)) + "\n";
   }
   if (code) text += "```\n";
   while (text.ends_with("\n\n")) text.pop_back();
@@ -125,7 +125,7 @@ std::string markdown_footer(const std::string& footer) {
 
 std::string markdown_exit_codes() {
   std::string text;
-  for (const std::string& line : lines_of(exit_code_table())) text += line.starts_with("  ") ? line.substr(2) + "\n" : "";
+  for (const std::string& line : text_lines(exit_code_table())) text += line.starts_with("  ") ? line.substr(2) + "\n" : "";
   return "## Exit codes\n\n```\n" + text + "```\n";
 }
 
@@ -152,7 +152,7 @@ std::string troff(std::string_view text) {
 std::string man_options(const std::vector<const CLI::Option*>& options) {
   std::string text;
   for (const CLI::Option* option : options) {
-    text += fmt::format(".TP\n.B {}\n{}\n", troff(name_of(*option) + value_of(*option)),
+    text += fmt::format(".TP\n.B {}\n{}\n", troff(option_name(*option) + value_text(*option)),
                         troff(option->get_description() + excluded_by(*option)));
   }
   return text;
@@ -161,7 +161,7 @@ std::string man_options(const std::vector<const CLI::Option*>& options) {
 std::string man_footer(const std::string& footer) {
   std::string text;
   bool code = false;
-  for (const std::string& line : lines_of(filled(footer))) {
+  for (const std::string& line : text_lines(filled(footer))) {
     const bool indented = line.starts_with("  ");
     if (indented != code) text += indented ? ".PP\n.nf\n" : ".fi\n";
     code = indented;
@@ -188,7 +188,7 @@ std::string man_page(const CLI::App& root, const CLI::App& app) {
 std::string man_overview(const CLI::App& root) {
   std::string text = man_title("nocturne", "tunes training deployments");
   text += ".SH SYNOPSIS\n.B nocturne\n[OPTIONS] SUBCOMMAND ...\n.SH DESCRIPTION\n" + troff(root.get_description()) + "\n";
-  for (const Group& group : groups_of(root)) {
+  for (const SubcommandGroup& group : subcommand_groups(root)) {
     text += ".SS " + group.name + "\n";
     for (const CLI::App* app : group.subcommands) {
       text += fmt::format(".TP\n.BR nocturne\\-{} (1)\n{}\n", app->get_name(), troff(app->get_description()));
@@ -201,7 +201,7 @@ std::string man_overview(const CLI::App& root) {
 /// A row for each group; `page`: where the links lead, the present page if empty.
 std::string group_table(const CLI::App& root, std::string_view page) {
   std::string text = "| | |\n| --- | --- |\n";
-  for (const Group& group : groups_of(root)) {
+  for (const SubcommandGroup& group : subcommand_groups(root)) {
     std::vector<std::string> links;
     for (const CLI::App* app : group.subcommands) links.push_back(fmt::format("[`{0}`]({1}#{0})", app->get_name(), page));
     text += fmt::format("| {} | {} |\n", group.name, fmt::join(links, " · "));
@@ -211,7 +211,7 @@ std::string group_table(const CLI::App& root, std::string_view page) {
 
 std::string markdown_section(const CLI::App& app) {
   const std::string options = option_table(own_options(app));
-  return fmt::format("### {}\n\n{}\n\n    {}\n\n{}{}\n", app.get_name(), markdown(app.get_description()), usage_of(app),
+  return fmt::format("### {}\n\n{}\n\n    {}\n\n{}{}\n", app.get_name(), markdown_text(app.get_description()), usage_of(app),
                      options, markdown_footer(app.get_footer()));
 }
 
@@ -222,7 +222,7 @@ std::string reference_markdown(const CLI::App& root) {
       "# Command reference\n\n"
       "Printed by `nocturne manual`: edit the program, not this file. `nocturne SUBCOMMAND --help` says the same.\n\n" +
       group_table(root, "") + "\n## Common options\n\n" + option_table(common_options(root));
-  for (const Group& group : groups_of(root)) {
+  for (const SubcommandGroup& group : subcommand_groups(root)) {
     text += fmt::format("## {}\n\n", group.name);
     for (const CLI::App* app : group.subcommands) text += markdown_section(*app);
   }
@@ -235,7 +235,7 @@ std::string subcommand_table(const CLI::App& root) {
 
 std::map<std::string, std::string> man_pages(const CLI::App& root) {
   std::map<std::string, std::string> pages = {{"nocturne.1", man_overview(root)}};
-  for (const Group& group : groups_of(root)) {
+  for (const SubcommandGroup& group : subcommand_groups(root)) {
     for (const CLI::App* app : group.subcommands) {
       pages.emplace(fmt::format("nocturne-{}.1", app->get_name()), man_page(root, *app));
     }

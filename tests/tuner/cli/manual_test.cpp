@@ -2,6 +2,7 @@
 
 #include "tuner/cli/manual_text.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
