@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -91,6 +92,26 @@ TEST_CASE("README's table of subcommands is what the program says now: nocturne 
   test::Desk desk;
   CHECK(desk.nocturne({"manual", "--table"}) == ExitCode::Ok);
   CHECK(text_of(fs::path(NOCTURNE_SOURCE_FOLDER) / "README.md").contains("\n\n" + desk.out() + "\n"));
+}
+
+TEST_CASE("each relative link of a page leads to a file", "[cli][manual]") {
+  const fs::path root = NOCTURNE_SOURCE_FOLDER;
+  const std::regex link(R"(\]\(([^)#\s]+))");
+  std::size_t links = 0;
+  for (auto entry = fs::recursive_directory_iterator(root); entry != fs::recursive_directory_iterator(); ++entry) {
+    const std::string name = entry->path().filename().string();
+    if (entry->is_directory() && (name.starts_with('.') || name == "build")) entry.disable_recursion_pending();
+    if (entry->path().extension() != ".md") continue;
+    const std::string text = text_of(entry->path());
+    for (auto found = std::sregex_iterator(text.begin(), text.end(), link); found != std::sregex_iterator(); ++found) {
+      const std::string target = (*found)[1];
+      if (target.contains("://")) continue;
+      CAPTURE(entry->path(), target);
+      CHECK(fs::exists(entry->path().parent_path() / target));
+      ++links;
+    }
+  }
+  CHECK(links > 100);
 }
 
 TEST_CASE("there is a man page for each subcommand, and no line that troff would take for its own", "[cli][manual]") {
