@@ -41,8 +41,8 @@
 namespace nocturne::cli {
 
 const std::vector<Verb>& verbs() {
-  constexpr std::string_view start = "Start", look = "Look", deploy = "Deploy", judge = "Judge", open = "Open to others",
-                             upkeep = "Upkeep", hidden;
+  constexpr std::string_view start = "Start", look = "Look", deploy = "Deploy", judge = "Judge";
+  constexpr std::string_view open = "Open to others", upkeep = "Upkeep", hidden;
   // A new subcommand is a pair of files and a line here; verb.hpp says how long a summary may be.
   static const std::vector<Verb> list = {
       make_verb<DoctorOptions>(start, "doctor", "What this machine can run, what it cannot, and why"),

@@ -1,6 +1,7 @@
 #include "tuner/cli/manual_text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 #include <vector>
 
@@ -23,8 +24,11 @@ std::vector<SubcommandGroup> subcommand_groups(const CLI::App& root) {
   std::vector<SubcommandGroup> groups;
   for (const CLI::App* app : root.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
     const auto known = std::ranges::find(groups, app->get_group(), &SubcommandGroup::name);
-    SubcommandGroup& group = known != groups.end() ? *known : groups.emplace_back(SubcommandGroup{app->get_group(), {}});
-    group.subcommands.push_back(app);
+    if (known != groups.end()) {
+      known->subcommands.push_back(app);
+    } else {
+      groups.push_back({app->get_group(), {app}});
+    }
   }
   return groups;
 }
@@ -125,7 +129,9 @@ std::string markdown_footer(const std::string& footer) {
 
 std::string markdown_exit_codes() {
   std::string text;
-  for (const std::string& line : text_lines(exit_code_table())) text += line.starts_with("  ") ? line.substr(2) + "\n" : "";
+  for (const std::string& line : text_lines(exit_code_table())) {
+    if (line.starts_with("  ")) text += line.substr(2) + "\n";
+  }
   return "## Exit codes\n\n```\n" + text + "```\n";
 }
 
@@ -172,7 +178,7 @@ std::string man_footer(const std::string& footer) {
 
 std::string man_title(const std::string& name, std::string_view summary) {
   std::string capital = name;
-  std::ranges::transform(capital, capital.begin(), [](char c) { return c >= 'a' && c <= 'z' ? char(c - 32) : c; });
+  std::ranges::transform(capital, capital.begin(), [](char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); });
   return fmt::format(".TH {} 1 \"\" \"nocturne {}\" \"Nocturne manual\"\n.SH NAME\n{} \\- {}\n", troff(capital),
                      troff(tuner::version()), troff(name), troff(summary));
 }
@@ -187,7 +193,8 @@ std::string man_page(const CLI::App& root, const CLI::App& app) {
 
 std::string man_overview(const CLI::App& root) {
   std::string text = man_title("nocturne", "tunes training deployments");
-  text += ".SH SYNOPSIS\n.B nocturne\n[OPTIONS] SUBCOMMAND ...\n.SH DESCRIPTION\n" + troff(root.get_description()) + "\n";
+  text += ".SH SYNOPSIS\n.B nocturne\n[OPTIONS] SUBCOMMAND ...\n";
+  text += ".SH DESCRIPTION\n" + troff(root.get_description()) + "\n";
   for (const SubcommandGroup& group : subcommand_groups(root)) {
     text += ".SS " + group.name + "\n";
     for (const CLI::App* app : group.subcommands) {
@@ -203,16 +210,17 @@ std::string group_table(const CLI::App& root, std::string_view page) {
   std::string text = "| | |\n| --- | --- |\n";
   for (const SubcommandGroup& group : subcommand_groups(root)) {
     std::vector<std::string> links;
-    for (const CLI::App* app : group.subcommands) links.push_back(fmt::format("[`{0}`]({1}#{0})", app->get_name(), page));
+    for (const CLI::App* app : group.subcommands) {
+      links.push_back(fmt::format("[`{0}`]({1}#{0})", app->get_name(), page));
+    }
     text += fmt::format("| {} | {} |\n", group.name, fmt::join(links, " · "));
   }
   return text;
 }
 
 std::string markdown_section(const CLI::App& app) {
-  const std::string options = option_table(own_options(app));
-  return fmt::format("### {}\n\n{}\n\n    {}\n\n{}{}\n", app.get_name(), markdown_text(app.get_description()), usage_of(app),
-                     options, markdown_footer(app.get_footer()));
+  return fmt::format("### {}\n\n{}\n\n    {}\n\n", app.get_name(), markdown_text(app.get_description()), usage_of(app)) +
+         option_table(own_options(app)) + markdown_footer(app.get_footer()) + "\n";
 }
 
 }  // namespace
