@@ -178,7 +178,8 @@ std::string man_footer(const std::string& footer) {
 
 std::string man_title(const std::string& name, std::string_view summary) {
   std::string capital = name;
-  std::ranges::transform(capital, capital.begin(), [](char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); });
+  std::ranges::transform(capital, capital.begin(),
+                         [](char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); });
   return fmt::format(".TH {} 1 \"\" \"nocturne {}\" \"Nocturne manual\"\n.SH NAME\n{} \\- {}\n", troff(capital),
                      troff(tuner::version()), troff(name), troff(summary));
 }
@@ -219,7 +220,8 @@ std::string group_table(const CLI::App& root, std::string_view page) {
 }
 
 std::string markdown_section(const CLI::App& app) {
-  return fmt::format("### {}\n\n{}\n\n    {}\n\n", app.get_name(), markdown_text(app.get_description()), usage_of(app)) +
+  return fmt::format("### {}\n\n{}\n\n    {}\n\n", app.get_name(), markdown_text(app.get_description()),
+                     usage_of(app)) +
          option_table(own_options(app)) + markdown_footer(app.get_footer()) + "\n";
 }
 

@@ -82,7 +82,8 @@ void parse(std::vector<std::string> words) {
 
 }  // namespace
 
-TEST_CASE("the committed reference is what the program says now: nocturne manual > docs/reference.md", "[cli][manual]") {
+TEST_CASE("the committed reference is what the program says now: nocturne manual > docs/reference.md",
+          "[cli][manual]") {
   test::Desk desk;
   CHECK(desk.nocturne({"manual"}) == ExitCode::Ok);
   CHECK(desk.out() == text_of(fs::path(NOCTURNE_SOURCE_FOLDER) / "docs/reference.md"));
