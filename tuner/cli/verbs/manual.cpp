@@ -19,7 +19,7 @@ void setup(CLI::App& subcommand, ManualOptions& options) {
       "\n"
       "Examples:\n"
       "  nocturne manual > docs/reference.md\n"
-      "  nocturne manual --man build/release/man\n");
+      "  nocturne manual --man build/release/man/man1\n");
 }
 
 ExitCode run(const ManualOptions& options, Context& context) {
