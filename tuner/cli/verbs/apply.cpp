@@ -242,7 +242,7 @@ void setup(CLI::App& verb, ApplyOptions& options) {
       ->check(whole_number(1))
       ->excludes(epochs)
       ->group(own);
-  verb.add_option("--seed", options.seed, "Of initial weights and order of data (default: the profile's)")
+  verb.add_option("--seed", options.seed, "Seed of initial weights and order of data (default: the profile's)")
       ->type_name("N")
       ->group(own);
   verb.add_option("--data-set", options.data_set, "Folder of the data set (default: the profile's)")
@@ -253,11 +253,12 @@ void setup(CLI::App& verb, ApplyOptions& options) {
       ->group(own);
   verb.footer(
       "Sets the environment variables, the allocator and the CPUs that were measured, then becomes the command: its\n"
-      "exit status is that of apply. Refuses with status 125 where this machine differs in what must match.\n"
-      "What the profile's own training needs and is not here, its environment or build, is made first.\n\n"
-      "The profile of a command of your own runs it again in its folder, with the options that were best; with "
-      "another\n"
-      "behind '--' a warning names those that it lacks.\n\n"
+      "exit status is that of apply. If this machine differs in what must match, it refuses with status 125. If the\n"
+      "profile's own training needs an environment or a build that is missing, apply makes it first.\n"
+      "\n"
+      "The profile of a command of your own runs that command in its folder, with the best options. With another\n"
+      "command behind '--' a warning names the options that it lacks.\n"
+      "\n"
       "Examples:\n"
       "  nocturne apply mnist-evening\n"
       "  nocturne apply mnist-evening-0123456789ab.nocturne\n"

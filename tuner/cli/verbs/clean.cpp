@@ -100,12 +100,13 @@ void setup(CLI::App& verb, CleanOptions& options) {
                 "Environments of frameworks, too, that no campaign used for this long");
   verb.add_flag("--yes", options.yes, "Do it; without, only say what would go");
   verb.footer(
-      "Folders of runs that no record names, left by a kill, by 'noise' or by 'verify', go whatever their age.\n"
-      "What was measured stays in the database; folders hold requests, events and logs, builds are made again when\n"
-      "they are needed. Runs and builds of a campaign that is being tuned stay, and builds that a profile in the\n"
+      "Run folders that no record names, left by a kill, by 'noise' or by 'verify', go whatever their age. What was\n"
+      "measured stays in the database: folders hold requests, events and logs, and builds are made again when they\n"
+      "are needed. Runs and builds of a campaign that is being tuned stay, and so do builds that a profile in the\n"
       "data folder runs. Profiles written elsewhere are not known: export again after their build is gone.\n"
-      "Environments take gigabytes, and are installed again when they are needed: they stay unless asked for, and\n"
-      "those stay all the same that a profile or a process uses.\n\n"
+      "Environments take gigabytes and are installed again when they are needed. They stay unless asked for; those\n"
+      "that a profile or a process uses stay even then.\n"
+      "\n"
       "Examples:\n"
       "  nocturne clean\n"
       "  nocturne clean --older-than 7d --yes\n"

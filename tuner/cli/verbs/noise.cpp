@@ -102,13 +102,11 @@ void setup(CLI::App& verb, NoiseOptions& options) {
       ->type_name("DURATION")
       ->check(time_span());
   verb.footer(
-      "Measures the default against itself, in pairs of fresh processes: one after the other, taking turns, and side "
-      "by\n"
-      "side on half of the CPUs each. What equal programs seem to differ by is the noise of this machine; it decides "
-      "how\n"
-      "many pairs tell 1, 2 or 5 % apart (two-sided 5 %, power 80 %). It is stored: campaigns of the same network and "
-      "data\n"
-      "on this machine then choose by it how they compare, until kernel, microcode, governor or the like change.\n"
+      "Measures the default against itself, in pairs of fresh processes: one after the other, in alternation, and\n"
+      "side by side on half of the CPUs each. The difference between equal programs is the noise of this machine.\n"
+      "It decides how many pairs resolve 1, 2 or 5 % (two-sided 5 %, power 80 %). It is stored, and campaigns of\n"
+      "the same network and data on this machine choose by it how they compare, until kernel, microcode, governor\n"
+      "or the like change.\n"
       "\n"
       "Examples:\n"
       "  nocturne noise examples/mnist.json\n"

@@ -38,12 +38,12 @@ void setup(CLI::App& verb, ParetoOptions& options) {
       ->type_name("LIST")
       ->delimiter(',');
   verb.footer(
-      "The fastest for one epoch need not be the fastest for ninety, nor the one that fits beside something else. "
-      "Shown\n"
-      "are the best for each wish, the configurations that none beats in all of them, and who is fastest for how many\n"
-      "epochs. accuracy:0.97 is the time until that share of the test set is right; it is known only of "
-      "configurations\n"
-      "that trained whole epochs, as finalists do. Single runs are compared here: what is close needs pairs.\n\n"
+      "The fastest for one epoch need not be the fastest for ninety, nor fit beside something else. Shown are the\n"
+      "best for each wish, the configurations that no other beats in all of them, and which is fastest for how many\n"
+      "epochs. accuracy:0.97 is the time until that share of the test set is right. It is known only of\n"
+      "configurations that trained whole epochs, as finalists do. Single runs are compared here: close ones need\n"
+      "pairs.\n"
+      "\n"
       "Examples:\n"
       "  nocturne pareto\n"
       "  nocturne pareto mnist-evening --wanted time:12,memory\n"

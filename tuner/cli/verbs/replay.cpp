@@ -179,15 +179,15 @@ void setup(CLI::App& verb, ReplayOptions& options) {
   verb.add_option("--cap", options.cap, "The score looks at no more evaluations")
       ->type_name("N")
       ->capture_default_str();
-  verb.add_option("--campaign", options.campaign, "Of a database: which campaign (default: the one opened last)")
+  verb.add_option("--campaign", options.campaign, "Which campaign of a database (default: the one opened last)")
       ->type_name("NAME");
   verb.add_option("--history", options.history,
                   "What auto and model know before they begin: the finished campaigns of a database, or recorded "
                   "spaces; without it, nothing. Other strategies ignore it")
       ->type_name("PATH");
   verb.add_option("--history-trials", options.history_trials,
-                  "Of a recorded space: so many of its configurations, drawn anew for each run; of the very space that "
-                  "is replayed, so many trials of an earlier run of auto")
+                  "How much of it is known. Recorded space: so many of its configurations, drawn anew for each run. "
+                  "The space that is replayed: so many trials of an earlier run of auto")
       ->type_name("N")
       ->capture_default_str();
   verb.add_option("--noise", options.noise, "Tell values times exp(SD · z), z standard normal")->type_name("SD");

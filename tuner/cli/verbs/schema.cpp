@@ -51,7 +51,7 @@ ExitCode check_document(const Context& context, const std::string& file) {
 }  // namespace
 
 void setup(CLI::App& verb, SchemaOptions& options) {
-  auto* name = verb.add_option("name", options.name, "Of a document, or 'campaign' (default: list them)");
+  auto* name = verb.add_option("name", options.name, "Name of a document, or 'campaign' (default: list them)");
   name->type_name("NAME");
   verb.add_option("--check", options.check, "Say where the document in this file deviates from the schema it names")
       ->type_name("FILE")
