@@ -13,7 +13,7 @@ from workspace import NOCTURNE, PATIENCE, Workspace, campaign
 class CommandLine(unittest.TestCase):
     def test_every_verb_has_a_help_with_examples(self):
         listed = subprocess.run([NOCTURNE, "--help"], capture_output=True, text=True, check=True).stdout
-        verbs = re.findall(r"(?m)^  ([a-z]+) +\S", listed.split("\nStart:\n")[1].split("\nExamples:")[0])
+        verbs = re.findall(r"(?m)^  ([a-z]+) +\S", listed.split("\nStart:\n")[1].split("\nOptions:\n")[0])
         self.assertGreater(len(verbs), 20, listed)
         for verb in verbs:
             shown = subprocess.run([NOCTURNE, verb, "--help"], capture_output=True, text=True)

@@ -99,6 +99,11 @@ class HelpFormatter : public CLI::Formatter {
   HelpFormatter() {
     column_width(26);
   }
+  /// Subcommands before options: they are what a newcomer looks for.
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    return make_description(app) + make_usage(app, std::move(name)) + make_positionals(app) +
+           make_subcommands(app, mode) + make_groups(app, mode) + "\n" + make_footer(app);
+  }
   /// In a narrower column than options, so that a summary fits its line.
   std::string make_subcommand(const CLI::App* app) const override {
     return fmt::format("  {:<16}{}\n", app->get_name(), app->get_description());
