@@ -48,9 +48,8 @@ std::vector<const CLI::Option*> common_options(const CLI::App& root) {
 
 /// What stands behind an option's name: " FILE", " N=25".
 std::string value_text(const CLI::Option& option) {
-  if (option.get_type_size() == 0) return "";
-  const std::string preset = option.get_default_str();
-  return " " + option.get_type_name() + (preset.empty() ? "" : "=" + preset);
+  const std::string type = option.get_type_name(), preset = option.get_default_str();
+  return (type.empty() ? "" : " " + type) + (preset.empty() ? "" : "=" + preset);
 }
 
 /// What forbids an option, by name: CLI11 keeps them in the order of their addresses, which differs between runs.
