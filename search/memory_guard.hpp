@@ -36,12 +36,12 @@ class MemoryGuard {
  public:
   /// P(fits) below this is not tried, after no, one, two or more out-of-memories of the group.
   static constexpr double kRisk[] = {0.05, 0.5, 0.95};
-  /// Of a group that nothing is known of.
+  /// P(fits) of a group without any trial.
   static constexpr double kUnknown = 0.5;
   static constexpr std::size_t kSettled = 16;
 
   /// `batch`: the parameter that is the batch size; empty, or without positive numbers as values: nothing is modelled.
-  /// `limit_bytes`: of a run, in the host's memory; 0: not known, everything fits.
+  /// `limit_bytes`: limit for one run in the host's memory; 0: not known, so everything fits.
   MemoryGuard(const space::Lattice& lattice, std::string batch, std::int64_t limit_bytes);
 
   [[nodiscard]] bool models() const { return axis_.has_value(); }
@@ -58,7 +58,7 @@ class MemoryGuard {
   [[nodiscard]] double fits(space::Point point);
   /// For reports. Empty: nothing is known of its group, or it has no batch size.
   [[nodiscard]] std::optional<model::MemoryModel::Need> need(space::Point point);
-  /// "precision=f32": what lines() calls its group; empty where all share one line. Of what was learnt last.
+  /// Name of the point's group in lines(), "precision=f32"; empty if all share one line.
   [[nodiscard]] std::string group(space::Point point) const;
   [[nodiscard]] const model::MemoryModel& lines();
 

@@ -69,7 +69,7 @@ class PrunedSearch : public Strategy {
   [[nodiscard]] std::optional<double> margin(const space::Configuration& configuration);
   /// One for each horizon; empty as margin().
   [[nodiscard]] std::vector<model::Outlook> outlook(const space::Configuration& configuration);
-  /// Of uniform draws, how many are pruned: {pruned, drawn}.
+  /// Draws configurations uniformly and counts: {pruned, drawn}.
   [[nodiscard]] std::pair<std::size_t, std::size_t> pruned_share(std::size_t draws);
 
  private:

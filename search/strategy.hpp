@@ -26,7 +26,7 @@ struct Proposal {
   space::Configuration configuration;
   space::Purpose purpose = space::Purpose::Search;  ///< Audit: drawn from what is pruned, to test the claim
   std::string reason{};               ///< one clause for the log: "expected improvement 3.1 %"; may be empty
-  std::optional<AuditClaim> claim{};  ///< of an audit
+  std::optional<AuditClaim> claim{};  ///< what the model said; present if purpose is Audit
   friend bool operator==(const Proposal&, const Proposal&) = default;
 };
 

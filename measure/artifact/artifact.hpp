@@ -30,9 +30,9 @@ struct Artifact {
   std::string key;                ///< 64 hexadecimal digits
   std::filesystem::path program;  ///< absolute
   bool built_now = false;
-  std::chrono::nanoseconds build_time{};  ///< of the build, whenever it was
+  std::chrono::nanoseconds build_time{};  ///< how long the build took, whenever it was
   std::string compiler;                   ///< with its version
-  std::uintmax_t bytes = 0;               ///< of the program
+  std::uintmax_t bytes = 0;               ///< size of the program
 };
 
 /// Becomes outcome `build_failed`. Not remembered: a new campaign tries again.
@@ -48,13 +48,13 @@ struct BuildOptions {
   /// Prefix of each thing a recipe may use: "onednn" → folder with include/ and lib/. Absent: the system's own.
   std::map<std::string, std::filesystem::path> prefixes;
   int jobs = 1;                        ///< compilers at a time
-  std::chrono::seconds deadline{600};  ///< of one build
+  std::chrono::seconds deadline{600};  ///< time limit of one build
   std::vector<int> cpus;               ///< where the compilers may run; empty: anywhere
 };
 
 struct StoredArtifact {
   std::string key;
-  std::string name;   ///< of the recipe
+  std::string name;   ///< name of the recipe
   std::string flags;  ///< as a person reads them
   std::filesystem::path folder{};
   std::uintmax_t bytes = 0;

@@ -19,7 +19,7 @@ namespace nocturne::measure {
 /// All that a build consists of, decided before the first file is compiled.
 struct BuildPlan {
   CompilerIdentity compiler;
-  std::string name;                                ///< of the program
+  std::string name;                                ///< name of the program
   std::filesystem::path source_root;               ///< working directory of all commands
   std::vector<std::vector<std::filesystem::path>> units;  ///< sources compiled as one each, relative to it
   std::vector<std::string> compile{};              ///< arguments before -c SOURCE -o OBJECT

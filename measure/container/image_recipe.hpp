@@ -29,7 +29,7 @@ struct ImageRecipe {
   std::string name;
   std::string title;
   ImageKind kind = ImageKind::Debootstrap;
-  std::string suite;                  ///< of Debian: "bookworm"
+  std::string suite;                  ///< Debian suite: "bookworm"
   std::vector<std::string> packages;  ///< beside those of the variant minbase
   std::string mirror;                 ///< empty: debootstrap's own default
   std::string reference;

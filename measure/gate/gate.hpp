@@ -18,9 +18,9 @@ namespace nocturne::measure {
 /// Relative differences up to these are rounding.
 struct GateTolerance {
   double loss = 0;
-  double moved = 0;   ///< of a tensor's distance from its initial values
-  double norm = 0;    ///< of a tensor's norm, beside what its movement explains: moved · distance / norm
-  double middle = 0;  ///< of the median over the tensors of the difference in `moved`; 0: is not judged
+  double moved = 0;   ///< tolerance for a tensor's distance from its initial values
+  double norm = 0;    ///< tolerance for a tensor's norm, beyond what its movement explains: moved · distance / norm
+  double middle = 0;  ///< tolerance for the median over the tensors of the difference in `moved`; 0: not judged
 };
 
 /// Training amplifies rounding from step to step, so the first is judged by itself: its norms are those of one
@@ -36,12 +36,12 @@ inline constexpr std::int64_t kMostGateSteps = 4;
 /// The same for networks with batch normalisation.
 inline constexpr std::int64_t kMostNormalisedGateSteps = 2;
 
-/// Of "f32" against the reference in f32; of any other precision those of bf16, which has the shortest mantissa of all
-/// that train.
+/// Tolerances against the reference in f32. Any precision other than "f32" gets those of bf16, which has the shortest
+/// mantissa of all that train.
 ///
-/// `normalised`: of a network with batch normalisation. Divided by the deviation of few images, rounding grows a
-/// hundredfold a step there: two steps are compared, single tensors loosely, and half of the tensors must agree closely
-/// beside.
+/// `normalised`: the network has batch normalisation. There rounding is divided by the deviation of few images and
+/// grows a hundredfold in a step: two steps are compared, single tensors loosely, and half of the tensors must agree
+/// closely too.
 [[nodiscard]] GateTolerances gate_tolerances(std::string_view precision, bool normalised = false);
 
 /// Whether the run's network normalises: it has tensors NAME.scale.

@@ -99,7 +99,7 @@ class Prior {
 
  private:
   void learn_from_the_past();
-  /// Of a configuration like any other, and of what this campaign alone predicts; densities, per log unit.
+  /// Densities of a value, per log unit: for a configuration like any other, and as this campaign alone predicts it.
   [[nodiscard]] double density_like_any(double log_value) const;
   [[nodiscard]] double density_alone(space::Point point, double log_value);
   void renew_offset();

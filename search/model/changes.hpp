@@ -25,8 +25,8 @@ namespace nocturne::search::model {
                                                                   int others);
 
 struct ChangeOptions {
-  double confidence = 0.9;  ///< of intervals
-  double process_sd = 0;    ///< of equal processes, log units, where it was measured; the model's noise is no less
+  double confidence = 0.9;  ///< confidence of the intervals
+  double process_sd = 0;    ///< measured between-process sd, log units; lower bound of the model's noise
 };
 
 /// One level of a parameter instead of another.
@@ -48,8 +48,8 @@ struct LevelChange {
 [[nodiscard]] std::vector<LevelChange> changes_from(LinearModel& model, space::Lattice& lattice, space::Point point,
                                                     const ChangeOptions& options = {});
 
-/// Of one parameter, each level against `reference`, where a trial had it: the mean over configurations drawn uniformly
-/// in which both are possible (the same ones each time).
+/// Compares each level of one parameter that a trial had with `reference`: the mean over configurations, drawn
+/// uniformly and the same each time, in which both levels are possible.
 [[nodiscard]] std::vector<LevelChange> average_changes(LinearModel& model, space::Lattice& lattice,
                                                        std::size_t parameter, space::Level reference,
                                                        const ChangeOptions& options = {});

@@ -14,7 +14,7 @@
 namespace nocturne::search::model {
 
 struct LinearModel::State {
-  /// Of freedom: the variance is that of a few dozen trials, not known.
+  /// Degrees of freedom of predictions: the variance is estimated from a few dozen trials, not known.
   static constexpr double kDegrees = 8;
 
   State(space::Lattice& lattice_used, LinearModelOptions options_used, std::vector<Feature> features);
@@ -22,7 +22,7 @@ struct LinearModel::State {
   /// Brings the posterior up to what was told.
   void update();
   void choose_carriers();
-  /// Of some trials those with a level of an unordered parameter that few of all have; of the rarest level first.
+  /// Those of `trials` that have a rare level of an unordered parameter; trials with the rarest level come first.
   [[nodiscard]] std::vector<std::size_t> rare(std::span<const std::size_t> trials) const;
   void set_values();
   /// By the marginal likelihood; the posterior is made anew.

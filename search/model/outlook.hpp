@@ -28,7 +28,7 @@ namespace nocturne::search::model {
 /// What is as good as impossible, even of thousands of configurations together.
 inline constexpr double kExtreme = 1e-5;
 
-/// Logarithms of seconds. Of one observation: 90 % lie between optimistic and pessimistic.
+/// Distribution of one observation, in logarithms of seconds: 90 % lie between optimistic and pessimistic.
 struct Outlook {
   double log_mean = 0;
   double log_optimistic = 0;   ///< the 5 % quantile

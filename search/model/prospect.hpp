@@ -22,7 +22,7 @@ struct Prospect {
   std::size_t trials = 0;  ///< that were played; fewer than wanted where the gain of more cannot be told
   double mean = 0;
   double lower = 0, upper = 0;
-  double confidence = 0.9;  ///< of these
+  double confidence = 0.9;  ///< probability that the gain lies between lower and upper
 };
 
 inline constexpr std::size_t kMostProspectTrials = 30;

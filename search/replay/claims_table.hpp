@@ -20,7 +20,7 @@ struct Mean {
   std::size_t count = 0;                   ///< 0: nothing was there to be counted, the value says nothing
 };
 
-/// Of one space, or of all: then means of the spaces' means, whose errors are the runs' (propagated).
+/// One space, or all of them: then means of the spaces' means, with the runs' errors propagated.
 struct ClaimsCell {
   std::size_t evaluations = 0;
   std::size_t runs = 0;  ///< that got so far and knew enough to prune
@@ -29,8 +29,8 @@ struct ClaimsCell {
   Mean search_below;     ///< share that was faster than them
   Mean report_coverage;  ///< share within the 90 % intervals of a model fitted for reports
   Mean pruned;           ///< share of the configurations
-  Mean beat_bound;       ///< of the pruned, share faster than their bound; nominally 5 %
-  Mean beat_incumbent;   ///< of the pruned, share faster than the best measured then
+  Mean beat_bound;       ///< share of the pruned that is faster than its bound; nominally 5 %
+  Mean beat_incumbent;   ///< share of the pruned that is faster than the best measured then
 
   // Sums over the runs.
   std::size_t audits = 0, audit_failures = 0, audit_misses = 0;

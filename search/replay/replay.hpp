@@ -49,7 +49,7 @@ struct ReplayOptions {
 struct RunTrace {
   std::uint64_t seed = 0;
   std::vector<double> values;    ///< true objectives in the order of first evaluation; NaN: failed
-  double cpu_seconds = 0;        ///< of the thread, in ask() and tell() together
+  double cpu_seconds = 0;        ///< CPU time of the thread in ask() and tell()
   std::vector<Claims> claims{};  ///< by budget, where they were asked for and could be made
 };
 

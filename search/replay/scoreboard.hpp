@@ -48,7 +48,7 @@ struct Scoreboard {
   /// Level of the test. Among the 72 cells of 18 spaces, random search itself would be flagged 0.7 times.
   static constexpr double kLevel = 0.01;
 
-  std::vector<std::size_t> budgets;  ///< of 25, 50, 100, 200 those that were reached; or the one that was
+  std::vector<std::size_t> budgets;  ///< those of 25, 50, 100, 200 within the evaluations of a run; else these alone
   std::size_t cap = 1000;            ///< the score looks at no more evaluations
   std::vector<SpaceRow> rows;        ///< by space, then strategy
   std::vector<Summary> summaries;    ///< by strategy
