@@ -38,7 +38,7 @@ struct AuditRecord {
   std::optional<double> log_value{};  ///< empty: under way, or failed
   bool told = false;
   bool beat_its_bound = false;
-  bool beat_the_incumbent = false;  ///< at any horizon
+  bool beat_the_incumbent = false;  ///< at one horizon at least
 };
 
 class PrunedSearch : public Strategy {

@@ -24,7 +24,7 @@ namespace nocturne::search {
 struct History {
   bool same_machine_and_workload = false;  ///< else its times only rank
   std::vector<space::Trial> trials;
-  std::string name{};  ///< for reports: "mnist-evening"
+  std::string name{};  ///< name shown in reports: "mnist-evening"
 };
 
 /// What every strategy gets.

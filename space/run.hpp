@@ -50,7 +50,7 @@ struct Accuracy {
 
 /// The size of one tensor of parameters in a run of the gate.
 struct Norm {
-  std::int64_t steps = 0;       ///< after so many training steps; 0: as it began
+  std::int64_t steps = 0;       ///< training steps done before; 0: initial weights
   std::string layer;            ///< layer and tensor: "conv1.weights"
   std::optional<double> norm;   ///< Euclidean; empty where not finite
   std::optional<double> moved;  ///< Euclidean distance from its initial values; likewise
@@ -86,7 +86,7 @@ struct Load {
   std::optional<double> loadavg_before, loadavg_after;  ///< 1-minute load average
   std::optional<double>
       cpu_pressure;  ///< share of the run's time in which some task waited for a CPU (PSI "some"), 0 to 1
-  std::optional<double> memory_pressure, io_pressure;  ///< likewise
+  std::optional<double> memory_pressure, io_pressure;  ///< the same for memory and for IO
   std::optional<double> steal;                         ///< share of CPU time taken by the hypervisor, 0 to 1
   std::optional<double> other_cpu;  ///< CPU time of other processes as a share of the machine's, 0 to 1
   friend bool operator==(const Load&, const Load&) = default;
@@ -99,7 +99,7 @@ struct Run {
   std::string reason;  ///< empty when ok
   std::optional<int> exit_code;
   std::optional<int> signal;
-  std::string folder;    ///< where its files are
+  std::string folder;    ///< folder of its files
   std::string command;   ///< the shell line that repeats it by hand
   std::string artifact;  ///< key of the build it used, or empty
   std::int64_t started_unix_ns = 0;

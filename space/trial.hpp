@@ -28,7 +28,7 @@ struct Trial {
   Outcome outcome = Outcome::Killed;
   std::string reason;
   std::optional<Estimate> estimate;  ///< present exactly if outcome is Ok
-  std::optional<Parts> parts;        ///< likewise
+  std::optional<Parts> parts;        ///< present exactly if outcome is Ok
   /// Largest memory that the processes of one run held together, as far as it was seen. If the trial ran out of memory,
   /// this is what it held when it was ended: it needs more.
   std::optional<std::int64_t> peak_bytes{};

@@ -31,7 +31,7 @@ struct Artifact {
   std::filesystem::path program;  ///< absolute
   bool built_now = false;
   std::chrono::nanoseconds build_time{};  ///< how long the build took, whenever it was
-  std::string compiler;                   ///< with its version
+  std::string compiler;                   ///< name and version of the compiler
   std::uintmax_t bytes = 0;               ///< size of the program
 };
 
@@ -39,7 +39,7 @@ struct Artifact {
 struct BuildFailure {
   std::string reason;        ///< one line: the first error of the compiler, or what else went wrong
   std::string log_tail;      ///< end of the build's output
-  bool interrupted = false;  ///< by the stop token: not the configuration's fault
+  bool interrupted = false;  ///< the stop token ended it: not the configuration's fault
   bool no_room = false;      ///< its disk was full: not the configuration's fault either, whatever the output says
 };
 
@@ -55,7 +55,7 @@ struct BuildOptions {
 struct StoredArtifact {
   std::string key;
   std::string name;   ///< name of the recipe
-  std::string flags;  ///< as a person reads them
+  std::string flags;  ///< readable form of the flags
   std::filesystem::path folder{};
   std::uintmax_t bytes = 0;
   std::chrono::system_clock::time_point last_used{};

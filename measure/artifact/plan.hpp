@@ -24,7 +24,7 @@ struct BuildPlan {
   std::vector<std::vector<std::filesystem::path>> units;  ///< sources compiled as one each, relative to it
   std::vector<std::string> compile{};              ///< arguments before -c SOURCE -o OBJECT
   std::vector<std::string> link_before{};          ///< arguments before the objects
-  std::vector<std::string> link_after{};           ///< and behind them
+  std::vector<std::string> link_after{};           ///< arguments after the objects
   std::vector<std::filesystem::path> libraries{};  ///< files linked, as far as the compiler tells where they are
 };
 

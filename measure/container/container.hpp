@@ -26,7 +26,7 @@ struct ContainerImage {
   std::string name;            ///< name of the image's recipe: "debian-12"
   std::string digest;          ///< "sha256:…" of the image, or of the root file system's manifest
   std::filesystem::path root;  ///< folder; empty where there is none (it was pulled or built by the runtime)
-  std::string reference;       ///< in the runtime's storage, by digest; empty where the runtime runs folders
+  std::string reference;       ///< name in the runtime's storage, by digest; empty if the runtime runs folders
 };
 
 struct ContainerMount {

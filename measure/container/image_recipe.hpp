@@ -30,7 +30,7 @@ struct ImageRecipe {
   std::string title;
   ImageKind kind = ImageKind::Debootstrap;
   std::string suite;                  ///< Debian suite: "bookworm"
-  std::vector<std::string> packages;  ///< beside those of the variant minbase
+  std::vector<std::string> packages;  ///< packages beside those of the variant minbase
   std::string mirror;                 ///< empty: debootstrap's own default
   std::string reference;
   std::filesystem::path file;    ///< absolute

@@ -19,7 +19,7 @@ namespace nocturne::measure {
 
 struct DebianPackage {
   std::string name;
-  std::string version;  ///< with its epoch; empty: the one that apt would take
+  std::string version;  ///< includes the epoch; empty: the version that apt would take
   friend bool operator==(const DebianPackage&, const DebianPackage&) = default;
 };
 

@@ -27,7 +27,7 @@ struct GateTolerance {
 /// gradient.
 struct GateTolerances {
   GateTolerance first, later;
-  std::int64_t steps = 1 << 20;  ///< that are compared, the first ones; what follows is chaos
+  std::int64_t steps = 1 << 20;  ///< the first steps, which are compared; later ones are chaotic
   [[nodiscard]] const GateTolerance& of_step(std::int64_t step) const { return step == 1 ? first : later; }
 };
 
@@ -50,10 +50,10 @@ inline constexpr std::int64_t kMostNormalisedGateSteps = 2;
 /// One difference.
 struct GateDifference {
   std::string what;       ///< "loss", or the tensor: "conv1.biases"
-  std::int64_t step = 0;  ///< after which it was seen; 1 is the first
+  std::int64_t step = 0;  ///< step after which it was seen; 1 is the first
   double size = 0;        ///< relative, 0 to 1; 1 too where a number is not finite
   double tolerance = 0;
-  std::string sentence;  ///< with both values
+  std::string sentence;  ///< names both values
 };
 
 struct GateComparison {

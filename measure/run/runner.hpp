@@ -33,7 +33,7 @@ struct RunPlan {
   protocol::Request request;                       ///< run_id is filled in from `id`
   std::chrono::milliseconds deadline{60'000};  ///< on the time in which the worker may run, not while it is stopped
   std::optional<std::chrono::milliseconds> total_limit;  ///< on all time; empty: none beside the deadline
-  std::chrono::milliseconds grace{500};                  ///< between SIGTERM and SIGKILL
+  std::chrono::milliseconds grace{500};                  ///< time between SIGTERM and SIGKILL
   std::optional<std::int64_t> memory_limit_bytes;        ///< limit for the worker and its descendants together
   std::int64_t log_cap_bytes = 4 << 20;     ///< stdout and stderr kept from the beginning; the last 64 KiB are kept too
   std::int64_t event_cap_bytes = 64 << 20;  ///< more events than this is a protocol error

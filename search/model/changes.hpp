@@ -33,9 +33,9 @@ struct ChangeOptions {
 struct LevelChange {
   std::size_t parameter = 0;
   space::Level level = 0;
-  std::size_t trials = 0;  ///< that had this level
+  std::size_t trials = 0;  ///< number of trials with this level
   double mean = 0;         ///< log units; below 0: faster
-  Interval interval;       ///< for all levels of the parameter together
+  Interval interval;       ///< simultaneous over all levels of the parameter
 };
 
 /// Intervals of changes rest on more than the model's posterior, which takes its scales for known: the noise of the

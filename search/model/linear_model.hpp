@@ -44,7 +44,7 @@ struct LinearModelOptions {
   /// Squared standardised error to be expected of predictions that are like none of the trials; 1: what the model says.
   double doubt = 1;
   int evaluations = 12;      ///< likelihood evaluations per fit
-  std::size_t trials = 256;  ///< at most so many carry the model
+  std::size_t trials = 256;  ///< largest number of trials that the model is fitted to
 };
 
 /// Options for models that are fitted for reports. A model that serves a search resolves only the fastest in full and
@@ -56,7 +56,7 @@ inline constexpr LinearModelOptions kForReports{.local = false, .heavy_tails = t
 /// The effect of one level, against the average over the levels of its parameter, all else equal.
 struct LevelEffect {
   space::Level level = 0;
-  std::size_t trials = 0;  ///< that had this level
+  std::size_t trials = 0;  ///< number of trials with this level
   double mean = 0;         ///< log units: 0.1 is 10.5 % slower
   Interval interval;       ///< 90 %
 };
@@ -133,7 +133,7 @@ class LinearModel {
   struct Difference {
     double mean = 0;
     double sd = 0;         ///< standard deviation of the posterior, widened as predictions are
-    Interval without_one;  ///< where the mean would lie if any one of the trials were not there
+    Interval without_one;  ///< range of the mean if any one trial is left out
   };
   [[nodiscard]] Difference difference(const space::PointList& from, const space::PointList& to);
 

@@ -23,7 +23,7 @@ struct Mean {
 /// One space, or all of them: then means of the spaces' means, with the runs' errors propagated.
 struct ClaimsCell {
   std::size_t evaluations = 0;
-  std::size_t runs = 0;  ///< that got so far and knew enough to prune
+  std::size_t runs = 0;  ///< runs that got so far and knew enough to prune
 
   Mean search_coverage;  ///< share within the 90 % intervals that pruning rests on
   Mean search_below;     ///< share that was faster than them
@@ -46,13 +46,13 @@ struct ClaimsCell {
 struct ClaimsRow {
   std::size_t space = 0;
   std::size_t strategy = 0;
-  std::vector<ClaimsCell> cells;  ///< by budget
+  std::vector<ClaimsCell> cells;  ///< one for each budget
 };
 
 struct ClaimsTable {
   std::vector<std::size_t> budgets;
-  std::vector<ClaimsRow> rows;  ///< by space, then strategy; of strategies that claim something
-  std::vector<ClaimsRow> all;   ///< by strategy, over the spaces in rows
+  std::vector<ClaimsRow> rows;  ///< sorted by space, then strategy; only strategies that predict
+  std::vector<ClaimsRow> all;   ///< one for each strategy, over the spaces in rows
 };
 
 /// REQUIRES: the series are those of replay() with these options.

@@ -82,7 +82,7 @@ class RecordedSpace {
   /// Empty: not in the space. Some hundred nanoseconds, no allocation.
   [[nodiscard]] std::optional<Place> find(const space::Configuration& configuration) const;
   [[nodiscard]] space::Configuration configuration(std::size_t row) const;
-  [[nodiscard]] space::Configuration configuration(Place place) const;  ///< with the added parameters
+  [[nodiscard]] space::Configuration configuration(Place place) const;  ///< includes the added parameters
 
   static constexpr std::size_t kMaxDummies = 32;
   /// The same rows in a space with so many more boolean parameters (dummy_1, dummy_2, …) that do nothing.
