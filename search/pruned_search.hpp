@@ -87,7 +87,7 @@ class PrunedSearch : public Strategy {
     double log_objective = 0;
     std::vector<double> logs;  // T at each horizon that is judged
   };
-  /// As ModelSearch has it: with an estimate that is positive and finite.
+  /// Whether the trial has an estimate that is positive and finite, as ModelSearch asks for.
   [[nodiscard]] static bool worked(const space::Trial& trial);
   /// log T at each horizon that is judged.
   [[nodiscard]] std::vector<double> logs_of(const space::Trial& trial) const;

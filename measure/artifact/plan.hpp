@@ -1,6 +1,6 @@
 #pragma once
 
-/// From a recipe and flags to the commands of a build, and to its key.
+/// Turns a recipe and flags into the commands of a build, and into its key.
 
 #include <chrono>
 #include <expected>

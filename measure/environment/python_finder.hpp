@@ -30,7 +30,7 @@ struct PythonPlaces {
   std::vector<std::filesystem::path> folders;          ///< folders of PATH
   std::vector<std::filesystem::path> version_folders;  ///< pyenv's versions/, uv's python/: X/bin/python3
 };
-/// From $NOCTURNE_PYTHONS (a list like PATH), PATH, ~/.pyenv/versions ($PYENV_ROOT), uv's folder.
+/// Reads $NOCTURNE_PYTHONS (a list like PATH), PATH, ~/.pyenv/versions ($PYENV_ROOT), uv's folder.
 [[nodiscard]] PythonPlaces python_places();
 
 /// Each is asked once for its version (five seconds at most); those without venv and pip are left out. Newest first.

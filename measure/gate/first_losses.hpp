@@ -2,7 +2,7 @@
 
 /// Do the first steps of a training, dropout and all, lose as the reference's do? Pure.
 ///
-/// For those who do not train an epoch of the reference for each seed: some fifty steps of many seeds cost less, and
+/// Cheaper than training an epoch of the reference for each seed: some fifty steps of many seeds cost less, and
 /// give a tighter band. Each loss ℓ of the first steps is judged by itself, then the means over a few stretches of
 /// equal length and over all of them. Each is judged as its natural logarithm, by its prediction interval over the
 /// seeds (loss_band.hpp). Single steps are many and scatter most, means are few and see best what is wrong everywhere,

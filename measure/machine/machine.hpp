@@ -56,7 +56,7 @@ struct MachineFacts {
 
   /// Physical cores that work may really use: allowed, cut by the quota, at least 1.
   [[nodiscard]] int usable_cores() const;
-  /// Likewise logical CPUs.
+  /// Logical CPUs that work may really use.
   [[nodiscard]] int usable_threads() const;
   /// Memory that work may really use.
   [[nodiscard]] std::int64_t usable_memory_bytes() const;

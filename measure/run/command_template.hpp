@@ -75,7 +75,7 @@ struct CommandPlace {
 /// Names of groups that a pattern may have: what each match says of the steps since the last one.
 [[nodiscard]] const std::vector<std::string>& pattern_groups();
 
-/// As campaign files have it: template, environment, folder, time.
+/// Keys as in campaign files: template, environment, folder, time.
 [[nodiscard]] nlohmann::json to_json(const CommandTemplate& command);
 /// Reads a document that was checked before, or a profile that anybody may have edited. The error names the key.
 [[nodiscard]] std::expected<CommandTemplate, std::string> command_from_json(const nlohmann::json& document);

@@ -93,7 +93,7 @@ class Prior {
   [[nodiscard]] const Offset& offset() const { return offset_; }
   /// A sentence: why the past is not believed any more. Empty: it is, or there is none.
   [[nodiscard]] const std::string& given_up() const { return given_up_; }
-  /// The same of the order of other campaigns.
+  /// A sentence: why the order of other campaigns is not used any more. Empty: it is, or there is none.
   [[nodiscard]] const std::string& ranks_given_up() const { return ranks_given_up_; }
   [[nodiscard]] std::span<const std::unique_ptr<Ranking>> rankings() const { return rankings_; }
 

@@ -43,7 +43,7 @@ struct LevelChange {
 /// process that interactions have taken for an effect), and how many levels are looked at together (Bonferroni).
 /// Calibrated on drawn campaigns: tests/search/model/changes_coverage_test.cpp.
 
-/// From one point, each other level of each parameter that is active there, where a trial had it.
+/// Changes one parameter of a point: each other level that a trial had, of each parameter that is active there.
 /// REQUIRES: model.size() > 0 (here and below).
 [[nodiscard]] std::vector<LevelChange> changes_from(LinearModel& model, space::Lattice& lattice, space::Point point,
                                                     const ChangeOptions& options = {});

@@ -90,8 +90,8 @@ class LinearModel {
   void tell(space::Point point, double log_value);
   /// Forgets a trial, as where it failed when measured again.
   void forget(space::Point point);
-  /// As tell(), of an earlier campaign: evidence, but not the best of this one. Where this one has told, nothing
-  /// happens; where it tells later, that replaces it.
+  /// tell() for a trial of an earlier campaign: evidence, but never the best of this one. If this campaign has told the
+  /// point, nothing happens; if it tells the point later, that replaces the value.
   void tell_past(space::Point point, double log_value);
   void forget_past();
   [[nodiscard]] std::size_t size() const;

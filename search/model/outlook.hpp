@@ -81,7 +81,7 @@ class PartsForecast : public Forecast {
   void tell(space::Point point, const space::Parts& parts);
   void forget(space::Point point);
   void fit();
-  /// As refit.hpp says: scales settle, and three fits are dear.
+  /// Follows refit.hpp: scales settle, and three fits are expensive.
   void fit_if_due();
   [[nodiscard]] std::size_t size() const { return steps_.size(); }
   [[nodiscard]] std::size_t horizons() const override { return epochs_.size(); }
