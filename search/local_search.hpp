@@ -24,7 +24,7 @@ namespace nocturne::search {
 
 /// When to move to a better neighbour.
 enum class Improvement {
-  First,  ///< as soon as one is told: fewer trials where steps are many
+  First,  ///< takes the first better neighbour: fewer trials if the walk is long
   Best,   ///< when all neighbours are told: fewer moves where trials are noisy
 };
 

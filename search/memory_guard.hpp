@@ -6,15 +6,15 @@
 /// those are is chosen anew as trials come. What is nearly sure not to fit is not to be tried; the more trials of a
 /// group ran out of memory, the surer the next one must be: kRisk.
 ///
-/// Before kSettled peaks are known it is not, which values matter: until then each value of each unordered parameter is
-/// held to have a line of its own, and a point is as likely to fit as the least of these says.
+/// Which values matter is not known until there are kSettled peaks. Until then each value of each unordered parameter
+/// has a line of its own, and a point is as likely to fit as the least likely of its lines.
 ///
-/// As soon as a trial held memory of a device (GPU), it is the device's that is modelled, within what its worker said
-/// that there is: batches hardly show in the host's. Trials that use none say nothing then.
+/// As soon as a trial held memory of a device (GPU), the device's memory is modelled instead, within the size that its
+/// worker reported: batches hardly show in the host's. Trials without device memory then say nothing.
 ///
-/// Not every out-of-memory is a matter of the batch size. One that is at odds with its line (as large a batch has
-/// fitted with the same values, or the line was all but certain) stays out of it: it is handed to whoever models
-/// failures (take_unexplained()). Two such that nothing contradicts are believed.
+/// The batch size does not explain every out-of-memory. One that contradicts its line (as large a batch has fitted with
+/// the same values, or the line was all but certain) is left out of it and handed to the model of failures
+/// (take_unexplained()). Two of them that nothing contradicts are believed.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,12 +36,12 @@ class MemoryGuard {
  public:
   /// P(fits) below this is not tried, after no, one, two or more out-of-memories of the group.
   static constexpr double kRisk[] = {0.05, 0.5, 0.95};
-  /// Of a group that nothing is known of.
+  /// P(fits) of a group without any trial.
   static constexpr double kUnknown = 0.5;
   static constexpr std::size_t kSettled = 16;
 
   /// `batch`: the parameter that is the batch size; empty, or without positive numbers as values: nothing is modelled.
-  /// `limit_bytes`: of a run, in the host's memory; 0: not known, everything fits.
+  /// `limit_bytes`: limit for one run in the host's memory; 0: not known, so everything fits.
   MemoryGuard(const space::Lattice& lattice, std::string batch, std::int64_t limit_bytes);
 
   [[nodiscard]] bool models() const { return axis_.has_value(); }
@@ -56,9 +56,9 @@ class MemoryGuard {
 
   /// P(fits); 0: not to be tried. 1 where nothing is guarded.
   [[nodiscard]] double fits(space::Point point);
-  /// For reports. Empty: nothing is known of its group, or it has no batch size.
+  /// Expected memory, for reports. Empty: nothing is known of its group, or it has no batch size.
   [[nodiscard]] std::optional<model::MemoryModel::Need> need(space::Point point);
-  /// "precision=f32": what lines() calls its group; empty where all share one line. Of what was learnt last.
+  /// Name of the point's group in lines(), "precision=f32"; empty if all share one line.
   [[nodiscard]] std::string group(space::Point point) const;
   [[nodiscard]] const model::MemoryModel& lines();
 
@@ -75,16 +75,16 @@ class MemoryGuard {
   };
   /// What the trial says of memory; empty: nothing that can be used.
   [[nodiscard]] std::optional<Known> known_of(const space::Trial& trial) const;
-  /// From the host's memory to the device's, once; takes its size where the trial names a larger one.
+  /// Switches once from the host's memory to the device's; takes the larger size if a trial names one.
   void look_at_device(const space::Trial& trial);
   void learn();
-  /// Whether they are others than before.
+  /// Returns whether the groups changed.
   bool choose_groups();
   /// Builds the lines from the peaks, then judges which of the out-of-memories belong to them.
   void build();
   void add_peak(const Known& known);
   [[nodiscard]] double judge(const std::string& group, std::int64_t batch) const;
-  /// The same by each value alone, while groups are not settled.
+  /// Least P(fits) over the values alone, while groups are not settled; by itself it rules out nothing.
   [[nodiscard]] double judge_cautiously(space::Point point, std::int64_t batch);
   [[nodiscard]] std::optional<std::int64_t> batch_of(space::Point point) const;
 

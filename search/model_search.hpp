@@ -48,7 +48,7 @@ class ModelSearch : public Strategy {
   /// where the kTries best of the others are all such.
   void defer(std::function<bool(space::Point)> whole, std::function<bool(space::Point)> single);
 
-  /// For reports: what it has learnt. Valid until the next call.
+  /// What it has learnt, for reports. Valid until the next call.
   [[nodiscard]] space::Lattice& lattice();
   [[nodiscard]] model::LinearModel& times();
   [[nodiscard]] model::Feasibility& feasibility();

@@ -13,7 +13,7 @@ namespace {
 
 // Draws of this class, apart from those of the search inside: a bit that no number of an ask reaches.
 constexpr std::uint64_t kOwnStream = std::uint64_t{1} << 63;
-// Of so many valid configurations one is pruned and new, or the share that is pruned is too small to audit.
+// If none of so many uniform draws is pruned and new, too little is pruned to be audited.
 constexpr int kAuditDraws = 256;
 // Good trials from which the most hopeful configuration of a level is looked for.
 constexpr std::size_t kGood = 8;

@@ -38,7 +38,7 @@ struct AuditRecord {
   std::optional<double> log_value{};  ///< empty: under way, or failed
   bool told = false;
   bool beat_its_bound = false;
-  bool beat_the_incumbent = false;  ///< at any horizon
+  bool beat_the_incumbent = false;  ///< at one horizon at least
 };
 
 class PrunedSearch : public Strategy {
@@ -69,7 +69,7 @@ class PrunedSearch : public Strategy {
   [[nodiscard]] std::optional<double> margin(const space::Configuration& configuration);
   /// One for each horizon; empty as margin().
   [[nodiscard]] std::vector<model::Outlook> outlook(const space::Configuration& configuration);
-  /// Of uniform draws, how many are pruned: {pruned, drawn}.
+  /// Draws configurations uniformly and counts: {pruned, drawn}.
   [[nodiscard]] std::pair<std::size_t, std::size_t> pruned_share(std::size_t draws);
 
  private:
@@ -87,7 +87,7 @@ class PrunedSearch : public Strategy {
     double log_objective = 0;
     std::vector<double> logs;  // T at each horizon that is judged
   };
-  /// As ModelSearch has it: with an estimate that is positive and finite.
+  /// Whether the trial has an estimate that is positive and finite, as ModelSearch asks for.
   [[nodiscard]] static bool worked(const space::Trial& trial);
   /// log T at each horizon that is judged.
   [[nodiscard]] std::vector<double> logs_of(const space::Trial& trial) const;

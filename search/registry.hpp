@@ -24,7 +24,7 @@ namespace nocturne::search {
 struct History {
   bool same_machine_and_workload = false;  ///< else its times only rank
   std::vector<space::Trial> trials;
-  std::string name{};  ///< for reports: "mnist-evening"
+  std::string name{};  ///< name shown in reports: "mnist-evening"
 };
 
 /// What every strategy gets.
@@ -40,7 +40,7 @@ struct Options {
   /// Empty: preparation is free, proposals are judged by the trial alone.
   std::function<double(const space::Configuration&)> preparation_seconds{};
   Roles roles{};
-  std::int64_t memory_limit_bytes = 0;  ///< of a run; 0: not known, whatever it takes fits
+  std::int64_t memory_limit_bytes = 0;  ///< limit for one run; 0: not known, so everything fits
   WorkBound bound{};                    ///< what the machine could do at best; empty: not known
 };
 

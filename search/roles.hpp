@@ -9,7 +9,7 @@ namespace nocturne::search {
 /// Empty: no parameter has that role.
 struct Roles {
   std::string batch{};    ///< examples a training step
-  std::string threads{};  ///< that share the work of a step
+  std::string threads{};  ///< the parameter that counts the threads of a step
 };
 
 }  // namespace nocturne::search

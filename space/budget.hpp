@@ -17,8 +17,8 @@ struct TimeOfDay {
 
 struct Budget {
   std::optional<std::int64_t> trials;
-  std::optional<std::chrono::seconds> wall;  ///< of all sittings of the campaign together
-  std::optional<TimeOfDay> until;            ///< of the present sitting
+  std::optional<std::chrono::seconds> wall;  ///< limit for all sessions of the campaign together
+  std::optional<TimeOfDay> until;            ///< end of the present session
   friend bool operator==(const Budget&, const Budget&) = default;
 };
 

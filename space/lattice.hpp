@@ -71,8 +71,8 @@ class Lattice {
     bool conditional = false;  ///< may be inactive
     bool complete = true;      ///< every value is a level
     Level default_level = 0;
-    std::vector<Value> values;    ///< of each level
-    std::vector<double> numbers;  ///< of each level; empty unless all values are numbers (booleans: 0 and 1)
+    std::vector<Value> values;    ///< one for each level
+    std::vector<double> numbers;  ///< one for each level; empty unless all values are numbers (booleans: 0 and 1)
   };
 
   explicit Lattice(const Space& space);

@@ -14,10 +14,10 @@ enum class Outcome {
   Failed,         ///< the worker ended with an exit code or status "failed"
   Crashed,        ///< the worker died of a signal
   Timeout,        ///< the deadline passed
-  OutOfMemory,    ///< with evidence: our own limit, the cgroup's counter, or the kernel's record
+  OutOfMemory,    ///< there is evidence: our own limit, the cgroup's counter, or the kernel's record
   Diverged,       ///< loss not finite
   ProtocolError,  ///< it ended well and said nonsense, or nothing
-  Killed,         ///< by us: the campaign was interrupted. Not the configuration's fault; runs again
+  Killed,         ///< we killed it: the campaign was interrupted. Not the configuration's fault; runs again
   Wrong,          ///< trains wrongly (the gate)
 };
 

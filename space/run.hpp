@@ -20,9 +20,9 @@ struct Sample {
   std::int64_t first_step = 0;  ///< 0 is the first training step of the process
   std::int64_t steps = 1;
   std::chrono::nanoseconds wall{};
-  std::chrono::nanoseconds cpu{};        ///< of all threads of the worker
-  std::chrono::nanoseconds data_wait{};  ///< of wall, spent waiting for input
-  std::optional<double> loss;            ///< of its last step; empty where not finite
+  std::chrono::nanoseconds cpu{};        ///< CPU time of all threads of the worker
+  std::chrono::nanoseconds data_wait{};  ///< the part of `wall` spent waiting for input
+  std::optional<double> loss;            ///< loss of the last step; empty if not finite
   friend bool operator==(const Sample&, const Sample&) = default;
 };
 
@@ -50,7 +50,7 @@ struct Accuracy {
 
 /// The size of one tensor of parameters in a run of the gate.
 struct Norm {
-  std::int64_t steps = 0;       ///< after so many training steps; 0: as it began
+  std::int64_t steps = 0;       ///< training steps done before; 0: initial weights
   std::string layer;            ///< layer and tensor: "conv1.weights"
   std::optional<double> norm;   ///< Euclidean; empty where not finite
   std::optional<double> moved;  ///< Euclidean distance from its initial values; likewise
@@ -63,7 +63,7 @@ struct Memory {
   friend bool operator==(const Memory&, const Memory&) = default;
 };
 
-/// Of a device's readings; empty: it does not tell.
+/// Range of a device's readings; a member is empty if the device does not report it.
 struct ReadingRange {
   std::optional<double> min, mean, max;
   friend bool operator==(const ReadingRange&, const ReadingRange&) = default;
@@ -73,7 +73,7 @@ struct ReadingRange {
 struct DeviceReport {
   std::string name;
   std::int64_t readings = 0;       ///< how often it was asked
-  std::optional<double> energy_j;  ///< of the whole device, from the first step to the last
+  std::optional<double> energy_j;  ///< energy that the whole device used from the first step to the last
   ReadingRange sm_clock_mhz, memory_clock_mhz;
   ReadingRange temperature_c;               ///< without a mean
   ReadingRange power_w;                     ///< without a minimum
@@ -86,7 +86,7 @@ struct Load {
   std::optional<double> loadavg_before, loadavg_after;  ///< 1-minute load average
   std::optional<double>
       cpu_pressure;  ///< share of the run's time in which some task waited for a CPU (PSI "some"), 0 to 1
-  std::optional<double> memory_pressure, io_pressure;  ///< likewise
+  std::optional<double> memory_pressure, io_pressure;  ///< the same for memory and for IO
   std::optional<double> steal;                         ///< share of CPU time taken by the hypervisor, 0 to 1
   std::optional<double> other_cpu;  ///< CPU time of other processes as a share of the machine's, 0 to 1
   friend bool operator==(const Load&, const Load&) = default;
@@ -99,18 +99,18 @@ struct Run {
   std::string reason;  ///< empty when ok
   std::optional<int> exit_code;
   std::optional<int> signal;
-  std::string folder;    ///< where its files are
+  std::string folder;    ///< folder of its files
   std::string command;   ///< the shell line that repeats it by hand
   std::string artifact;  ///< key of the build it used, or empty
   std::int64_t started_unix_ns = 0;
-  std::chrono::nanoseconds wall{};  ///< of the process, start to end
-  std::chrono::nanoseconds cpu{};   ///< of the worker and all its descendants, as far as the kernel tells
+  std::chrono::nanoseconds wall{};  ///< lifetime of the process
+  std::chrono::nanoseconds cpu{};   ///< CPU time of the worker and all its descendants, as far as the kernel reports it
   std::int64_t seed = 1;
   nlohmann::json ready;  ///< the worker's `ready` event: versions, threads, isa, implementations
   std::vector<Phase> phases;
   std::vector<Sample> samples;
   std::vector<Epoch> epochs;
-  std::vector<Norm> norms;  ///< of the gate's runs, as reported
+  std::vector<Norm> norms;  ///< as the worker reported them; present in runs of the gate only
   std::optional<Accuracy> accuracy;
   std::optional<Memory> memory;
   std::optional<DeviceReport> device;  ///< empty: no accelerator, or it told nothing

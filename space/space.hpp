@@ -67,10 +67,10 @@ class Enumerator;
 
 class Space {
  public:
-  static constexpr std::size_t kNodeLimit = 1'000'000;    ///< of one diagram: below 250 MB, half a second
+  static constexpr std::size_t kNodeLimit = 1'000'000;    ///< limit for one diagram: below 250 MB, half a second
   static constexpr std::size_t kEdgeLimit = 10'000'000;   ///< likewise: 40 MB
   static constexpr std::size_t kRealGrid = 11;            ///< values of a real range that are enumerated
-  static constexpr std::size_t kSampleTries = 1'000'000;  ///< before sample() gives up
+  static constexpr std::size_t kSampleTries = 1'000'000;  ///< rejections before sample() gives up
 
   /// Checks everything and reports all that is wrong, not only the first: names, bounds, empty domains, defaults
   /// outside their domain, expressions, cycles of active_if, a default configuration that a constraint forbids.

@@ -16,7 +16,7 @@ namespace nocturne::space {
 /// The value of the objective with its uncertainty.
 struct Estimate {
   double value = 0;           ///< seconds at the primary horizon
-  double standard_error = 0;  ///< of value; between processes where runs > 1, else within the one process
+  double standard_error = 0;  ///< standard error of `value`: between processes if runs > 1, else within the one
   int runs = 0;
   friend bool operator==(const Estimate&, const Estimate&) = default;
 };
@@ -28,9 +28,9 @@ struct Trial {
   Outcome outcome = Outcome::Killed;
   std::string reason;
   std::optional<Estimate> estimate;  ///< present exactly if outcome is Ok
-  std::optional<Parts> parts;        ///< likewise
-  /// The most memory that the processes of one of its runs held together, as far as anybody saw. Of a trial that is out
-  /// of memory: what it had when it was ended, so that it needs more.
+  std::optional<Parts> parts;        ///< present exactly if outcome is Ok
+  /// Largest memory that the processes of one run held together, as far as it was seen. If the trial ran out of memory,
+  /// this is what it held when it was ended: it needs more.
   std::optional<std::int64_t> peak_bytes{};
   /// The most memory of a device (GPU) that one of its runs held, as its worker said. Empty: it used none.
   std::optional<std::int64_t> device_bytes{};

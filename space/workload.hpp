@@ -14,9 +14,9 @@ struct Workload {
   std::string data = "mnist";  ///< mnist, synthetic, folder (of images), or what a user's own worker knows
   std::string optimizer = "adadelta";
   std::int64_t training_examples = 60000;  ///< examples of one epoch
-  std::string data_folder = {};            ///< of data `folder`: absolute; else empty
-  bool skip_broken = false;                ///< of data `folder`: an image that cannot be decoded is replaced
-  double learning_rate = 0.01, momentum = 0.9, weight_decay = 1e-4;  ///< of optimizer sgd_momentum
+  std::string data_folder = {};            ///< absolute path if data is `folder`, else empty
+  bool skip_broken = false;                ///< if data is `folder`: replaces an image that cannot be decoded
+  double learning_rate = 0.01, momentum = 0.9, weight_decay = 1e-4;  ///< used by optimizer sgd_momentum only
   double label_smoothing = 0;
   /// Random images teach nothing and are no test set: neither accuracy nor an epoch's losses mean anything.
   [[nodiscard]] bool is_synthetic() const { return data.starts_with("synthetic"); }

@@ -30,16 +30,16 @@ struct Artifact {
   std::string key;                ///< 64 hexadecimal digits
   std::filesystem::path program;  ///< absolute
   bool built_now = false;
-  std::chrono::nanoseconds build_time{};  ///< of the build, whenever it was
-  std::string compiler;                   ///< with its version
-  std::uintmax_t bytes = 0;               ///< of the program
+  std::chrono::nanoseconds build_time{};  ///< how long the build took, whenever it was
+  std::string compiler;                   ///< name and version of the compiler
+  std::uintmax_t bytes = 0;               ///< size of the program
 };
 
 /// Becomes outcome `build_failed`. Not remembered: a new campaign tries again.
 struct BuildFailure {
   std::string reason;        ///< one line: the first error of the compiler, or what else went wrong
   std::string log_tail;      ///< end of the build's output
-  bool interrupted = false;  ///< by the stop token: not the configuration's fault
+  bool interrupted = false;  ///< the stop token ended it: not the configuration's fault
   bool no_room = false;      ///< its disk was full: not the configuration's fault either, whatever the output says
 };
 
@@ -48,14 +48,14 @@ struct BuildOptions {
   /// Prefix of each thing a recipe may use: "onednn" → folder with include/ and lib/. Absent: the system's own.
   std::map<std::string, std::filesystem::path> prefixes;
   int jobs = 1;                        ///< compilers at a time
-  std::chrono::seconds deadline{600};  ///< of one build
+  std::chrono::seconds deadline{600};  ///< time limit of one build
   std::vector<int> cpus;               ///< where the compilers may run; empty: anywhere
 };
 
 struct StoredArtifact {
   std::string key;
-  std::string name;   ///< of the recipe
-  std::string flags;  ///< as a person reads them
+  std::string name;   ///< name of the recipe
+  std::string flags;  ///< readable form of the flags
   std::filesystem::path folder{};
   std::uintmax_t bytes = 0;
   std::chrono::system_clock::time_point last_used{};

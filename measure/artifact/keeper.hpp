@@ -22,7 +22,7 @@ struct KeptCommand {
 
 /// How it ended, as the keeper saw it. Nothing is said where the keeper was told to end it, or was killed itself.
 struct KeptEnd {
-  int status = 0;  ///< as of waitpid(2)
+  int status = 0;  ///< status word of waitpid(2)
   int error = 0;   ///< errno: it could not be started
 };
 

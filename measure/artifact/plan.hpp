@@ -1,6 +1,6 @@
 #pragma once
 
-/// From a recipe and flags to the commands of a build, and to its key.
+/// Turns a recipe and flags into the commands of a build, and into its key.
 
 #include <chrono>
 #include <expected>
@@ -19,12 +19,12 @@ namespace nocturne::measure {
 /// All that a build consists of, decided before the first file is compiled.
 struct BuildPlan {
   CompilerIdentity compiler;
-  std::string name;                                ///< of the program
+  std::string name;                                ///< name of the program
   std::filesystem::path source_root;               ///< working directory of all commands
   std::vector<std::vector<std::filesystem::path>> units;  ///< sources compiled as one each, relative to it
   std::vector<std::string> compile{};              ///< arguments before -c SOURCE -o OBJECT
   std::vector<std::string> link_before{};          ///< arguments before the objects
-  std::vector<std::string> link_after{};           ///< and behind them
+  std::vector<std::string> link_after{};           ///< arguments after the objects
   std::vector<std::filesystem::path> libraries{};  ///< files linked, as far as the compiler tells where they are
 };
 

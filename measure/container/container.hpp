@@ -23,10 +23,10 @@ namespace nocturne::measure {
 
 /// What stands on disk and can be run: a root file system's folder, or an image in a runtime's own storage.
 struct ContainerImage {
-  std::string name;            ///< of the image's recipe: "debian-12"
+  std::string name;            ///< name of the image's recipe: "debian-12"
   std::string digest;          ///< "sha256:…" of the image, or of the root file system's manifest
   std::filesystem::path root;  ///< folder; empty where there is none (it was pulled or built by the runtime)
-  std::string reference;       ///< in the runtime's storage, by digest; empty where the runtime runs folders
+  std::string reference;       ///< name in the runtime's storage, by digest; empty if the runtime runs folders
 };
 
 struct ContainerMount {
@@ -40,7 +40,7 @@ struct ContainerOrder {
   std::string owner;   ///< text of the ProcessIdentity of the tuner: a container whose owner is gone is removed
   std::vector<std::string> argv;
   std::vector<ContainerMount> mounts;
-  std::map<std::string, std::string> variables;  ///< of the worker
+  std::map<std::string, std::string> variables;  ///< set for the worker
   std::vector<int> cpus;                         ///< empty: all
   std::filesystem::path folder;                  ///< working directory
   std::int64_t memory_limit_bytes = 0;           ///< 0: none
@@ -51,7 +51,7 @@ struct ContainerOrder {
 
 struct ContainerCommand {
   std::vector<std::string> argv;                 ///< starts it; what is appended reaches the worker
-  std::map<std::string, std::string> variables;  ///< of the runtime's own process
+  std::map<std::string, std::string> variables;  ///< set for the runtime's own process
   std::vector<std::string> clean_up;  ///< argv that removes what may be left of this run; empty: nothing can be
   bool apart = false;                 ///< RunPlan::apart
 };
@@ -63,10 +63,10 @@ class ContainerRuntime {
  public:
   virtual ~ContainerRuntime() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  [[nodiscard]] virtual std::string_view package() const = 0;  ///< of Debian
+  [[nodiscard]] virtual std::string_view package() const = 0;  ///< name of its Debian package
   /// Empty: it can run here. Else why not and what to do, in one sentence (not installed, no rights, daemon asleep).
   [[nodiscard]] virtual std::string obstacle() const = 0;
-  /// Of what runs the container: for docker the engine's. Empty where it does not answer.
+  /// Version of what runs the container; for docker the engine's. Empty if it does not answer.
   [[nodiscard]] virtual std::string version() const = 0;
   /// The error is a sentence: a path that the runtime's options cannot express, no GPU support, an image it cannot run.
   [[nodiscard]] virtual std::expected<ContainerCommand, std::string> command(const ContainerImage& image,

@@ -13,8 +13,8 @@
 
 namespace nocturne::measure {
 
-/// Of the lines "ID OWNER" of ContainerRuntime::list_command, the ids whose owner is no living process. A line without
-/// an owner that can be understood is nobody's business.
+/// Reads the lines "ID OWNER" of ContainerRuntime::list_command and returns the ids whose owner is no living process.
+/// Lines whose owner cannot be understood are ignored: those containers are not ours.
 [[nodiscard]] std::vector<std::string> ownerless(std::string_view lines);
 
 /// Removes them, for each runtime given; how many. A runtime that does not answer is passed over.

@@ -29,8 +29,8 @@ struct ImageRecipe {
   std::string name;
   std::string title;
   ImageKind kind = ImageKind::Debootstrap;
-  std::string suite;                  ///< of Debian: "bookworm"
-  std::vector<std::string> packages;  ///< beside those of the variant minbase
+  std::string suite;                  ///< Debian suite: "bookworm"
+  std::vector<std::string> packages;  ///< packages beside those of the variant minbase
   std::string mirror;                 ///< empty: debootstrap's own default
   std::string reference;
   std::filesystem::path file;    ///< absolute

@@ -30,9 +30,9 @@ namespace nocturne::measure {
 
 struct StoredImage {
   std::string name;
-  std::string digest;  ///< of the root file system; empty where only runtimes hold it
+  std::string digest;  ///< digest of the root file system; empty if only runtimes hold it
   std::filesystem::path folder;
-  std::uintmax_t bytes = 0;  ///< of root/
+  std::uintmax_t bytes = 0;  ///< size of root/
 };
 
 struct ImageFailure {
@@ -44,7 +44,7 @@ struct ImageFailure {
 };
 
 struct ImageOptions {
-  std::chrono::seconds deadline{1800};             ///< of making one
+  std::chrono::seconds deadline{1800};             ///< time limit for making one image
   std::function<void(std::string_view)> progress;  ///< a line a step; may be empty
 };
 

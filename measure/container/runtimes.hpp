@@ -20,7 +20,7 @@ namespace nocturne::measure {
 [[nodiscard]] const ContainerRuntime& podman_runtime();
 [[nodiscard]] const ContainerRuntime& docker_runtime();
 
-/// Of which options Podman needs on this machine.
+/// What decides which options Podman needs on this machine.
 struct PodmanHost {
   bool mixed_cgroups = false;     ///< versions 1 and 2 side by side: crun refuses them
   bool has_runc = false;          ///< runc is installed

@@ -19,12 +19,12 @@ namespace nocturne::measure {
 
 struct DebianPackage {
   std::string name;
-  std::string version;  ///< with its epoch; empty: the one that apt would take
+  std::string version;  ///< includes the epoch; empty: the version that apt would take
   friend bool operator==(const DebianPackage&, const DebianPackage&) = default;
 };
 
-/// Of what `apt-get --simulate install` prints: "Inst NAME (VERSION …)". Those with another version in brackets are
-/// installed already, in a version that serves or would have to be replaced: left out, the system is not changed.
+/// Reads what `apt-get --simulate install` prints: "Inst NAME (VERSION …)". Packages with another version in brackets
+/// are installed already, in a version that serves or would have to be replaced. They are left out: the system stays.
 [[nodiscard]] std::vector<DebianPackage> packages_to_install(std::string_view simulated);
 
 /// "libtorch1.13==1.13.1+dfsg-4", ascending; the way back of a lock. Nothing that is an option or a path passes.

@@ -30,7 +30,7 @@ using Lock = std::expected<std::vector<std::string>, EnvironmentFailure>;
 constexpr const char* kPipForOldPythons = "pip==21.3.1";  // the last one for Python 3.6
 constexpr std::chrono::seconds kLongestImport{300};       // a cold 2 GB framework on a slow disk
 constexpr const char* kImport = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)";
-// Of the system's Python: where a package of Debian puts its modules.
+// Where a package of Debian puts modules for the system's Python, seen from site-packages.
 constexpr const char* kDebianModules = "../../../debian/usr/lib/python3/dist-packages";
 
 std::string in_megabytes(std::int64_t bytes) {

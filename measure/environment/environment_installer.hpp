@@ -15,7 +15,7 @@
 namespace nocturne::measure {
 
 struct InstallPlaces {
-  std::filesystem::path folder;     ///< of the environment; not there yet
+  std::filesystem::path folder;     ///< folder of the environment; not there yet
   std::filesystem::path temporary;  ///< for the installer's own files, on the same disk; removed by the caller
   std::filesystem::path downloads;  ///< what was downloaded; survives a failure
   std::filesystem::path log;        ///< all output is appended

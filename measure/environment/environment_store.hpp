@@ -38,11 +38,11 @@ struct Environment {
   std::filesystem::path python;   ///< FOLDER/bin/python; empty: a library's, which has none
   std::vector<std::string> lock;  ///< "numpy==1.19.5 --hash=sha256:…", ascending
   PythonInterpreter interpreter;  ///< it was made with
-  std::uintmax_t bytes = 0;       ///< on disk
+  std::uintmax_t bytes = 0;       ///< size on disk
   bool installed_now = false;
   std::chrono::nanoseconds install_time{};  ///< whenever it was
   std::chrono::system_clock::time_point installed{};
-  std::chrono::system_clock::time_point last_used{};  ///< by a campaign: note_use(); else when it was installed
+  std::chrono::system_clock::time_point last_used{};  ///< last note_use() by a campaign; else when it was installed
 };
 
 /// Says that a campaign uses it now: the modification time of its manifest.
@@ -54,7 +54,7 @@ struct EnvironmentFailure {
   std::string reason;    ///< one sentence with the remedy
   std::string log_tail;  ///< end of the installer's output
   bool unavailable = false;
-  bool interrupted = false;  ///< by the stop token
+  bool interrupted = false;  ///< the stop token ended it
   bool no_room = false;      ///< the disk was full: no word about the recipe
   bool unreachable = false;  ///< the network was gone, or nobody answered: it may go right in some minutes
 };
@@ -65,7 +65,7 @@ struct InstallOptions {
   std::filesystem::path
       wheels;  ///< folder of the packages, of pip or the distribution, to install from; empty: indexes
   std::chrono::seconds deadline{3600};
-  std::int64_t free_bytes_to_keep = std::int64_t{1} << 30;  ///< on the store's disk, beyond the recipe's own size
+  std::int64_t free_bytes_to_keep = std::int64_t{1} << 30;  ///< left on the store's disk beyond the recipe's own size
   std::function<void(std::string_view)>
       progress;  ///< a line a step: "pytorch-1.4: 2/4 torch==1.4.0 (740 MB)"; may be empty
 };

@@ -52,7 +52,7 @@ class InstallSession {
   [[nodiscard]] const InstallPlaces& places() const { return places_; }
   /// FOLDER/bin/python
   [[nodiscard]] std::filesystem::path python() const { return places_.folder / "bin/python"; }
-  /// Of all environments.
+  /// Folder of all environments.
   [[nodiscard]] std::filesystem::path store() const { return places_.log.parent_path().parent_path(); }
 
  private:

@@ -8,7 +8,7 @@
 
 namespace nocturne::measure {
 
-/// From the output of one run of pip (any version from 18 on). `disk` is where the environments lie.
+/// Reads the output of one run of pip (any version from 18 on). `disk` is where the environments lie.
 [[nodiscard]] std::string explain_pip(std::string_view output, const std::filesystem::path& disk);
 
 /// Whether it says that the index, or the network, could not be reached: that may pass.

@@ -27,10 +27,10 @@ struct PythonInterpreter {
 /// Where to look. Tests fill it by hand.
 struct PythonPlaces {
   std::vector<std::filesystem::path> named;            ///< programs or folders, by the user's configuration; first
-  std::vector<std::filesystem::path> folders;          ///< of PATH
+  std::vector<std::filesystem::path> folders;          ///< folders of PATH
   std::vector<std::filesystem::path> version_folders;  ///< pyenv's versions/, uv's python/: X/bin/python3
 };
-/// From $NOCTURNE_PYTHONS (a list like PATH), PATH, ~/.pyenv/versions ($PYENV_ROOT), uv's folder.
+/// Reads $NOCTURNE_PYTHONS (a list like PATH), PATH, ~/.pyenv/versions ($PYENV_ROOT), uv's folder.
 [[nodiscard]] PythonPlaces python_places();
 
 /// Each is asked once for its version (five seconds at most); those without venv and pip are left out. Newest first.

@@ -20,7 +20,7 @@
 ///    worker runs with; {environment} is its folder "licence": "BSD-3-Clause", "download_mb": 740, "disk_mb": 1430,
 ///    "note": "…"}
 ///
-/// Of the other kinds and sources, beside the keys that say what they are:
+/// Keys of the other kinds and sources:
 ///
 ///   {"source": "distribution", "debian": ["python3-torch", "libopenblas0-pthread"],    unpacked, not installed
 ///    "environment": {"LD_LIBRARY_PATH": "{environment}/debian/usr/lib/…"}, …}          (debian_packages.hpp)
@@ -48,7 +48,7 @@ enum class RecipeKind { Python, Native, Command, Image };
 /// A library that is built from the distribution's source package.
 struct SourcePackage {
   std::string package;             ///< "onednn"
-  std::string suite;               ///< whose version: "trixie"
+  std::string suite;               ///< Debian suite that the source is taken from: "trixie"
   std::vector<std::string> cmake;  ///< arguments, each a -D
 };
 
@@ -65,10 +65,10 @@ struct EnvironmentRecipe {
   };
   std::vector<Step> steps;
   std::vector<std::string> debian;     ///< names of the distribution's packages
-  std::optional<SourcePackage> build;  ///< of source opt-build
+  std::optional<SourcePackage> build;  ///< present if source is opt-build
   std::string image;                   ///< name of an image's recipe, of kind image
-  std::filesystem::path interpreter;   ///< in that image, absolute
-  nlohmann::json command;              ///< of kind command; null otherwise
+  std::filesystem::path interpreter;   ///< absolute path of Python in that image
+  nlohmann::json command;              ///< present if kind is command; null otherwise
   bool uses_system_packages = false;
   std::vector<std::string> fix_ups;
   std::vector<std::string> imports;
@@ -81,9 +81,9 @@ struct EnvironmentRecipe {
   std::int64_t download_bytes = 0;  ///< about; 0: not known
   std::int64_t disk_bytes = 0;
   std::filesystem::path file;  ///< where it was read from
-  nlohmann::json document;     ///< as it stands there
+  nlohmann::json document;     ///< content of that file
 
-  /// An environment is made for it. Of an image the runtime keeps what there is, of a command its user.
+  /// Whether an environment is made for it. The runtime keeps an image, and the user a command.
   [[nodiscard]] bool is_installed() const { return kind == RecipeKind::Python || build.has_value(); }
 };
 

@@ -18,7 +18,7 @@ class RecipeSet {
   /// left out and named in problems().
   [[nodiscard]] static RecipeSet load(const std::vector<std::filesystem::path>& folders);
 
-  [[nodiscard]] const std::vector<EnvironmentRecipe>& recipes() const { return recipes_; }  ///< by name, ascending
+  [[nodiscard]] const std::vector<EnvironmentRecipe>& recipes() const { return recipes_; }  ///< sorted by name
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }      ///< a sentence a file
   /// The error is a sentence with the nearest known name.
   [[nodiscard]] std::expected<EnvironmentRecipe, std::string> find(std::string_view name) const;

@@ -26,7 +26,7 @@ namespace nocturne::measure {
 /// pip, setuptools and wheel, which a Python brings along. Where a lock has no hash for one of these, it says what
 /// there was, and each machine takes its own.
 [[nodiscard]] bool is_own_tool(std::string_view line);
-/// The same packages in the same versions, whether hashes are known or not; tools of the Python's own aside.
+/// Whether both have the same packages in the same versions. Hashes and the Python's own tools do not count.
 [[nodiscard]] bool same_versions(const std::vector<std::string>& a, const std::vector<std::string>& b);
 
 }  // namespace nocturne::measure

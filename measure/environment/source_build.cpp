@@ -151,7 +151,7 @@ std::string explain_build(std::string_view what, std::string_view output) {
         "that `apt-file search {}Config.cmake` names)",
         what, package, package, package);
   }
-  // Of an error; what may be missing is told with dashes before it.
+  // CMake indents an error like this; what is optional has dashes before it.
   if (const auto package = between(output, "\n  Could NOT find ", " "); !package.empty()) {
     return fmt::format("{} needs {}, and that is not here: install its development files", what, package);
   }

@@ -2,9 +2,9 @@
 
 /// Do the first steps of a training, dropout and all, lose as the reference's do? Pure.
 ///
-/// For those who do not train an epoch of the reference for each seed: some fifty steps of many seeds cost less, and
-/// give a tighter band. Of the losses ℓ of the first steps each is looked at by itself, then their means over a few
-/// stretches of equal length and over all of them; of each the natural logarithm, in its prediction interval over the
+/// Cheaper than training an epoch of the reference for each seed: some fifty steps of many seeds cost less, and
+/// give a tighter band. Each loss ℓ of the first steps is judged by itself, then the means over a few stretches of
+/// equal length and over all of them. Each is judged as its natural logarithm, by its prediction interval over the
 /// seeds (loss_band.hpp). Single steps are many and scatter most, means are few and see best what is wrong everywhere,
 /// as a dropout that is missing: either kind gets half of the error probability α, shared equally inside (Bonferroni).
 /// A right trainer leaves the band anywhere with a probability of at most α.
@@ -34,9 +34,9 @@ struct FirstLossOptions {
 
 struct FirstLossJudgement {
   bool inside = true;
-  double largest = 0;     ///< of all distances from the mean over the seeds, in half widths: above 1 it is outside
+  double largest = 0;     ///< largest distance from the mean over the seeds, in half widths: above 1 is outside
   std::int64_t step = 0;  ///< outside: after which it left the band; inside: where it came nearest to the edge
-  std::string sentence;   ///< of that step, with the figures
+  std::string sentence;   ///< what happened at that step, with the figures
 };
 
 /// `references`: the losses of a seed each; `candidate`: as many. The error is a sentence: too few references, lists of

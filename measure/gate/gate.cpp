@@ -60,13 +60,13 @@ GateDifference loss_difference(std::int64_t step, std::optional<double> expected
   return difference;
 }
 
-/// Of its norm; 1 for biases, which begin at zero.
+/// Distance that a tensor moved as a share of its norm; 1 for biases, which begin at zero.
 double share_moved(const space::Norm& norm) {
   if (!norm.norm || !norm.moved || *norm.norm <= 0) return 0;
   return std::min(1.0, *norm.moved / *norm.norm);
 }
 
-/// Of how far a tensor has moved.
+/// Relative difference in how far a tensor moved.
 double moved_difference(const space::Norm& expected, const space::Norm& found) {
   return relative_size(expected.moved, found.moved, kLeastMove * expected.norm.value_or(0));
 }
@@ -92,7 +92,7 @@ GateDifference tensor_difference(const space::Norm& expected, const space::Norm&
   return share_of_tolerance(norm) > share_of_tolerance(moved) ? norm : moved;
 }
 
-/// Of the differences in `moved`: half of the tensors differ by no more.
+/// Median of the differences in `moved`: half of the tensors differ by no more.
 GateDifference middle_difference(std::int64_t step, std::vector<double> sizes, double tolerance) {
   const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
   std::ranges::nth_element(sizes, middle);

@@ -18,16 +18,16 @@ namespace nocturne::measure {
 /// Relative differences up to these are rounding.
 struct GateTolerance {
   double loss = 0;
-  double moved = 0;   ///< of a tensor's distance from its initial values
-  double norm = 0;    ///< of a tensor's norm, beside what its movement explains: moved · distance / norm
-  double middle = 0;  ///< of the median over the tensors of the difference in `moved`; 0: is not judged
+  double moved = 0;   ///< tolerance for a tensor's distance from its initial values
+  double norm = 0;    ///< tolerance for a tensor's norm, beyond what its movement explains: moved · distance / norm
+  double middle = 0;  ///< tolerance for the median over the tensors of the difference in `moved`; 0: not judged
 };
 
 /// Training amplifies rounding from step to step, so the first is judged by itself: its norms are those of one
 /// gradient.
 struct GateTolerances {
   GateTolerance first, later;
-  std::int64_t steps = 1 << 20;  ///< that are compared, the first ones; what follows is chaos
+  std::int64_t steps = 1 << 20;  ///< the first steps, which are compared; later ones are chaotic
   [[nodiscard]] const GateTolerance& of_step(std::int64_t step) const { return step == 1 ? first : later; }
 };
 
@@ -36,12 +36,12 @@ inline constexpr std::int64_t kMostGateSteps = 4;
 /// The same for networks with batch normalisation.
 inline constexpr std::int64_t kMostNormalisedGateSteps = 2;
 
-/// Of "f32" against the reference in f32; of any other precision those of bf16, which has the shortest mantissa of all
-/// that train.
+/// Tolerances against the reference in f32. Any precision other than "f32" gets those of bf16, which has the shortest
+/// mantissa of all that train.
 ///
-/// `normalised`: of a network with batch normalisation. Divided by the deviation of few images, rounding grows a
-/// hundredfold a step there: two steps are compared, single tensors loosely, and half of the tensors must agree closely
-/// beside.
+/// `normalised`: the network has batch normalisation. There rounding is divided by the deviation of few images and
+/// grows a hundredfold in a step: two steps are compared, single tensors loosely, and half of the tensors must agree
+/// closely too.
 [[nodiscard]] GateTolerances gate_tolerances(std::string_view precision, bool normalised = false);
 
 /// Whether the run's network normalises: it has tensors NAME.scale.
@@ -50,10 +50,10 @@ inline constexpr std::int64_t kMostNormalisedGateSteps = 2;
 /// One difference.
 struct GateDifference {
   std::string what;       ///< "loss", or the tensor: "conv1.biases"
-  std::int64_t step = 0;  ///< after which it was seen; 1 is the first
+  std::int64_t step = 0;  ///< step after which it was seen; 1 is the first
   double size = 0;        ///< relative, 0 to 1; 1 too where a number is not finite
   double tolerance = 0;
-  std::string sentence;  ///< with both values
+  std::string sentence;  ///< names both values
 };
 
 struct GateComparison {

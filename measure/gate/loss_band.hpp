@@ -73,7 +73,7 @@ struct AccuracyDifference {
   std::string sentence;              ///< with both accuracies and the interval
 };
 
-/// With the binomial error of both; their images are the same ones, which makes the true error smaller.
+/// Uses the binomial error of both. Their images are the same ones, so the true error is smaller.
 [[nodiscard]] AccuracyDifference compare_accuracy(const space::Accuracy& baseline, const space::Accuracy& candidate,
                                                   const AccuracyOptions& options = {});
 

@@ -39,11 +39,11 @@ struct MachineFacts {
   std::optional<double> cpu_quota;  ///< CPUs the cgroup grants, 1.5 say
   std::vector<Cache> caches;
   int numa_nodes = 0;
-  std::string governor;  ///< of cpu0; empty in most virtual machines
+  std::string governor;  ///< governor of cpu0; empty in most virtual machines
   std::optional<bool> boost;
   // Memory
-  std::int64_t memory_bytes = 0;                   ///< of the machine
-  std::optional<std::int64_t> memory_limit_bytes;  ///< of the cgroup
+  std::int64_t memory_bytes = 0;                   ///< memory of the machine
+  std::optional<std::int64_t> memory_limit_bytes;  ///< limit of the cgroup
   std::string transparent_huge_pages;              ///< always, madvise, never
   // Software
   std::string kernel, libc, hypervisor, container, onednn, libgomp;  ///< hypervisor, container: empty where none
@@ -56,7 +56,7 @@ struct MachineFacts {
 
   /// Physical cores that work may really use: allowed, cut by the quota, at least 1.
   [[nodiscard]] int usable_cores() const;
-  /// Likewise logical CPUs.
+  /// Logical CPUs that work may really use.
   [[nodiscard]] int usable_threads() const;
   /// Memory that work may really use.
   [[nodiscard]] std::int64_t usable_memory_bytes() const;
@@ -64,8 +64,8 @@ struct MachineFacts {
 
 /// Where to look. Tests lay out their own tree.
 struct MachineRoots {
-  std::filesystem::path root = "/";     ///< of proc/, sys/, etc/
-  std::filesystem::path onednn_prefix;  ///< of the oneDNN the workers are built with; empty: the system's
+  std::filesystem::path root = "/";     ///< folder that holds proc/, sys/, etc/
+  std::filesystem::path onednn_prefix;  ///< prefix of the oneDNN that workers are built with; empty: the system's
   bool probe_programs = true;           ///< false: do not start compilers; compilers and onednn stay empty
 };
 

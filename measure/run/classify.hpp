@@ -22,7 +22,7 @@ struct ExitFacts {
   std::string interrupted_reason;  ///< sentence for the record
   std::optional<std::string> memory_evidence;  ///< why memory is to blame, a sentence; empty: no evidence
   std::chrono::nanoseconds wall{};
-  int processors = 0;                 ///< of this machine, whoever may use them; 0: not known
+  int processors = 0;                 ///< processors of this machine, whoever may use them; 0: not known
   std::chrono::milliseconds limit{};  ///< the deadline that passed
   std::string last_log_line;
 };

@@ -33,7 +33,7 @@ enum class Timing {
 };
 
 struct CommandTemplate {
-  std::vector<std::vector<std::string>> groups;    ///< of words; the first word of all is the program
+  std::vector<std::vector<std::string>> groups;    ///< groups of words; the very first word is the program
   std::map<std::string, std::string> environment;  ///< variable → text with places
   std::filesystem::path folder;                    ///< absolute: where the command starts
   Timing timing = Timing::Process;
@@ -54,7 +54,7 @@ struct CommandRun {
 
 /// A place for a value in a word.
 struct CommandPlace {
-  std::string name;        ///< of a parameter, or run.steps, run.seed
+  std::string name;        ///< name of a parameter, or run.steps, run.seed
   bool condition = false;  ///< {name?TEXT}
   friend bool operator==(const CommandPlace&, const CommandPlace&) = default;
 };
@@ -75,9 +75,9 @@ struct CommandPlace {
 /// Names of groups that a pattern may have: what each match says of the steps since the last one.
 [[nodiscard]] const std::vector<std::string>& pattern_groups();
 
-/// As campaign files have it: template, environment, folder, time.
+/// Keys as in campaign files: template, environment, folder, time.
 [[nodiscard]] nlohmann::json to_json(const CommandTemplate& command);
-/// Of a document that was checked before, or of a profile that anybody may have edited: the error names the key.
+/// Reads a document that was checked before, or a profile that anybody may have edited. The error names the key.
 [[nodiscard]] std::expected<CommandTemplate, std::string> command_from_json(const nlohmann::json& document);
 
 }  // namespace nocturne::measure

@@ -41,9 +41,9 @@ struct EventLines {
 
 /// Everything that the events said so far.
 struct Events {
-  std::optional<std::string> worker;  ///< of `hello`
+  std::optional<std::string> worker;  ///< as the event `hello` names it
   nlohmann::json ready;               ///< the `ready` event without its name; null before it
-  std::vector<space::Phase> phases;   ///< in the order of their begins; see also EventReader::close_phases
+  std::vector<space::Phase> phases;   ///< sorted by their begin; see also EventReader::close_phases
   std::vector<space::Sample> samples;
   std::vector<space::Epoch> epochs;
   std::vector<space::Norm> norms;
@@ -96,9 +96,9 @@ class EventReader {
   OpenFile file_;
   std::int64_t line_ = 0;
   std::int64_t bytes_ = 0;
-  std::vector<std::chrono::steady_clock::time_point> phase_seen_;  ///< of each phase of events_
-  std::map<std::string, std::size_t, std::less<>> open_phases_;    ///< by name, the place in events_.phases
-  std::map<std::string, std::int64_t, std::less<>> sums_;          ///< of times in nanoseconds, by the field's name
+  std::vector<std::chrono::steady_clock::time_point> phase_seen_;  ///< when the begin of each phase of events_ was read
+  std::map<std::string, std::size_t, std::less<>> open_phases_;    ///< name → index in events_.phases
+  std::map<std::string, std::int64_t, std::less<>> sums_;          ///< total nanoseconds, by the field's name
   std::string rest_;  ///< the beginning of a line whose end has not arrived
   Events events_;
 };

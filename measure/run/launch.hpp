@@ -57,7 +57,7 @@ struct LaunchMachine {
 /// One row of the table of parameters.
 struct LaunchParameter {
   std::string_view name;    ///< "env.NAME" stands for any variable
-  std::string_view values;  ///< as a person reads them
+  std::string_view values;  ///< readable form of the allowed values
   std::string_view sets;    ///< the variables or properties it sets
   std::string_view explanation;
 };

@@ -83,7 +83,7 @@ std::optional<EventError> impossible_epochs(const Events& events, const ProcessL
   return std::nullopt;
 }
 
-// One may lie within another, but not within one of its own name. Of those that have not ended it says nothing.
+// A phase may lie within another, but not within one of its own name. Phases that have not ended are not judged.
 std::optional<EventError> impossible_phases(const Events& events, const ProcessLife& life) {
   struct Both {
     Sum wall, cpu;

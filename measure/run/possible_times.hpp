@@ -13,10 +13,10 @@
 
 namespace nocturne::measure {
 
-/// Of the process, by the supervisor's clock.
+/// How long the process lived, by the supervisor's clock.
 struct ProcessLife {
   std::chrono::nanoseconds wall{};
-  int processors = 0;  ///< of the machine; 0: not known, and then no processor time is too long
+  int processors = 0;  ///< processors of the machine; 0: not known, and no processor time is too long
 };
 
 /// The first thing that cannot be, with its line (0 where `events` has none), or nothing. Pure.

@@ -25,7 +25,7 @@ namespace nocturne::measure {
 /// The last line that holds more than white space, cut to 300 bytes or less.
 [[nodiscard]] std::string last_line_of(std::string_view text);
 
-/// With U+FFFD for every byte that is not part of UTF-8.
+/// Replaces every byte that is not part of UTF-8 by U+FFFD.
 [[nodiscard]] std::string valid_utf8(const std::string& text);
 [[nodiscard]] bool is_utf8(const std::string& text);
 

@@ -72,7 +72,7 @@ class RunFolder {
   void cut(const std::string& name, std::int64_t bytes) const;
 
   [[nodiscard]] std::expected<void, std::string> make_fifo(const std::string& name) const;
-  /// For reading and writing: never waits for the other side, never fails for want of one.
+  /// Opens it for reading and writing: never waits for the other side, never fails because there is none.
   [[nodiscard]] std::expected<OpenFile, std::string> open_fifo(const std::string& name) const;
 
  private:

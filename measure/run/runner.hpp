@@ -31,10 +31,10 @@ struct RunPlan {
   std::vector<std::string> unset;                  ///< names removed from it
   std::vector<int> cpus;                           ///< affinity of the worker; empty: as the tuner's own
   protocol::Request request;                       ///< run_id is filled in from `id`
-  std::chrono::milliseconds deadline{60'000};  ///< of the time in which the worker may run (not while it is stopped)
-  std::optional<std::chrono::milliseconds> total_limit;  ///< of all time; empty: none beside the deadline
-  std::chrono::milliseconds grace{500};                  ///< between SIGTERM and SIGKILL
-  std::optional<std::int64_t> memory_limit_bytes;        ///< of the worker and its descendants together
+  std::chrono::milliseconds deadline{60'000};  ///< on the time in which the worker may run, not while it is stopped
+  std::optional<std::chrono::milliseconds> total_limit;  ///< on all time; empty: none beside the deadline
+  std::chrono::milliseconds grace{500};                  ///< time between SIGTERM and SIGKILL
+  std::optional<std::int64_t> memory_limit_bytes;        ///< limit for the worker and its descendants together
   std::int64_t log_cap_bytes = 4 << 20;     ///< stdout and stderr kept from the beginning; the last 64 KiB are kept too
   std::int64_t event_cap_bytes = 64 << 20;  ///< more events than this is a protocol error
   /// The worker leaves the run's control group, perhaps by the hand of a daemon (containers): sought by its run id.
@@ -53,7 +53,7 @@ struct RunProgress {
   std::string phase;       ///< phase begun last and not ended; empty: none
   std::int64_t steps = 0;  ///< timed so far, without the first
   std::int64_t samples = 0;
-  std::optional<double> loss;  ///< of the last sample
+  std::optional<double> loss;  ///< loss of the last sample
   std::chrono::nanoseconds elapsed{};
 };
 

@@ -13,7 +13,7 @@
 
 namespace nocturne::measure {
 
-inline constexpr int kControlDescriptor = 3;  ///< where the supervisor finds its socket
+inline constexpr int kControlDescriptor = 3;  ///< descriptor of the supervisor's socket
 
 /// A supervised worker. Move-only; not thread-safe. Destroying it unfinished ends the worker and waits for that.
 ///

@@ -37,7 +37,7 @@ struct SuperviseSpec {
   std::vector<std::string> clean_up;  ///< run when the worker did not end by itself: removes the container
   bool use_cgroup = true;             ///< false: memory is polled even where a control group could limit it
   std::int64_t log_cap_bytes = 4 << 20;
-  std::string proc = "/proc";  ///< where the load is read
+  std::string proc = "/proc";  ///< where the machine's load is read
   /// How long after the grace of a kill the supervisor may take to end what it can; then it is killed itself. It gives
   /// up on a process in uninterruptible sleep after 10 s. Not told to it.
   std::chrono::milliseconds last_resort{15'000};
@@ -54,7 +54,7 @@ struct SuperviseResult {
   std::int64_t peak_bytes = 0;
   std::string peak_source;  ///< memory.peak (control group), max_rss (largest process), sampled (sum over processes)
   bool timed_out = false;
-  bool killed = false;  ///< on command, or because the tuner is gone
+  bool killed = false;  ///< killed on command, or because the tuner is gone
   std::string killed_reason;
   std::optional<std::string> memory_evidence;
   std::string limited_by;               ///< cgroup, polling, or empty without a memory limit

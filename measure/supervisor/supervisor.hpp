@@ -28,7 +28,7 @@ class Supervisor {
   /// `signals`: a signalfd that does not block.
   Supervisor(int control, pid_t tuner, int signals) : control_(control), tuner_(tuner), signals_(signals) {}
 
-  /// From the spec to the report; the exit code of the program (supervise.hpp).
+  /// Supervises one worker and writes the report; returns the exit code of the program (supervise.hpp).
   int serve();
 
  private:

@@ -35,7 +35,7 @@ void rest_a_moment() {
   ::nanosleep(&pause, nullptr);
 }
 
-/// Of process ids; empty where the process is gone.
+/// Namespace of process ids that the process is in; empty if the process is gone.
 std::string namespace_of(pid_t pid) {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/ns/pid", ignored).string();

@@ -56,7 +56,7 @@ struct Offset {
   double mean = 0;
   double sd = kPriorSd;
 };
-/// From log now - log then of each.
+/// Estimates the offset. `differences`: log time now minus log time then, one for each configuration measured again.
 [[nodiscard]] Offset offset_of(std::span<const double> differences);
 
 }  // namespace nocturne::search::history

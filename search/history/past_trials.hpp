@@ -17,7 +17,7 @@ namespace nocturne::search::history {
 /// What a past campaign measured, or that it failed.
 struct PastTrial {
   std::vector<space::Level> point;
-  std::optional<double> log_value{};  ///< of the present objective; empty: failed
+  std::optional<double> log_value{};  ///< value of the present objective; empty: failed
   std::optional<space::Parts> parts{};
 };
 
@@ -39,8 +39,8 @@ struct PastTrial {
 /// Where two are of one point, the first counts. Failed ones come last, half of `most` again at most.
 [[nodiscard]] std::vector<PastTrial> thinned(std::vector<PastTrial> trials, std::size_t most);
 
-/// Of the campaigns of this machine and workload, those first that come first in the history; thinned. What did not fit
-/// into memory is left to the memory model, where the batch size is known.
+/// Trials of earlier campaigns on this machine and workload, in the order of the history; thinned. Trials that ran out
+/// of memory are left to the memory model if the batch size is known.
 [[nodiscard]] std::vector<PastTrial> same_trials(space::Lattice& lattice, const Options& options, std::size_t most);
 
 }  // namespace nocturne::search::history

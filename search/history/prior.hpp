@@ -93,13 +93,13 @@ class Prior {
   [[nodiscard]] const Offset& offset() const { return offset_; }
   /// A sentence: why the past is not believed any more. Empty: it is, or there is none.
   [[nodiscard]] const std::string& given_up() const { return given_up_; }
-  /// The same of the order of other campaigns.
+  /// A sentence: why the order of other campaigns is not used any more. Empty: it is, or there is none.
   [[nodiscard]] const std::string& ranks_given_up() const { return ranks_given_up_; }
   [[nodiscard]] std::span<const std::unique_ptr<Ranking>> rankings() const { return rankings_; }
 
  private:
   void learn_from_the_past();
-  /// Of a configuration like any other, and of what this campaign alone predicts; densities, per log unit.
+  /// Densities of a value, per log unit: for a configuration like any other, and as this campaign alone predicts it.
   [[nodiscard]] double density_like_any(double log_value) const;
   [[nodiscard]] double density_alone(space::Point point, double log_value);
   void renew_offset();

@@ -48,13 +48,13 @@ class Audit {
 
   /// Factor for the widths of all intervals, 1 until the first alarm.
   [[nodiscard]] double widening() const { return widening_; }
-  /// Of the present count; compare with 1 / alpha of it.
+  /// Value of the e-process since the last alarm; an alarm is raised when it reaches 1 / alpha.
   [[nodiscard]] double evidence() const;
   [[nodiscard]] std::size_t alarms() const { return alarms_; }
   [[nodiscard]] std::size_t audits() const { return audits_; }
   [[nodiscard]] std::size_t failures() const { return failures_; }
   [[nodiscard]] std::size_t misses() const { return misses_; }
-  /// Of the share of the pruned that would beat the incumbent.
+  /// Interval of the share of pruned configurations that would beat the incumbent.
   [[nodiscard]] ShareInterval miss_rate(double confidence = 0.9) const;
 
  private:

@@ -21,8 +21,8 @@ struct Coverage {
   }
 };
 
-/// Of points that were not told, with their log objectives: against central intervals of that confidence, widened by
-/// the factor `extra`.
+/// Counts how many points that the model was not told lie inside their central intervals of that confidence, widened by
+/// the factor `extra`. `log_values`: their log objectives.
 /// REQUIRES: as many values as points; the model was told at least one trial.
 [[nodiscard]] Coverage calibration(LinearModel& model, const space::PointList& points,
                                    std::span<const double> log_values, double confidence = 0.9, double extra = 1);

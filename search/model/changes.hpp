@@ -25,17 +25,17 @@ namespace nocturne::search::model {
                                                                   int others);
 
 struct ChangeOptions {
-  double confidence = 0.9;  ///< of intervals
-  double process_sd = 0;    ///< of equal processes, log units, where it was measured; the model's noise is no less
+  double confidence = 0.9;  ///< confidence of the intervals
+  double process_sd = 0;    ///< measured between-process sd, log units; lower bound of the model's noise
 };
 
 /// One level of a parameter instead of another.
 struct LevelChange {
   std::size_t parameter = 0;
   space::Level level = 0;
-  std::size_t trials = 0;  ///< that had this level
+  std::size_t trials = 0;  ///< number of trials with this level
   double mean = 0;         ///< log units; below 0: faster
-  Interval interval;       ///< for all levels of the parameter together
+  Interval interval;       ///< simultaneous over all levels of the parameter
 };
 
 /// Intervals of changes rest on more than the model's posterior, which takes its scales for known: the noise of the
@@ -43,13 +43,13 @@ struct LevelChange {
 /// process that interactions have taken for an effect), and how many levels are looked at together (Bonferroni).
 /// Calibrated on drawn campaigns: tests/search/model/changes_coverage_test.cpp.
 
-/// From one point, each other level of each parameter that is active there, where a trial had it.
+/// Changes one parameter of a point: each other level that a trial had, of each parameter that is active there.
 /// REQUIRES: model.size() > 0 (here and below).
 [[nodiscard]] std::vector<LevelChange> changes_from(LinearModel& model, space::Lattice& lattice, space::Point point,
                                                     const ChangeOptions& options = {});
 
-/// Of one parameter, each level against `reference`, where a trial had it: the mean over configurations drawn uniformly
-/// in which both are possible (the same ones each time).
+/// Compares each level of one parameter that a trial had with `reference`: the mean over configurations, drawn
+/// uniformly and the same each time, in which both levels are possible.
 [[nodiscard]] std::vector<LevelChange> average_changes(LinearModel& model, space::Lattice& lattice,
                                                        std::size_t parameter, space::Level reference,
                                                        const ChangeOptions& options = {});

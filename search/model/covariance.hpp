@@ -28,7 +28,7 @@ struct PointTerms {
 void covariance_row(const PointTerms& point, const Scales& scales, std::size_t length, float* result);
 /// Writes E, (E² - S) / 2 and P apart, as a fit needs them.
 void covariance_parts(const PointTerms& point, std::size_t length, float* sum, float* pairs, float* product);
-/// Of each term: sum over t of a[t] * (first[t] + second[t] * a[t]).
+/// Writes for each term the sum over t of a[t] * (first[t] + second[t] * a[t]): the gradient of its weight.
 void term_sums(const PointTerms& point, std::size_t length, const float* first, const float* second, double* sums);
 
 /// kBlock candidates at once: covariances side by side, k[t * kBlock + c].

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kDraws = 256;  // a mean is then known to a sixteenth of the spread
 
-/// Of two points (covariance.hpp has the formula).
+/// Sums over the terms of two points (covariance.hpp has the formula).
 struct Terms {
   double sum = 0;
   double squares = 0;

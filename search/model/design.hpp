@@ -43,7 +43,7 @@ class Design {
   void terms(space::Point point, const Scales& scales, PointTerms& result) const;
   /// The covariance of any two points, without noise.
   [[nodiscard]] double covariance(space::Point a, space::Point b, const Scales& scales) const;
-  /// Of a point with itself: the same number, for the thousands of candidates of a proposal.
+  /// covariance(point, point), faster: a proposal needs it for thousands of candidates.
   [[nodiscard]] double variance(space::Point point, const Scales& scales) const;
 
  private:

@@ -43,28 +43,27 @@ struct LinearModelOptions {
   double knee = 0.5;  ///< quantile of the values above which the target is bent (target.hpp); 1: nowhere
   /// Squared standardised error to be expected of predictions that are like none of the trials; 1: what the model says.
   double doubt = 1;
-  int evaluations = 12;      ///< of the likelihood, a fit
-  std::size_t trials = 256;  ///< at most so many carry the model
+  int evaluations = 12;      ///< likelihood evaluations per fit
+  std::size_t trials = 256;  ///< largest number of trials that the model is fitted to
 };
 
-/// Of models that are fitted for reports: a model that serves a search tells only the fastest apart in full, and
-/// understates effects. Above the knee a few outliers are kept from carrying the effects away. Where times are told
-/// apart in full up to the slowest, the model is worse than it thinks about what it has not seen the like of. What no
-/// parameter and no two of them explain is noise here: a local residual would take a disturbed run for a property of
-/// its configuration.
+/// Options for models that are fitted for reports. A model that serves a search resolves only the fastest in full and
+/// understates effects. The high knee keeps a few outliers from dominating the effects. A model that resolves times up
+/// to the slowest is worse than it thinks about what is unlike all trials, hence `doubt`. What no parameter and no pair
+/// of them explains is noise here: a local residual would take a disturbed run for a property of its configuration.
 inline constexpr LinearModelOptions kForReports{.local = false, .heavy_tails = true, .knee = 0.9, .doubt = 3};
 
 /// The effect of one level, against the average over the levels of its parameter, all else equal.
 struct LevelEffect {
   space::Level level = 0;
-  std::size_t trials = 0;  ///< that had this level
+  std::size_t trials = 0;  ///< number of trials with this level
   double mean = 0;         ///< log units: 0.1 is 10.5 % slower
   Interval interval;       ///< 90 %
 };
 
 struct ParameterEffect {
   std::size_t parameter = 0;
-  double share = 0;  ///< of the explained variance, 0 to 1
+  double share = 0;  ///< share of the explained variance, 0 to 1
   std::vector<LevelEffect> levels;
 };
 
@@ -91,8 +90,8 @@ class LinearModel {
   void tell(space::Point point, double log_value);
   /// Forgets a trial, as where it failed when measured again.
   void forget(space::Point point);
-  /// As tell(), of an earlier campaign: evidence, but not the best of this one. Where this one has told, nothing
-  /// happens; where it tells later, that replaces it.
+  /// tell() for a trial of an earlier campaign: evidence, but never the best of this one. If this campaign has told the
+  /// point, nothing happens; if it tells the point later, that replaces the value.
   void tell_past(space::Point point, double log_value);
   void forget_past();
   [[nodiscard]] std::size_t size() const;
@@ -110,14 +109,14 @@ class LinearModel {
 
   /// REQUIRES: size() > 0 (here and below).
   [[nodiscard]] Prediction predict(space::Point point);
-  /// Of predict(), for a small part of its price.
+  /// Posterior mean only, model units; much cheaper than predict().
   [[nodiscard]] double mean(space::Point point);
   /// Means and latent standard deviations of many points, model units; some 0.5 µs a point at 100 trials.
   void predict(const space::PointList& points, std::vector<float>& means, std::vector<float>& latent_sds);
   [[nodiscard]] const Target& target();
   [[nodiscard]] const Scales& scales();
-  /// Best told value in model units; where it is an outlier, what the model makes of it. Of an earlier campaign only
-  /// where there is nothing else.
+  /// Best told value in model units; if it is an outlier, the model's mean there. Values of an earlier campaign count
+  /// only if there are no others.
   [[nodiscard]] double best();
 
   /// What each trial's value was against what all others predict of it (book, equations 5.10 to 5.12).
@@ -129,12 +128,12 @@ class LinearModel {
   [[nodiscard]] std::vector<LeftOut> leave_one_out();
 
   /// What the configurations `to` take against those in `from`, pair by pair and on average: log units, below 0 is
-  /// faster. Of what they truly take, so a difference of a point with itself is known to be 0.
+  /// faster. The difference is of true times, without noise: that of a point with itself is exactly 0.
   /// REQUIRES: as many of both, one at least.
   struct Difference {
     double mean = 0;
-    double sd = 0;         ///< of its posterior, widened as predictions are
-    Interval without_one;  ///< where the mean would lie if any one of the trials were not there
+    double sd = 0;         ///< standard deviation of the posterior, widened as predictions are
+    Interval without_one;  ///< range of the mean if any one trial is left out
   };
   [[nodiscard]] Difference difference(const space::PointList& from, const space::PointList& to);
 
@@ -143,7 +142,7 @@ class LinearModel {
   [[nodiscard]] std::vector<Interaction> interactions();
   [[nodiscard]] std::vector<Alias> aliased() const;
   [[nodiscard]] double log_marginal_likelihood();
-  /// Of one observation, log units.
+  /// Standard deviation of the noise of one observation, log units.
   [[nodiscard]] double noise_sd();
 
  private:

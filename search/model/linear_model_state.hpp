@@ -14,7 +14,7 @@
 namespace nocturne::search::model {
 
 struct LinearModel::State {
-  /// Of freedom: the variance is that of a few dozen trials, not known.
+  /// Degrees of freedom of predictions: the variance is estimated from a few dozen trials, not known.
   static constexpr double kDegrees = 8;
 
   State(space::Lattice& lattice_used, LinearModelOptions options_used, std::vector<Feature> features);
@@ -22,16 +22,16 @@ struct LinearModel::State {
   /// Brings the posterior up to what was told.
   void update();
   void choose_carriers();
-  /// Of some trials those with a level of an unordered parameter that few of all have; of the rarest level first.
+  /// Those of `trials` that have a rare level of an unordered parameter; trials with the rarest level come first.
   [[nodiscard]] std::vector<std::size_t> rare(std::span<const std::size_t> trials) const;
   void set_values();
-  /// By the marginal likelihood; the posterior is made anew.
+  /// Maximises the marginal likelihood; makes the posterior anew.
   void choose_scales(int evaluations);
   void weigh_outliers();
-  /// As if noise were Student's t: the expectation step of its scale mixture, by what left-out trials say.
+  /// Weighs trials as if noise were Student's t: the expectation step of its scale mixture, from left-out trials.
   void weigh_by_tails();
   void learn_widening();
-  /// For a prediction with that mean and variance (an observation's): what left-out trials of similar ones suggest.
+  /// Widening of a prediction with that mean and variance (an observation's), learnt from similar left-out trials.
   [[nodiscard]] double widening_at(double mean, double variance) const;
   /// The same, over all trials, for effects.
   [[nodiscard]] double widening() const;

@@ -28,7 +28,7 @@ class MarginalLikelihood {
   /// Log posterior density of the scales; the gradient in their logarithms where it is not empty. -infinity: K is not
   /// positive definite (then the gradient is 0).
   [[nodiscard]] double evaluate(std::span<const double> logarithms, std::span<double> gradient);
-  /// Of the last evaluation, without the priors.
+  /// Log likelihood at the last evaluation, without the priors.
   [[nodiscard]] double log_likelihood() const { return log_likelihood_; }
 
  private:

@@ -63,7 +63,7 @@ std::optional<MemoryModel::Line> MemoryModel::least_squares(std::span<const Peak
     line.spread += (each.batch - line.mean_batch) * (each.batch - line.mean_batch);
     together += (each.batch - line.mean_batch) * (each.bytes - line.mean_bytes);
   }
-  // Of one batch size alone the mean is off by rounding: that is no second one.
+  // With a single batch size the spread is not 0 but rounding: there is no slope to fit.
   if (!(line.spread > 1e-9 * line.mean_batch * line.mean_batch)) return std::nullopt;
   line.slope = std::max(0.0, together / line.spread);
   double squares = kPriorDegrees * std::pow(kPriorNoise * scale, 2);

@@ -28,7 +28,7 @@ namespace nocturne::search::model {
 /// What is as good as impossible, even of thousands of configurations together.
 inline constexpr double kExtreme = 1e-5;
 
-/// Logarithms of seconds. Of one observation: 90 % lie between optimistic and pessimistic.
+/// Distribution of one observation, in logarithms of seconds: 90 % lie between optimistic and pessimistic.
 struct Outlook {
   double log_mean = 0;
   double log_optimistic = 0;   ///< the 5 % quantile
@@ -81,7 +81,7 @@ class PartsForecast : public Forecast {
   void tell(space::Point point, const space::Parts& parts);
   void forget(space::Point point);
   void fit();
-  /// As refit.hpp says: scales settle, and three fits are dear.
+  /// Follows refit.hpp: scales settle, and three fits are expensive.
   void fit_if_due();
   [[nodiscard]] std::size_t size() const { return steps_.size(); }
   [[nodiscard]] std::size_t horizons() const override { return epochs_.size(); }

@@ -25,13 +25,13 @@ namespace nocturne::search::model {
 /// Steps of an epoch take from almost no time for themselves to as much as a small batch's work.
 inline constexpr double kFixedCosts[] = {2, 8, 32};
 
-/// Of an epoch's steps, and of the whole time that is mostly these. Empty: neither parameter is there, is always
-/// active, and has positive numbers as values. With a bound, its feature comes last (bound_feature.hpp). The lattice
-/// must outlive the features.
+/// Features for the time of an epoch's steps, and for the whole time, which is mostly these. Empty if neither parameter
+/// is there, is always active, and has positive numbers. With a bound, its feature comes last (bound_feature.hpp).
+/// The lattice must outlive the features.
 [[nodiscard]] std::vector<Feature> step_features(const space::Lattice& lattice, const Roles& roles,
                                                  const WorkBound& bound = {});
 
-/// Of what precedes the first timed step: buffers and the first step grow with the batch.
+/// Features for what precedes the first timed step: buffers and the first step grow with the batch.
 [[nodiscard]] std::vector<Feature> startup_features(const space::Lattice& lattice, const Roles& roles);
 
 }  // namespace nocturne::search::model

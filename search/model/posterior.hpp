@@ -41,7 +41,7 @@ class Posterior {
     Moments moments;
     std::vector<double> without;  ///< its mean if a trial were not there, by trial
   };
-  /// Of the mean of f(to[i]) - f(from[i]). REQUIRES: as many of both, one at least.
+  /// Posterior of the mean of f(to[i]) - f(from[i]). REQUIRES: as many of both, one at least.
   [[nodiscard]] Difference mean_difference(const space::PointList& from, const space::PointList& to,
                                            const Scales& scales);
   [[nodiscard]] double mean(space::Point point, const Scales& scales);

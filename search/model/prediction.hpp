@@ -15,9 +15,9 @@ struct Interval {
 /// A Student t distribution in the model's own units, which `target` takes back to logarithms of the objective.
 struct Prediction {
   double mean = 0;         ///< model units
-  double latent_sd = 0;    ///< of what the configuration truly takes
-  double observed_sd = 0;  ///< of one more observation of it
-  double degrees = 30;     ///< of freedom
+  double latent_sd = 0;    ///< standard deviation of the time that the configuration truly takes
+  double observed_sd = 0;  ///< standard deviation of one more observation
+  double degrees = 30;     ///< degrees of freedom
   double widening = 1;     ///< factor of both sd in intervals, learnt from how well past predictions held
   Target target;
 

@@ -19,10 +19,10 @@ namespace nocturne::search::model {
 
 /// Gains in log units, >= 0: 0.01 is 1 % less time.
 struct Prospect {
-  std::size_t trials = 0;  ///< that were played; fewer than wanted where the gain of more cannot be told
+  std::size_t trials = 0;  ///< simulated trials; fewer than wanted if the gain of more cannot be predicted
   double mean = 0;
   double lower = 0, upper = 0;
-  double confidence = 0.9;  ///< of these
+  double confidence = 0.9;  ///< probability that the gain lies between lower and upper
 };
 
 inline constexpr std::size_t kMostProspectTrials = 30;

@@ -28,7 +28,7 @@ namespace nocturne::search::model {
 struct PrunedLevel {
   std::size_t parameter = 0;
   space::Level level = 0;
-  double margin = 0;  ///< of the optimistic end of the most hopeful configuration with it; log units, > 0
+  double margin = 0;  ///< by how much its most hopeful configuration loses at its optimistic end; log units, > 0
 };
 
 /// Cheap to make: one for each state of the models. The forecast must outlive it.

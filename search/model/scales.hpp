@@ -9,7 +9,7 @@ namespace nocturne::search::model {
 
 /// Variances, relative to targets of variance 1. Fitted and bounded as logarithms.
 struct Scales {
-  std::vector<double> weights;  ///< of each main effect, then of each feature
+  std::vector<double> weights;  ///< one for each main effect, then one for each feature
   double pairs = 0.5;           ///< b2
   double local = 0.1;           ///< b3
   double noise = 0.003;
@@ -19,7 +19,7 @@ struct Scales {
 /// Normal in the logarithm. Sparse by its width: a parameter that does nothing shrinks to nothing.
 struct ScalePrior {
   double median = 1;
-  double sd = 1;  ///< of the logarithm
+  double sd = 1;  ///< standard deviation of the logarithm
 };
 
 struct ScalePriors {

@@ -15,7 +15,7 @@ namespace nocturne::search::model {
 struct Target {
   double knee = 0;      ///< log units
   double softness = 1;  ///< s, log units
-  double centre = 0;    ///< of the bent values
+  double centre = 0;    ///< mean of the bent values
   double scale = 1;     ///< likewise; log units below the knee
 
   /// The knee is that quantile of the values (not the best one, where there are two). REQUIRES: at least one value, all

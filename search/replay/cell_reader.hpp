@@ -1,6 +1,6 @@
 #pragma once
 
-/// From a value as a file writes it to the number of that value in its parameter.
+/// Turns a value as a file writes it into the number of that value in its parameter.
 
 #include <map>
 #include <optional>

@@ -22,19 +22,19 @@ namespace nocturne::search::replay {
 struct Claims {
   std::size_t evaluations = 0;
 
-  // Of uniform draws. A miss counts where the value is known, that is: where it would work.
+  // Counts over uniform draws. A miss counts only if the value is known, that is, if the configuration works.
   model::Coverage search_intervals;  ///< 90 %, of the model that proposes and prunes, widened as its audits ask
   model::Coverage report_intervals;  ///< 90 %, of a model fitted for reports (model::kForReports) to the same trials
   std::size_t pruned = 0;
-  std::size_t beat_bound = 0;      ///< of the pruned: faster than their own optimistic (5 %) bound, as audits test it
-  std::size_t beat_incumbent = 0;  ///< of the pruned: faster than the best measured then, as told
+  std::size_t beat_bound = 0;      ///< pruned ones that are faster than their own optimistic (5 %) bound
+  std::size_t beat_incumbent = 0;  ///< pruned ones that are faster than the best told until then
   [[nodiscard]] std::size_t drawn() const { return search_intervals.total(); }
 
   // What the run knows itself: its audits until then.
   std::size_t audits = 0;
   std::size_t audit_failures = 0;  ///< beat their own bound
   std::size_t audit_misses = 0;    ///< beat the incumbent
-  double widening = 1;             ///< of pruning's intervals, by audits
+  double widening = 1;             ///< factor by which audits have widened pruning's intervals
 
   /// Whether the optimal value was found; where not, whether all configurations that have it are pruned (of parameters
   /// that do nothing: with the first of their values).
@@ -42,7 +42,7 @@ struct Claims {
   bool optimum_pruned = false;
 };
 
-/// Of a run: where it stands, and what is true.
+/// Progress of a run, and the true values of its space.
 struct RunState {
   std::size_t evaluations = 0;
   std::uint64_t seed = 0;

@@ -20,17 +20,17 @@ struct Mean {
   std::size_t count = 0;                   ///< 0: nothing was there to be counted, the value says nothing
 };
 
-/// Of one space, or of all: then means of the spaces' means, whose errors are the runs' (propagated).
+/// One space, or all of them: then means of the spaces' means, with the runs' errors propagated.
 struct ClaimsCell {
   std::size_t evaluations = 0;
-  std::size_t runs = 0;  ///< that got so far and knew enough to prune
+  std::size_t runs = 0;  ///< runs that got so far and knew enough to prune
 
   Mean search_coverage;  ///< share within the 90 % intervals that pruning rests on
   Mean search_below;     ///< share that was faster than them
   Mean report_coverage;  ///< share within the 90 % intervals of a model fitted for reports
   Mean pruned;           ///< share of the configurations
-  Mean beat_bound;       ///< of the pruned, share faster than their bound; nominally 5 %
-  Mean beat_incumbent;   ///< of the pruned, share faster than the best measured then
+  Mean beat_bound;       ///< share of the pruned that is faster than its bound; nominally 5 %
+  Mean beat_incumbent;   ///< share of the pruned that is faster than the best measured then
 
   // Sums over the runs.
   std::size_t audits = 0, audit_failures = 0, audit_misses = 0;
@@ -46,13 +46,13 @@ struct ClaimsCell {
 struct ClaimsRow {
   std::size_t space = 0;
   std::size_t strategy = 0;
-  std::vector<ClaimsCell> cells;  ///< by budget
+  std::vector<ClaimsCell> cells;  ///< one for each budget
 };
 
 struct ClaimsTable {
   std::vector<std::size_t> budgets;
-  std::vector<ClaimsRow> rows;  ///< by space, then strategy; of strategies that claim something
-  std::vector<ClaimsRow> all;   ///< by strategy, over the spaces in rows
+  std::vector<ClaimsRow> rows;  ///< sorted by space, then strategy; only strategies that predict
+  std::vector<ClaimsRow> all;   ///< one for each strategy, over the spaces in rows
 };
 
 /// REQUIRES: the series are those of replay() with these options.

@@ -17,7 +17,7 @@ class CsvReader {
   /// The next record's fields, valid until the next call. Empty lines are skipped; false: the end.
   bool next();
   [[nodiscard]] const std::vector<std::string_view>& fields() const { return fields_; }
-  [[nodiscard]] std::size_t line() const { return line_; }  ///< of the record's beginning, from 1
+  [[nodiscard]] std::size_t line() const { return line_; }  ///< line on which the record begins, from 1
   [[nodiscard]] bool is_torn() const { return torn_; }      ///< the text ended inside a quoted field
 
  private:

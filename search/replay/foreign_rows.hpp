@@ -50,7 +50,7 @@ struct ForeignSpace {
 };
 
 /// Lists of numbers become ordinals in ascending order, true and false a boolean, anything else a category; parameters
-/// with one value become facts that requirements may name. Of rows with the same configuration the first counts.
+/// with one value become facts that requirements may name. If rows repeat a configuration, the first counts.
 [[nodiscard]] std::expected<RecordedSpace, std::string> assemble(ForeignSpace foreign);
 
 /// A boolean, number or text. Throws Wrong.

@@ -10,10 +10,10 @@
 
 namespace nocturne::search::replay {
 
-/// As if someone had measured so many configurations of another machine, drawn uniformly: it only ranks.
+/// A history as if someone had measured so many configurations, drawn uniformly, on another machine: it only ranks.
 [[nodiscard]] History sampled_campaign(const RecordedSpace& recorded, std::size_t trials, std::uint64_t seed);
 
-/// As if `auto` had been run on this very space before, with a seed of its own that follows from `seed`.
+/// A history as if `auto` had run on this very space before, with a seed of its own that follows from `seed`.
 [[nodiscard]] History earlier_campaign(const RecordedSpace& recorded, std::size_t trials, std::uint64_t seed);
 
 }  // namespace nocturne::search::replay

@@ -38,7 +38,7 @@ struct Rows {
   std::vector<space::Outcome> outcomes;
   std::vector<double> cost_ms;          ///< what the evaluation cost its author; empty, or NaN where not known
   std::vector<float> times;             ///< single measurements of all rows; empty where not recorded
-  std::vector<std::size_t> first_time;  ///< of each row, its first in `times`, one more at the end; or empty
+  std::vector<std::size_t> first_time;  ///< index in `times` where each row's begin, one more at the end; or empty
 
   [[nodiscard]] std::size_t size() const { return objectives.size(); }
   [[nodiscard]] std::span<const space::Cell> row(std::size_t number) const {
@@ -82,7 +82,7 @@ class RecordedSpace {
   /// Empty: not in the space. Some hundred nanoseconds, no allocation.
   [[nodiscard]] std::optional<Place> find(const space::Configuration& configuration) const;
   [[nodiscard]] space::Configuration configuration(std::size_t row) const;
-  [[nodiscard]] space::Configuration configuration(Place place) const;  ///< with the added parameters
+  [[nodiscard]] space::Configuration configuration(Place place) const;  ///< includes the added parameters
 
   static constexpr std::size_t kMaxDummies = 32;
   /// The same rows in a space with so many more boolean parameters (dummy_1, dummy_2, …) that do nothing.

@@ -49,8 +49,8 @@ struct ReplayOptions {
 struct RunTrace {
   std::uint64_t seed = 0;
   std::vector<double> values;    ///< true objectives in the order of first evaluation; NaN: failed
-  double cpu_seconds = 0;        ///< of the thread, in ask() and tell() together
-  std::vector<Claims> claims{};  ///< by budget, where they were asked for and could be made
+  double cpu_seconds = 0;        ///< CPU time of the thread in ask() and tell()
+  std::vector<Claims> claims{};  ///< one for each budget, if asked for and possible
 };
 
 /// The runs of one strategy on one space, by seed.

@@ -27,7 +27,7 @@ struct Cell {
 struct SpaceRow {
   std::size_t space = 0;
   std::size_t strategy = 0;
-  std::vector<Cell> cells;         ///< by budget
+  std::vector<Cell> cells;         ///< one for each budget
   Score score;                     ///< up to Scoreboard::cap evaluations
   Score score_100;                 ///< up to 100
   double median_to_5_percent = 0;  ///< evaluations until within 5 % of the optimum; infinite: not in half of the runs
@@ -48,10 +48,10 @@ struct Scoreboard {
   /// Level of the test. Among the 72 cells of 18 spaces, random search itself would be flagged 0.7 times.
   static constexpr double kLevel = 0.01;
 
-  std::vector<std::size_t> budgets;  ///< of 25, 50, 100, 200 those that were reached; or the one that was
+  std::vector<std::size_t> budgets;  ///< those of 25, 50, 100, 200 within the evaluations of a run; else these alone
   std::size_t cap = 1000;            ///< the score looks at no more evaluations
-  std::vector<SpaceRow> rows;        ///< by space, then strategy
-  std::vector<Summary> summaries;    ///< by strategy
+  std::vector<SpaceRow> rows;        ///< sorted by space, then strategy
+  std::vector<Summary> summaries;    ///< one for each strategy
 };
 
 /// REQUIRES: the series are those of replay() with these options, all of them.

@@ -30,7 +30,7 @@ struct Score {
   double published = 0;
 };
 
-/// Of one space. Immutable.
+/// Baselines of one space. Immutable.
 class Yardstick {
  public:
   static constexpr double kStart = 0.01;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// From a table as described to one that a space holds. Internal to space.
+/// Turns a described table into one that a space holds. Internal to space.
 
 #include <optional>
 #include <vector>

@@ -51,7 +51,7 @@ class Operand {
   [[nodiscard]] constexpr double real() const { return std::bit_cast<double>(payload_); }
   [[nodiscard]] const std::string& text() const { return *std::bit_cast<const std::string*>(payload_); }
   [[nodiscard]] constexpr Failure failure() const { return static_cast<Failure>(payload_); }
-  [[nodiscard]] constexpr std::uint32_t position() const { return position_; }  ///< of a failure, in the expression
+  [[nodiscard]] constexpr std::uint32_t position() const { return position_; }  ///< where a failure happened
   /// The same failure with the place where it happened; other operands unchanged.
   [[nodiscard]] constexpr Operand at(std::uint32_t position) const {
     return is_failure() ? Operand{type_, position, payload_} : *this;
@@ -93,7 +93,7 @@ static_assert(sizeof(Operand) == 16);
 [[nodiscard]] Operand negate(Operand a);
 [[nodiscard]] Operand plus(Operand a);
 [[nodiscard]] Operand absolute(Operand a);
-[[nodiscard]] Operand length(Operand a);             ///< of a text, in code points of UTF-8
+[[nodiscard]] Operand length(Operand a);             ///< length of a text in UTF-8 code points
 [[nodiscard]] Operand within(Operand a, Operand b);  ///< text a is part of text b
 [[nodiscard]] bool equals(Operand a, Operand b);     ///< a text equals no number
 [[nodiscard]] Operand less(Operand a, Operand b);
