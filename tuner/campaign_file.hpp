@@ -26,6 +26,7 @@
 #include <nlohmann/json.hpp>
 
 #include "measure/comparison/noise.hpp"
+#include "measure/comparison/planned_looks.hpp"
 #include "measure/run/command_template.hpp"
 #include "space/budget.hpp"
 #include "space/facts.hpp"
@@ -107,14 +108,12 @@ struct MethodCost {
   double cost = 0;
 };
 
-/// How the best and the default are compared at the end.
-struct VerifySettings {
+/// How the best and the default are compared at the end. Of the policy: the first look is taken in any case, the further
+/// ones while time is left.
+struct VerifySettings : measure::ComparisonPolicy {
   /// How a pair is measured; where two cannot be measured that way, by the next best (campaign/pair_method.hpp).
   measure::PairMethod method = measure::PairMethod::Slices;
   measure::StepEstimator estimator = measure::StepEstimator::Paired;  ///< what its processes are judged by
-  int pairs = 6;                     ///< of fresh processes, at least; the first look at them
-  int most_pairs = 20;               ///< while the verdict is open and time is left; no fewer than `pairs`
-  double margin_percent = 1;         ///< closer than this is SAME
   int finalists = 4;                 ///< of which the winner is chosen; 1: the smallest estimate wins
   int selection_pairs = 4;           ///< of each finalist with the one of the smallest estimate
   bool simplify = true;              ///< put back to the default what does not matter, and measure that again

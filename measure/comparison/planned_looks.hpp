@@ -21,6 +21,16 @@
 
 namespace nocturne::measure {
 
+/// After how many pairs two sides are judged, and which difference counts as none.
+struct ComparisonPolicy {
+  int pairs = 6;              ///< of fresh processes, before the first look
+  int most_pairs = 20;        ///< while the verdict is open; fewer than `pairs` counts as `pairs`
+  double margin_percent = 1;  ///< closer than this is SAME
+};
+
+/// Probability that any verdict of a comparison, or of a family of comparisons, is wrong.
+inline constexpr double kComparisonError = 0.05;
+
 struct Look {
   int pairs = 0;          ///< measured by then
   double confidence = 0;  ///< of the interval of this look alone, 0 to 1: what compare() is to be asked for
@@ -30,15 +40,16 @@ struct Look {
 /// How strictly so many pairs are judged which, ended by time or trouble, need not be the number of a planned look: as
 /// the stricter of the looks around it; before the first one, as if it had been planned there. `error` is that of the
 /// plan. REQUIRES: pairs ≥ 2, a plan of plan_looks().
-[[nodiscard]] double confidence_after(std::int64_t pairs, std::span<const Look> plan, double error = 0.05);
+[[nodiscard]] double confidence_after(std::int64_t pairs, std::span<const Look> plan,
+                                      double error = kComparisonError);
 
 /// Looks at `first` pairs, then at about a third more each time, the last at `most`. With first == most there is one
 /// look and its confidence is 1 − error. REQUIRES: 2 ≤ first ≤ most, 0 < error < 1.
-[[nodiscard]] std::vector<Look> plan_looks(int first, int most, double error = 0.05);
+[[nodiscard]] std::vector<Look> plan_looks(int first, int most, double error = kComparisonError);
 
 /// The same where the scatter is known beforehand, so that the interval of a look is the normal distribution's and the
 /// first look may be at one; up to ten numbers have a look each. REQUIRES: 1 ≤ first ≤ most, 0 < error < 1.
-[[nodiscard]] std::vector<Look> plan_looks_known_scatter(int first, int most, double error = 0.05);
+[[nodiscard]] std::vector<Look> plan_looks_known_scatter(int first, int most, double error = kComparisonError);
 
 /// Two-sided critical value of the normal distribution: 1.96 for 0.95.
 [[nodiscard]] double normal_critical(double confidence);

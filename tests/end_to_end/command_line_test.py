@@ -127,6 +127,8 @@ class CommandLine(unittest.TestCase):
             found = json.loads(workspace.run("verify", profile, *few, check=0).stdout)["profiles"]
             self.assertEqual(found[0]["finding"], "holds", found)
             self.assertGreaterEqual(found[0]["pairs"], 3)
+            timed = json.loads(workspace.run("verify", profile, *few, "--time", "20min", check=0).stdout)["profiles"]
+            self.assertEqual((timed[0]["finding"], timed[0]["pairs"]), (found[0]["finding"], found[0]["pairs"]), timed)
 
             with open(profile) as file:
                 document = json.load(file)
@@ -168,7 +170,7 @@ class CommandLine(unittest.TestCase):
             profile = workspace.json("tune", workspace.write(campaign(trials=6)))["profile"]["json"]
             few = ["--pairs", "3", "--most-pairs", "6"]
             same = json.loads(workspace.run("blame", profile, "--list", "--json", check=0).stdout)
-            self.assertEqual((same["suspects"], same["told"]), ([], True))
+            self.assertEqual((same["candidate_causes"], same["told"]), ([], True))
             with open(profile) as file:
                 document = json.load(file)
             document["measured_on"]["verify"]["system.kernel"] = "an older one"

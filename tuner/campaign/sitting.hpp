@@ -67,8 +67,6 @@ struct Sitting {
   std::filesystem::path slot_folder = {};         ///< of the lock files; empty: the machine's
   db::CampaignId campaign = 0;                    ///< once opened
   std::vector<space::Configuration> wanted = {};  ///< measured after the default, before what the strategy asks
-  /// The first of `wanted` is compared with the default, whatever else is faster: a person asks about just this one.
-  bool compare_wanted = false;
   Rehearse rehearse = Rehearse::No;
   std::optional<std::chrono::nanoseconds> rehearsal_limit = {};  ///< no further row is begun after this time
 

@@ -31,8 +31,8 @@ space::Workload workload_of(const nlohmann::json& document) {
 JudgingRules judging_rules_of(const nlohmann::json& document) {
   JudgingRules rules;
   const nlohmann::json described = section_of(document, "verify");
-  rules.first_pairs = described.value("pairs", rules.first_pairs);
-  rules.most_pairs = std::max(rules.first_pairs, described.value("most_pairs", rules.most_pairs));
+  rules.pairs = described.value("pairs", rules.pairs);
+  rules.most_pairs = std::max(rules.pairs, described.value("most_pairs", rules.most_pairs));
   rules.margin_percent = described.value("margin_percent", rules.margin_percent);
   rules.accuracy_epochs = described.value("accuracy_epochs", rules.accuracy_epochs);
   if (const auto gate = described.find("gate"); gate != described.end() && gate->is_object()) {

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "measure/comparison/planned_looks.hpp"
 #include "space/objective.hpp"
 #include "space/workload.hpp"
 
@@ -15,11 +16,9 @@ namespace nocturne::tuner {
 [[nodiscard]] space::Workload workload_of(const nlohmann::json& document);
 
 /// How the comparisons of a campaign are judged.
-struct JudgingRules {
-  int first_pairs = 6, most_pairs = 20;  ///< after how many pairs at first, and at last
-  double margin_percent = 1;             ///< closer than this is the same
-  std::int64_t accuracy_epochs = 1;      ///< trained before an accuracy is read; 0: none is
-  double accuracy_margin = 0.5;          ///< points (percent of the images) that it may be lower
+struct JudgingRules : measure::ComparisonPolicy {
+  std::int64_t accuracy_epochs = 1;  ///< trained before an accuracy is read; 0: none is
+  double accuracy_margin = 0.5;      ///< points (percent of the images) that it may be lower
 };
 [[nodiscard]] JudgingRules judging_rules_of(const nlohmann::json& document);
 

@@ -64,57 +64,57 @@ std::string flag_changes(const nlohmann::json& before, const nlohmann::json& now
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-void add_program(const Circumstances& then, const Circumstances& now, const Exhibits& exhibits,
-                 std::vector<Suspect>& suspects) {
+void add_program(const Circumstances& then, const Circumstances& now, const Evidence& evidence,
+                 std::vector<CandidateCause>& causes) {
   if (then.artifact == now.artifact) return;
   const bool environment = now.build && db::environment_of(*now.build);
-  Suspect program{.name = environment ? "packages" : "program",
+  CandidateCause program{.name = environment ? "packages" : "program",
                   .before = short_key(then.artifact),
                   .now = short_key(now.artifact),
-                  .apart = exhibits.old_program ? Apart::Program : Apart::No};
+                  .apart = evidence.old_program ? Apart::Program : Apart::No};
   if (environment && then.build) {
     program.now = package_changes(packages_of(*then.build), packages_of(*now.build));
     if (program.now.empty()) program.now = "the same packages, another Python or recipe";
     program.before = "environment " + short_key(then.artifact);
   }
-  if (!exhibits.old_program) {
+  if (!evidence.old_program) {
     program.why_not = environment ? "the environment of then was removed" : "the build of then was removed";
   }
-  suspects.push_back(std::move(program));
+  causes.push_back(std::move(program));
 
   if (environment || !then.build || !now.build) return;
   if (const auto changed = flag_changes(then.build->flags, now.build->flags); !changed.empty()) {
-    Suspect flags{.name = "flags",
+    CandidateCause flags{.name = "flags",
                   .before = "as recorded",
                   .now = changed,
-                  .apart = exhibits.old_program ? Apart::Together : Apart::No};
-    if (!exhibits.old_program) flags.why_not = "the build of then was removed";
-    suspects.push_back(std::move(flags));
+                  .apart = evidence.old_program ? Apart::Together : Apart::No};
+    if (!evidence.old_program) flags.why_not = "the build of then was removed";
+    causes.push_back(std::move(flags));
   }
   if (then.build->compiler == now.build->compiler) return;
-  Suspect compiler{.name = "compiler",
+  CandidateCause compiler{.name = "compiler",
                    .before = then.build->compiler,
                    .now = now.build->compiler,
-                   .apart = exhibits.old_compiler.empty() ? Apart::Together : Apart::Compiler};
-  if (exhibits.old_compiler.empty()) compiler.why_not = "the compiler of then is not installed";
-  if (exhibits.old_compiler.empty() && !exhibits.old_program) compiler.apart = Apart::No;
-  suspects.push_back(std::move(compiler));
+                   .apart = evidence.old_compiler.empty() ? Apart::Together : Apart::Compiler};
+  if (evidence.old_compiler.empty()) compiler.why_not = "the compiler of then is not installed";
+  if (evidence.old_compiler.empty() && !evidence.old_program) compiler.apart = Apart::No;
+  causes.push_back(std::move(compiler));
 }
 
-std::string loss_words(const Suspect& suspect) {
-  const measure::Comparison& measured = *suspect.measured;
-  return fmt::format("{} ({} → {}): {:+.1f} % ({:+.1f} to {:+.1f} %, {} pairs)", suspect.name, suspect.before,
-                     suspect.now, measured.gain_percent, measured.low_percent, measured.high_percent, measured.pairs);
+std::string loss_words(const CandidateCause& cause) {
+  const measure::Comparison& measured = *cause.measured;
+  return fmt::format("{} ({} → {}): {:+.1f} % ({:+.1f} to {:+.1f} %, {} pairs)", cause.name, cause.before,
+                     cause.now, measured.gain_percent, measured.low_percent, measured.high_percent, measured.pairs);
 }
 
-bool is_loss(const Suspect& suspect) {
-  return suspect.measured && suspect.measured->pairs >= 2 && suspect.measured->high_percent < 0;
+bool is_loss(const CandidateCause& cause) {
+  return cause.measured && cause.measured->pairs >= 2 && cause.measured->high_percent < 0;
 }
 
 /// Measured, and surely no loss worth the name.
-bool is_cleared(const Suspect& suspect) {
-  return suspect.measured &&
-         (suspect.measured->verdict == measure::Verdict::Same || suspect.measured->verdict == measure::Verdict::Faster);
+bool is_cleared(const CandidateCause& cause) {
+  return cause.measured &&
+         (cause.measured->verdict == measure::Verdict::Same || cause.measured->verdict == measure::Verdict::Faster);
 }
 
 }  // namespace
@@ -137,27 +137,27 @@ std::string package_changes(const std::vector<std::string>& before, const std::v
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::vector<Suspect> suspects_between(const Circumstances& then, const Circumstances& now, const Exhibits& exhibits) {
-  std::vector<Suspect> suspects;
-  add_program(then, now, exhibits, suspects);
-  const bool program_measured = !suspects.empty() && suspects.front().apart == Apart::Program;
+std::vector<CandidateCause> candidate_causes(const Circumstances& then, const Circumstances& now, const Evidence& evidence) {
+  std::vector<CandidateCause> causes;
+  add_program(then, now, evidence, causes);
+  const bool program_measured = !causes.empty() && causes.front().apart == Apart::Program;
   for (const space::FingerprintDifference& each : then.machine.differences(now.machine)) {
     if (then.machine.find(each.name) == nullptr) continue;  // not recorded then: a profile knows less than a database
-    Suspect suspect{.name = each.name, .before = each.before, .now = each.now, .match = each.match};
+    CandidateCause cause{.name = each.name, .before = each.before, .now = each.now, .match = each.match};
     if (is_part_of_build(each.name) && then.artifact != now.artifact) {
-      suspect.apart = program_measured ? Apart::Together : Apart::No;
-      if (!program_measured) suspect.why_not = "the build of then was removed";
+      cause.apart = program_measured ? Apart::Together : Apart::No;
+      if (!program_measured) cause.why_not = "the build of then was removed";
     } else {
-      suspect.why_not = "this machine has one at a time";
+      cause.why_not = "this machine has one at a time";
     }
-    suspects.push_back(std::move(suspect));
+    causes.push_back(std::move(cause));
   }
-  return suspects;
+  return causes;
 }
 
-Blame conclude(const std::vector<Suspect>& suspects, const std::optional<WholeChange>& change) {
+Blame conclude(const std::vector<CandidateCause>& causes, const std::optional<WholeChange>& change) {
   Blame blame;
-  if (suspects.empty()) {
+  if (causes.empty()) {
     const bool slower = change && change->log_ratio > change->explained;
     blame.told = !slower;
     blame.sentence = slower ? fmt::format(
@@ -168,7 +168,7 @@ Blame conclude(const std::vector<Suspect>& suspects, const std::optional<WholeCh
     return blame;
   }
   std::vector<std::string> losses, open;
-  for (const Suspect& each : suspects) {
+  for (const CandidateCause& each : causes) {
     if (is_loss(each)) {
       blame.culprits.push_back(each.name);
       losses.push_back(loss_words(each));

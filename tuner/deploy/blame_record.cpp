@@ -5,16 +5,14 @@
 
 #include "space/digest.hpp"
 #include "space/outcome.hpp"
-#include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/campaign/stored_space.hpp"
 
 namespace nocturne::deploy {
 namespace {
 
 constexpr const char* kBlameAsk = "blame";
-constexpr double kBlameConfidence = 0.95;  // that the intervals of all its looks keep together
 
-std::string inquiry_identity(const tuner::CampaignSpec& spec, const nlohmann::json& programs) {
+std::string blame_identity(const tuner::CampaignSpec& spec, const nlohmann::json& programs) {
   return space::short_digest(nlohmann::json{
       {"blame", spec.identity()},
       {"steps", spec.run.steps},
@@ -22,7 +20,7 @@ std::string inquiry_identity(const tuner::CampaignSpec& spec, const nlohmann::js
       {"programs", programs}}.dump());
 }
 
-/// Whether the last inquiry into the same did not come to its end, on the machine as it is now.
+/// Whether the last record of the same did not come to its end, on the machine as it is now.
 db::Expected<bool> goes_on(const db::Store& store, const db::CampaignRecord& record) {
   const auto all = store.list_campaigns();
   if (!all) return std::unexpected(all.error());
@@ -56,7 +54,7 @@ db::Expected<void> BlameRecord::begin(const space::Fingerprint& machine, const s
   auto names = nlohmann::json::array();
   for (const BlamedProgram& each : programs) names.push_back(each.name);
   db::CampaignRecord record{.name = spec_->name,
-                            .identity = inquiry_identity(*spec_, names),
+                            .identity = blame_identity(*spec_, names),
                             .spec = spec_->document,
                             .strategy = kBlameAsk,
                             .seed = static_cast<std::int64_t>(spec_->run.seed),
@@ -75,7 +73,6 @@ db::Expected<void> BlameRecord::begin(const space::Fingerprint& machine, const s
   campaign_ = handle->id;
   generation_ = handle->generation;
   if (auto trials = take_up_trials(handle->trials == 0, programs); !trials) return trials;
-  if (auto comparisons = take_up_comparisons(); !comparisons) return comparisons;
   const auto runs = good_runs(sides_.front());
   if (!runs) return std::unexpected(runs.error());
   found_ = std::ssize(*runs);
@@ -120,59 +117,11 @@ db::Expected<void> BlameRecord::take_up_trials(bool is_new, const std::vector<Bl
   return {};
 }
 
-db::Expected<void> BlameRecord::take_up_comparisons() {
-  const auto known = store_->comparisons(campaign_);
-  if (!known) return std::unexpected(known.error());
-  for (std::size_t program = 1; program < sides_.size(); ++program) {
-    Side& side = sides_[program];
-    for (const db::StoredComparison& each : *known) {
-      if (each.record.role != kBlameRole || each.record.baseline != configurations_[program]) continue;
-      side.comparison = each.id;
-      side.pairs = std::ssize(each.pairs);
-      for (const db::StoredPair& pair : each.pairs) side.next_index = std::max(side.next_index, pair.index + 1);
-    }
-    if (side.comparison != 0) continue;
-    const auto begun = store_->begin_comparison({.campaign = campaign_,
-                                                 .candidate = configurations_.front(),
-                                                 .baseline = configurations_[program],
-                                                 .role = kBlameRole});
-    if (!begun) return std::unexpected(begun.error());
-    side.comparison = *begun;
-  }
-  return {};
-}
-
-db::Expected<void> BlameRecord::add_pair(std::size_t program, measure::PairResult result, bool present_first) {
-  Side& side = sides_[program];
-  const std::size_t present = present_first ? 0 : 1;
-  const db::PairRecord pair{.index = side.next_index,
-                            .first = present_first ? db::Side::Candidate : db::Side::Baseline,
-                            .candidate_trial = sides_.front().trial,
-                            .baseline_trial = side.trial,
-                            .candidate = {.run = std::move(result.runs[present]), .fingerprint = fingerprint_},
-                            .baseline = {.run = std::move(result.runs[1 - present]), .fingerprint = fingerprint_},
-                            .slices = tuner::stored_slices(result, present_first)};
-  if (auto added = store_->add_pair(side.comparison, pair); !added) return added;
-  ++side.next_index;
-  ++side.pairs;
-  return {};
-}
-
-db::Expected<std::vector<double>> BlameRecord::log_ratios(std::size_t program) const {
-  const auto known = store_->comparisons(campaign_);
-  if (!known) return std::unexpected(known.error());
-  const auto found = std::ranges::find(*known, sides_[program].comparison, &db::StoredComparison::id);
-  if (found == known->end()) return std::vector<double>();
-  const auto pairs = tuner::stored_pairs(*store_, *found, schedule_, schedule_);
-  if (!pairs) return std::unexpected(pairs.error());
-  return tuner::log_ratios_at(*pairs, spec_->objective.primary);
-}
-
-db::Expected<void> BlameRecord::save_verdict(std::size_t program, const measure::Comparison& comparison) {
-  db::VerdictRecord verdict =
-      tuner::verdict_record(comparison, sides_[program].comparison, spec_->objective.primary, kBlameConfidence);
-  verdict.primary = true;
-  return store_->save_verdict(verdict);
+db::StoredTrial BlameRecord::trial(std::size_t program) const {
+  db::StoredTrial trial{.id = sides_[program].trial, .campaign = campaign_};
+  trial.trial.number = static_cast<std::int64_t>(program);
+  trial.trial.configuration = configurations_[program];
+  return trial;
 }
 
 db::Expected<void> BlameRecord::add_run(const space::Run& run) {

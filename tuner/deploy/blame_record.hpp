@@ -1,12 +1,12 @@
 #pragma once
 
-/// What an inquiry has measured, stored as it goes: one that was killed goes on where it was, and anybody can look at
-/// it later. It is a campaign blame-NAME whose trials are the programs: trial 0 the present one, each other one of
-/// then. Their configurations differ in a parameter `program` alone; that one names them and is told to no worker.
-/// Pairs are comparisons with the role blame, the present program the candidate.
+/// What `blame` has measured, stored as it goes: one that was killed goes on where it was, and anybody can look at it
+/// later. It is a campaign blame-NAME whose trials are the programs: trial 0 the present one, each other one of then.
+/// Their configurations differ in a parameter `program` alone; that one names them and is told to no worker. Pairs are
+/// comparisons with the role blame, the present program the candidate (tuner/campaign/finals/comparing.hpp).
 ///
-/// An inquiry that came to its end is never taken up again: the next one begins a generation of its own. One that did
-/// not is, where programs, workload, and the machine's fingerprint are the same.
+/// A record that came to its end is never taken up again: the next one begins a generation of its own. One that did not
+/// is, where programs, workload, and the machine's fingerprint are the same.
 ///
 /// Not thread-safe.
 
@@ -16,15 +16,11 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "measure/comparison/comparison.hpp"
-#include "measure/comparison/pair.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/campaign_file.hpp"
 
 namespace nocturne::deploy {
-
-inline constexpr const char* kBlameRole = "blame";
 
 /// A program that trains the configuration.
 struct BlamedProgram {
@@ -35,25 +31,18 @@ struct BlamedProgram {
 class BlameRecord {
  public:
   /// `spec`: of the configuration (blame_campaign()). `programs`: the present one first. Store, spec and whatever they
-  /// hang on outlive it. Owned: another process inquires into the same.
+  /// hang on outlive it. Owned: another process measures the same.
   [[nodiscard]] static db::Expected<BlameRecord> open(db::Store& store, const tuner::CampaignSpec& spec,
                                                       const space::Fingerprint& machine,
                                                       const measure::Schedule& schedule,
                                                       const std::vector<BlamedProgram>& programs);
 
+  [[nodiscard]] db::CampaignId campaign() const { return campaign_; }
   [[nodiscard]] std::int64_t generation() const { return generation_; }
-  /// Runs of the present program that an earlier sitting left.
+  /// Runs of the present program that an earlier session left.
   [[nodiscard]] std::int64_t found() const { return found_; }
-
-  // `program`: index in programs, 1 or more.
-  [[nodiscard]] std::int64_t pairs(std::size_t program) const { return sides_[program].pairs; }
-  /// Of the next pair: 0, 1, …
-  [[nodiscard]] std::int64_t next_index(std::size_t program) const { return sides_[program].next_index; }
-  /// A complete pair; side A of the result is the present program where it was started first.
-  [[nodiscard]] db::Expected<void> add_pair(std::size_t program, measure::PairResult result, bool present_first);
-  /// ln(T(program) / T(present)) of each pair, at the primary horizon.
-  [[nodiscard]] db::Expected<std::vector<double>> log_ratios(std::size_t program) const;
-  [[nodiscard]] db::Expected<void> save_verdict(std::size_t program, const measure::Comparison& comparison);
+  /// A program as a side of a comparison. `program`: index in programs.
+  [[nodiscard]] db::StoredTrial trial(std::size_t program) const;
 
   /// A run of the present program by itself.
   [[nodiscard]] db::Expected<void> add_run(const space::Run& run);
@@ -66,16 +55,13 @@ class BlameRecord {
  private:
   struct Side {
     db::TrialId trial = 0;
-    bool finished = false;            ///< as a trial
-    db::ComparisonId comparison = 0;  ///< with the present program
-    std::int64_t pairs = 0, next_index = 0;
+    bool finished = false;  ///< as a trial
   };
   BlameRecord(db::Store& store, const tuner::CampaignSpec& spec, const measure::Schedule& schedule,
               std::string fingerprint)
       : store_(&store), spec_(&spec), schedule_(schedule), fingerprint_(std::move(fingerprint)) {}
   [[nodiscard]] db::Expected<void> begin(const space::Fingerprint& machine, const std::vector<BlamedProgram>& programs);
   [[nodiscard]] db::Expected<void> take_up_trials(bool is_new, const std::vector<BlamedProgram>& programs);
-  [[nodiscard]] db::Expected<void> take_up_comparisons();
   [[nodiscard]] space::Configuration configuration(const std::string& program) const;
   [[nodiscard]] db::Expected<std::vector<space::Run>> good_runs(const Side& side) const;
 

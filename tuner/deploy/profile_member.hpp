@@ -2,58 +2,49 @@
 
 /// A profile and its default as two trials of a campaign of their own, measured afresh, in pairs.
 
+#include <chrono>
 #include <expected>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "tuner/campaign/finals/comparing.hpp"
+#include "tuner/campaign/finals/gate.hpp"
 #include "tuner/campaign/finals/named_trials.hpp"
 #include "tuner/campaign/sitting.hpp"
 #include "tuner/campaign_file.hpp"
-#include "tuner/deploy/family_verification.hpp"
-#include "tuner/deploy/profile.hpp"
 
 namespace nocturne::deploy {
 
-/// What profiles that are measured together share. All outlives them.
-struct ProfileBench {
-  db::Store& store;  ///< for writing
-  tuner::Observer& observer;
-  const tuner::Clock& clock;
-  tuner::Interruption& interruption;
-  const space::Fingerprint& fingerprint;
-  /// Reads the document of a campaign; the error is a sentence.
-  std::function<std::expected<tuner::CampaignSpec, std::string>(const nlohmann::json&)> parse;
+/// How what a member measures with is made. Its campaign outlives both.
+struct MemberFactory {
   std::function<std::unique_ptr<tuner::Executor>(const tuner::CampaignSpec&)> make_executor;
-  std::filesystem::path slot_folder = {};  ///< of the lock files; empty: the machine's
+  std::function<tuner::Sitting(const tuner::CampaignSpec&, tuner::Executor&)> make_sitting;
 };
 
-class ProfileMember final : public FamilyMember {
+class ProfileMember {
  public:
-  /// Prepares both sides and measures each once. The error says why it cannot be measured here, or "interrupted".
-  /// Nothing that was measured before is used. Blocks.
+  /// Prepares both sides, measures each once, and lets the gate see whether it trains rightly. `spec`: of
+  /// verification_campaign(). The error says why it cannot be measured here, or "interrupted". Nothing that was measured
+  /// before is used. Blocks.
   [[nodiscard]] static std::expected<std::unique_ptr<ProfileMember>, std::string> open(
-      const ProfileBench& bench, const Profile& profile, const VerificationSettings& settings);
-  ~ProfileMember() override;
+      tuner::CampaignSpec spec, const MemberFactory& factory, const space::Configuration& configuration);
+  ~ProfileMember();
   ProfileMember(const ProfileMember&) = delete;
   ProfileMember& operator=(const ProfileMember&) = delete;
 
-  [[nodiscard]] std::expected<bool, std::string> measure_up_to(std::int64_t pairs) override;
-  [[nodiscard]] std::int64_t pairs() const override { return comparing_->pairs(); }
-  [[nodiscard]] std::chrono::nanoseconds pair_time() const override;
-  [[nodiscard]] std::expected<std::vector<double>, std::string> log_ratios() override;
+  [[nodiscard]] tuner::Comparing& comparing() { return *comparing_; }
+  /// Of one pair, as the trials say.
+  [[nodiscard]] std::chrono::nanoseconds forecast() const;
 
  private:
-  ProfileMember(const ProfileBench& bench, tuner::CampaignSpec spec);
+  ProfileMember(tuner::CampaignSpec spec, const MemberFactory& factory);
   [[nodiscard]] std::expected<void, std::string> begin(const space::Configuration& configuration);
-  /// Finds or measures; the error says who does not train here.
+  /// Finds or measures; the error says who does not train here, or trains wrongly.
   [[nodiscard]] std::expected<db::StoredTrial, std::string> trial_of(const space::Configuration& configuration,
-                                                                     const std::string& who);
+                                                                     const std::string& who, tuner::Gate& gate);
 
-  const ProfileBench& bench_;
   tuner::CampaignSpec spec_;
   std::unique_ptr<tuner::Executor> executor_;
   tuner::Sitting sitting_;

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "space/outcome.hpp"
-
 namespace nocturne::deploy {
 namespace {
 
@@ -46,11 +44,9 @@ json parameter_of(const std::string& name, const space::Value& first, const spac
   return parameter;
 }
 
-std::string interval_text(const db::VerdictRecord& verdict) {
-  return fmt::format("{:+.1f} % ({:g} % interval {:+.1f} to {:+.1f} %, {} pairs)",
-                     tuner::gain_percent(verdict.log_ratio_mean), 100 * verdict.confidence,
-                     tuner::gain_percent(verdict.log_ratio_high), tuner::gain_percent(verdict.log_ratio_low),
-                     verdict.pairs);
+std::string interval_text(const measure::Comparison& comparison) {
+  return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %, {} pairs)", comparison.gain_percent, comparison.low_percent,
+                     comparison.high_percent, comparison.pairs);
 }
 
 }  // namespace
@@ -67,7 +63,8 @@ std::string_view to_text(Finding finding) {
   return "could not be measured";
 }
 
-std::expected<json, std::string> verification_campaign(const Profile& profile, const VerificationSettings& settings) {
+std::expected<json, std::string> verification_campaign(const Profile& profile,
+                                                       const measure::ComparisonPolicy& policy) {
   if (!profile.gain) {
     return std::unexpected(
         "the profile was not compared with a default, so there is nothing to hold: 'nocturne tune' here");
@@ -110,9 +107,9 @@ std::expected<json, std::string> verification_campaign(const Profile& profile, c
       {"budget", {{"trials", 1}}},
       {"run", {{"steps", profile.training.steps}, {"repeats", 1}}},
       {"verify",
-       {{"pairs", settings.pairs},
-        {"most_pairs", std::max(settings.pairs, settings.most_pairs)},
-        {"margin_percent", settings.margin_percent},
+       {{"pairs", policy.pairs},
+        {"most_pairs", std::max(policy.pairs, policy.most_pairs)},
+        {"margin_percent", policy.margin_percent},
         {"finalists", 1},
         {"simplify", false},
         {"accuracy_epochs", 0}}},
@@ -121,35 +118,31 @@ std::expected<json, std::string> verification_campaign(const Profile& profile, c
   return campaign;
 }
 
-Verification verification_of(const tuner::Answer& answer, const Profile& profile) {
-  if (!answer.baseline || answer.baseline->trial.outcome != space::Outcome::Ok) {
-    return {.because = fmt::format("the default does not train here: {}",
-                                   answer.baseline ? answer.baseline->trial.reason : "it was not measured")};
-  }
-  for (const db::StoredTrial& failure : answer.failures) {
-    if (failure.trial.configuration != profile.configuration) continue;
-    return {.because = fmt::format("the profile does not train here: {}: {}", space::to_text(failure.trial.outcome),
-                                   failure.trial.reason)};
-  }
-  if (!answer.verdict) {
-    return {.because = "the pairs could not be measured to the end"};
-  }
-  const db::VerdictRecord& verdict = *answer.verdict;
-  const double low = tuner::gain_percent(verdict.log_ratio_high), high = tuner::gain_percent(verdict.log_ratio_low);
-  std::string found = interval_text(verdict);
-  if (low > 0) {
-    if (profile.gain && high < profile.gain->low_percent) {
-      found += fmt::format(", less than the {:+.1f} to {:+.1f} % where it was tuned", profile.gain->low_percent,
-                           profile.gain->high_percent);
+Verification verification_of(const measure::ComparisonMember& pairs, const Profile& profile, double margin_percent,
+                             const std::string& end) {
+  Verification result{.comparison = pairs.comparison};
+  if (pairs.state == measure::MemberState::Failed) {
+    result.because = "pair after pair failed";
+  } else if (pairs.state == measure::MemberState::Lost) {
+    result.because = "pair after pair was ended from outside";
+  } else if (!pairs.comparison) {
+    result.because = end + " before there were two pairs";
+  } else if (pairs.comparison->low_percent > 0) {
+    result.finding = Finding::Holds;
+    result.because = "faster than the default: " + interval_text(*pairs.comparison);
+    if (profile.gain && pairs.comparison->high_percent < profile.gain->low_percent) {
+      result.because += fmt::format(", less than the {:+.1f} to {:+.1f} % where it was tuned",
+                                    profile.gain->low_percent, profile.gain->high_percent);
     }
-    return {.finding = Finding::Holds, .because = "faster than the default: " + found, .verdict = verdict};
+  } else if (pairs.comparison->high_percent < margin_percent) {
+    const bool slower = pairs.comparison->verdict == measure::Verdict::Slower;
+    result.finding = Finding::DoesNotHold;
+    result.because = fmt::format("{} than the default: {}", slower ? "slower" : "no faster",
+                                 interval_text(*pairs.comparison));
+  } else {
+    result.because = fmt::format("undecided, {}: {}", end, interval_text(*pairs.comparison));
   }
-  if (verdict.verdict == "undecided") {
-    return {.because = "undecided: " + found + "; more pairs tell (--most-pairs)", .verdict = verdict};
-  }
-  return {.finding = Finding::DoesNotHold,
-          .because = (verdict.verdict == "same" ? "as fast as the default: " : "slower than the default: ") + found,
-          .verdict = verdict};
+  return result;
 }
 
 }  // namespace nocturne::deploy

@@ -175,6 +175,32 @@ TEST_CASE("a stored noise floor counts on the same machine, until it changes", "
   CHECK_FALSE(tuner::known_noise(*store, other, machine_of("6.1")).value().floor);
 }
 
+TEST_CASE("who compares outside of a campaign measures pairs as the stored noise says", "[noise_plan]") {
+  const CampaignFolder folder;
+  auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadWrite);
+  REQUIRE(store);
+  auto spec = fateful_spec();
+  REQUIRE(tuner::measure_as_noise_says(*store, spec, machine_of("6.1"), 4));
+  CHECK(spec.verify.method == PairMethod::Slices);  // nothing is known
+  const tuner::NoiseFloor floor{.rows = {noise_of(PairMethod::Duet, StepEstimator::Minimum, 0.01, 2.5),
+                                         noise_of(PairMethod::Slices, StepEstimator::Paired, 0.02, 3)},
+                                .left_out = {}};
+  REQUIRE(tuner::store_noise(*store, spec, machine_of("6.1"), floor));
+  REQUIRE(tuner::measure_as_noise_says(*store, spec, machine_of("6.1"), 1));
+  CHECK(spec.verify.method == PairMethod::Slices);  // one CPU has no halves
+  CHECK(spec.verify.known_costs.size() == 2);
+  const auto document = spec.document;
+  REQUIRE(tuner::measure_as_noise_says(*store, spec, machine_of("6.1"), 4));
+  CHECK(spec.verify.method == PairMethod::Duet);
+  CHECK(spec.verify.estimator == StepEstimator::Minimum);
+  CHECK(spec.verify.pairs == 6);
+  CHECK(spec.document == document);
+  auto fixed = fateful_spec();
+  fixed.document["verify"]["method"] = "slices";
+  REQUIRE(tuner::measure_as_noise_says(*store, fixed, machine_of("6.1"), 4));
+  CHECK(fixed.verify.method == PairMethod::Slices);
+}
+
 TEST_CASE("a trial runs as often as its fate needs", "[noise_plan]") {
   const CampaignFolder folder;
   CampaignSitter sitter(folder);

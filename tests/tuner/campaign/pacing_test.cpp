@@ -67,7 +67,7 @@ TEST_CASE("turns of both sides last about equally long", "[pacing]") {
 TEST_CASE("the forecast of the finals grows with pairs, epochs and slow sides", "[pacing]") {
   const space::Parts baseline{.import = 1, .steps_per_epoch = 100, .steady_step = 0.1};
   const space::Parts best{.import = 1, .steps_per_epoch = 100, .steady_step = 0.05};
-  const tuner::VerifySettings verify{.pairs = 6, .slices = 6, .slice_steps = 4, .accuracy_epochs = 1};
+  const tuner::VerifySettings verify;  // 6 pairs of 6 slices of 4 steps, one epoch
   // A pair: 2 s import, 0.15 s first steps, 6 slices of 0.4 s each side = 4.8 s; accuracy: 11 s and 6 s.
   const auto forecast = [&](const tuner::VerifySettings& settings) {
     return std::chrono::duration<double>(tuner::forecast_finals(settings, tuner::paced(baseline), tuner::paced(best)))

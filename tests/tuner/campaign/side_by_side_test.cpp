@@ -1,5 +1,8 @@
 #include "tuner/campaign/finals/side_by_side.hpp"
 
+#include <csignal>
+
+#include <filesystem>
 #include <map>
 
 #include <catch2/catch_test_macros.hpp>
@@ -92,7 +95,7 @@ TEST_CASE("the undecided are measured up to the most pairs, the decided no furth
   person.executor.step_seconds = compared_step;
   // Pairs swing by ±20 % about the truth, in both orders.
   person.executor.pair_noise = [](std::size_t pair) { return pair / 2 % 4 < 2 ? 0.2 : -0.2; };
-  (void)person.compare({1, 5, 2}, {.pairs = 4, .most_pairs = 8});
+  (void)person.compare({1, 5, 2}, {.policy = {.pairs = 4, .most_pairs = 8}});
   CHECK(person.verdict_on(5) == "undecided");
   CHECK(person.verdict_on(2) == "faster");
   for (const db::StoredComparison& each : person.comparisons()) {
@@ -129,6 +132,67 @@ TEST_CASE("a failure of the preparation is tried again, and is no new trial wher
   later.executor.step_seconds = compared_step;
   (void)later.compare({1, 3});
   CHECK(later.verdict_on(3) == "slower");
+}
+
+TEST_CASE("pairs that other hands end are measured again, and count against no side", "[compare]") {
+  const CampaignFolder folder;
+  Comparer person(folder);
+  person.spec.verify.method = measure::PairMethod::Sequential;
+  person.spec.verify.estimator = measure::StepEstimator::Median;
+  person.executor.step_seconds = compared_step;
+  person.executor.signal = SIGKILL;
+  int of_pairs = 0;
+  person.executor.fate = [&](std::size_t, const space::Configuration&) {
+    if (person.executor.run_plans.back().purpose != space::Purpose::Verify) return space::Outcome::Ok;
+    return ++of_pairs % 3 == 0 ? space::Outcome::Crashed : space::Outcome::Ok;
+  };
+  (void)person.compare({1, 2});
+  CHECK(of_pairs > 12);
+  REQUIRE(person.comparisons().size() == 1);
+  CHECK(person.comparisons().front().pairs.size() == 6);
+  CHECK(person.verdict_on(2) == "faster");
+}
+
+TEST_CASE("a side that fails in pair after pair is left alone, and the others are compared", "[compare]") {
+  const CampaignFolder folder;
+  Comparer person(folder);
+  person.spec.verify.method = measure::PairMethod::Sequential;
+  person.spec.verify.estimator = measure::StepEstimator::Median;
+  person.executor.step_seconds = compared_step;
+  person.executor.signal = SIGSEGV;
+  int failures = 0;
+  person.executor.fate = [&](std::size_t, const space::Configuration& each) {
+    const bool in_pair = person.executor.run_plans.back().purpose == space::Purpose::Verify;
+    if (!in_pair || threads_in(each) != 2) return space::Outcome::Ok;
+    ++failures;
+    return space::Outcome::Crashed;
+  };
+  (void)person.compare({1, 2, 3});
+  CHECK(failures == 3);
+  CHECK(person.verdict_on(2).empty());
+  CHECK(person.verdict_on(3) == "slower");
+}
+
+TEST_CASE("where the images are gone the comparison ends with that error, and no side has failed", "[compare]") {
+  const CampaignFolder folder;
+  const std::filesystem::path images = folder.path / "images";
+  std::filesystem::create_directories(images / "disc");
+  Comparer person(folder);
+  person.spec.verify.method = measure::PairMethod::Sequential;
+  person.spec.verify.estimator = measure::StepEstimator::Median;
+  person.spec.workload.data = "folder";
+  person.spec.workload.data_folder = images.string();
+  person.executor.fate = [&](std::size_t, const space::Configuration&) {
+    if (person.executor.run_plans.back().purpose != space::Purpose::Verify) return space::Outcome::Ok;
+    std::filesystem::remove_all(images);
+    return space::Outcome::Failed;
+  };
+  const std::vector sides = {with_threads(1), with_threads(2)};
+  const auto said = person.with_sitting(person.spec, [&](tuner::Sitting& sitting) -> db::Expected<std::string> {
+    const auto result = tuner::SideBySide(sitting).run(sides, {});
+    return result ? std::string() : result.error().message;
+  });
+  CHECK_THAT(said, Catch::Matchers::ContainsSubstring("cannot be read"));
 }
 
 TEST_CASE("without the reference nothing is compared", "[compare]") {
@@ -170,7 +234,7 @@ TEST_CASE("no pair is begun that would end after the time, and what there is of 
     person.clock.pass(std::chrono::minutes(1));
     return pair % 2 == 0 ? 0.001 : -0.001;
   };
-  const auto result = person.compare({1, 2}, {.pairs = 6, .end = person.clock.steady() + std::chrono::minutes(4)});
+  const auto result = person.compare({1, 2}, {.policy = {}, .end = person.clock.steady() + std::chrono::minutes(4)});
   CHECK(result.out_of_time);
   REQUIRE(person.comparisons().size() == 1);
   CHECK(person.comparisons().front().pairs.size() == 4);

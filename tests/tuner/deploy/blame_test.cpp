@@ -1,5 +1,7 @@
 #include "tuner/deploy/blame.hpp"
 
+#include <csignal>
+
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -13,7 +15,8 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/fake_executor.hpp"
 #include "tests/tuner/deploy/sample_profile.hpp"
-#include "tuner/deploy/accused.hpp"
+#include "tuner/campaign/observer.hpp"
+#include "tuner/deploy/blame_baseline.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;
@@ -40,64 +43,64 @@ measure::Comparison pairs_say(double gain, measure::Verdict verdict) {
   return {.verdict = verdict, .pairs = 6, .gain_percent = gain, .low_percent = gain - 1, .high_percent = gain + 1};
 }
 
-const deploy::Suspect& named(const std::vector<deploy::Suspect>& suspects, const std::string& name) {
-  for (const auto& each : suspects) {
+const deploy::CandidateCause& named(const std::vector<deploy::CandidateCause>& causes, const std::string& name) {
+  for (const auto& each : causes) {
     if (each.name == name) return each;
   }
-  FAIL("no suspect is called " + name);
-  return suspects.front();
+  FAIL("no candidate cause is called " + name);
+  return causes.front();
 }
 
 }  // namespace
 
 TEST_CASE("the old build and the old compiler can be set apart while they are there", "[blame]") {
   const auto then = built("aaaa", "g++ 12", "6.1"), now = built("bbbb", "g++ 13", "6.1");
-  auto suspects = deploy::suspects_between(then, now, {.old_program = true, .old_compiler = "/usr/bin/g++-12"});
-  REQUIRE(suspects.size() == 2);
-  CHECK(suspects[0].name == "program");
-  CHECK(suspects[0].apart == Apart::Program);
-  CHECK(named(suspects, "compiler").apart == Apart::Compiler);
+  auto causes = deploy::candidate_causes(then, now, {.old_program = true, .old_compiler = "/usr/bin/g++-12"});
+  REQUIRE(causes.size() == 2);
+  CHECK(causes[0].name == "program");
+  CHECK(causes[0].apart == Apart::Program);
+  CHECK(named(causes, "compiler").apart == Apart::Compiler);
 
-  suspects = deploy::suspects_between(then, now, {.old_program = true, .old_compiler = ""});
-  CHECK(named(suspects, "compiler").apart == Apart::Together);
+  causes = deploy::candidate_causes(then, now, {.old_program = true, .old_compiler = ""});
+  CHECK(named(causes, "compiler").apart == Apart::Together);
 
-  suspects = deploy::suspects_between(then, now, {});
-  CHECK(named(suspects, "program").apart == Apart::No);
-  CHECK_THAT(named(suspects, "program").why_not, ContainsSubstring("removed"));
-  CHECK_THAT(named(suspects, "compiler").why_not, ContainsSubstring("not installed"));
+  causes = deploy::candidate_causes(then, now, {});
+  CHECK(named(causes, "program").apart == Apart::No);
+  CHECK_THAT(named(causes, "program").why_not, ContainsSubstring("removed"));
+  CHECK_THAT(named(causes, "compiler").why_not, ContainsSubstring("not installed"));
 }
 
 TEST_CASE("flags that differ are named, and measured with the program", "[blame]") {
   const auto then = built("aaaa", "g++ 12", "6.1");
   auto now = built("bbbb", "g++ 12", "6.1");
   now.build->flags["compiler"] = "clang++";
-  const auto suspects = deploy::suspects_between(then, now, {.old_program = true, .old_compiler = ""});
-  REQUIRE(suspects.size() == 2);
-  CHECK(named(suspects, "flags").now == "compiler 'g++' is 'clang++'");
-  CHECK(named(suspects, "flags").apart == Apart::Together);
+  const auto causes = deploy::candidate_causes(then, now, {.old_program = true, .old_compiler = ""});
+  REQUIRE(causes.size() == 2);
+  CHECK(named(causes, "flags").now == "compiler 'g++' is 'clang++'");
+  CHECK(named(causes, "flags").apart == Apart::Together);
 }
 
-TEST_CASE("a kernel is a suspect that nothing sets apart", "[blame]") {
+TEST_CASE("a kernel is a candidate cause that nothing sets apart", "[blame]") {
   const auto then = built("aaaa", "g++ 12", "6.1"), now = built("aaaa", "g++ 12", "6.2");
-  const auto suspects = deploy::suspects_between(then, now, {.old_program = true, .old_compiler = ""});
-  REQUIRE(suspects.size() == 1);  // the program is the same
-  CHECK(suspects[0].name == "system.kernel");
-  CHECK(suspects[0].apart == Apart::No);
-  const auto blame = deploy::conclude(suspects, deploy::WholeChange{.log_ratio = 0.2, .explained = 0.05});
+  const auto causes = deploy::candidate_causes(then, now, {.old_program = true, .old_compiler = ""});
+  REQUIRE(causes.size() == 1);  // the program is the same
+  CHECK(causes[0].name == "system.kernel");
+  CHECK(causes[0].apart == Apart::No);
+  const auto blame = deploy::conclude(causes, deploy::WholeChange{.log_ratio = 0.2, .explained = 0.05});
   CHECK_FALSE(blame.told);
   CHECK_THAT(blame.sentence, ContainsSubstring("cannot be told: system.kernel"));
-  const auto calm = deploy::conclude(suspects, deploy::WholeChange{.log_ratio = 0.02, .explained = 0.05});
+  const auto calm = deploy::conclude(causes, deploy::WholeChange{.log_ratio = 0.02, .explained = 0.05});
   CHECK(calm.told);
   CHECK_THAT(calm.sentence, ContainsSubstring("nothing became slower"));
 }
 
 TEST_CASE("of an environment the packages that differ are named", "[blame]") {
-  const auto suspects = deploy::suspects_between(installed("aaaa", {"numpy==1.26.0", "scipy==1.0", "torch==2.1"}),
+  const auto causes = deploy::candidate_causes(installed("aaaa", {"numpy==1.26.0", "scipy==1.0", "torch==2.1"}),
                                                  installed("bbbb", {"numpy==2.1.0", "six==1.1", "torch==2.1"}),
                                                  {.old_program = true, .old_compiler = ""});
-  REQUIRE(suspects.size() == 1);
-  CHECK(suspects[0].name == "packages");
-  CHECK(suspects[0].now == "numpy 1.26.0 is 2.1.0, scipy is gone, six 1.1 is new");
+  REQUIRE(causes.size() == 1);
+  CHECK(causes[0].name == "packages");
+  CHECK(causes[0].now == "numpy 1.26.0 is 2.1.0, scipy is gone, six 1.1 is new");
 }
 
 TEST_CASE("hashes of packages are not printed, and another file of the same version is named", "[blame]") {
@@ -108,19 +111,19 @@ TEST_CASE("hashes of packages are not printed, and another file of the same vers
 }
 
 TEST_CASE("the culprit is who loses with the whole interval", "[blame]") {
-  auto suspects = deploy::suspects_between(built("aaaa", "g++ 12", "6.1"), built("bbbb", "g++ 13", "6.2"),
+  auto causes = deploy::candidate_causes(built("aaaa", "g++ 12", "6.1"), built("bbbb", "g++ 13", "6.2"),
                                            {.old_program = true, .old_compiler = "g++-12"});
-  REQUIRE(suspects.size() == 3);
-  suspects[0].measured = pairs_say(-6, measure::Verdict::Slower);
-  suspects[1].measured = pairs_say(-0.5, measure::Verdict::Undecided);
-  const auto blame = deploy::conclude(suspects, std::nullopt);
+  REQUIRE(causes.size() == 3);
+  causes[0].measured = pairs_say(-6, measure::Verdict::Slower);
+  causes[1].measured = pairs_say(-0.5, measure::Verdict::Undecided);
+  const auto blame = deploy::conclude(causes, std::nullopt);
   CHECK(blame.told);
   CHECK(blame.culprits == std::vector<std::string>{"program"});
   CHECK_THAT(blame.sentence, ContainsSubstring("program (aaaa → bbbb): -6.0 % (-7.0 to -5.0 %, 6 pairs)"));
 
-  suspects[0].measured = pairs_say(0, measure::Verdict::Same);
-  suspects[1].measured = pairs_say(0, measure::Verdict::Same);
-  const auto kernel = deploy::conclude(suspects, std::nullopt);
+  causes[0].measured = pairs_say(0, measure::Verdict::Same);
+  causes[1].measured = pairs_say(0, measure::Verdict::Same);
+  const auto kernel = deploy::conclude(causes, std::nullopt);
   CHECK_FALSE(kernel.told);
   CHECK(kernel.culprits.empty());
   CHECK_THAT(kernel.sentence, ContainsSubstring("system.kernel"));
@@ -147,51 +150,54 @@ TEST_CASE("the compiler of then is found whatever its file is called", "[blame]"
 namespace {
 
 /// The program of then beside the present one: which it is says its argv.
-struct Courtroom {
-  Courtroom() {
-    deploy::Accused accused{.name = "evening"};
-    accused.workload = {.network = "mnist_cnn", .data = "mnist", .optimizer = "adadelta", .training_examples = 1000};
-    accused.configuration.set("threads", std::int64_t{2});
-    accused.configuration.set("huge_pages", true);
-    auto parsed = tuner::parse_campaign(deploy::blame_campaign(accused).dump(), "blame", "/", space::Facts());
+struct BlameFixture {
+  BlameFixture() {
+    deploy::BlamedResult result{.name = "evening"};
+    result.workload = {.network = "mnist_cnn", .data = "mnist", .optimizer = "adadelta", .training_examples = 1000};
+    result.configuration.set("threads", std::int64_t{2});
+    result.configuration.set("huge_pages", true);
+    auto parsed = tuner::parse_campaign(deploy::blame_campaign(result).dump(), "blame", "/", space::Facts());
     if (!parsed) FAIL(tuner::to_text(parsed.error()));
     spec = std::move(*parsed);
-    REQUIRE(spec->space.default_configuration() == accused.configuration);
+    REQUIRE(spec->space.default_configuration() == result.configuration);
     executor.artifact = "now";
     present = executor.ready_to_start();
-    suspects.push_back({.name = "program", .apart = deploy::Apart::Program});
-    trials.push_back({.suspect = 0, .other = present});
-    trials.front().other.argv = {"/then/worker"};
-    trials.front().other.artifact = "then";
+    add_cause("program", "/then/worker", "then");
     machine.set({.name = "cpu.model", .value = "A CPU", .match = space::Match::Must});
   }
-  /// A sitting that ends without a last word, as one that was killed.
-  std::expected<deploy::PresentTimes, std::string> measure(std::function<bool(std::chrono::nanoseconds)> time_for,
-                                                           bool closes = false) {
+  void add_cause(const std::string& name, const std::string& program, const std::string& artifact) {
+    tests.push_back({.cause = causes.size(), .other = present});
+    tests.back().other.argv = {program};
+    tests.back().other.artifact = artifact;
+    causes.push_back({.name = name, .apart = deploy::Apart::Program});
+  }
+  /// A session that ends without a last word, as one that was killed.
+  db::Expected<deploy::PresentTimes> measure(std::function<bool(std::chrono::nanoseconds)> time_for,
+                                             bool closes = false) {
     auto store = db::Store::open(database(), db::Mode::ReadWrite);
     if (!store) FAIL(store.error().message);
     auto record = deploy::BlameRecord::open(*store, *spec, machine, present.schedule,
-                                            deploy::blamed_programs(present, trials, suspects));
+                                            deploy::blamed_programs(present, tests, causes));
     if (!record) FAIL(record.error().message);
     found = record->found();
     generation = record->generation();
-    auto times = run(*record, std::move(time_for));
+    tuner::Sitting sitting{.spec = *spec,
+                           .store = *store,
+                           .executor = executor,
+                           .observer = observer,
+                           .clock = clock,
+                           .interruption = interruption,
+                           .fingerprint_now = {},
+                           .fingerprint = machine,
+                           .slot_folder = folder.path()};
+    auto times = deploy::measure_programs({.sitting = sitting,
+                                           .record = *record,
+                                           .present = present,
+                                           .policy = {.pairs = 4, .most_pairs = 8},
+                                           .time_for = std::move(time_for)},
+                                          tests, causes);
     if (closes) REQUIRE(record->close(!times->cut_short));
     return times;
-  }
-  std::expected<deploy::PresentTimes, std::string> run(deploy::BlameRecord& record,
-                                                       std::function<bool(std::chrono::nanoseconds)> time_for) {
-    return deploy::measure_programs({.spec = *spec,
-                                     .executor = executor,
-                                     .clock = clock,
-                                     .interruption = interruption,
-                                     .present = present,
-                                     .record = record,
-                                     .pairs = 4,
-                                     .most_pairs = 8,
-                                     .time_for = std::move(time_for),
-                                     .slot_folder = folder.path()},
-                                    trials, suspects);
   }
   /// Time for so many pairs or runs and no more.
   static std::function<bool(std::chrono::nanoseconds)> time_for_only(int number) {
@@ -207,43 +213,44 @@ struct Courtroom {
   tuner::SystemClock clock;
   tuner::Interruption interruption;
   tuner::Prepared present;
-  std::vector<deploy::Suspect> suspects;
-  std::vector<deploy::ProgramTrial> trials;
+  tuner::Observer observer;
+  std::vector<deploy::CandidateCause> causes;
+  std::vector<deploy::CauseTest> tests;
 };
 
 }  // namespace
 
-TEST_CASE("a present program that is slower than the one of then is convicted", "[blame]") {
-  Courtroom court;
+TEST_CASE("a present program that is slower than the one of then is the culprit", "[blame]") {
+  BlameFixture fixture;
   // The present one, on either side, takes 8 % more.
-  court.executor.plan_factor = [](const measure::RunPlan& plan) {
+  fixture.executor.plan_factor = [](const measure::RunPlan& plan) {
     return plan.argv.front() == "/then/worker" ? 1.0 : 1.08;
   };
-  const auto times = court.measure([](auto) { return true; });
+  const auto times = fixture.measure([](auto) { return true; });
   REQUIRE(times);
   CHECK_FALSE(times->cut_short);
-  REQUIRE(court.suspects.front().measured);
-  CHECK(court.suspects.front().measured->verdict == measure::Verdict::Slower);
-  CHECK(std::abs(court.suspects.front().measured->gain_percent - 100 * (1 / 1.08 - 1)) < 0.1);
-  CHECK(court.suspects.front().measured->pairs == 4);
+  REQUIRE(fixture.causes.front().measured);
+  CHECK(fixture.causes.front().measured->verdict == measure::Verdict::Slower);
+  CHECK(std::abs(fixture.causes.front().measured->gain_percent - 100 * (1 / 1.08 - 1)) < 0.1);
+  CHECK(fixture.causes.front().measured->pairs == 4);
   CHECK(times->seconds.size() == 4);
-  CHECK(deploy::conclude(court.suspects, std::nullopt).culprits == std::vector<std::string>{"program"});
+  CHECK(deploy::conclude(fixture.causes, std::nullopt).culprits == std::vector<std::string>{"program"});
 }
 
 TEST_CASE("without time no pair is begun, and nothing is told", "[blame]") {
-  Courtroom court;
-  const auto times = court.measure([](auto) { return false; });
+  BlameFixture fixture;
+  const auto times = fixture.measure([](auto) { return false; });
   REQUIRE(times);
   CHECK(times->cut_short);
-  CHECK(court.executor.pairs == 0);
-  CHECK_FALSE(court.suspects.front().measured);
-  CHECK_FALSE(deploy::conclude(court.suspects, deploy::WholeChange{.log_ratio = 0.5, .explained = 0.1}).told);
+  CHECK(fixture.executor.pairs == 0);
+  CHECK_FALSE(fixture.causes.front().measured);
+  CHECK_FALSE(deploy::conclude(fixture.causes, deploy::WholeChange{.log_ratio = 0.5, .explained = 0.1}).told);
 }
 
 TEST_CASE("where nothing can be set apart the present program alone is measured against then", "[blame]") {
-  Courtroom court;
-  court.trials.clear();
-  const auto times = court.measure([](auto) { return true; });
+  BlameFixture fixture;
+  fixture.tests.clear();
+  const auto times = fixture.measure([](auto) { return true; });
   REQUIRE(times);
   CHECK(times->seconds.size() == 3);
   const double seconds = times->seconds.front();
@@ -254,31 +261,31 @@ TEST_CASE("where nothing can be set apart the present program alone is measured 
   CHECK_FALSE(deploy::whole_change(*times, std::nullopt, 0.05, 1));
 }
 
-TEST_CASE("an inquiry that was killed goes on with the pairs that are stored", "[blame]") {
-  Courtroom court;
-  court.executor.plan_factor = [](const measure::RunPlan& plan) {
+TEST_CASE("a blame that was killed goes on with the pairs that are stored", "[blame]") {
+  BlameFixture fixture;
+  fixture.executor.plan_factor = [](const measure::RunPlan& plan) {
     return plan.argv.front() == "/then/worker" ? 1.0 : 1.08;
   };
-  REQUIRE(court.measure(Courtroom::time_for_only(3)));
-  CHECK(court.executor.pairs == 3);
+  REQUIRE(fixture.measure(BlameFixture::time_for_only(3)));
+  CHECK(fixture.executor.pairs == 3);
   const bool closes = GENERATE(false, true);  // killed once more, or interrupted, which it still can tell
-  court.executor.id_suffix = "b";
-  const auto cut = court.measure(Courtroom::time_for_only(0), closes);
+  fixture.executor.id_suffix = "b";
+  const auto cut = fixture.measure(BlameFixture::time_for_only(0), closes);
   REQUIRE(cut);
   CHECK(cut->cut_short);
-  CHECK(court.found == 3);
-  court.executor.id_suffix = "c";
-  const auto times = court.measure([](auto) { return true; }, true);
+  CHECK(fixture.found == 3);
+  fixture.executor.id_suffix = "c";
+  const auto times = fixture.measure([](auto) { return true; }, true);
   REQUIRE(times);
-  CHECK(court.generation == 1);
-  CHECK(court.executor.pairs == 4);
+  CHECK(fixture.generation == 1);
+  CHECK(fixture.executor.pairs == 4);
   CHECK(times->seconds.size() == 4);
-  REQUIRE(court.suspects.front().measured);
-  CHECK(court.suspects.front().measured->pairs == 4);
-  CHECK(court.suspects.front().measured->verdict == measure::Verdict::Slower);
+  REQUIRE(fixture.causes.front().measured);
+  CHECK(fixture.causes.front().measured->pairs == 4);
+  CHECK(fixture.causes.front().measured->verdict == measure::Verdict::Slower);
 
   {
-    const auto store = db::Store::open(court.database(), db::Mode::ReadOnly);
+    const auto store = db::Store::open(fixture.database(), db::Mode::ReadOnly);
     REQUIRE(store);
     const auto campaign = store->find_campaign("blame-evening");
     REQUIRE(campaign);
@@ -297,53 +304,98 @@ TEST_CASE("an inquiry that was killed goes on with the pairs that are stored", "
     CHECK(comparisons[0].verdicts[0].verdict == "slower");
   }
   // The next question is a new one.
-  court.executor.id_suffix = "d";
-  REQUIRE(court.measure(Courtroom::time_for_only(1)));
-  CHECK(court.generation == 2);
-  CHECK(court.found == 0);
+  fixture.executor.id_suffix = "d";
+  REQUIRE(fixture.measure(BlameFixture::time_for_only(1)));
+  CHECK(fixture.generation == 2);
+  CHECK(fixture.found == 0);
+}
+
+TEST_CASE("pairs are measured the way that the machine's noise chose", "[blame]") {
+  BlameFixture fixture;
+  fixture.spec->verify.method = measure::PairMethod::Sequential;
+  fixture.spec->verify.estimator = measure::StepEstimator::Median;
+  fixture.executor.plan_factor = [](const measure::RunPlan& plan) {
+    return plan.argv.front() == "/then/worker" ? 1.0 : 1.08;
+  };
+  REQUIRE(fixture.measure([](auto) { return true; }));
+  CHECK(fixture.executor.pairs == 0);  // none took turns
+  CHECK(fixture.executor.run_plans.size() == 8);
+  REQUIRE(fixture.causes.front().measured);
+  CHECK(fixture.causes.front().measured->verdict == measure::Verdict::Slower);
+  const auto store = db::Store::open(fixture.database(), db::Mode::ReadOnly);
+  REQUIRE(store);
+  CHECK(store->comparisons(store->find_campaign("blame-evening")->id).value().front().record.method == "sequential");
+}
+
+TEST_CASE("a pair that another hand kills is measured again, and no program is to blame for it", "[blame]") {
+  BlameFixture fixture;
+  fixture.spec->verify.method = measure::PairMethod::Sequential;
+  fixture.spec->verify.estimator = measure::StepEstimator::Median;
+  fixture.executor.signal = SIGKILL;
+  fixture.executor.fate = [](std::size_t run, const space::Configuration&) {
+    return run % 3 == 2 ? space::Outcome::Crashed : space::Outcome::Ok;  // every second pair
+  };
+  const auto times = fixture.measure([](auto) { return true; });
+  REQUIRE(times);
+  CHECK_FALSE(times->cut_short);
+  CHECK(times->seconds.size() == 4);
+}
+
+TEST_CASE("several candidate causes share the error by Holm", "[blame]") {
+  BlameFixture fixture;
+  fixture.add_cause("compiler", "/by/old/compiler", "then-compiler");
+  fixture.executor.plan_factor = [](const measure::RunPlan& plan) {
+    return plan.argv.front() == "/then/worker" ? 1.0 : 1.08;
+  };
+  fixture.executor.pair_noise = [](std::size_t) { return 0.001; };  // of the second side: to and fro between rounds
+  REQUIRE(fixture.measure([](auto) { return true; }));
+  REQUIRE(fixture.causes[1].measured);
+  CHECK(fixture.causes[0].measured->verdict == measure::Verdict::Slower);
+  CHECK(fixture.causes[1].measured->verdict == measure::Verdict::Same);
+  CHECK(deploy::conclude(fixture.causes, std::nullopt).culprits == std::vector<std::string>{"program"});
 }
 
 TEST_CASE("pairs of another program or another machine do not count", "[blame]") {
-  Courtroom court;
-  REQUIRE(court.measure(Courtroom::time_for_only(2)));
-  court.executor.id_suffix = "b";
+  BlameFixture fixture;
+  REQUIRE(fixture.measure(BlameFixture::time_for_only(2)));
+  fixture.executor.id_suffix = "b";
   SECTION("the present program was built anew") {
-    court.present.artifact = "newer";
+    fixture.present.artifact = "newer";
   }
   SECTION("the program of then is another") {
-    court.trials.front().other.artifact = "older";
+    fixture.tests.front().other.artifact = "older";
   }
   SECTION("the machine has another kernel") {
-    court.machine.set({.name = "system.kernel", .value = "6.2", .match = space::Match::Verify});
+    fixture.machine.set({.name = "system.kernel", .value = "6.2", .match = space::Match::Verify});
   }
-  const auto times = court.measure(Courtroom::time_for_only(1));
+  const auto times = fixture.measure(BlameFixture::time_for_only(1));
   REQUIRE(times);
-  CHECK(court.found == 0);
-  CHECK(court.generation == 2);
+  CHECK(fixture.found == 0);
+  CHECK(fixture.generation == 2);
   CHECK(times->seconds.size() == 1);
 }
 
 TEST_CASE("lone runs of the present program are kept, too", "[blame]") {
-  Courtroom court;
-  court.trials.clear();
-  REQUIRE(court.measure(Courtroom::time_for_only(2)));
-  court.executor.id_suffix = "b";
-  const auto times = court.measure([](auto) { return true; }, true);
+  BlameFixture fixture;
+  fixture.tests.clear();
+  REQUIRE(fixture.measure(BlameFixture::time_for_only(2)));
+  fixture.executor.id_suffix = "b";
+  const auto times = fixture.measure([](auto) { return true; }, true);
   REQUIRE(times);
-  CHECK(court.found == 2);
-  CHECK(court.executor.run_plans.size() == 3);
+  CHECK(fixture.found == 2);
+  CHECK(fixture.executor.run_plans.size() == 3);
   CHECK(times->seconds.size() == 3);
   CHECK_FALSE(times->cut_short);
 }
 
 TEST_CASE("a profile without a database says what it knows of then", "[blame]") {
   const deploy::Profile profile = test::sample_profile();
-  const deploy::Case found = deploy::case_of(profile, nullptr);
-  CHECK(found.accused.configuration == profile.configuration);
-  CHECK(found.accused.steps == 40);
+  const deploy::BlameBaseline found = deploy::blame_baseline(profile, nullptr);
+  CHECK(found.result.configuration == profile.configuration);
+  CHECK(found.result.steps == 40);
   CHECK(found.then.artifact == "00ff");
   CHECK(found.program == "/opt/builds/k/worker");
   CHECK(found.then.machine.find("kernel")->value == "6.1");
   CHECK_FALSE(found.then.build);
-  CHECK(found.accused.worker.is_null());
+  CHECK(found.result.worker.is_null());
 }

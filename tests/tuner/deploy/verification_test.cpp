@@ -1,6 +1,6 @@
 #include "tuner/deploy/verification.hpp"
 
-#include <cmath>
+#include <vector>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -29,28 +29,15 @@ deploy::Profile profile_of(space::Configuration baseline, space::Configuration c
   return profile;
 }
 
-db::StoredTrial trial(std::int64_t number, const space::Configuration& configuration,
-                      space::Outcome outcome = space::Outcome::Ok) {
-  db::StoredTrial stored;
-  stored.id = number + 1;
-  stored.trial.number = number;
-  stored.trial.configuration = configuration;
-  stored.trial.outcome = outcome;
-  if (outcome != space::Outcome::Ok) stored.trial.reason = "no such instruction";
-  return stored;
-}
-
-/// The profile measured again: gain in per cent, its interval, in a verdict's own logarithms.
-tuner::Answer answer_with(const deploy::Profile& profile, const std::string& verdict, double low, double high) {
-  tuner::Answer answer;
-  answer.baseline = trial(0, profile.gain->baseline);
-  answer.best = trial(1, profile.configuration);
-  answer.verdict = db::VerdictRecord{.verdict = verdict,
-                                     .log_ratio_mean = -std::log1p((low + high) / 200),
-                                     .log_ratio_low = -std::log1p(high / 100),
-                                     .log_ratio_high = -std::log1p(low / 100),
-                                     .pairs = 8};
-  return answer;
+/// Pairs that say so: a gain in per cent with its interval.
+measure::ComparisonMember pairs_say(measure::Verdict verdict, double low, double high) {
+  return {.log_ratios = std::vector<double>(8),
+          .state = verdict == measure::Verdict::Undecided ? measure::MemberState::Open : measure::MemberState::Decided,
+          .comparison = measure::Comparison{.verdict = verdict,
+                                            .pairs = 8,
+                                            .gain_percent = (low + high) / 2,
+                                            .low_percent = low,
+                                            .high_percent = high}};
 }
 
 }  // namespace
@@ -113,24 +100,34 @@ TEST_CASE("what cannot be compared is said", "[verification]") {
 }
 
 TEST_CASE("the finding follows the interval", "[verification]") {
+  using measure::Verdict;
   const deploy::Profile profile = test::sample_profile();  // +101 to +107 % where it was tuned
-  CHECK(deploy::verification_of(answer_with(profile, "faster", 99, 103), profile).finding == Finding::Holds);
-  const auto less = deploy::verification_of(answer_with(profile, "faster", 3, 9), profile);
+  const auto find = [&](Verdict verdict, double low, double high) {
+    return deploy::verification_of(pairs_say(verdict, low, high), profile, 1, "8 pairs do not tell");
+  };
+  CHECK(find(Verdict::Faster, 99, 103).finding == Finding::Holds);
+  CHECK(find(Verdict::Same, 0.1, 0.5).finding == Finding::Holds);
+  const auto less = find(Verdict::Faster, 3, 9);
   CHECK(less.finding == Finding::Holds);
   CHECK_THAT(less.because, ContainsSubstring("less than the +101.0 to +107.0 %"));
-  CHECK(deploy::verification_of(answer_with(profile, "same", -0.5, 0.5), profile).finding == Finding::DoesNotHold);
-  CHECK(deploy::verification_of(answer_with(profile, "slower", -9, -2), profile).finding == Finding::DoesNotHold);
-  CHECK(deploy::verification_of(answer_with(profile, "undecided", -3, 4), profile).finding == Finding::NotMeasured);
+  CHECK(find(Verdict::Same, -0.5, 0.5).finding == Finding::DoesNotHold);
+  const auto slower = find(Verdict::Slower, -9, -2);
+  CHECK(slower.finding == Finding::DoesNotHold);
+  CHECK_THAT(slower.because, ContainsSubstring("slower than the default: -5.5 % (-9.0 to -2.0 %, 8 pairs)"));
+  CHECK(find(Verdict::Undecided, -3, 0.8).finding == Finding::DoesNotHold);  // not faster by more than the margin
+  const auto open = find(Verdict::Undecided, -3, 4);
+  CHECK(open.finding == Finding::NotMeasured);
+  CHECK_THAT(open.because, ContainsSubstring("undecided, 8 pairs do not tell: +0.5 %"));
 }
 
-TEST_CASE("a side that does not train here is no finding about the profile", "[verification]") {
+TEST_CASE("pairs that were not measured to the end are no finding about the profile", "[verification]") {
   const deploy::Profile profile = test::sample_profile();
-  tuner::Answer answer;
-  answer.baseline = trial(0, profile.gain->baseline, space::Outcome::Crashed);
-  CHECK(deploy::verification_of(answer, profile).finding == Finding::NotMeasured);
-  answer.baseline = trial(0, profile.gain->baseline);
-  answer.failures = {trial(1, profile.configuration, space::Outcome::Unsupported)};
-  const auto found = deploy::verification_of(answer, profile);
-  CHECK(found.finding == Finding::NotMeasured);
-  CHECK_THAT(found.because, ContainsSubstring("unsupported: no such instruction"));
+  auto pairs = pairs_say(measure::Verdict::Undecided, 3, 9);
+  pairs.state = measure::MemberState::Failed;
+  const auto failed = deploy::verification_of(pairs, profile, 1, "20 pairs do not tell");
+  CHECK(failed.finding == Finding::NotMeasured);
+  CHECK(failed.because == "pair after pair failed");
+  const auto none = deploy::verification_of({}, profile, 1, "the time is over");
+  CHECK(none.finding == Finding::NotMeasured);
+  CHECK(none.because == "the time is over before there were two pairs");
 }

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "measure/comparison/comparison.hpp"
 #include "tuner/campaign/finals/pair_method.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/campaign/sitting.hpp"
@@ -22,50 +21,63 @@ inline constexpr const char* kSelectRole = "select";      ///< its pairs choose 
 inline constexpr const char* kSimplifyRole = "simplify";  ///< the winner against one with fewer changes
 inline constexpr const char* kVerifyRole = "verify";      ///< its pairs are reported, and chose nothing
 inline constexpr const char* kCompareRole = "compare";    ///< a person asked (side_by_side.hpp)
+inline constexpr const char* kBlameRole = "blame";        ///< the same configuration, by programs of then and now
+
+/// One side, ready to be started.
+struct ComparedSide {
+  db::StoredTrial trial;               ///< to which its runs belong, and by whose configuration it is known
+  space::Configuration configuration;  ///< as its worker is told: the trial's, where nothing else tells the sides apart
+  Prepared prepared;
+};
 
 class Comparing {
  public:
-  /// Trials, sitting and their program outlive this. Empty: one of both cannot be prepared any more (told to the
-  /// observer). An error, too, where a disk is too full to prepare it.
+  /// How measuring a pair came out.
+  enum class PairEnd {
+    Stored,
+    Failed,     ///< a side did not end well
+    Lost,       ///< to an interruption, another hand's kill, a slot that cannot be had: no word about the configurations
+    Suspended,  ///< likewise to a suspension that is over: to be measured again
+  };
+
+  /// The sitting outlives this. Empty: one of both cannot be prepared any more (told to the observer). An error, too,
+  /// where a disk is too full to prepare it.
   [[nodiscard]] static db::Expected<std::optional<Comparing>> open(const Sitting& sitting,
                                                                    const db::StoredTrial& baseline,
                                                                    const db::StoredTrial& candidate, std::string role);
+  /// Of sides that are prepared.
+  [[nodiscard]] static db::Expected<Comparing> open(const Sitting& sitting, ComparedSide baseline,
+                                                    ComparedSide candidate, std::string role);
 
+  [[nodiscard]] const Sitting& sitting() const { return *sitting_; }
   /// Complete pairs that are stored.
   [[nodiscard]] std::int64_t pairs() const { return pairs_; }
   /// Of the pairs measured in this sitting, on average; zero: none yet.
   [[nodiscard]] std::chrono::nanoseconds pair_time() const;
 
-  /// Measures pairs until `wanted` are stored. False: interrupted, the slot cannot be had, or too many pairs failed.
-  [[nodiscard]] db::Expected<bool> measure_up_to(std::int64_t wanted);
-
-  /// ln(T(baseline) / T(candidate)) of each stored pair, for each horizon of the objective.
-  [[nodiscard]] db::Expected<std::vector<std::vector<double>>> ratios() const;
-
-  /// Of the primary horizon among the objective's.
-  [[nodiscard]] std::size_t primary_horizon() const;
-
-  /// What the pairs say at the primary horizon; the verdicts of all horizons are stored, as intervals of
-  /// `stated_confidence` (which planned looks keep although each asks for more: measure/comparison/planned_looks.hpp).
-  /// Empty: too few pairs.
-  [[nodiscard]] db::Expected<std::optional<measure::Comparison>> judge(double confidence, double stated_confidence);
-
- private:
-  Comparing(const Sitting& sitting, const db::StoredTrial& baseline, const db::StoredTrial& candidate,
-            Prepared prepared_baseline, Prepared prepared_candidate);
-  /// How the pairs of a comparison that begins now are measured; said to the observer where not as the campaign wants.
-  [[nodiscard]] PairMethodChoice choose_method() const;
-  enum class PairEnd {
-    Stored,
-    Failed,
-    Lost,  ///< to a suspension, an interruption or another hand's kill: no word about the configurations
-  };
+  /// Measures one more pair. A full disk and images that are gone are errors: they say nothing of the configurations.
   [[nodiscard]] db::Expected<PairEnd> measure_pair();
 
+  /// ln(T(baseline) / T(candidate)) of each stored pair that can be judged, at the primary horizon.
+  [[nodiscard]] db::Expected<std::vector<double>> log_ratios() const;
+
+  /// Stores what the pairs say at each horizon of the objective, judged with this confidence (which planned looks ask
+  /// for, each more than all of them keep together: measure/comparison/planned_looks.hpp).
+  [[nodiscard]] db::Expected<void> save_verdicts(double confidence) const;
+
+ private:
+  Comparing(const Sitting& sitting, ComparedSide baseline, ComparedSide candidate);
+  /// How the pairs of a comparison that begins now are measured; said to the observer where not as the campaign wants.
+  [[nodiscard]] PairMethodChoice choose_method() const;
+  /// The pair, side A the one that starts first.
+  [[nodiscard]] measure::PairPlan plan_pair(std::int64_t index) const;
+  /// Why there is no complete pair, and whether that says anything of the configurations.
+  [[nodiscard]] db::Expected<PairEnd> judge_failure(const measure::PairResult& result, const measure::PairPlan& plan,
+                                                    std::int64_t index, std::int64_t suspensions) const;
+  [[nodiscard]] db::Expected<StoredPairs> judged_pairs() const;
+
   const Sitting* sitting_;
-  const db::StoredTrial* baseline_;
-  const db::StoredTrial* candidate_;
-  Prepared prepared_baseline_, prepared_candidate_;
+  ComparedSide baseline_, candidate_;
   measure::PairMethod method_ = measure::PairMethod::Slices;
   measure::StepEstimator estimator_ = measure::StepEstimator::Paired;
   db::ComparisonId id_ = 0;

@@ -3,19 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "measure/comparison/planned_looks.hpp"
 #include "search/model/linear_model.hpp"
 #include "space/lattice.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/changes.hpp"
 #include "tuner/campaign/finals/finalists.hpp"
+#include "tuner/campaign/finals/pair_driver.hpp"
 #include "tuner/campaign/finals/simplify.hpp"
-#include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/campaign/pacing.hpp"
 
@@ -28,11 +27,9 @@ constexpr std::int64_t kFewestSelectionPairs = 2;
 /// So many of the fastest that train wrongly share what makes them fast, and so may thousands more.
 constexpr int kMostRefused = 20;
 
-/// A finalist that is measured against the champion.
-struct Challenger {
-  std::size_t finalist;  // index into the finalists
-  Comparing comparing;
-};
+bool has_left(const measure::ComparisonMember& member) {
+  return member.state == measure::MemberState::Failed || member.state == measure::MemberState::Lost;
+}
 
 }  // namespace
 
@@ -146,12 +143,6 @@ int Finals::fit_choice(std::vector<const db::StoredTrial*>& finalists, const db:
 db::Expected<std::optional<db::StoredTrial>> Finals::choose(const db::StoredTrial& baseline) {
   const auto trials = sitting_.store.list_trials({.campaign = sitting_.campaign, .state = db::TrialState::Finished});
   if (!trials) return std::unexpected(trials.error());
-  if (sitting_.compare_wanted && !sitting_.wanted.empty()) {
-    for (const db::StoredTrial& each : *trials) {
-      if (each.trial.configuration == sitting_.wanted.front() && each.trial.outcome == space::Outcome::Ok) return each;
-    }
-    return std::nullopt;
-  }
   const VerifySettings& verify = sitting_.spec.verify;
   std::vector<const db::StoredTrial*> finalists;
   for (const std::size_t i :
@@ -165,41 +156,51 @@ db::Expected<std::optional<db::StoredTrial>> Finals::choose(const db::StoredTria
   const int rounds = fit_choice(finalists, baseline);
   if (finalists.size() == 1 || champion.id == baseline.id) return champion;
 
-  std::vector<Contender> contenders = {
-      {.ratios = {}, .changes = changes_between(baseline.trial.configuration, champion.trial.configuration).size()}};
-  std::vector<Challenger> challengers;
-  for (std::size_t i = 1; i < finalists.size(); ++i) {
-    auto comparing = Comparing::open(sitting_, champion, *finalists[i], kSelectRole);
+  const auto winner = fastest_of(finalists, baseline, rounds);
+  if (!winner) return std::unexpected(winner.error());
+  if (*winner == nullptr) return std::nullopt;
+  return **winner;
+}
+
+db::Expected<const db::StoredTrial*> Finals::fastest_of(const std::vector<const db::StoredTrial*>& finalists,
+                                                        const db::StoredTrial& baseline, int rounds) {
+  const VerifySettings& verify = sitting_.spec.verify;
+  const db::StoredTrial& champion = *finalists.front();
+  std::vector<Comparing> comparisons;
+  std::vector<const db::StoredTrial*> challengers;
+  for (const db::StoredTrial* each : std::span(finalists).subspan(1)) {
+    auto comparing = Comparing::open(sitting_, champion, *each, kSelectRole);
     if (!comparing) return std::unexpected(comparing.error());
-    if (sitting_.interruption.requested()) return std::nullopt;
-    if (*comparing) challengers.push_back({.finalist = i, .comparing = std::move(**comparing)});
+    if (sitting_.interruption.requested()) return nullptr;
+    if (!*comparing) continue;
+    comparisons.push_back(std::move(**comparing));
+    challengers.push_back(each);
   }
-  if (challengers.empty()) return champion;
-  sitting_.observer.choosing(static_cast<std::int64_t>(challengers.size()) + 1);
-  for (int round = 1; round <= rounds; ++round) {
-    // A block: each challenger once, in an order of its own, so that no place in it favours one.
-    std::mt19937_64 random(sitting_.spec.strategy.seed * 1000 + static_cast<std::uint64_t>(round));
-    std::ranges::shuffle(challengers, random);
-    for (auto each = challengers.begin(); each != challengers.end();) {
-      const auto measured = each->comparing.measure_up_to(round);
-      if (!measured) return std::unexpected(measured.error());
-      if (sitting_.interruption.requested()) return std::nullopt;
-      each = *measured ? std::next(each) : challengers.erase(each);
-    }
-  }
+  if (challengers.empty()) return &champion;
+  sitting_.observer.choosing(std::ssize(challengers) + 1);
+  auto driver = PairDriver::open(pointers_to(comparisons),
+                                 {.pairs = rounds, .most_pairs = rounds, .margin_percent = verify.margin_percent},
+                                 sitting_.spec.strategy.seed);
+  if (!driver) return std::unexpected(driver.error());
+  // Its pairs choose, they report nothing.
+  const auto end = driver->run({.keep_verdicts = false});
+  if (!end) return std::unexpected(end.error());
+  if (*end == PairsEnd::Interrupted || sitting_.interruption.requested()) return nullptr;
+
+  const auto changes_of = [&](const db::StoredTrial& trial) {
+    return changes_between(baseline.trial.configuration, trial.trial.configuration).size();
+  };
   std::vector<const db::StoredTrial*> known = {&champion};
-  for (const Challenger& each : challengers) {
-    auto ratios = each.comparing.ratios();
-    if (!ratios) return std::unexpected(ratios.error());
-    const db::StoredTrial& trial = *finalists[each.finalist];
-    if ((*ratios)[each.comparing.primary_horizon()].empty()) continue;
-    known.push_back(&trial);
-    contenders.push_back({.ratios = std::move((*ratios)[each.comparing.primary_horizon()]),
-                          .changes = changes_between(baseline.trial.configuration, trial.trial.configuration).size()});
+  std::vector<Contender> contenders = {{.ratios = {}, .changes = changes_of(champion)}};
+  for (std::size_t i = 0; i < challengers.size(); ++i) {
+    const measure::ComparisonMember& member = driver->comparison().members()[i];
+    if (member.state == measure::MemberState::Failed || member.log_ratios.empty()) continue;
+    known.push_back(challengers[i]);
+    contenders.push_back({.ratios = member.log_ratios, .changes = changes_of(*challengers[i])});
   }
   const db::StoredTrial& winner = *known[choose_winner(contenders, verify.margin_percent)];
   sitting_.observer.chosen(winner.trial);
-  return winner;
+  return &winner;
 }
 
 db::Expected<std::optional<db::StoredTrial>> Finals::simplest(const db::StoredTrial& baseline,
@@ -249,14 +250,17 @@ db::Expected<std::optional<db::StoredTrial>> Finals::as_fast(const space::Config
   auto comparing = Comparing::open(sitting_, winner, **trial, kSimplifyRole);
   if (!comparing) return std::unexpected(comparing.error());
   if (!*comparing) return std::nullopt;
-  const auto measured = (*comparing)->measure_up_to(sitting_.spec.verify.pairs);
-  if (!measured) return std::unexpected(measured.error());
-  if (!*measured) return std::nullopt;
-  const auto verdict = (*comparing)->judge(kStatedConfidence, kStatedConfidence);
-  if (!verdict) return std::unexpected(verdict.error());
-  const double margin = std::log1p(sitting_.spec.verify.margin_percent / 100);
-  const bool slower = !*verdict || (*verdict)->verdict == measure::Verdict::Slower || (*verdict)->log_ratio < -margin;
-  if (slower) return std::nullopt;
+  const VerifySettings& verify = sitting_.spec.verify;
+  auto driver = PairDriver::open(
+      {&**comparing}, {.pairs = verify.pairs, .most_pairs = verify.pairs, .margin_percent = verify.margin_percent});
+  if (!driver) return std::unexpected(driver.error());
+  const auto end = driver->run();
+  if (!end) return std::unexpected(end.error());
+  const measure::ComparisonMember& member = driver->comparison().members().front();
+  const auto& judged = member.comparison;
+  if (*end != PairsEnd::Complete || has_left(member) || !judged) return std::nullopt;
+  const double margin = std::log1p(verify.margin_percent / 100);
+  if (judged->verdict == measure::Verdict::Slower || judged->log_ratio < -margin) return std::nullopt;
   return std::move(**trial);
 }
 
@@ -266,31 +270,28 @@ db::Expected<bool> Finals::verify(const db::StoredTrial& baseline, const db::Sto
   if (!opened) return std::unexpected(opened.error());
   if (!*opened) return false;
   Comparing& comparing = **opened;
+  auto driver = PairDriver::open({&comparing}, verify);
+  if (!driver) return std::unexpected(driver.error());
   const auto training = forecast_epochs(baseline, candidate);
   const auto forecast = forecast_pair(verify, paced(sitting_.spec, baseline), paced(sitting_.spec, candidate));
-  constexpr double kError = 1 - kStatedConfidence;
-  const auto plan = measure::plan_looks(verify.pairs, std::max(verify.pairs, verify.most_pairs), kError);
-  bool judged = false;
-  for (const measure::Look& look : plan) {
-    // An earlier sitting went past it: another look there, with more pairs than it was planned for, is one too many.
-    if (look.pairs < comparing.pairs() && look.pairs < plan.back().pairs) continue;
-    const auto more = std::max<std::int64_t>(0, look.pairs - comparing.pairs());
-    if (look.pairs > verify.pairs && more > 0 &&
-        !time_for(std::max(comparing.pair_time(), forecast) * more + training)) {
+  int granted = verify.pairs;  // the first look is waited for all the same, and each further one once it is begun
+  const auto time_until_look = [&](std::size_t, std::chrono::nanoseconds pair) {
+    const int look = driver->comparison().next_look();
+    if (look <= granted) return true;
+    const std::int64_t more = look - comparing.pairs();
+    if (!time_for(std::max(pair, forecast) * more + training)) {
       sitting_.observer.note(fmt::format("undecided after {} pairs, and {} more do not fit into the time that is left",
                                          comparing.pairs(), more));
-      if (judged) break;
-      const double confidence = measure::confidence_after(comparing.pairs(), plan, kError);
-      if (auto last = comparing.judge(confidence, kStatedConfidence); !last) return std::unexpected(last.error());
-      break;
+      return false;
     }
-    const auto measured = comparing.measure_up_to(look.pairs);
-    if (!measured || !*measured) return measured;
-    const auto verdict = comparing.judge(look.confidence, kStatedConfidence);
-    if (!verdict) return std::unexpected(verdict.error());
-    judged = true;
-    if (*verdict && (*verdict)->verdict != measure::Verdict::Undecided) break;
-  }
+    granted = look;
+    return true;
+  };
+  const auto end = driver->run({.time_for = time_until_look});
+  if (!end) return std::unexpected(end.error());
+  if (*end == PairsEnd::Complete) return !has_left(driver->comparison().members().front());
+  if (*end == PairsEnd::Interrupted) return false;
+  if (auto stopped = driver->stop(); !stopped) return std::unexpected(stopped.error());
   return true;
 }
 

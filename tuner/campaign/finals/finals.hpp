@@ -46,6 +46,9 @@ class Finals {
   [[nodiscard]] bool may_choose(int refused) const;
   /// The winner among the finished trials; empty: interrupted, or none ended well.
   [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> choose(const db::StoredTrial& baseline);
+  /// By so many pairs of each finalist with the first one; null: interrupted. The winner is one of them.
+  [[nodiscard]] db::Expected<const db::StoredTrial*> fastest_of(const std::vector<const db::StoredTrial*>& finalists,
+                                                                const db::StoredTrial& baseline, int rounds);
   /// Leaves out the last finalists, and gives the rounds of pairs for the others, as time allows.
   [[nodiscard]] int fit_choice(std::vector<const db::StoredTrial*>& finalists, const db::StoredTrial& baseline) const;
   /// The winner, or one with fewer changes that is as fast; empty: interrupted.

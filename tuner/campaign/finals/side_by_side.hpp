@@ -3,10 +3,9 @@
 /// Configurations beside each other because a person asks: each as a trial of the campaign, then each against the first
 /// in pairs of fresh processes that are alive together (comparing.hpp, role compare).
 ///
-/// A block holds each candidate once, in an order of its own, so that no candidate has a quieter hour than the others;
-/// who is started first alternates from pair to pair. Pairs are judged at looks planned before the first of them
-/// (measure/comparison/planned_looks.hpp), and a candidate that is decided is measured no further. What was measured before
-/// counts: the same call again goes on where it ended, and does nothing where everything is decided.
+/// The candidates are one family (measure/comparison/sequential_comparison.hpp): that any verdict is wrong has a chance
+/// of 5 %. What was measured before counts: the same call again goes on where it ended, and does nothing where
+/// everything is decided.
 ///
 /// The campaign stays as it was but for these trials (named_trials.hpp).
 
@@ -19,14 +18,12 @@
 
 #include "db/store.hpp"
 #include "measure/comparison/planned_looks.hpp"
-#include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/campaign/sitting.hpp"
 
 namespace nocturne::tuner {
 
 struct SideBySideSettings {
-  int pairs = 6;        ///< of each candidate, before the first look
-  int most_pairs = 20;  ///< while undecided; no fewer than `pairs`
+  measure::ComparisonPolicy policy{};  ///< the margin is the campaign's
   /// No trial and no pair is begun that is expected to end later. Empty: not bounded by time.
   std::optional<std::chrono::steady_clock::time_point> end{};
 };
@@ -48,16 +45,7 @@ class SideBySide {
                                                    const SideBySideSettings& settings);
 
  private:
-  struct Candidate {
-    const db::StoredTrial* trial;
-    Comparing comparing;
-  };
   [[nodiscard]] db::Expected<void> compare(const std::vector<db::StoredTrial>& sides);
-  [[nodiscard]] db::Expected<std::vector<Candidate>> candidates(const std::vector<db::StoredTrial>& sides);
-  /// Where it has fewer than `round` pairs and there is time. False: pair after pair failed, there will be no more.
-  [[nodiscard]] db::Expected<bool> add_pair(Candidate& candidate, const db::StoredTrial& reference, std::int64_t round);
-  /// Whether the pairs by now are enough; also stores the verdict.
-  [[nodiscard]] db::Expected<bool> is_decided(Candidate& candidate, std::span<const measure::Look> plan);
   [[nodiscard]] bool time_for(std::chrono::nanoseconds work);
   [[nodiscard]] bool stopped() const { return result_.out_of_time || sitting_.interruption.requested(); }
 

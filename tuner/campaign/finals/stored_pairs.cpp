@@ -94,19 +94,17 @@ std::vector<double> log_ratios_at(const StoredPairs& stored, double epochs) {
 }
 
 double look_confidence(std::int64_t pairs, const JudgingRules& rules) {
-  constexpr double kError = 1 - kStatedConfidence;
-  return measure::confidence_after(pairs, measure::plan_looks(rules.first_pairs, rules.most_pairs, kError), kError);
+  return measure::confidence_after(pairs, measure::plan_looks(rules.pairs, rules.most_pairs));
 }
 
-db::VerdictRecord verdict_record(const measure::Comparison& comparison, db::ComparisonId id, double epochs,
-                                 double confidence) {
+db::VerdictRecord verdict_record(const measure::Comparison& comparison, db::ComparisonId id, double epochs) {
   return {.comparison = id,
           .horizon_epochs = epochs,
           .verdict = std::string(verdict_word(comparison.verdict)),
           .log_ratio_mean = -comparison.log_ratio,
           .log_ratio_low = -std::log1p(comparison.high_percent / 100),
           .log_ratio_high = -std::log1p(comparison.low_percent / 100),
-          .confidence = confidence,
+          .confidence = kStatedConfidence,
           .pairs = comparison.pairs};
 }
 
@@ -116,7 +114,7 @@ std::optional<db::VerdictRecord> verdict_at(const StoredPairs& stored, db::Compa
   const double confidence = look_confidence(std::ssize(stored.pairs), rules);
   const auto compared = measure::compare(log_ratios_at(stored, epochs),
                                          {.margin_percent = rules.margin_percent, .confidence = confidence});
-  return verdict_record(compared, comparison, epochs, kStatedConfidence);
+  return verdict_record(compared, comparison, epochs);
 }
 
 }  // namespace nocturne::tuner

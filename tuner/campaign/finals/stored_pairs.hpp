@@ -10,6 +10,7 @@
 #include "db/store.hpp"
 #include "measure/comparison/comparison.hpp"
 #include "measure/comparison/pair.hpp"
+#include "measure/comparison/planned_looks.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "tuner/campaign/stored_document.hpp"
 
@@ -40,11 +41,10 @@ struct StoredPairs {
 [[nodiscard]] std::optional<db::VerdictRecord> verdict_at(const StoredPairs& stored, db::ComparisonId comparison,
                                                           double epochs, const JudgingRules& rules);
 
-/// The record of a comparison at a horizon: `confidence` is that of its interval as it is stated.
+/// The record of a comparison at a horizon. Its interval is stated with what all looks together keep.
 [[nodiscard]] db::VerdictRecord verdict_record(const measure::Comparison& comparison, db::ComparisonId id,
-                                               double epochs, double confidence);
+                                               double epochs);
 
-/// What intervals of planned looks together keep.
-inline constexpr double kStatedConfidence = 0.95;
+inline constexpr double kStatedConfidence = 1 - measure::kComparisonError;
 
 }  // namespace nocturne::tuner

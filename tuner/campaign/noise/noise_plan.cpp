@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 #include <numbers>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -76,6 +77,13 @@ std::string cost_text(double seconds) {
   if (seconds < 90 * 60) return fmt::format("{:.0f} minutes", seconds / 60);
   if (seconds < 48.0 * 3600) return fmt::format("{:.1f} hours", seconds / 3600);
   return fmt::format("{:.0f} days", seconds / 86400);
+}
+
+bool default_fits_half(const CampaignSpec& spec, std::size_t cpus) {
+  const space::Configuration configuration = spec.space.default_configuration();
+  const space::Value* threads = configuration.find("threads");
+  const auto* count = threads != nullptr ? std::get_if<std::int64_t>(threads) : nullptr;
+  return count != nullptr && *count <= static_cast<std::int64_t>(cpus / 2);
 }
 
 NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, int repeats, const NoiseWishes& wishes) {

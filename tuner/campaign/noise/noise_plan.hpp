@@ -8,6 +8,7 @@
 /// is itself uncertain by about that factor.
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
@@ -41,6 +42,9 @@ struct NoisePlan {
   double seconds_a_pair = 0;
   std::string sentence{};  ///< without full stop: what this machine can tell, and what follows
 };
+
+/// Whether the default leaves half of the CPUs free, so that a duet with it may be possible.
+[[nodiscard]] bool default_fits_half(const CampaignSpec& spec, std::size_t cpus);
 
 /// REQUIRES: floor.rows is not empty.
 [[nodiscard]] NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, int repeats,

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "tuner/campaign/machine_changes.hpp"
+#include "tuner/campaign/noise/noise_plan.hpp"
 #include "tuner/campaign/pacing.hpp"
 
 namespace nocturne::tuner {
@@ -71,6 +72,22 @@ db::Expected<KnownNoise> known_noise(const db::Store& store, const CampaignSpec&
     return KnownNoise{.floor = std::move(floor), .set_aside = {}};
   }
   return known;
+}
+
+db::Expected<void> measure_as_noise_says(const db::Store& store, CampaignSpec& spec,
+                                         const space::Fingerprint& fingerprint, std::size_t cpus) {
+  if (!spec.worker.own.empty()) return {};  // its pairs are timed as its template says
+  const auto known = known_noise(store, spec, fingerprint);
+  if (!known) return std::unexpected(known.error());
+  if (!known->floor) return {};
+  const NoisePlan plan =
+      plan_by_noise(*known->floor, spec.verify, spec.run.repeats,
+                    {.fixed = fixed_by_file(spec.document), .default_fits_half = default_fits_half(spec, cpus)});
+  spec.verify.method = plan.verify.method;
+  spec.verify.estimator = plan.verify.estimator;
+  spec.verify.known_costs = plan.verify.known_costs;
+  if (plan.process_luck > 0) spec.run.process_luck = plan.process_luck;
+  return {};
 }
 
 }  // namespace nocturne::tuner

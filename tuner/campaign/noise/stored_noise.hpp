@@ -2,6 +2,7 @@
 
 /// The noise floor of this machine, as it was measured once and stored: by fingerprint, workload and way of measuring.
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -28,5 +29,11 @@ struct KnownNoise {
 /// what a machine tells apart may change with its kernel, its governor, its microcode.
 [[nodiscard]] db::Expected<KnownNoise> known_noise(const db::Store& store, const CampaignSpec& spec,
                                                    const space::Fingerprint& fingerprint);
+
+/// Lets a campaign that `tune` does not begin measure its pairs the way that the noise of this machine makes cheapest:
+/// method, estimator, what the others cost; and tells it how processes scatter here. Numbers of pairs and the margin
+/// stay. What is not known changes nothing. `cpus`: how many workers may use.
+[[nodiscard]] db::Expected<void> measure_as_noise_says(const db::Store& store, CampaignSpec& spec,
+                                                       const space::Fingerprint& fingerprint, std::size_t cpus);
 
 }  // namespace nocturne::tuner

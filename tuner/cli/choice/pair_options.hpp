@@ -4,9 +4,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "measure/comparison/planned_looks.hpp"
+
 namespace nocturne::cli {
 
-/// The defaults are what `pairs` and `most_pairs` hold; both outlive the verb.
-void add_pair_options(CLI::App& verb, int& pairs, int& most_pairs);
+/// The defaults are what the policy holds; it outlives the verb.
+void add_pair_options(CLI::App& verb, measure::ComparisonPolicy& policy);
 
 }  // namespace nocturne::cli

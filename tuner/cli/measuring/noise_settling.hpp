@@ -6,23 +6,13 @@
 #include <CLI/CLI.hpp>
 
 #include "db/store.hpp"
-#include "space/fingerprint.hpp"
-#include "tuner/campaign/clock.hpp"
-#include "tuner/campaign/interruption.hpp"
 #include "tuner/campaign_file.hpp"
-#include "tuner/cli/context.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/executor/executor.hpp"
 
 namespace nocturne::cli {
 
-struct NoiseWork {
-  const Context& context;
-  tuner::CampaignSpec& spec;  ///< how it compares is set; `executor` reads it
-  db::Store& store;           ///< for writing
-  tuner::Executor& executor;
-  const tuner::Clock& clock;
-  tuner::Interruption& interruption;
-  const space::Fingerprint& fingerprint;
+struct NoiseChoice {
   bool fresh = false;  ///< a new generation begins in any case
   bool may_measure = true;
 };
@@ -30,10 +20,11 @@ struct NoiseWork {
 /// --no-noise.
 void add_no_noise(CLI::App& verb, bool& none);
 
-/// Says in one line what the machine can tell, and what follows. A campaign that has begun goes on comparing as it
-/// began. Measures up to three minutes where the machine is new, the campaign begins now and will last for more than
-/// half an hour, and that is wanted; else it says how to get it. Trouble in measuring is said, and the defaults stay.
-/// The error is the database's. Blocks.
-[[nodiscard]] db::Expected<void> settle_noise(const NoiseWork& work);
+/// Says in one line what the machine can tell, and what follows; `spec`, which `executor` reads, is set accordingly. A
+/// campaign that has begun goes on comparing as it began. Measures up to three minutes where the machine is new, the
+/// campaign begins now and will last for more than half an hour, and that is wanted; else it says how to get it. What
+/// goes wrong in measuring is said, and the defaults stay. The error is the database's. Blocks.
+[[nodiscard]] db::Expected<void> settle_noise(MeasurementContext& measuring, tuner::CampaignSpec& spec,
+                                              tuner::Executor& executor, const NoiseChoice& choice);
 
 }  // namespace nocturne::cli

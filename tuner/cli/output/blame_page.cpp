@@ -16,13 +16,13 @@
 namespace nocturne::cli {
 namespace {
 
-std::string found_text(const deploy::Suspect& suspect) {
-  if (suspect.measured && suspect.measured->pairs >= 2) {
-    return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %, {} pairs)", suspect.measured->gain_percent,
-                       suspect.measured->low_percent, suspect.measured->high_percent, suspect.measured->pairs);
+std::string found_text(const deploy::CandidateCause& cause) {
+  if (cause.measured && cause.measured->pairs >= 2) {
+    return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %, {} pairs)", cause.measured->gain_percent,
+                       cause.measured->low_percent, cause.measured->high_percent, cause.measured->pairs);
   }
-  if (suspect.apart == deploy::Apart::Together) return "measured with the program";
-  return suspect.why_not.empty() ? "not measured" : "not measured: " + suspect.why_not;
+  if (cause.apart == deploy::Apart::Together) return "measured with the program";
+  return cause.why_not.empty() ? "not measured" : "not measured: " + cause.why_not;
 }
 
 std::string apart_text(deploy::Apart apart) {
@@ -41,17 +41,17 @@ std::string apart_text(deploy::Apart apart) {
 
 }  // namespace
 
-void print_blame(const Context& context, const std::vector<deploy::Suspect>& suspects,
+void print_blame(const Context& context, const std::vector<deploy::CandidateCause>& causes,
                  const std::optional<deploy::WholeChange>& change, const deploy::Blame& blame,
-                 const std::optional<KeptInquiry>& kept) {
+                 const std::optional<KeptEvidence>& kept) {
   std::ostream& out = *context.out;
-  if (!suspects.empty()) {
+  if (!causes.empty()) {
     Table table({{"changed"}, {"then"}, {"now"}, {"the present one gains"}});
-    for (const deploy::Suspect& each : suspects) {
-      const bool guilty = std::ranges::find(blame.culprits, each.name) != blame.culprits.end();
+    for (const deploy::CandidateCause& each : causes) {
+      const bool is_culprit = std::ranges::find(blame.culprits, each.name) != blame.culprits.end();
       table.add({Cell(each.name), Cell(each.before.empty() ? "–" : each.before),
                  Cell(each.now.empty() ? "–" : each.now),
-                 Cell(found_text(each), guilty ? Style::Warning : Style::Plain)});
+                 Cell(found_text(each), is_culprit ? Style::Warning : Style::Plain)});
     }
     table.print(context);
   }
@@ -71,11 +71,11 @@ void print_blame(const Context& context, const std::vector<deploy::Suspect>& sus
   }
 }
 
-nlohmann::json blame_json(const std::string& name, const std::vector<deploy::Suspect>& suspects,
+nlohmann::json blame_json(const std::string& name, const std::vector<deploy::CandidateCause>& causes,
                           const std::optional<deploy::WholeChange>& change, const deploy::Blame& blame,
-                          const std::optional<KeptInquiry>& kept) {
+                          const std::optional<KeptEvidence>& kept) {
   auto list = nlohmann::json::array();
-  for (const deploy::Suspect& each : suspects) {
+  for (const deploy::CandidateCause& each : causes) {
     nlohmann::json entry = {{"name", each.name},
                             {"then", each.before},
                             {"now", each.now},
@@ -92,7 +92,7 @@ nlohmann::json blame_json(const std::string& name, const std::vector<deploy::Sus
     list.push_back(std::move(entry));
   }
   nlohmann::json document = {{"what", name},
-                             {"suspects", std::move(list)},
+                             {"candidate_causes", std::move(list)},
                              {"told", blame.told},
                              {"culprits", blame.culprits},
                              {"sentence", blame.sentence},

@@ -16,20 +16,20 @@
 namespace nocturne::cli {
 
 /// Where what was measured can be looked at.
-struct KeptInquiry {
+struct KeptEvidence {
   std::filesystem::path database;
   std::string campaign;
   std::int64_t generation = 1;
-  std::int64_t runs_before = 0;  ///< of the present program, from a sitting that did not come to its end
+  std::int64_t runs_before = 0;  ///< of the present program, from a session that did not come to its end
 };
 
 /// `kept`: empty where nothing was measured.
-void print_blame(const Context& context, const std::vector<deploy::Suspect>& suspects,
+void print_blame(const Context& context, const std::vector<deploy::CandidateCause>& causes,
                  const std::optional<deploy::WholeChange>& change, const deploy::Blame& blame,
-                 const std::optional<KeptInquiry>& kept);
+                 const std::optional<KeptEvidence>& kept);
 
-[[nodiscard]] nlohmann::json blame_json(const std::string& name, const std::vector<deploy::Suspect>& suspects,
+[[nodiscard]] nlohmann::json blame_json(const std::string& name, const std::vector<deploy::CandidateCause>& causes,
                                         const std::optional<deploy::WholeChange>& change, const deploy::Blame& blame,
-                                        const std::optional<KeptInquiry>& kept);
+                                        const std::optional<KeptEvidence>& kept);
 
 }  // namespace nocturne::cli

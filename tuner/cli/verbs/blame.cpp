@@ -1,8 +1,8 @@
 #include "tuner/cli/verbs/blame.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -11,24 +11,16 @@
 
 #include <fmt/format.h>
 
-#include "measure/machine/fingerprint.hpp"
-#include "measure/machine/machine.hpp"
-#include "measure/run/sweep.hpp"
 #include "tuner/campaign/answer/answer.hpp"
-#include "tuner/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/pair_options.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
-#include "tuner/cli/measuring/signals.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/blame_page.hpp"
-#include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
-#include "tuner/deploy/accused.hpp"
+#include "tuner/deploy/blame_baseline.hpp"
 #include "tuner/deploy/blame_record.hpp"
-#include "tuner/executor/installation.hpp"
-#include "tuner/executor/local_executor.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -36,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What the word means; says what is wrong.
-std::expected<deploy::Case, ExitCode> find_case(const BlameOptions& options, const Context& context) {
+std::expected<deploy::BlameBaseline, ExitCode> find_baseline(const BlameOptions& options, const Context& context) {
   std::error_code ignored;
   const fs::path file = profile_file(options.what, context);
   const bool has_database = fs::exists(context.database(), ignored);
@@ -45,141 +37,120 @@ std::expected<deploy::Case, ExitCode> find_case(const BlameOptions& options, con
     if (!profile) return std::unexpected(profile.error());
     const auto store =
         has_database ? std::optional(db::Store::open(context.database(), db::Mode::ReadOnly)) : std::nullopt;
-    return deploy::case_of(*profile, store && *store ? &**store : nullptr);
+    return deploy::blame_baseline(*profile, store && *store ? &**store : nullptr);
   }
   const auto opened = open_campaign(context, {.name = options.what, .generation = {}});
   if (!opened) return std::unexpected(opened.error());
   const auto answer = tuner::answer_of(opened->store, opened->campaign);
   if (!answer) return std::unexpected(complain(context, answer.error()));
-  auto found = deploy::case_of(*answer, opened->store);
+  auto found = deploy::blame_baseline(*answer, opened->store);
   if (!found) return std::unexpected(complain(context, ExitCode::NotFound, found.error()));
   return *std::move(found);
 }
 
-/// Prepares the present program and those of then, measures, concludes.
-class Court {
+/// What became of the present program and of what it is compared with.
+struct BlameFindings {
+  std::vector<deploy::CandidateCause> causes;
+  std::optional<deploy::WholeChange> change;
+  std::optional<KeptEvidence> kept;
+};
+
+/// Prepares the present program and those of then, and measures them.
+class BlameSession {
  public:
-  Court(const BlameOptions& options, const Context& context, deploy::Case found)
+  BlameSession(const BlameOptions& options, const Context& context, MeasurementContext& measuring,
+               const deploy::BlameBaseline& baseline, const tuner::CampaignSpec& spec)
       : options_(options),
         context_(context),
-        case_(std::move(found)),
-        installation_(tuner::find_installation()),
-        machine_(measure::probe_machine({.onednn_prefix = installation_.onednn_prefix})),
-        frameworks_(frameworks_here(context, installation_)),
-        signals_(interruption_, {.say = [&context](const std::string& sentence) {
-                   *context.err << '\n' + sentence + '\n' << std::flush;
-                 }}) {}
+        measuring_(measuring),
+        baseline_(baseline),
+        spec_(spec),
+        executor_(measuring.make_executor(spec)),
+        sitting_(measuring.make_sitting(spec, *executor_)) {}
 
-  ExitCode run(const std::optional<std::chrono::nanoseconds>& time) {
-    const std::string document = deploy::blame_campaign(case_.accused).dump();
-    const auto spec =
-        tuner::parse_campaign(document, "the configuration", "/", measure::facts_of(machine_), frameworks_.get());
-    if (!spec) return complain(context_, ExitCode::Usage, one_line(tuner::to_text(spec.error())));
-    tuner::LocalExecutor executor(*spec, executor_options(context_, installation_, machine_, frameworks_));
-    const auto began = clock_.steady();
+  std::expected<BlameFindings, ExitCode> run(const std::optional<std::chrono::nanoseconds>& time) {
+    const auto began = measuring_.clock().steady();
     say("preparing the present program");
-    const auto present = prepare(executor, spec->space.default_configuration());
-    if (!present) return cannot(present.error());
-
-    const deploy::Circumstances now{
-        .machine = measure::fingerprint_of(machine_), .artifact = present->artifact, .build = present->build};
+    const auto present = sitting_.prepare(spec_.space.default_configuration());
+    if (!present) return std::unexpected(cannot(present.error().reason));
     std::error_code ignored;
-    const deploy::Exhibits exhibits{
-        .old_program = !case_.program.empty() && fs::is_regular_file(case_.program, ignored),
-        .old_compiler = deploy::compiler_of_then(machine_.compilers, case_.then.build)};
-    auto suspects = deploy::suspects_between(case_.then, now, exhibits);
-    std::vector<deploy::ProgramTrial> trials;
-    if (!options_.only_list)
-      trials = make_trials(suspects, *present, exhibits, executor, spec->space.default_configuration());
-
-    deploy::PresentTimes times;
-    std::optional<KeptInquiry> kept;
-    if (!options_.only_list && (!suspects.empty() || case_.estimate)) {
-      auto store =
-          db::Store::open(context_.data_folder() / "verifications.db", db::Mode::ReadWrite, store_options(context_));
-      if (!store) return complain(context_, store.error());
-      tell_notice(context_, *store);
-      auto record = deploy::BlameRecord::open(*store, *spec, now.machine, present->schedule,
-                                              deploy::blamed_programs(*present, trials, suspects));
-      if (!record) return complain(context_, record.error());
-      kept = KeptInquiry{.database = store->path(),
-                         .campaign = spec->name,
-                         .generation = record->generation(),
-                         .runs_before = record->found()};
-      if (kept->runs_before > 0) {
-        say(fmt::format("goes on with {} runs of the present program that an earlier sitting left", kept->runs_before));
-      }
-      auto measured = deploy::measure_programs(
-          {.spec = *spec,
-           .executor = executor,
-           .clock = clock_,
-           .interruption = interruption_,
-           .present = *present,
-           .record = *record,
-           .pairs = options_.pairs,
-           .most_pairs = std::max(options_.pairs, options_.most_pairs),
-           .time_for = [&](std::chrono::nanoseconds work) { return !time || clock_.steady() - began + work <= *time; },
-           .say = [this](const std::string& sentence) { say(sentence); }},
-          trials, suspects);
-      if (!measured) return cannot(measured.error());
-      times = std::move(*measured);
-      if (const auto closed = record->close(!times.cut_short); !closed) return complain(context_, closed.error());
+    const deploy::Circumstances now{
+        .machine = measuring_.fingerprint(), .artifact = present->artifact, .build = present->build};
+    const deploy::Evidence evidence{
+        .old_program = !baseline_.program.empty() && fs::is_regular_file(baseline_.program, ignored),
+        .old_compiler = deploy::compiler_of_then(measuring_.machine().compilers, baseline_.then.build)};
+    BlameFindings findings{.causes = deploy::candidate_causes(baseline_.then, now, evidence), .change = {}, .kept = {}};
+    if (options_.only_list || (findings.causes.empty() && !baseline_.estimate)) return findings;
+    const auto tests = make_tests(findings.causes, *present, evidence);
+    const auto measured = measure_programs(findings, *present, tests, [&](std::chrono::nanoseconds work) {
+      return !time || measuring_.clock().steady() - began + work <= *time;
+    });
+    if (!measured) {
+      return std::unexpected(measuring_.interrupted() ? measuring_.interruption_code()
+                                                      : complain(context_, measured.error()));
     }
-    const auto change =
-        deploy::whole_change(times, case_.estimate, spec->run.process_luck, spec->verify.margin_percent);
-    const deploy::Blame blame = deploy::conclude(suspects, change);
-    if (context_.json) {
-      print_json(context_, "blame", blame_json(case_.accused.name, suspects, change, blame, kept));
-    } else {
-      print_blame(context_, suspects, change, blame, kept);
-    }
-    if (interruption_.requested()) return signals_.interruption_code();
-    return blame.told ? ExitCode::Ok : ExitCode::Negative;
+    return findings;
   }
 
  private:
-  using Made = std::expected<tuner::Prepared, std::string>;
-
-  Made prepare(tuner::Executor& executor, const space::Configuration& configuration) {
-    auto prepared = interruption_.past_suspensions(
-        [&](std::stop_token stop) { return executor.prepare(configuration, std::move(stop)); });
-    if (!prepared) return std::unexpected(prepared.error().reason);
-    return *std::move(prepared);
-  }
-
-  /// One for each suspect that can be set apart.
-  std::vector<deploy::ProgramTrial> make_trials(std::vector<deploy::Suspect>& suspects, const tuner::Prepared& present,
-                                                const deploy::Exhibits& exhibits, tuner::Executor& executor,
-                                                const space::Configuration& configuration) {
-    std::vector<deploy::ProgramTrial> trials;
-    for (std::size_t i = 0; i < suspects.size(); ++i) {
-      deploy::Suspect& suspect = suspects[i];
-      if (suspect.apart == deploy::Apart::Program && !present.contained && !present.argv.empty()) {
-        deploy::ProgramTrial trial{.suspect = i, .other = present};
-        trial.other.argv.front() = case_.program.string();
-        trial.other.artifact = case_.then.artifact;
-        trials.push_back(std::move(trial));
-      } else if (suspect.apart == deploy::Apart::Compiler) {
-        say("building with " + exhibits.old_compiler);
-        space::Configuration by_old = configuration;
-        by_old.set("compiler", exhibits.old_compiler);
-        auto built = prepare(executor, by_old);
+  /// One for each candidate cause that can be set apart.
+  std::vector<deploy::CauseTest> make_tests(std::vector<deploy::CandidateCause>& causes, const tuner::Prepared& present,
+                                            const deploy::Evidence& evidence) {
+    std::vector<deploy::CauseTest> tests;
+    for (std::size_t i = 0; i < causes.size(); ++i) {
+      deploy::CandidateCause& cause = causes[i];
+      if (cause.apart == deploy::Apart::Program && !present.contained && !present.argv.empty()) {
+        deploy::CauseTest test{.cause = i, .other = present};
+        test.other.argv.front() = baseline_.program.string();
+        test.other.artifact = baseline_.then.artifact;
+        tests.push_back(std::move(test));
+      } else if (cause.apart == deploy::Apart::Compiler) {
+        say("building with " + evidence.old_compiler);
+        space::Configuration by_old = spec_.space.default_configuration();
+        by_old.set("compiler", evidence.old_compiler);
+        auto built = sitting_.prepare(by_old);
         if (built) {
-          trials.push_back({.suspect = i, .other = *std::move(built)});
+          tests.push_back({.cause = i, .other = *std::move(built)});
         } else {
-          suspect.apart = deploy::Apart::No;
-          suspect.why_not = "the compiler of then does not build it: " + built.error();
+          cause.apart = deploy::Apart::No;
+          cause.why_not = "the compiler of then does not build it: " + built.error().reason;
         }
-      } else if (suspect.apart == deploy::Apart::Program) {
-        suspect.apart = deploy::Apart::No;
-        suspect.why_not = "it runs in a container, whose present image is the only one";
+      } else if (cause.apart == deploy::Apart::Program) {
+        cause.apart = deploy::Apart::No;
+        cause.why_not = "it runs in a container, whose present image is the only one";
       }
     }
-    return trials;
+    return tests;
+  }
+
+  db::Expected<void> measure_programs(BlameFindings& findings, const tuner::Prepared& present,
+                                      const std::vector<deploy::CauseTest>& tests,
+                                      std::function<bool(std::chrono::nanoseconds)> time_for) {
+    auto record = deploy::BlameRecord::open(measuring_.store(), spec_, measuring_.fingerprint(), present.schedule,
+                                            deploy::blamed_programs(present, tests, findings.causes));
+    if (!record) return std::unexpected(record.error());
+    findings.kept = KeptEvidence{.database = measuring_.store().path(),
+                                 .campaign = spec_.name,
+                                 .generation = record->generation(),
+                                 .runs_before = record->found()};
+    if (record->found() > 0) {
+      say(fmt::format("goes on with {} runs of the present program that an earlier session left", record->found()));
+    }
+    const auto times = deploy::measure_programs({.sitting = sitting_,
+                                                 .record = *record,
+                                                 .present = present,
+                                                 .policy = options_.policy,
+                                                 .time_for = std::move(time_for)},
+                                                tests, findings.causes);
+    measuring_.display().clear();
+    if (!times) return std::unexpected(times.error());
+    findings.change =
+        deploy::whole_change(*times, baseline_.estimate, spec_.run.process_luck, spec_.verify.margin_percent);
+    return record->close(!times->cut_short);
   }
 
   ExitCode cannot(const std::string& why) {
-    if (interruption_.requested()) return signals_.interruption_code();
+    if (measuring_.interrupted()) return measuring_.interruption_code();
     return complain(context_, ExitCode::Unavailable, "it could not be measured: " + why);
   }
 
@@ -189,13 +160,11 @@ class Court {
 
   const BlameOptions& options_;
   const Context& context_;
-  deploy::Case case_;
-  tuner::Installation installation_;
-  measure::MachineFacts machine_;
-  std::shared_ptr<const tuner::Frameworks> frameworks_;
-  tuner::SystemClock clock_;
-  tuner::Interruption interruption_;
-  SignalWatch signals_;
+  MeasurementContext& measuring_;
+  const deploy::BlameBaseline& baseline_;
+  const tuner::CampaignSpec& spec_;
+  std::unique_ptr<tuner::Executor> executor_;
+  tuner::Sitting sitting_;
 };
 
 }  // namespace
@@ -208,7 +177,7 @@ void setup(CLI::App& verb, BlameOptions& options) {
   verb.add_option("--time", options.time, "No pair is begun that would end later: 20min, 1h")
       ->type_name("DURATION")
       ->check(time_span());
-  add_pair_options(verb, options.pairs, options.most_pairs);
+  add_pair_options(verb, options.policy);
   verb.add_flag(
       "--list", options.only_list,
       "Only say what changed; measure nothing. The present program is built, to be compared with the one of then");
@@ -235,20 +204,27 @@ void setup(CLI::App& verb, BlameOptions& options) {
 }
 
 ExitCode run(const BlameOptions& options, Context& context) {
-  std::optional<std::chrono::nanoseconds> time;
-  if (!options.time.empty()) {
-    const auto parsed = tuner::parse_duration(options.time);
-    if (!parsed) return complain(context, ExitCode::Usage, "--time: " + parsed.error());
-    time = *parsed;
+  const auto time = time_limit(context, options.time);
+  if (!time) return time.error();
+  const auto baseline = find_baseline(options, context);
+  if (!baseline) return baseline.error();
+  const auto opened = MeasurementContext::open(context);
+  if (!opened) return opened.error();
+  MeasurementContext& measuring = **opened;
+  const auto spec = measuring.parse(deploy::blame_campaign(baseline->result), "the configuration");
+  if (!spec) return complain(context, ExitCode::Usage, spec.error());
+  if (const auto begun = measuring.begin(verifications_database(context)); !begun) return begun.error();
+  const auto findings = BlameSession(options, context, measuring, *baseline, *spec).run(*time);
+  if (!findings) return findings.error();
+  const deploy::Blame blame = deploy::conclude(findings->causes, findings->change);
+  if (context.json) {
+    print_json(context, "blame",
+               blame_json(baseline->result.name, findings->causes, findings->change, blame, findings->kept));
+  } else {
+    print_blame(context, findings->causes, findings->change, blame, findings->kept);
   }
-  auto found = find_case(options, context);
-  if (!found) return found.error();
-  if (const std::string missing = missing_supervisor(); !missing.empty()) {
-    return complain(context, ExitCode::Unavailable, missing);
-  }
-  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
-  static_cast<void>(measure::sweep());
-  return Court(options, context, *std::move(found)).run(time);
+  if (measuring.interrupted()) return measuring.interruption_code();
+  return blame.told ? ExitCode::Ok : ExitCode::Negative;
 }
 
 }  // namespace nocturne::cli

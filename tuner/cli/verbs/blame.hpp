@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "measure/comparison/planned_looks.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 
@@ -14,8 +15,7 @@ namespace nocturne::cli {
 struct BlameOptions {
   std::string what;  ///< a profile's file, the name of a campaign that was exported, or of any campaign
   std::string time;  ///< no pair is begun that would end later; empty: as long as it takes
-  int pairs = 6;
-  int most_pairs = 20;
+  measure::ComparisonPolicy policy;
   bool only_list = false;
 };
 

@@ -1,9 +1,9 @@
 #include "tuner/cli/verbs/compare.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <optional>
+#include <ostream>
 #include <span>
 #include <utility>
 
@@ -11,15 +11,13 @@
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
-#include "measure/run/sweep.hpp"
 #include "tuner/campaign/answer/answer.hpp"
+#include "tuner/campaign/finals/side_by_side.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/pair_options.hpp"
-#include "tuner/cli/measuring/bench.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/comparison_page.hpp"
 #include "tuner/cli/output/json.hpp"
-#include "tuner/executor/installation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -94,13 +92,6 @@ ExitCode print_page(const Context& context, const db::Store& store, db::Campaign
   return known ? ExitCode::Ok : ExitCode::NotFound;
 }
 
-std::expected<std::optional<std::chrono::nanoseconds>, std::string> time_limit(const CompareOptions& options) {
-  if (options.time.empty()) return std::nullopt;
-  const auto time = tuner::parse_duration(options.time);
-  if (!time) return std::unexpected("--time: " + time.error());
-  return *time;
-}
-
 ExitCode compare_stored(const CompareOptions& options, Context& context) {
   const auto store = open_database(context);
   if (!store) return store.error();
@@ -115,39 +106,46 @@ ExitCode compare_stored(const CompareOptions& options, Context& context) {
   return print_page(context, *store, *source->stored, *sides, options);
 }
 
-ExitCode compare_measured(const CompareOptions& options, Context& context) {
-  const auto time = time_limit(options);
-  if (!time) return complain(context, ExitCode::Usage, time.error());
-  if (const std::string missing = missing_supervisor(); !missing.empty()) {
-    return complain(context, ExitCode::Unavailable, missing);
-  }
-  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
-  const tuner::Installation installation = tuner::find_installation();
-  const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
-  const space::Facts facts = measure::facts_of(machine);
-  // A wrong word leaves no database behind.
+/// Campaign and sides are read before anything is written: a wrong word leaves no database behind.
+struct ToCompare {
+  CampaignSource source;
+  Sides sides;
+};
+std::expected<ToCompare, ExitCode> read_comparison(const CompareOptions& options, const Context& context,
+                                                   const space::Facts& facts) {
   std::optional<db::Store> known;
   std::error_code ignored;
   if (std::filesystem::exists(context.database(), ignored)) {
     auto opened = open_database(context);
-    if (!opened) return opened.error();
+    if (!opened) return std::unexpected(opened.error());
     known = std::move(*opened);
   }
   const db::Store* reading = known ? &*known : nullptr;
   auto source = find_campaign_source(context, reading, options.source, facts);
-  if (!source) return source.error();
-  if (const auto read = read_spec(context, *source, facts); !read) return read.error();
-  const auto sides = read_sides(context, reading, *source, options.sides);
-  if (!sides) return sides.error();
-  known.reset();
+  if (!source) return std::unexpected(source.error());
+  if (const auto read = read_spec(context, *source, facts); !read) return std::unexpected(read.error());
+  auto sides = read_sides(context, reading, *source, options.sides);
+  if (!sides) return std::unexpected(sides.error());
+  return ToCompare{.source = std::move(*source), .sides = std::move(*sides)};
+}
 
-  auto store = open_database(context, db::Mode::ReadWrite);
-  if (!store) return store.error();
-  static_cast<void>(measure::sweep());
-  Bench bench(context, *source->spec, *store, machine, installation);
-  tuner::SideBySideSettings settings{.pairs = options.pairs, .most_pairs = std::max(options.pairs, options.most_pairs)};
-  if (*time) settings.end = bench.clock().steady() + **time;
-  const auto result = bench.measure(*sides, settings);
+ExitCode compare_measured(const CompareOptions& options, Context& context) {
+  const auto time = time_limit(context, options.time);
+  if (!time) return time.error();
+  const auto opened = MeasurementContext::open(context);
+  if (!opened) return opened.error();
+  MeasurementContext& measuring = **opened;
+  auto read = read_comparison(options, context, measuring.facts());
+  if (!read) return read.error();
+  tuner::CampaignSpec& spec = *read->source.spec;
+  measuring.measure_as_noise_says(spec);
+  if (const auto begun = measuring.begin(context.database()); !begun) return begun.error();
+  const auto executor = measuring.make_executor(spec);
+  tuner::Sitting sitting = measuring.make_sitting(spec, *executor);
+  tuner::SideBySideSettings settings{.policy = options.policy};
+  if (*time) settings.end = measuring.clock().steady() + **time;
+  const auto result = tuner::SideBySide(sitting).run(read->sides, settings);
+  measuring.display().clear();
   if (!result) {
     if (result.error().code == db::ErrorCode::Owned) {
       return complain(context, ExitCode::Unavailable, result.error().message);
@@ -157,10 +155,10 @@ ExitCode compare_measured(const CompareOptions& options, Context& context) {
   if (result->out_of_time && !context.json) {
     *context.err << "The time is over; the same command again goes on.\n";
   }
-  auto campaign = store->find_campaign(source->spec->name);
+  auto campaign = measuring.store().find_campaign(spec.name);
   if (!campaign) return complain(context, campaign.error());
-  const ExitCode code = print_page(context, *store, std::move(*campaign), *sides, options);
-  return result->interrupted ? bench.interruption_code() : code;
+  const ExitCode code = print_page(context, measuring.store(), std::move(*campaign), read->sides, options);
+  return result->interrupted ? measuring.interruption_code() : code;
 }
 
 }  // namespace
@@ -174,7 +172,7 @@ void setup(CLI::App& verb, CompareOptions& options) {
       ->expected(2, static_cast<int>(kMostSides));
   add_campaign_source(verb, options.source);
   verb.add_flag("--measure", options.measure, "Measure them in turns, as far as that is not done yet");
-  add_pair_options(verb, options.pairs, options.most_pairs);
+  add_pair_options(verb, options.policy);
   verb.add_option("--time", options.time, "Begin no trial and no pair that would end later than this: 10min")
       ->type_name("DURATION")
       ->check(time_span());
@@ -184,7 +182,8 @@ void setup(CLI::App& verb, CompareOptions& options) {
       "measured in turns, and a machine drifts between them: only the last rows say which is faster. FASTER, SLOWER, "
       "SAME\n"
       "(within the campaign's margin) and UNDECIDED come from pairs that were alive together, with the gain's "
-      "interval.\n"
+      "interval;\n"
+      "that any verdict of one call is wrong has a chance of at most 5 %.\n"
       "\n"
       "With --measure each configuration becomes a trial of the campaign, and each is measured against the first: "
       "fresh\n"

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "measure/comparison/planned_looks.hpp"
 #include "tuner/cli/choice/campaign_source.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
@@ -17,8 +18,7 @@ struct CompareOptions {
   std::vector<std::string> sides;  ///< words; the first is the reference
   CampaignSourceOptions source;
   bool measure = false;
-  int pairs = 6;
-  int most_pairs = 20;
+  measure::ComparisonPolicy policy;
   std::string time;  ///< for all of it; empty: not bounded
 };
 

@@ -6,21 +6,15 @@
 
 #include <fmt/format.h>
 
-#include "measure/machine/fingerprint.hpp"
-#include "measure/machine/machine.hpp"
-#include "measure/run/runner.hpp"
 #include "measure/run/slot.hpp"
-#include "measure/run/sweep.hpp"
 #include "tuner/campaign/noise/noise_floor.hpp"
 #include "tuner/campaign/noise/stored_noise.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
-#include "tuner/cli/measuring/signals.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/executor/installation.hpp"
 #include "tuner/executor/stray_runs.hpp"
 
 namespace nocturne::cli {
@@ -116,49 +110,36 @@ void setup(CLI::App& verb, NoiseOptions& options) {
 ExitCode run(const NoiseOptions& options, Context& context) {
   const auto time = tuner::parse_duration(options.time);
   if (!time) return complain(context, ExitCode::Usage, "--time: " + time.error());
-  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
-  const tuner::Installation installation = tuner::find_installation();
-  const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
-  const auto frameworks = frameworks_here(context, installation);
-  const auto spec = tuner::load_campaign(options.file, measure::facts_of(machine), frameworks.get());
+  const auto opened = MeasurementContext::open(context);
+  if (!opened) return opened.error();
+  MeasurementContext& measuring = **opened;
+  const auto spec = tuner::load_campaign(options.file, measuring.facts(), &measuring.frameworks());
   if (!spec) {
     *context.err << tuner::to_text(spec.error()) << '\n';
     return ExitCode::Usage;
   }
-  if (const std::string missing = missing_supervisor(); !missing.empty()) {
-    return complain(context, ExitCode::Unavailable, missing);
-  }
-  static_cast<void>(measure::sweep());
-  tuner::LocalExecutor executor(*spec, executor_options(context, installation, machine, frameworks));
-  const tuner::SystemClock clock;
-  tuner::Interruption interruption;
-  const SignalWatch signals(interruption, {.say = [&context](const std::string& sentence) {
-                              *context.err << '\n' + sentence + '\n' << std::flush;
-                            }});
-  auto store = db::Store::open(context.database(), db::Mode::ReadWrite, store_options(context));
-  if (!store) return complain(context, store.error());
-  if (const auto strays = tuner::remove_stray_runs(*store, context.runs_folder()); !strays) {
+  if (const auto begun = measuring.begin(context.database()); !begun) return begun.error();
+  if (const auto strays = tuner::remove_stray_runs(measuring.store(), context.runs_folder()); !strays) {
     return complain(context, strays.error());
   }
+  const auto executor = measuring.make_executor(*spec);
+  const auto say_round = [&context](int round) {
+    if (!context.json) *context.err << fmt::format("round {}\n", round + 1) << std::flush;
+  };
+  const auto say_waiting = [&context](const measure::SlotHolder&) {
+    *context.err << "Waiting for the machine: another campaign measures.\n";
+  };
   const auto floor = tuner::measure_noise({.spec = *spec,
-                                           .executor = executor,
-                                           .clock = clock,
-                                           .interruption = interruption,
+                                           .executor = *executor,
+                                           .clock = measuring.clock(),
+                                           .interruption = measuring.interruption(),
                                            .time = *time,
-                                           .cpus = machine.allowed_cpus,
-                                           .progress =
-                                               [&context](int round) {
-                                                 if (!context.json)
-                                                   *context.err << fmt::format("round {}\n", round + 1) << std::flush;
-                                               },
-                                           .waiting =
-                                               [&context](const measure::SlotHolder&) {
-                                                 *context.err
-                                                     << "Waiting for the machine: another campaign measures.\n";
-                                               }});
+                                           .cpus = measuring.machine().allowed_cpus,
+                                           .progress = say_round,
+                                           .waiting = say_waiting});
   if (!floor) return complain(context, ExitCode::Unavailable, floor.error());
-  if (!interruption.requested()) {  // a figure from half of the time is none
-    const auto stored = tuner::store_noise(*store, *spec, measure::fingerprint_of(machine), *floor);
+  if (!measuring.interrupted()) {  // a figure from half of the time is none
+    const auto stored = tuner::store_noise(measuring.store(), *spec, measuring.fingerprint(), *floor);
     if (!stored) return complain(context, stored.error());
   }
   if (context.json) {
@@ -166,7 +147,7 @@ ExitCode run(const NoiseOptions& options, Context& context) {
   } else {
     print_floor(context, *floor, spec->verify.pairs);
   }
-  return interruption.requested() ? signals.interruption_code() : ExitCode::Ok;
+  return measuring.interrupted() ? measuring.interruption_code() : ExitCode::Ok;
 }
 
 }  // namespace nocturne::cli

@@ -14,11 +14,11 @@
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
 #include "measure/run/shell_words.hpp"
-#include "measure/run/sweep.hpp"
+#include "tuner/campaign/finals/side_by_side.hpp"
+#include "tuner/campaign/finals/whole_epochs.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
-#include "tuner/cli/measuring/bench.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/claims_report.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/executor/installation.hpp"
@@ -30,11 +30,8 @@ namespace {
 /// The campaign of the commands that are suggested, where none was named.
 constexpr const char* kPaperCampaign = "examples/paper-mnist-cpu.json";
 
-constexpr int kMostPairs = 20;  // while undecided
-
 struct Machine {
-  tuner::Installation installation = tuner::find_installation();
-  measure::MachineFacts facts = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
+  measure::MachineFacts facts = measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix});
   std::string key = measure::fingerprint_of(facts).key();
 };
 
@@ -149,53 +146,54 @@ std::vector<Missing> missing_in(const tuner::CampaignSpec& spec, std::vector<Cla
   return missing;
 }
 
-db::Expected<void> measure_claim(Bench& bench, const Missing& claim, int pairs,
+db::Expected<void> measure_claim(tuner::Sitting sitting, const Missing& claim, int pairs,
                                  std::chrono::steady_clock::time_point end) {
   if (claim.sides.size() == 1) {
-    const auto trained = bench.train(claim.sides.front(), {.end = end});
+    const auto trained = tuner::train_whole_epochs(sitting, claim.sides.front(), {.end = end});
     return trained ? db::Expected<void>() : std::unexpected(trained.error());
   }
-  const auto measured =
-      bench.measure(claim.sides, {.pairs = pairs, .most_pairs = std::max(pairs, kMostPairs), .end = end});
+  const auto measured = tuner::SideBySide(sitting).run(claim.sides, {.policy = {.pairs = pairs}, .end = end});
   return measured ? db::Expected<void>() : std::unexpected(measured.error());
 }
 
 ExitCode measure_and_report(const ReportOptions& options, Context& context) {
   const auto time = tuner::parse_duration(options.time);
   if (!time) return complain(context, ExitCode::Usage, "--time: " + time.error());
-  if (const std::string lacking = missing_supervisor(); !lacking.empty()) {
-    return complain(context, ExitCode::Unavailable, lacking);
-  }
-  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
-  const Machine machine;
-  const space::Facts facts = measure::facts_of(machine.facts);
-  auto store = open_database(context, db::Mode::ReadWrite);
-  if (!store) return store.error();
-  auto source = find_campaign_source(context, &*store, options.source, facts);
+  const auto opened = MeasurementContext::open(context);
+  if (!opened) return opened.error();
+  MeasurementContext& measuring = **opened;
+  const Machine machine{.facts = measuring.machine()};
+  const space::Facts facts = measuring.facts();
+  if (const auto begun = measuring.begin(context.database()); !begun) return begun.error();
+  const db::Store& store = measuring.store();
+  auto source = find_campaign_source(context, &store, options.source, facts);
   if (!source) return source.error();
   if (const auto read = read_spec(context, *source, facts); !read) return read.error();
-  auto rows = rows_of(&*store, machine, options.source.campaign);
+  auto rows = rows_of(&store, machine, options.source.campaign);
   if (!rows) return complain(context, rows.error());
   std::vector<Missing> missing = missing_in(*source->spec, *rows);
 
-  static_cast<void>(measure::sweep());
   std::vector<std::pair<std::string, std::string>> reasons;  // of claims that this campaign cannot measure
   for (const ClaimRow& row : *rows) {
     if (!row.reason.empty()) reasons.emplace_back(row.claim.id, row.reason);
   }
-  Bench bench(context, *source->spec, *store, machine.facts, machine.installation);
-  const auto end = bench.clock().steady() + *time;
-  for (std::size_t i = 0; i < missing.size() && !bench.interrupted(); ++i) {
+  measuring.measure_as_noise_says(*source->spec);
+  const auto executor = measuring.make_executor(*source->spec);
+  const auto end = measuring.clock().steady() + *time;
+  for (std::size_t i = 0; i < missing.size() && !measuring.interrupted(); ++i) {
     if (!context.json) *context.err << fmt::format("claim {}\n", missing[i].id);
     // What one claim does not need is there for the next ones.
-    const auto now = bench.clock().steady();
+    const auto now = measuring.clock().steady();
     const auto share = (end - now) / static_cast<std::int64_t>(missing.size() - i);
-    if (const auto done = measure_claim(bench, missing[i], options.pairs, now + share); !done) {
+    const auto done = measure_claim(measuring.make_sitting(*source->spec, *executor), missing[i], options.pairs,
+                                    now + share);
+    measuring.display().clear();
+    if (!done) {
       return done.error().code == db::ErrorCode::Owned ? complain(context, ExitCode::Unavailable, done.error().message)
                                                        : complain(context, done.error());
     }
   }
-  rows = rows_of(&*store, machine, options.source.campaign);
+  rows = rows_of(&store, machine, options.source.campaign);
   if (!rows) return complain(context, rows.error());
   for (ClaimRow& row : *rows) {
     const auto known = std::ranges::find(reasons, row.claim.id, &std::pair<std::string, std::string>::first);
@@ -204,7 +202,7 @@ ExitCode measure_and_report(const ReportOptions& options, Context& context) {
     row.command.clear();
   }
   const ExitCode code = print_rows(context, *rows, options);
-  return bench.interrupted() ? bench.interruption_code() : code;
+  return measuring.interrupted() ? measuring.interruption_code() : code;
 }
 
 ExitCode report_stored(const ReportOptions& options, Context& context) {

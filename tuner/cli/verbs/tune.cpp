@@ -1,72 +1,38 @@
 #include "tuner/cli/verbs/tune.hpp"
 
+#include <chrono>
 #include <exception>
 #include <expected>
+#include <optional>
 #include <ostream>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "db/store.hpp"
-#include "measure/machine/fingerprint.hpp"
-#include "measure/machine/machine.hpp"
-#include "measure/run/sweep.hpp"
 #include "tuner/campaign/campaign.hpp"
-#include "tuner/campaign/data_state.hpp"
 #include "tuner/campaign/downloads.hpp"
 #include "tuner/campaign/heartbeat/heartbeat_writer.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/measuring/noise_settling.hpp"
-#include "tuner/cli/measuring/progress_display.hpp"
-#include "tuner/cli/measuring/signals.hpp"
 #include "tuner/cli/verbs/tune_overrides.hpp"
 #include "tuner/cli/verbs/tune_report.hpp"
 #include "tuner/cli/verbs/tune_source.hpp"
-#include "tuner/executor/installation.hpp"
 #include "tuner/executor/stray_runs.hpp"
 
 namespace nocturne::cli {
 namespace {
 
 /// A campaign during which the machine changes this often is on a machine that somebody works on.
-constexpr int kMostGenerationsInOneSitting = 5;
+constexpr int kMostGenerationsInOneSession = 5;
 
-}  // namespace
-
-void setup(CLI::App& verb, TuneOptions& options) {
-  verb.add_option("file", options.file, "The campaign file, or behind '--' a command of your own")->type_name("FILE");
-  verb.add_flag("--fresh", options.fresh, "Measure again whatever is known: begin a new generation");
-  verb.add_option("--trials", options.trials, "Stop searching after this many trials")
-      ->type_name("N")
-      ->check(whole_number(1));
-  verb.add_option("--wall", options.wall, "Time for the whole campaign, all sittings together: 5min, 8h")
-      ->type_name("DURATION")
-      ->check(time_span());
-  verb.add_option("--until", options.until, "Have the answer ready at this time of day")
-      ->type_name("HH:MM")
-      ->check(time_of_day());
-  verb.add_option("--strategy", options.strategy, "Who proposes configurations: nocturne list strategies")
-      ->type_name("NAME");
-  verb.add_option("--seed", options.seed, "Seed of the strategy")->type_name("N");
-  verb.add_flag("--no-history", options.no_history,
-                "Learn nothing from finished campaigns of the database (neither does --fresh; of the strategies only "
-                "auto and model learn at all)");
-  verb.add_option("--measure", options.measure,
-                  "Measure this configuration too (name=value,…; the rest as in the default); may be given again")
-      ->type_name("CONFIGURATION")
-      ->allow_extra_args(false);
-  add_rehearsal(verb, options.rehearsal);
-  add_no_noise(verb, options.no_noise);
-  add_machine_measuring(verb, options.machine);
-  verb.add_option("--grace", options.grace, "After SIGTERM: time for the run in flight to be finished (default: 20s)")
-      ->type_name("DURATION");
-  add_on_finish(verb, options.on_finish);
-  add_command(verb, options.command);
-  verb.footer(
+constexpr const char* kTuneFooter =
       "The default configuration is measured first. At the end the best and the default are measured again, in\n"
       "alternation; only that is reported as the gain. Ctrl-C ends after the run in flight and still gives the\n"
       "answer; a second one ends at once. SIGTERM does the same, and kills the run in flight after the time of\n"
@@ -116,147 +82,178 @@ void setup(CLI::App& verb, TuneOptions& options) {
       "  nocturne tune campaign.json --until 07:00\n"
       "  nocturne tune campaign.json --trials 200 --strategy random --seed 7\n"
       "  nocturne tune campaign.json --no-history\n"
-      "  nocturne tune campaign.json --json > answer.json");
+      "  nocturne tune campaign.json --json > answer.json";
+
+ExitCode refuse_to_tune(const Context& context, ExitCode code, std::string_view sentence) {
+  *context.err << "nocturne tune: " << sentence << '\n';
+  return code;
 }
 
-namespace {
-
-ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
-  if (const auto made = context.make_folders(); !made) {
-    *context.err << "nocturne tune: " << made.error() << '\n';
-    return ExitCode::Unavailable;
-  }
-  const tuner::Installation installation = tuner::find_installation();
-  const measure::MachineRoots roots{.onednn_prefix = installation.onednn_prefix};
-  measure::MachineFacts machine = measure::probe_machine(roots);
-  const auto frameworks = frameworks_here(context, installation);
-  auto spec = read_campaign(options, context, installation, measure::facts_of(machine), frameworks.get());
-  if (!spec) return spec.error();
-  if (const auto overridden = override_file(options, *spec); !overridden) {
-    *context.err << "nocturne tune: " << overridden.error() << '\n';
-    return ExitCode::Usage;
-  }
-  if (!options.command.write_campaign.empty()) return write_campaign(options.command, context, *spec);
+std::expected<std::vector<space::Configuration>, ExitCode> wanted_configurations(const TuneOptions& options,
+                                                                                 const Context& context,
+                                                                                 const tuner::CampaignSpec& spec) {
   std::vector<space::Configuration> wanted;
   for (const std::string& words : options.measure) {
-    auto configuration = read_configuration(spec->space, spec->space.default_configuration(), words);
+    auto configuration = read_configuration(spec.space, spec.space.default_configuration(), words);
     if (!configuration) {
-      *context.err << "nocturne tune: --measure: " << configuration.error() << '\n';
-      return ExitCode::Usage;
+      return std::unexpected(refuse_to_tune(context, ExitCode::Usage, "--measure: " + configuration.error()));
     }
     wanted.push_back(*std::move(configuration));
   }
+  return wanted;
+}
+
+/// One session of a campaign, with as many generations as the machine changes while it lasts.
+class TuneSession {
+ public:
+  /// All outlive it. REQUIRES: measuring listens.
+  TuneSession(const TuneOptions& options, Context& context, MeasurementContext& measuring, tuner::CampaignSpec& spec,
+              Finish& finish)
+      : options_(options),
+        context_(context),
+        measuring_(measuring),
+        spec_(spec),
+        finish_(finish),
+        heartbeat_(measuring.store().path(), spec.file.string(), measuring.clock()),
+        audience_({&measuring.display(), &heartbeat_}) {}
+
+  ExitCode run(const std::vector<space::Configuration>& wanted, RehearsalChoice rehearsal,
+               const measure::SweepReport& swept) {
+    const auto downloaded = tuner::downloaded_bytes(measuring_.store(), spec_.name);
+    if (!downloaded) return database_failed(context_, downloaded.error(), finish_);
+    tuner::LocalExecutor::Options local = measuring_.executor_options();
+    local.installing = [this](std::string_view line) { audience_.installing(std::string(line)); };
+    local.downloaded_bytes = *downloaded;
+    tuner::LocalExecutor executor(spec_, std::move(local));
+    if (rehearsal.rehearse != tuner::Rehearse::Only) {
+      const auto settled = settle_noise(measuring_, spec_, executor,
+                                        {.fresh = options_.fresh, .may_measure = !options_.no_noise});
+      if (!settled) return database_failed(context_, settled.error(), finish_);
+    }
+    for (int generation = 0; generation < kMostGenerationsInOneSession; ++generation) {
+      tuner::Sitting sitting = measuring_.make_sitting(spec_, executor, audience_);
+      sitting.fingerprint_now = [this] { return measuring_.fingerprint_now(); };
+      sitting.wanted = wanted;
+      sitting.rehearse = rehearsal.rehearse;
+      sitting.rehearsal_limit = rehearsal.limit;
+      const bool fresh = options_.fresh && generation == 0;
+      if (const auto code = end_of(tuner::Campaign(sitting, fresh).run(swept))) return *code;
+      measuring_.look_again();
+      rehearsal = {};  // nobody is there any more to see its list
+    }
+    return refuse_to_tune(
+        context_, ExitCode::Unavailable,
+        fmt::format("the machine or its software changed {} times while it was measured: let it come to rest, then "
+                    "run this again",
+                    kMostGenerationsInOneSession));
+  }
+
+ private:
+  /// Says how it came out; empty: the machine has changed, and the campaign begins anew.
+  std::optional<ExitCode> end_of(const db::Expected<tuner::SittingResult>& result) {
+    measuring_.display().clear();
+    if (measuring_.terminal_is_gone()) {
+      context_.out->clear();
+      context_.out_is_terminal = context_.err_is_terminal = false;
+    }
+    if (!result) {
+      heartbeat_.end("error", result.error().message);
+      return database_failed(context_, result.error(), finish_);
+    }
+    finish_.ending = word_of(result->ending);
+    finish_.because = result->because;
+    heartbeat_.end(finish_.ending, finish_.because);
+    if (result->ending == tuner::Ending::MachineChanged) return std::nullopt;
+    if (result->ending == tuner::Ending::Rehearsed) return report_rehearsal(context_, measuring_.store(), *result);
+    if (result->ending == tuner::Ending::AlreadyDone) {
+      *context_.err << "This campaign was completed before; nothing was measured. --fresh measures again.\n";
+    }
+    const ExitCode code = report_sitting(context_, measuring_.store(), *result, same_again(context_), finish_);
+    return code == ExitCode::Interrupted ? measuring_.interruption_code() : code;
+  }
+
+  const TuneOptions& options_;
+  Context& context_;
+  MeasurementContext& measuring_;
+  tuner::CampaignSpec& spec_;
+  Finish& finish_;
+  tuner::HeartbeatWriter heartbeat_;
+  tuner::Audience audience_;
+};
+
+ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
+  const auto opened = MeasurementContext::open(context);
+  if (!opened) return opened.error();
+  MeasurementContext& measuring = **opened;
+  auto spec =
+      read_campaign(options, context, measuring.installation(), measuring.facts(), &measuring.frameworks());
+  if (!spec) return spec.error();
+  if (const auto overridden = override_file(options, *spec); !overridden) {
+    return refuse_to_tune(context, ExitCode::Usage, overridden.error());
+  }
+  if (!options.command.write_campaign.empty()) return write_campaign(options.command, context, *spec);
+  const auto wanted = wanted_configurations(options, context, *spec);
+  if (!wanted) return wanted.error();
   const auto grace = options.grace == "0s" ? std::chrono::nanoseconds{0} : tuner::parse_duration(options.grace);
   if (!grace) {
-    *context.err << "nocturne tune: --grace: '" << options.grace << "' is not " << grace.error() << '\n';
-    return ExitCode::Usage;
-  }
-  if (const std::string missing = missing_supervisor(); !missing.empty()) {
-    *context.err << "nocturne tune: " << missing << '\n';
-    return ExitCode::Unavailable;
+    return refuse_to_tune(context, ExitCode::Usage,
+                          fmt::format("--grace: '{}' is not {}", options.grace, grace.error()));
   }
   *context.err << fmt::format("Tuning '{}': which configuration is the fastest on this machine?\n", spec->name);
   finish.campaign = spec->name;
   finish.database = context.database().string();
-  tuner::Interruption interruption;
-  db::StoreOptions store_patience = store_options(context);
-  store_patience.waiting = [&interruption, say = store_patience.waiting](const db::LockWait& wait) {
-    return say(wait) && !interruption.requested();
-  };
-  auto store = db::Store::open(context.database(), db::Mode::ReadWrite, std::move(store_patience));
-  if (!store) return database_failed(context, store.error(), finish);
-  tell_notice(context, *store);
-  auto rehearsal = choose_rehearsal(options.rehearsal, *spec, *store);
+  const auto swept = measuring.open_store(context.database());
+  if (!swept) return database_failed(context, swept.error(), finish);
+  const auto rehearsal = choose_rehearsal(options.rehearsal, *spec, measuring.store());
   if (!rehearsal) return database_failed(context, rehearsal.error(), finish);
-  const measure::SweepReport swept = measure::sweep();
-  if (const auto strays = tuner::remove_stray_runs(*store, context.runs_folder()); !strays) {
+  if (const auto strays = tuner::remove_stray_runs(measuring.store(), context.runs_folder()); !strays) {
     return database_failed(context, strays.error(), finish);
   }
-  if (rehearsal->rehearse != tuner::Rehearse::Only) know_machine(options.machine, context, *spec, *store, machine);
-
-  const SignalWatch signals(
-      interruption,
-      {.grace = std::chrono::ceil<std::chrono::milliseconds>(*grace),
-       .say = [&context](const std::string& sentence) { *context.err << '\n' + sentence + '\n'
-                                                                     << std::flush; },
-       .log = context.data_folder() / "logs" / (spec->name + ".log"),
-       .out_is_terminal = context.out_is_terminal,
-       .err_is_terminal = context.err_is_terminal});
-  ProgressDisplay display(context, &signals.hung_up(), tuner::DefaultSettings(spec->document, {}));
-  const tuner::SystemClock clock;
-  tuner::HeartbeatWriter heartbeat(store->path(), spec->file.string(), clock);
-  tuner::Audience audience({&display, &heartbeat});
-  tuner::LocalExecutor::Options local = executor_options(context, installation, machine, frameworks);
-  local.installing = [&audience](std::string_view line) { audience.installing(std::string(line)); };
-  const auto downloaded = tuner::downloaded_bytes(*store, spec->name);
-  if (!downloaded) return database_failed(context, downloaded.error(), finish);
-  local.downloaded_bytes = *downloaded;
-  tuner::LocalExecutor executor(*spec, std::move(local));
-
   if (rehearsal->rehearse != tuner::Rehearse::Only) {
-    const auto settled = settle_noise({.context = context,
-                                       .spec = *spec,
-                                       .store = *store,
-                                       .executor = executor,
-                                       .clock = clock,
-                                       .interruption = interruption,
-                                       .fingerprint = measure::fingerprint_of(machine),
-                                       .fresh = options.fresh,
-                                       .may_measure = !options.no_noise});
-    if (!settled) return database_failed(context, settled.error(), finish);
+    know_machine(options.machine, context, *spec, measuring.store(), measuring.machine());
   }
-
-  bool fresh = options.fresh;
-  for (int generation = 0; generation < kMostGenerationsInOneSitting; ++generation) {
-    const space::Fingerprint fingerprint = measure::fingerprint_of(machine);
-    tuner::Sitting sitting{.spec = *spec,
-                           .store = *store,
-                           .executor = executor,
-                           .observer = audience,
-                           .clock = clock,
-                           .interruption = interruption,
-                           .fingerprint_now =
-                               [&fingerprint, &roots] {
-                                 return measure::with_cheap_fields(fingerprint, measure::probe_machine_cheaply(roots));
-                               },
-                           .fingerprint = fingerprint,
-                           .images = tuner::data_state(spec->workload),
-                           .wanted = wanted,
-                           .rehearse = rehearsal->rehearse,
-                           .rehearsal_limit = rehearsal->limit};
-    const auto result = tuner::Campaign(sitting, fresh).run(swept);
-    display.clear();
-    if (signals.hung_up()) {
-      context.out->clear();
-      context.out_is_terminal = context.err_is_terminal = false;
-    }
-    if (!result) {
-      heartbeat.end("error", result.error().message);
-      return database_failed(context, result.error(), finish);
-    }
-    finish.ending = word_of(result->ending);
-    finish.because = result->because;
-    heartbeat.end(finish.ending, finish.because);
-    if (result->ending == tuner::Ending::Rehearsed) return report_rehearsal(context, *store, *result);
-    if (result->ending != tuner::Ending::MachineChanged) {
-      if (result->ending == tuner::Ending::AlreadyDone) {
-        *context.err << "This campaign was completed before; nothing was measured. --fresh measures again.\n";
-      }
-      const ExitCode code = report_sitting(context, *store, *result, same_again(context), finish);
-      return code == ExitCode::Interrupted ? signals.interruption_code() : code;
-    }
-    machine = measure::probe_machine(roots);
-    fresh = false;
-    *rehearsal = {};  // nobody is there any more to see its list
-  }
-  *context.err << fmt::format(
-      "nocturne tune: the machine or its software changed {} times while it was measured: let it come to rest, then "
-      "run this again\n",
-      kMostGenerationsInOneSitting);
-  return ExitCode::Unavailable;
+  measuring.listen({.grace = std::chrono::ceil<std::chrono::milliseconds>(*grace),
+                    .say = {},
+                    .log = context.data_folder() / "logs" / (spec->name + ".log"),
+                    .out_is_terminal = context.out_is_terminal,
+                    .err_is_terminal = context.err_is_terminal},
+                   tuner::DefaultSettings(spec->document, {}));
+  return TuneSession(options, context, measuring, *spec, finish).run(*wanted, *rehearsal, *swept);
 }
 
 }  // namespace
+
+void setup(CLI::App& verb, TuneOptions& options) {
+  verb.add_option("file", options.file, "The campaign file, or behind '--' a command of your own")->type_name("FILE");
+  verb.add_flag("--fresh", options.fresh, "Measure again whatever is known: begin a new generation");
+  verb.add_option("--trials", options.trials, "Stop searching after this many trials")
+      ->type_name("N")
+      ->check(whole_number(1));
+  verb.add_option("--wall", options.wall, "Time for the whole campaign, all sittings together: 5min, 8h")
+      ->type_name("DURATION")
+      ->check(time_span());
+  verb.add_option("--until", options.until, "Have the answer ready at this time of day")
+      ->type_name("HH:MM")
+      ->check(time_of_day());
+  verb.add_option("--strategy", options.strategy, "Who proposes configurations: nocturne list strategies")
+      ->type_name("NAME");
+  verb.add_option("--seed", options.seed, "Seed of the strategy")->type_name("N");
+  verb.add_flag("--no-history", options.no_history,
+                "Learn nothing from finished campaigns of the database (neither does --fresh; of the strategies only "
+                "auto and model learn at all)");
+  verb.add_option("--measure", options.measure,
+                  "Measure this configuration too (name=value,…; the rest as in the default); may be given again")
+      ->type_name("CONFIGURATION")
+      ->allow_extra_args(false);
+  add_rehearsal(verb, options.rehearsal);
+  add_no_noise(verb, options.no_noise);
+  add_machine_measuring(verb, options.machine);
+  verb.add_option("--grace", options.grace, "After SIGTERM: time for the run in flight to be finished (default: 20s)")
+      ->type_name("DURATION");
+  add_on_finish(verb, options.on_finish);
+  add_command(verb, options.command);
+  verb.footer(kTuneFooter);
+}
 
 ExitCode run(const TuneOptions& options, Context& context) {
   const auto program = find_on_finish(options.on_finish);

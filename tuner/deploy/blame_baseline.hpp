@@ -13,23 +13,24 @@
 #include "space/trial.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/deploy/blame.hpp"
-#include "tuner/deploy/blame_trial.hpp"
+#include "tuner/deploy/blame_measurement.hpp"
 #include "tuner/deploy/profile.hpp"
 
 namespace nocturne::deploy {
 
-struct Case {
-  Accused accused{};
+struct BlameBaseline {
+  BlamedResult result{};
   Circumstances then{};
-  std::optional<space::Estimate> estimate{};  ///< seconds for accused.epochs
+  std::optional<space::Estimate> estimate{};  ///< seconds for result.epochs
   std::filesystem::path program{};            ///< of then, or the interpreter of its environment; empty: not known
 };
 
 /// `store` may be null: then only what the profile itself says of the machine is known.
-[[nodiscard]] Case case_of(const Profile& profile, const db::Store* store);
+[[nodiscard]] BlameBaseline blame_baseline(const Profile& profile, const db::Store* store);
 
 /// The error is a sentence: nothing ended well.
-[[nodiscard]] std::expected<Case, std::string> case_of(const tuner::Answer& answer, const db::Store& store);
+[[nodiscard]] std::expected<BlameBaseline, std::string> blame_baseline(const tuner::Answer& answer,
+                                                                       const db::Store& store);
 
 /// An installed compiler that calls itself as the one of then does, whatever its file is called: its path; empty: none.
 [[nodiscard]] std::string compiler_of_then(const std::vector<measure::Compiler>& installed,

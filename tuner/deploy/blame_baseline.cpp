@@ -1,4 +1,4 @@
-#include "tuner/deploy/accused.hpp"
+#include "tuner/deploy/blame_baseline.hpp"
 
 #include <algorithm>
 
@@ -48,32 +48,32 @@ std::string compiler_of_then(const std::vector<measure::Compiler>& installed,
   return {};
 }
 
-Case case_of(const Profile& profile, const db::Store* store) {
-  Case result;
-  result.accused = {.name = profile.campaign,
+BlameBaseline blame_baseline(const Profile& profile, const db::Store* store) {
+  BlameBaseline baseline;
+  baseline.result = {.name = profile.campaign,
                     .workload = profile.workload,
                     .minimise = profile.minimise,
                     .epochs = profile.epochs,
                     .configuration = profile.configuration,
                     .steps = profile.training.steps};
   if (profile.training.own_command.is_object()) {
-    result.accused.worker = profile.training.own_command;
+    baseline.result.worker = profile.training.own_command;
   } else if (profile.training.is_command()) {
     auto command = nlohmann::json::array({profile.training.program.string()});
     for (const std::string& argument : profile.training.arguments) command.push_back(argument);
-    result.accused.worker = {{"command", std::move(command)}};
+    baseline.result.worker = {{"command", std::move(command)}};
   }
-  result.then = {.machine = profile.measured_on.machine, .artifact = profile.training.artifact};
-  result.estimate = profile.estimate;
-  if (!profile.training.artifact.empty()) result.program = profile.training.program;
-  if (store == nullptr) return result;
-  if (auto whole = machine_of(*store, profile.measured_on.fingerprint)) result.then.machine = std::move(*whole);
-  result.then.build = build_of(*store, profile.training.artifact);
-  if (result.then.build) result.program = program_of(*result.then.build);
-  return result;
+  baseline.then = {.machine = profile.measured_on.machine, .artifact = profile.training.artifact};
+  baseline.estimate = profile.estimate;
+  if (!profile.training.artifact.empty()) baseline.program = profile.training.program;
+  if (store == nullptr) return baseline;
+  if (auto whole = machine_of(*store, profile.measured_on.fingerprint)) baseline.then.machine = std::move(*whole);
+  baseline.then.build = build_of(*store, profile.training.artifact);
+  if (baseline.then.build) baseline.program = program_of(*baseline.then.build);
+  return baseline;
 }
 
-std::expected<Case, std::string> case_of(const tuner::Answer& answer, const db::Store& store) {
+std::expected<BlameBaseline, std::string> blame_baseline(const tuner::Answer& answer, const db::Store& store) {
   if (!answer.best) return std::unexpected(fmt::format("no trial of '{}' has ended well yet", answer.campaign.name));
   const auto detail = store.load_trial(answer.best->id);
   if (!detail) return std::unexpected(detail.error().message);
@@ -82,22 +82,22 @@ std::expected<Case, std::string> case_of(const tuner::Answer& answer, const db::
     if (each.record.run.outcome == space::Outcome::Ok) measured = &each;
   }
   if (measured == nullptr) return std::unexpected("its best trial has no run that ended well");
-  Case result;
-  result.accused = {.name = answer.campaign.name,
+  BlameBaseline baseline;
+  baseline.result = {.name = answer.campaign.name,
                     .workload = tuner::workload_of(answer.campaign.spec),
                     .minimise = answer.objective.minimise,
                     .epochs = answer.objective.primary,
                     .configuration = answer.best->trial.configuration,
                     .steps = answer.best->trial.fidelity.steps,
                     .worker = answer.campaign.spec.value("worker", nlohmann::json::object())};
-  result.then.artifact = measured->record.run.artifact;
+  baseline.then.artifact = measured->record.run.artifact;
   const std::string& hash =
       measured->record.fingerprint.empty() ? answer.campaign.fingerprint : measured->record.fingerprint;
-  if (auto whole = machine_of(store, hash)) result.then.machine = std::move(*whole);
-  result.then.build = build_of(store, result.then.artifact);
-  if (result.then.build) result.program = program_of(*result.then.build);
-  result.estimate = answer.best->trial.estimate;
-  return result;
+  if (auto whole = machine_of(store, hash)) baseline.then.machine = std::move(*whole);
+  baseline.then.build = build_of(store, baseline.then.artifact);
+  if (baseline.then.build) baseline.program = program_of(*baseline.then.build);
+  baseline.estimate = answer.best->trial.estimate;
+  return baseline;
 }
 
 }  // namespace nocturne::deploy

@@ -1,0 +1,141 @@
+#include "measure/comparison/sequential_comparison.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <map>
+#include <random>
+#include <tuple>
+#include <utility>
+
+namespace nocturne::measure {
+namespace {
+
+/// A machine has bad moments; a configuration that fails as often as this is no candidate.
+constexpr int kMostFailures = 3;
+/// Somebody who goes on killing is let have his way.
+constexpr int kMostLosses = 10;
+
+constexpr int kFewestJudged = 2;  // pairs that have an interval
+
+ComparisonPolicy made_consistent(ComparisonPolicy policy) {
+  policy.most_pairs = std::max(policy.most_pairs, policy.pairs);
+  return policy;
+}
+
+/// Planning costs milliseconds. What is remembered is a function of its arguments.
+const std::vector<Look>& remembered_looks(int first, int most, double error) {
+  thread_local std::map<std::tuple<int, int, double>, std::vector<Look>> known;
+  auto& looks = known[{first, most, error}];
+  if (looks.empty()) looks = plan_looks(first, most, error);
+  return looks;
+}
+
+}  // namespace
+
+SequentialComparison::SequentialComparison(std::vector<std::vector<double>> known, const ComparisonPolicy& policy,
+                                           double error, std::uint64_t seed)
+    : policy_(made_consistent(policy)),
+      error_(error),
+      seed_(seed),
+      failures_(known.size(), 0),
+      losses_(known.size(), 0) {
+  for (auto& ratios : known) members_.push_back({.log_ratios = std::move(ratios)});
+  if (policy_.most_pairs >= kFewestJudged && !members_.empty()) {
+    for (const Look& look : plan(members_.size())) looks_.push_back(look.pairs);
+  }
+  advance();
+}
+
+std::optional<std::size_t> SequentialComparison::next() const {
+  return over_ ? std::nullopt : std::optional(round_.front());
+}
+
+void SequentialComparison::tell(double log_ratio) {
+  assert(next());
+  members_[round_.front()].log_ratios.push_back(log_ratio);
+  advance();
+}
+
+void SequentialComparison::tell(PairFailure failure) {
+  assert(next());
+  const std::size_t member = round_.front();
+  const bool side = failure == PairFailure::Side;
+  const int times = ++(side ? failures_ : losses_)[member];
+  if (times < (side ? kMostFailures : kMostLosses)) return;
+  leave(member, side ? MemberState::Failed : MemberState::Lost);
+  advance();
+}
+
+void SequentialComparison::stop() {
+  if (std::exchange(over_, true)) return;
+  judge_open(std::numeric_limits<std::size_t>::max());
+}
+
+std::size_t SequentialComparison::open() const {
+  return static_cast<std::size_t>(std::ranges::count(members_, MemberState::Open, &ComparisonMember::state));
+}
+
+int SequentialComparison::next_look() const {
+  const auto next = std::ranges::find_if(looks_, [&](int pairs) { return pairs >= goal_; });
+  return next == looks_.end() ? policy_.most_pairs : *next;
+}
+
+const std::vector<Look>& SequentialComparison::plan(std::size_t sharing) const {
+  return remembered_looks(std::max(policy_.pairs, kFewestJudged), policy_.most_pairs,
+                          error_ / static_cast<double>(sharing));
+}
+
+void SequentialComparison::advance() {
+  for (;;) {
+    std::erase_if(round_, [&](std::size_t i) {
+      return members_[i].state != MemberState::Open || std::ssize(members_[i].log_ratios) >= goal_;
+    });
+    if (!round_.empty()) return;
+    if (std::ranges::find(looks_, goal_) != looks_.end()) {
+      const bool last = goal_ == looks_.back();
+      judge_open(last ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(goal_));
+      std::ranges::fill(failures_, 0);
+      std::ranges::fill(losses_, 0);
+    }
+    if (goal_ >= policy_.most_pairs || open() == 0) {
+      over_ = true;
+      return;
+    }
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (members_[i].state == MemberState::Open) round_.push_back(i);
+    }
+    std::mt19937_64 random(seed_ * 1000 + static_cast<std::uint64_t>(goal_++));
+    std::ranges::shuffle(round_, random);
+  }
+}
+
+void SequentialComparison::leave(std::size_t member, MemberState state) {
+  if (!judge(member)) members_[member].state = state;
+}
+
+bool SequentialComparison::judge(std::size_t member) {
+  ComparisonMember& judged = members_[member];
+  const auto pairs = std::ssize(judged.log_ratios);
+  if (pairs < kFewestJudged) return false;
+  const auto decided =
+      static_cast<std::size_t>(std::ranges::count(members_, MemberState::Decided, &ComparisonMember::state));
+  const std::size_t sharing = members_.size() - decided;
+  judged.confidence = confidence_after(pairs, plan(sharing), error_ / static_cast<double>(sharing));
+  judged.comparison =
+      compare(judged.log_ratios, {.margin_percent = policy_.margin_percent, .confidence = judged.confidence});
+  if (judged.comparison->verdict == Verdict::Undecided) return false;
+  judged.state = MemberState::Decided;
+  return true;
+}
+
+void SequentialComparison::judge_open(std::size_t most) {
+  for (bool again = true; std::exchange(again, false);) {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (members_[i].state != MemberState::Open || members_[i].log_ratios.size() > most) continue;
+      again = judge(i) || again;
+    }
+  }
+}
+
+}  // namespace nocturne::measure

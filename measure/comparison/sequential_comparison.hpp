@@ -1,0 +1,96 @@
+#pragma once
+
+/// One sequential test over one or several comparisons: which pair is measured next, when the pairs are judged, and how
+/// strictly. Pure: it knows no process and no clock; whoever measures asks next() and answers with tell().
+///
+/// Pairs come in rounds: one of each open member, in an order of the round's own, so that no member has a quieter hour
+/// than the others. After a planned number of rounds (planned_looks.hpp) all open members are judged; who is decided is
+/// measured no further.
+///
+/// The error is that of the whole family: the probability that any member is judged wrongly, at any look. Who looks at
+/// ten comparisons at 5 % each finds something wrong with a good one in four of ten cases. Holm's step-down procedure
+/// (Scand. J. Statist. 6, 1979) shares the error among the members that are still open: with m of them each has
+/// error / m, and the share of a member that is decided goes to the others, who are judged again at once. That holds
+/// for group sequential tests, too, where each share has its own planned looks and a member is judged by the boundary
+/// of the look at which it stands (Ye, Li, Liu & Yao, Statist. Med. 32, 2013, section 2). A member that leaves without
+/// a decision keeps its share.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "measure/comparison/comparison.hpp"
+#include "measure/comparison/planned_looks.hpp"
+
+namespace nocturne::measure {
+
+/// Why a pair gave no ratio.
+enum class PairFailure {
+  Side,     ///< one of the two configurations did not end well
+  Outside,  ///< another hand killed it, or the machine could not be had: no word about the configurations
+};
+
+enum class MemberState {
+  Open,     ///< not decided; after the end: the pairs do not tell
+  Decided,  ///< FASTER, SLOWER or SAME
+  Failed,   ///< left: pair after pair failed
+  Lost,     ///< left: pair after pair was lost to other hands
+};
+
+struct ComparisonMember {
+  std::vector<double> log_ratios{};  ///< ln(T_baseline / T_candidate) of each pair, in the order measured
+  MemberState state = MemberState::Open;
+  /// As it was judged last, with that interval; empty: fewer than two pairs, or no look yet.
+  std::optional<Comparison> comparison{};
+  double confidence = 0;  ///< of that interval alone, 0 to 1
+};
+
+/// Not thread-safe.
+class SequentialComparison {
+ public:
+  /// `known`: of each member, the log ratios that were measured before, in their order. Looks that they have gone past
+  /// are not taken again. `seed`: of the order within rounds. REQUIRES: 0 < error < 1.
+  explicit SequentialComparison(std::vector<std::vector<double>> known, const ComparisonPolicy& policy = {},
+                                double error = kComparisonError, std::uint64_t seed = 1);
+
+  /// The member whose pair is to be measured now, the same until it is told; empty: the comparison is over.
+  [[nodiscard]] std::optional<std::size_t> next() const;
+  /// The log ratio of the pair that next() named. REQUIRES: next() names one.
+  void tell(double log_ratio);
+  /// That pair failed and is asked for again. Three times between two looks, or ten times where nothing but other hands
+  /// was to blame, and the member leaves; what there is of it is judged. REQUIRES: next() names one.
+  void tell(PairFailure failure);
+  /// No pair is measured any more. Who is open is judged by the pairs there are, as strictly as at the stricter of the
+  /// looks around that number.
+  void stop();
+
+  [[nodiscard]] const std::vector<ComparisonMember>& members() const { return members_; }
+  /// Members that are measured on.
+  [[nodiscard]] std::size_t open() const;
+  /// Pairs of each open member at which it is judged next.
+  [[nodiscard]] int next_look() const;
+
+ private:
+  /// The looks of each member while so many share the error; always at the same numbers of pairs.
+  [[nodiscard]] const std::vector<Look>& plan(std::size_t sharing) const;
+  void advance();
+  void leave(std::size_t member, MemberState state);
+  /// Whether it is decided by its pairs.
+  bool judge(std::size_t member);
+  /// Judges the open members that have `most` pairs or fewer. Each decision gives its share of the error to the others,
+  /// who are then judged again.
+  void judge_open(std::size_t most);
+
+  ComparisonPolicy policy_;
+  double error_;
+  std::uint64_t seed_;
+  std::vector<ComparisonMember> members_;
+  std::vector<int> looks_;              ///< numbers of pairs; empty: too few pairs to judge
+  std::vector<std::size_t> round_;      ///< members whose pair of this round is missing, the next one first
+  int goal_ = 0;                        ///< pairs of each open member after this round
+  std::vector<int> failures_, losses_;  ///< of each member, since the last look
+  bool over_ = false;
+};
+
+}  // namespace nocturne::measure

@@ -1,0 +1,63 @@
+#pragma once
+
+/// Measures the pairs that a comparison asks for, whoever wants to know: the finals of a campaign, a person who
+/// compares, a profile that is verified, the candidate causes of a slowdown. The one place that starts pairs; which
+/// one is next and what they say is decided in measure/comparison/sequential_comparison.hpp.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "measure/comparison/sequential_comparison.hpp"
+#include "tuner/campaign/finals/comparing.hpp"
+
+namespace nocturne::tuner {
+
+/// How measuring ended.
+enum class PairsEnd {
+  Complete,     ///< every member is decided, has its most pairs, or has left
+  OutOfTime,    ///< `time_for` said so
+  Interrupted,  ///< a person or the system wants no more
+};
+
+/// How the caller takes part. `member`: its index.
+struct PairsControl {
+  /// Whether a pair that takes about that long (of those measured now; zero: none yet) may be begun. Asked once a pair.
+  std::function<bool(std::size_t member, std::chrono::nanoseconds pair)> time_for = [](auto...) { return true; };
+  /// Before each pair.
+  std::function<void(std::size_t member)> measuring = [](auto...) {};
+  bool keep_verdicts = true;  ///< store what each look says
+};
+
+[[nodiscard]] std::vector<Comparing*> pointers_to(std::vector<Comparing>& comparisons);
+
+/// Not thread-safe.
+class PairDriver {
+ public:
+  /// Takes up what the members' earlier pairs say. They outlive it, and are of campaigns with one interruption.
+  [[nodiscard]] static db::Expected<PairDriver> open(std::vector<Comparing*> members,
+                                                     const measure::ComparisonPolicy& policy, std::uint64_t seed = 1);
+
+  /// Measures, stores and judges pairs until the comparison is over. Pairs that are ended from outside or suspended are
+  /// measured again and not held against anybody. What a member said that left is stored by stop() alone. Blocks.
+  [[nodiscard]] db::Expected<PairsEnd> run(const PairsControl& control = {});
+  /// Judges and stores what there is, where time or a person has ended it; nothing more to judge where it is complete.
+  [[nodiscard]] db::Expected<void> stop();
+
+  [[nodiscard]] const measure::SequentialComparison& comparison() const { return comparison_; }
+
+ private:
+  PairDriver(std::vector<Comparing*> members, measure::SequentialComparison comparison);
+  /// Tells the comparison what became of the pair that it wants now.
+  [[nodiscard]] db::Expected<void> measure_next(Comparing& member, const measure::ComparisonMember& known);
+  /// What is new; `of_all`: of members that left, too.
+  [[nodiscard]] db::Expected<void> save_verdicts(bool of_all);
+
+  std::vector<Comparing*> members_;
+  measure::SequentialComparison comparison_;
+  std::vector<std::pair<int, double>> saved_;  ///< of each member's stored verdict: pairs, confidence
+};
+
+}  // namespace nocturne::tuner

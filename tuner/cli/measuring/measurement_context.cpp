@@ -1,0 +1,130 @@
+#include "tuner/cli/measuring/measurement_context.hpp"
+
+#include <ostream>
+#include <system_error>
+#include <utility>
+
+#include "measure/machine/fingerprint.hpp"
+#include "tuner/campaign/data_state.hpp"
+#include "tuner/campaign/noise/stored_noise.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/output/format.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+measure::MachineRoots roots_of(const tuner::Installation& installation) {
+  return {.onednn_prefix = installation.onednn_prefix};
+}
+
+}  // namespace
+
+MeasurementContext::MeasurementContext(const Context& context)
+    : context_(context),
+      installation_(tuner::find_installation()),
+      machine_(measure::probe_machine(roots_of(installation_))),
+      fingerprint_(measure::fingerprint_of(machine_)),
+      frameworks_(frameworks_here(context, installation_)) {}
+
+std::expected<std::unique_ptr<MeasurementContext>, ExitCode> MeasurementContext::open(const Context& context) {
+  if (const std::string missing = missing_supervisor(); !missing.empty()) {
+    return std::unexpected(complain(context, ExitCode::Unavailable, missing));
+  }
+  if (const auto made = context.make_folders(); !made) {
+    return std::unexpected(complain(context, ExitCode::Unavailable, made.error()));
+  }
+  return std::unique_ptr<MeasurementContext>(new MeasurementContext(context));
+}
+
+space::Facts MeasurementContext::facts() const {
+  return measure::facts_of(machine_);
+}
+
+space::Fingerprint MeasurementContext::fingerprint_now() const {
+  return measure::with_cheap_fields(fingerprint_, measure::probe_machine_cheaply(roots_of(installation_)));
+}
+
+void MeasurementContext::look_again() {
+  machine_ = measure::probe_machine(roots_of(installation_));
+  fingerprint_ = measure::fingerprint_of(machine_);
+}
+
+std::expected<tuner::CampaignSpec, std::string> MeasurementContext::parse(const nlohmann::json& document,
+                                                                          const std::string& name) const {
+  auto spec = tuner::parse_campaign(document.dump(), name, "/", facts(), frameworks_.get());
+  if (!spec) return std::unexpected(one_line(tuner::to_text(spec.error())));
+  measure_as_noise_says(*spec);
+  return std::move(*spec);
+}
+
+void MeasurementContext::measure_as_noise_says(tuner::CampaignSpec& spec) const {
+  std::error_code ignored;
+  if (!std::filesystem::exists(context_.database(), ignored)) return;
+  const auto known = db::Store::open(context_.database(), db::Mode::ReadOnly);
+  if (!known) return;  // the usual way measures, too
+  static_cast<void>(tuner::measure_as_noise_says(*known, spec, fingerprint_, machine_.allowed_cpus.size()));
+}
+
+db::Expected<measure::SweepReport> MeasurementContext::open_store(const std::filesystem::path& database) {
+  db::StoreOptions patience = store_options(context_);
+  patience.waiting = [this, say = patience.waiting](const db::LockWait& wait) { return say(wait) && !interrupted(); };
+  auto store = db::Store::open(database, db::Mode::ReadWrite, std::move(patience));
+  if (!store) return std::unexpected(store.error());
+  tell_notice(context_, *store);
+  store_ = std::move(*store);
+  return measure::sweep();
+}
+
+void MeasurementContext::listen(SignalRules rules, tuner::DefaultSettings defaults) {
+  if (!rules.say) {
+    rules.say = [this](const std::string& sentence) { *context_.err << '\n' + sentence + '\n' << std::flush; };
+  }
+  signals_.emplace(interruption_, std::move(rules));
+  display_.emplace(context_, &signals_->hung_up(), std::move(defaults));
+}
+
+std::expected<void, ExitCode> MeasurementContext::begin(const std::filesystem::path& database) {
+  if (const auto opened = open_store(database); !opened) return std::unexpected(complain(context_, opened.error()));
+  listen();
+  return {};
+}
+
+tuner::LocalExecutor::Options MeasurementContext::executor_options() const {
+  return cli::executor_options(context_, installation_, machine_, frameworks_);
+}
+
+std::unique_ptr<tuner::LocalExecutor> MeasurementContext::make_executor(const tuner::CampaignSpec& spec) const {
+  return std::make_unique<tuner::LocalExecutor>(spec, executor_options());
+}
+
+tuner::Sitting MeasurementContext::make_sitting(const tuner::CampaignSpec& spec, tuner::Executor& executor) {
+  return make_sitting(spec, executor, *display_);
+}
+
+tuner::Sitting MeasurementContext::make_sitting(const tuner::CampaignSpec& spec, tuner::Executor& executor,
+                                                tuner::Observer& observer) {
+  return {.spec = spec,
+          .store = *store_,
+          .executor = executor,
+          .observer = observer,
+          .clock = clock_,
+          .interruption = interruption_,
+          .fingerprint_now = {},
+          .fingerprint = fingerprint_,
+          .images = tuner::data_state(spec.workload)};
+}
+
+std::expected<std::optional<std::chrono::nanoseconds>, ExitCode> time_limit(const Context& context,
+                                                                            const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const auto time = tuner::parse_duration(text);
+  if (!time) return std::unexpected(complain(context, ExitCode::Usage, "--time: " + time.error()));
+  return *time;
+}
+
+std::filesystem::path verifications_database(const Context& context) {
+  return context.data_folder() / "verifications.db";
+}
+
+}  // namespace nocturne::cli
