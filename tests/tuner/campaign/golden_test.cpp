@@ -288,6 +288,7 @@ void play(Golden& golden) {
   for (const Json& each : golden.header.at("enqueued")) {
     enqueued.push_back(space::Configuration::from_json(each).value());
   }
+  const auto preflight = golden.header.at("preflight").get<bool>();
   const test::TemporaryFolder folder;
   ManualClock clock;
   bool interrupted = true;
@@ -306,7 +307,7 @@ void play(Golden& golden) {
                            .fingerprint_now = {},
                            .slot_folder = folder.path(),
                            .wanted = enqueued,
-                           .rehearse = golden.header.at("preflight") ? tuner::Rehearse::First : tuner::Rehearse::No};
+                           .rehearse = preflight ? tuner::Rehearse::First : tuner::Rehearse::No};
     const auto ended = tuner::Campaign(sitting, false).run();
     if (!ended) FAIL(ended.error().message);
     interrupted = ended->because == "interrupted";
