@@ -14,6 +14,9 @@ class Exhaustive : public Strategy {
   explicit Exhaustive(const space::Space& space) : rest_(space.enumerate()) {}
   [[nodiscard]] std::vector<Proposal> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
+  void mark_pending(std::span<const space::Configuration> in_flight) override {
+    for (const auto& each : in_flight) told_.insert(each);
+  }
 
  private:
   space::Enumerator rest_;

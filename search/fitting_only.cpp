@@ -37,4 +37,11 @@ void FittingOnly::tell(std::span<const space::Trial> finished) {
   });
 }
 
+void FittingOnly::mark_pending(std::span<const space::Configuration> in_flight) {
+  inner_->mark_pending(in_flight);
+  std::erase_if(aside_, [&](const Proposal& each) {
+    return std::ranges::find(in_flight, each.configuration) != in_flight.end();
+  });
+}
+
 }  // namespace nocturne::search

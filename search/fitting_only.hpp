@@ -23,6 +23,7 @@ class FittingOnly : public Strategy {
   FittingOnly(const space::Space& space, const Options& options, std::unique_ptr<Strategy> inner);
   [[nodiscard]] std::vector<Proposal> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
+  void mark_pending(std::span<const space::Configuration> in_flight) override;
 
  private:
   [[nodiscard]] bool fits(const space::Configuration& configuration);

@@ -34,6 +34,9 @@ class Genetic : public Strategy {
   Genetic(const space::Space& space, GeneticOptions options) : space_(space), options_(options) {}
   [[nodiscard]] std::vector<Proposal> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
+  void mark_pending(std::span<const space::Configuration> in_flight) override {
+    for (const auto& each : in_flight) asked_.insert(each);
+  }
 
  private:
   struct Individual {

@@ -38,6 +38,9 @@ class LocalSearch : public Strategy {
   LocalSearch(const space::Space& space, LocalSearchOptions options) : space_(space), options_(options) {}
   [[nodiscard]] std::vector<Proposal> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
+  void mark_pending(std::span<const space::Configuration> in_flight) override {
+    for (const auto& each : in_flight) asked_.insert(each);
+  }
 
   /// Descents begun so far.
   [[nodiscard]] std::size_t descents() const { return descents_; }

@@ -100,6 +100,15 @@ void ModelSearch::tell(std::span<const space::Trial> finished) {
   s.pending = std::move(rest);
 }
 
+void ModelSearch::mark_pending(std::span<const space::Configuration> in_flight) {
+  auto& s = *state_;
+  for (const auto& configuration : in_flight) {
+    s.asked.insert(configuration);
+    const auto point = s.lattice.point_of(configuration);
+    if (point && s.taken.insert(space::hash_of(*point))) s.pending.push_back(*point);
+  }
+}
+
 void ModelSearch::defer(std::function<bool(space::Point)> whole, std::function<bool(space::Point)> single) {
   state_->deferred_whole = std::move(whole);
   state_->deferred = std::move(single);

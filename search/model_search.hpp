@@ -43,6 +43,7 @@ class ModelSearch : public Strategy {
   ~ModelSearch() override;
   [[nodiscard]] std::vector<Proposal> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
+  void mark_pending(std::span<const space::Configuration> in_flight) override;
 
   /// What is to come last: `whole`, asked of every candidate, only where there is nothing else; `single`, dear to ask,
   /// where the kTries best of the others are all such.

@@ -54,6 +54,9 @@ class NloptSearch : public Strategy {
   NloptSearch(const space::Space& space, NloptSearchOptions options);
   [[nodiscard]] std::vector<Proposal> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
+  void mark_pending(std::span<const space::Configuration> in_flight) override {
+    for (const auto& each : in_flight) asked_.insert(each);
+  }
 
   /// Runs begun so far.
   [[nodiscard]] std::size_t runs() const { return runs_; }

@@ -134,6 +134,13 @@ void PrunedSearch::tell(std::span<const space::Trial> finished) {
   }
 }
 
+void PrunedSearch::mark_pending(std::span<const space::Configuration> in_flight) {
+  inner_.mark_pending(in_flight);
+  for (const auto& each : in_flight) {
+    if (asked_.insert(each)) ++trials_;
+  }
+}
+
 void PrunedSearch::refresh() {
   if (!stale_) return;
   stale_ = false;

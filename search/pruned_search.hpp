@@ -51,6 +51,7 @@ class PrunedSearch : public Strategy {
   PrunedSearch& operator=(const PrunedSearch&) = delete;
   [[nodiscard]] std::vector<Proposal> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
+  void mark_pending(std::span<const space::Configuration> in_flight) override;
 
   // For reports: what is known now. References are valid until the next ask or tell.
   /// Fits all models to all that was told. A search that goes on afterwards may go another way than without.

@@ -17,6 +17,9 @@ class RandomSearch : public Strategy {
   RandomSearch(const space::Space& space, std::uint64_t seed) : space_(space), seed_(seed) {}
   [[nodiscard]] std::vector<Proposal> ask(std::size_t count) override;
   void tell(std::span<const space::Trial> finished) override;
+  void mark_pending(std::span<const space::Configuration> in_flight) override {
+    for (const auto& each : in_flight) asked_.insert(each);
+  }
 
  private:
   const space::Space& space_;

@@ -43,6 +43,10 @@ class Strategy {
   [[nodiscard]] virtual std::vector<Proposal> ask(std::size_t count) = 0;
   /// Learns from finished trials, failed ones too: their estimate is empty, their outcome says why.
   virtual void tell(std::span<const space::Trial> finished) = 0;
+  /// Says which configurations are being measured and not told yet, whoever asked for them: not to be proposed, and a
+  /// model may assume a value for them. Called before ask(); one that it proposed itself is named, too. With one trial
+  /// at a time none is. A strategy without use for it ignores this.
+  virtual void mark_pending(std::span<const space::Configuration> /*in_flight*/) {}
 };
 
 }  // namespace nocturne::search

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <map>
@@ -99,6 +100,24 @@ TEST_CASE("same seed, same tells, same asks; another seed, others", "[search]") 
     CHECK(campaign(space, entry.name, 7, 60) == campaign(space, entry.name, 7, 60));
     CHECK(campaign(space, entry.name, 7, 60, 3) == campaign(space, entry.name, 7, 60, 3));
     if (entry.name != "exhaustive") CHECK(campaign(space, entry.name, 7, 60) != campaign(space, entry.name, 8, 60));
+  }
+}
+
+TEST_CASE("no strategy proposes what is pending, whoever asked for it", "[search]") {
+  const auto space = make_space({integers("n", 0, 99)});
+  std::vector<Configuration> pending;
+  for (const std::int64_t n : {3, 8, 90}) {
+    pending.emplace_back();
+    pending.back().set("n", n);
+  }
+  for (const auto& entry : strategies()) {
+    INFO(entry.name);
+    const auto search = strategy(entry.name, space, 7);
+    search->tell(std::vector{told(space.default_configuration(), 1.0)});
+    search->mark_pending(pending);
+    const auto proposals = search->ask(200);
+    CHECK(proposals.size() == 96);  // without these and the default
+    for (const auto& each : proposals) CHECK(std::ranges::find(pending, each.configuration) == pending.end());
   }
 }
 

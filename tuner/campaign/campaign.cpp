@@ -5,343 +5,310 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/finals/finalists.hpp"
+#include "tuner/campaign/campaign_open.hpp"
 #include "tuner/campaign/finals/finals.hpp"
+#include "tuner/campaign/machine_changes.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/replay.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 #include "tuner/invocation.hpp"
 
 namespace nocturne::tuner {
 namespace {
 
-/// Asks that are the campaign's own, not the strategy's.
-constexpr const char* kDefaultAsk = "default";
-constexpr const char* kWishAsk = "person";
+/// The source of what the finals ask for beside the search.
 constexpr const char* kFinalsAsk = "finals";
-constexpr const char* kRehearsalAsk = "rehearsal";
 
 /// So many trials of which none trained are likelier to fail for what they share than for what they vary.
 constexpr std::int64_t kNoneTrained = 10;
 
-}  // namespace
-
-const space::Configuration* Campaign::wanted() const {
-  for (const space::Configuration& each : sitting_.wanted) {
-    if (!known_.contains(each.identity())) return &each;
-  }
-  return nullptr;
-}
-
-std::optional<FirstLook> Campaign::first_look() {
-  first_looks_pace_.trials = sitting_.spec.budget.trials;
-  const PaceState state = pace();
-  if (const auto left = time_left(sitting_.spec.budget, state)) first_looks_pace_.time = *left + state.spent;
-  while (!first_looks_.empty()) {
-    FirstLook look = std::move(first_looks_.front());
-    first_looks_.erase(first_looks_.begin());
-    if (known_.contains(look.configuration.identity())) continue;
-    const auto next = preparation_time(look.configuration) + default_time();
-    if (!fits(first_looks_pace_, next)) continue;
-    ++first_looks_pace_.taken;
-    first_looks_pace_.spent += next;
-    return look;
-  }
-  return std::nullopt;
-}
-
-void Campaign::log(db::Level level, const std::string& what) {
-  static_cast<void>(
-      sitting_.store.append_event({.campaign = sitting_.campaign, .time_unix_ns = 0, .level = level, .what = what}));
-}
-
-void Campaign::say(db::Level level, std::string sentence) {
-  if (!open_) {
-    unsaid_.emplace_back(level, std::move(sentence));
-    return;
-  }
-  sitting_.observer.note(sentence);
-  log(level, sentence);
-}
-
-void Campaign::learn(const space::Trial& trial) {
-  ++finished_;
-  if (trial.outcome != space::Outcome::Ok) ++failed_;
-  dead_end_.learn(trial);
-  known_.insert(trial.configuration.identity());
-  if (trial.number == 0) baseline_ = trial;
-  if (trial.estimate && (!best_ || trial.estimate->value < best_->estimate->value)) best_ = trial;
-  const bool is_best = best_ && best_->number == trial.number;
-  is_new_best_ =
-      is_best && (!announced_best_ || !within_noise(*announced_best_, *trial.estimate, sitting_.spec.run.process_luck));
-  if (is_new_best_) announced_best_ = trial.estimate;
-}
-
-std::chrono::nanoseconds Campaign::spent() const {
-  return spent_before_ + (sitting_.clock.steady() - began_);
-}
-
-PaceState Campaign::pace() const {
-  PaceState state{.finished_trials = finished_,
-                  .spent = spent(),
-                  .sitting = sitting_.clock.steady() - began_,
-                  .next_trial = expected_trial(durations_)};
-  if (until_) state.until_left = *until_ - sitting_.clock.wall();
-  if (baseline_ && baseline_->parts && best_ && best_->parts) {
-    const auto of = [this](const space::Trial& trial) {
-      const auto run = run_times_.find(trial.number);
-      return paced(sitting_.spec, trial, run == run_times_.end() ? std::chrono::nanoseconds{0} : run->second);
-    };
-    state.finals =
-        forecast_finals(sitting_.spec.verify, of(*baseline_), of(*best_), whole_time(sitting_.spec.budget, state));
-    state.choice = forecast_choice(sitting_.spec.verify, of(*best_));
-  }
-  return state;
-}
-
-void Campaign::watch_clock() {
-  const auto happened = watch_->look();
-  if (!happened) return;
-  say(db::Level::Warning, *happened);
-  // Of a clock that was wrong at the beginning, the next 07:00 was another one than that of the person.
-  if (const auto& until = sitting_.spec.budget.until) until_ = next_occurrence(*until, watch_->began());
-}
-
-std::optional<std::string> Campaign::search_is_over() const {
-  if (auto hopeless = dead_end_.reached()) return hopeless;
-  return search_ends(sitting_.spec.budget, pace());
-}
-
-Standing Campaign::standing() const {
-  const PaceState state = pace();
-  Standing standing{.finished = finished_,
-                    .failed = failed_,
-                    .wanted = sitting_.spec.budget.trials,
-                    .baseline = baseline_,
-                    .best = best_,
-                    .is_new_best = is_new_best_,
-                    .elapsed = state.spent,
-                    .left = time_left(sitting_.spec.budget, state)};
-  if (standing.wanted) {
-    const auto by_trials = state.next_trial * std::max<std::int64_t>(0, *standing.wanted - finished_) + state.finals;
-    standing.left = standing.left ? std::min(*standing.left, by_trials) : by_trials;
-  }
-  return standing;
-}
-
-db::Expected<bool> Campaign::run_trial(const db::Asked& asked) {
-  const auto began = sitting_.clock.steady();
-  const std::optional<space::Estimate> incumbent = best_ ? best_->estimate : std::nullopt;
-  auto finished = TrialRunner(sitting_).run(asked.number, asked.configuration, incumbent, asked.purpose);
-  if (!finished) return std::unexpected(finished.error());
-  if (!*finished) return false;
-  const FinishedTrial& result = **finished;
-  if (!result.reused) {
-    durations_.push_back(sitting_.clock.steady() - began);
-    const auto runs = result.trial.estimate ? std::max<std::int64_t>(result.trial.estimate->runs, 1) : 1;
-    run_times_[result.trial.number] = durations_.back() / runs;
-  }
-  strategy_->tell({&result.trial, 1});
-  learn(result.trial);
-  sitting_.observer.finished(result.trial, result.reused, standing());
-  warn_of_failures(result.trial);
-  return true;
-}
-
-void Campaign::warn_of_failures(const space::Trial& trial) {
-  if (trial.outcome == space::Outcome::Ok) return;
+/// While somebody is there to hear it: what makes the whole campaign pointless. Empty: nothing does.
+std::vector<std::string> warnings_after(const space::Trial& trial, const SearchState& state) {
+  std::vector<std::string> warnings;
+  if (trial.outcome == space::Outcome::Ok) return warnings;
   if (trial.number == 0) {
-    say(db::Level::Warning,
+    warnings.emplace_back(
         "the default configuration did not train: the campaign goes on, but there will be no gain over it to report");
   }
-  if (finished_ == kNoneTrained && failed_ == finished_) {
-    say(db::Level::Warning, fmt::format("none of the first {} configurations has trained; look at what they share: "
-                                        "'{}' has the last one's output",
-                                        finished_, command_text({"show", fmt::format("{}", trial.number), "--log"})));
+  if (state.finished() == kNoneTrained && state.failed() == state.finished()) {
+    warnings.push_back(
+        fmt::format("none of the first {} configurations has trained; look at what they share: '{}' has the last one's "
+                    "output",
+                    state.finished(), command_text({"show", fmt::format("{}", trial.number), "--log"})));
   }
+  return warnings;
 }
 
-db::Expected<std::optional<db::StoredTrial>> Campaign::run_extra_trial(const space::Configuration& configuration,
-                                                                       const std::string& reason) {
-  const auto find = [&]() -> db::Expected<std::optional<db::StoredTrial>> {
-    auto trials = sitting_.store.list_trials(
-        {.campaign = sitting_.campaign, .state = db::TrialState::Finished, .configuration = configuration.identity()});
-    if (!trials) return std::unexpected(trials.error());
-    return trials->empty() ? std::nullopt : std::optional(std::move(trials->front()));
-  };
-  if (known_.contains(configuration.identity())) return find();
-  const db::Ask ask{.strategy = kFinalsAsk,
-                    .seed = 0,
-                    .count = 1,
-                    .answer = {{.number = next_number_++, .configuration = configuration, .reason = reason}}};
-  if (auto recorded = sitting_.store.record_ask(sitting_.campaign, ask); !recorded) {
-    return std::unexpected(recorded.error());
+db::Asked numbered(search::Proposal proposal, std::int64_t number) {
+  db::Asked asked{.number = number,
+                  .configuration = std::move(proposal.configuration),
+                  .purpose = proposal.purpose,
+                  .reason = std::move(proposal.reason)};
+  if (proposal.claim) {
+    asked.claimed_log_bound = proposal.claim->log_bound;
+    asked.claimed_log_margin = proposal.claim->margin;
   }
-  for (;;) {
-    const auto suspensions = sitting_.interruption.suspensions();
-    const auto done = run_trial(ask.answer.front());
-    if (!done) return std::unexpected(done.error());
-    if (*done) return find();
-    if (!sitting_.interruption.again_after_suspension(suspensions)) return std::nullopt;
-  }
+  return asked;
 }
 
-db::Expected<std::optional<SittingResult>> Campaign::rehearse() {
-  const bool only = sitting_.rehearse == Rehearse::Only;
-  if (!only && (sitting_.rehearse == Rehearse::No || next_number_ > 0)) return std::nullopt;
-  const auto report = Rehearsal(sitting_).run({.again = only, .limit = sitting_.rehearsal_limit});
-  if (!report) return std::unexpected(report.error());
-  rehearsal_ = *report;
-  SittingResult result{.ending = Ending::Interrupted,
-                       .because = "interrupted in the rehearsal",
-                       .campaign = sitting_.campaign,
-                       .rehearsal = *report};
-  if (report->interrupted) return result;
-  if (auto known = know_rehearsals(sitting_.campaign); !known) return std::unexpected(known.error());
-  result.ending = Ending::Rehearsed;
-  result.because = to_text(*report);
-  say(report->no_go > 0 ? db::Level::Warning : db::Level::Info, result.because);
-  if (!only) return std::nullopt;
-  return result;
+}  // namespace
+
+Campaign::Campaign(Sitting& session, bool fresh, OrderExecutor* executor)
+    : session_(session),
+      fresh_(fresh),
+      local_(session),
+      log_(session),
+      state_(session.spec, session.clock),
+      scheduler_(executor != nullptr ? *executor : local_, session.clock) {}
+
+db::Expected<std::optional<SittingResult>> Campaign::verify_changes() {
+  if (fresh_) return std::nullopt;
+  const auto recheck = recheck_after_changes(session_);
+  if (!recheck) return std::unexpected(recheck.error());
+  set_aside_ = recheck->end == Recheck::End::SetAside;
+  if (recheck->end == Recheck::End::Nothing) return std::nullopt;
+  if (recheck->end != Recheck::End::Interrupted) {
+    log_.say(set_aside_ ? db::Level::Warning : db::Level::Info, recheck->sentence);
+    return std::nullopt;
+  }
+  const auto known = session_.store.find_campaign(session_.spec.name);
+  if (!known) return std::unexpected(known.error());
+  return SittingResult{.ending = Ending::Interrupted, .because = recheck->sentence, .campaign = known->id};
 }
 
-db::Expected<void> Campaign::tell_no_go() {
-  for (const db::RehearsalRecord& record : std::exchange(no_go_, {})) {
-    if (known_.contains(record.configuration.identity())) continue;
-    const db::Ask ask{.strategy = kRehearsalAsk,
-                      .seed = 0,
-                      .count = 1,
-                      .answer = {{.number = next_number_,
-                                  .configuration = record.configuration,
-                                  .reason = "its row did not pass the rehearsal"}}};
-    if (auto recorded = sitting_.store.record_ask(sitting_.campaign, ask); !recorded) return recorded;
-    const auto known = TrialRunner(sitting_).conclude(next_number_++, record);
-    if (!known) return std::unexpected(known.error());
-    strategy_->tell({&*known, 1});
-    learn(*known);
-    sitting_.observer.finished(*known, false, standing());
+db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
+  const auto begun = begin_campaign(session_, fresh_, set_aside_);
+  if (!begun) return std::unexpected(begun.error());
+  auto informed = make_informed_strategy(session_, log_);
+  if (!informed) return std::unexpected(informed.error());
+  strategy_ = std::move(informed->strategy);
+  costs_ = std::move(informed->costs);
+  auto failed = read_preflight(session_, costs_.get());
+  if (!failed) return std::unexpected(failed.error());
+  failed_stacks_ = std::move(*failed);
+  sources_ = make_sources({.spec = session_.spec,
+                           .state = state_,
+                           .strategy = *strategy_,
+                           .costs = costs_.get(),
+                           .enqueued = session_.wanted,
+                           .failed_stacks = failed_stacks_,
+                           .history = informed->history});
+
+  const auto exchanges = session_.store.exchanges(session_.campaign);
+  if (!exchanges) return std::unexpected(exchanges.error());
+  for (const db::Exchange& exchange : *exchanges) {
+    const auto* const ask = std::get_if<db::Ask>(&exchange);
+    if (ask == nullptr) continue;
+    for (const auto& source : sources_) source->remember(*ask);
+    for (const db::Asked& asked : ask->answer) state_.asked(asked);
+  }
+  Replayed replayed = replay(*exchanges, *strategy_, begun->record.strategy, begun->record.seed);
+  for (const space::Trial& trial : replayed.told) state_.learn(trial);
+  for (db::Asked& asked : replayed.pending) scheduler_.enqueue(std::move(asked));
+  if (auto counted = count_earlier_time(session_, state_); !counted) return counted;
+
+  const Opening opening = opening_of(session_, *begun, swept);
+  session_.observer.opened(opening);
+  log_.log(db::Level::Info,
+           fmt::format("{}: {} trials known, {} interrupted ones to run again; strategy {}, seed {}",
+                       begun->handle.resumed ? "resumed" : "opened", begun->handle.finished,
+                       opening.recovery.trials.size(), begun->record.strategy, begun->record.seed));
+  log_.open();
+  for (const UnavailableFramework& framework : session_.spec.unavailable) {
+    log_.say(db::Level::Info, fmt::format("unavailable here: {}: {}", framework.name, framework.reason));
+  }
+  if (opening.recovery.after_kill()) log_.log(db::Level::Warning, to_text(opening.recovery));
+  if (replayed.deviations > 0) {
+    log_.say(db::Level::Warning,
+             fmt::format("the strategy '{}' proposes otherwise than when this campaign began ({} times): it goes on "
+                         "from what was measured",
+                         begun->record.strategy, replayed.deviations));
   }
   return {};
 }
 
-db::Expected<SittingResult> Campaign::search() {
-  SittingResult result{.ending = Ending::Interrupted, .because = "interrupted", .campaign = sitting_.campaign};
+db::Expected<SittingResult> Campaign::preflight() {
+  const bool only = session_.rehearse == Rehearse::Only;
+  SittingResult result{.campaign = session_.campaign};
+  if (!only && (session_.rehearse == Rehearse::No || state_.next_number() > 0)) return result;
+  const auto report = Rehearsal(session_).run({.again = only, .limit = session_.rehearsal_limit});
+  if (!report) return std::unexpected(report.error());
+  result.rehearsal = *report;
+  if (report->interrupted) {
+    result.ending = Ending::Interrupted;
+    result.because = "interrupted in the rehearsal";
+    return result;
+  }
+  auto failed = read_preflight(session_, costs_.get());
+  if (!failed) return std::unexpected(failed.error());
+  failed_stacks_ = std::move(*failed);
+  if (only) result.ending = Ending::Rehearsed;
+  result.because = to_text(*report);
+  log_.say(report->no_go > 0 ? db::Level::Warning : db::Level::Info, result.because);
+  return result;
+}
+
+std::optional<SearchEnd> Campaign::must_stop() {
+  if (session_.interruption.requested()) return SearchEnd{Ending::Interrupted, "interrupted"};
+  if (auto happened = state_.watch_clock()) log_.say(db::Level::Warning, *std::move(happened));
+  if (session_.fingerprint_now && session_.fingerprint_now().key() != session_.fingerprint.key()) {
+    return SearchEnd{Ending::MachineChanged, "the machine or its software changed"};
+  }
+  return std::nullopt;
+}
+
+db::Expected<void> Campaign::ask(Asking asking) {
+  db::Asked asked = numbered(std::move(asking.proposal), state_.next_number());
+  const db::Ask record{.strategy = std::move(asking.source), .seed = asking.seed, .count = 1, .answer = {asked}};
+  if (auto recorded = session_.store.record_ask(session_.campaign, record); !recorded) return recorded;
+  state_.asked(asked);
+  if (asking.failed) return settle(answer_of_preflight(session_, asked.number, *asking.failed), std::nullopt);
+  scheduler_.enqueue(std::move(asked));
+  return {};
+}
+
+db::Expected<std::optional<std::string>> Campaign::propose() {
+  for (const auto& source : sources_) {
+    if (source->needs_budget()) {
+      if (auto why = state_.is_over()) return why;
+    }
+    auto asking = source->propose();
+    if (!asking) continue;
+    if (auto asked = ask(*std::move(asking)); !asked) return std::unexpected(asked.error());
+    return std::nullopt;
+  }
+  return "nothing is left to try";
+}
+
+db::Expected<std::optional<SearchEnd>> Campaign::fill_slots() {
+  while (scheduler_.has_free_slot()) {
+    if (auto stop = must_stop()) return stop;
+    while (scheduler_.queue_is_empty()) {  // it stays so where the result of what was asked is known already
+      auto nothing = propose();
+      if (!nothing) return std::unexpected(nothing.error());
+      if (*nothing && scheduler_.in_flight() > 0) return std::nullopt;  // what is told next may change that
+      if (*nothing) return SearchEnd{Ending::Complete, **std::move(nothing)};
+    }
+    scheduler_.submit_next(state_.incumbent());
+  }
+  return std::nullopt;
+}
+
+db::Expected<SearchEnd> Campaign::search() {
+  std::optional<SearchEnd> end;
   for (;;) {
-    if (sitting_.interruption.requested()) return result;
-    watch_clock();
-    if (sitting_.fingerprint_now && sitting_.fingerprint_now().key() != sitting_.fingerprint.key()) {
-      result.ending = Ending::MachineChanged;
-      result.because = "the machine or its software changed";
-      return result;
+    if (!end) {
+      auto stop = fill_slots();
+      if (!stop) return std::unexpected(stop.error());
+      end = std::move(*stop);
     }
-    if (pending_.empty() && next_number_ > 0) {
-      if (auto told = tell_no_go(); !told) return std::unexpected(told.error());
+    if (scheduler_.in_flight() == 0) return *std::move(end);
+    const auto how = settle_next();
+    if (!how) return std::unexpected(how.error());
+    if (*how == TrialAnswer::End::Interrupted && !end) {
+      end = SearchEnd{Ending::Interrupted, "interrupted"};
     }
-    if (pending_.empty()) {
-      // The default comes first, whatever the budget: everything is compared with it. Then what a person wants, then
-      // each framework once.
-      const space::Configuration* wish = next_number_ > 0 ? wanted() : nullptr;
-      if (const auto why = next_number_ > 0 && wish == nullptr ? search_is_over() : std::nullopt) {
-        result.ending = Ending::Complete;
-        result.because = *why;
-        return result;
-      }
-      db::Ask ask{.strategy = kDefaultAsk, .seed = 0, .count = 1, .answer = {}};
-      std::vector<search::Proposal> proposed;
-      if (next_number_ == 0) {
-        proposed.push_back({.configuration = sitting_.spec.space.default_configuration()});
-      } else if (wish != nullptr) {
-        ask.strategy = kWishAsk;
-        proposed.push_back({.configuration = *wish, .reason = "a person wanted it measured"});
-      } else if (auto look = first_look()) {
-        ask.strategy = kFirstLookAsk;
-        proposed.push_back(
-            {.configuration = std::move(look->configuration),
-             .reason = fmt::format("a first look at {}={}", look->parameter, space::to_text(look->value))});
-      } else {
-        ask.strategy = sitting_.spec.strategy.name;
-        ask.seed = static_cast<std::int64_t>(sitting_.spec.strategy.seed);
-        proposed = strategy_->ask(1);
-      }
-      if (proposed.empty()) {
-        result.ending = Ending::Complete;
-        result.because = "nothing is left to try";
-        return result;
-      }
-      for (search::Proposal& proposal : proposed) {
-        ask.answer.push_back({.number = next_number_++,
-                              .configuration = std::move(proposal.configuration),
-                              .purpose = proposal.purpose,
-                              .reason = std::move(proposal.reason)});
-        if (!proposal.claim) continue;
-        ask.answer.back().claimed_log_bound = proposal.claim->log_bound;
-        ask.answer.back().claimed_log_margin = proposal.claim->margin;
-      }
-      if (auto recorded = sitting_.store.record_ask(sitting_.campaign, ask); !recorded) {
-        return std::unexpected(recorded.error());
-      }
-      pending_ = std::move(ask.answer);
-    }
-    const auto suspensions = sitting_.interruption.suspensions();
-    const auto done = run_trial(pending_.front());
-    if (!done) return std::unexpected(done.error());
-    if (!*done && sitting_.interruption.again_after_suspension(suspensions)) continue;
-    if (!*done) return result;
-    pending_.erase(pending_.begin());
   }
 }
 
+db::Expected<TrialAnswer::End> Campaign::settle_next() {
+  const auto ended = scheduler_.next();
+  if (!ended) return std::unexpected(ended.error());
+  const TrialAnswer& answer = ended->answer;
+  if (answer.end != TrialAnswer::End::Finished) return answer.end;
+  if (auto settled = settle(answer, ended->since_submitted); !settled) return std::unexpected(settled.error());
+  return answer.end;
+}
+
+db::Expected<void> Campaign::settle(const TrialAnswer& answer, std::optional<std::chrono::nanoseconds> took) {
+  if (auto stored = store_answer(session_, answer); !stored) return stored;
+  const space::Trial& trial = answer.trial;
+  if (took && !answer.equal_to) {
+    state_.took(trial.number, *took, trial.estimate ? std::max<std::int64_t>(trial.estimate->runs, 1) : 1);
+  }
+  strategy_->tell({&trial, 1});
+  state_.learn(trial);
+  session_.observer.finished(trial, answer.equal_to.has_value(), state_.standing());
+  if (!took) return {};
+  for (std::string& warning : warnings_after(trial, state_)) log_.say(db::Level::Warning, std::move(warning));
+  return {};
+}
+
+db::Expected<std::optional<db::StoredTrial>> Campaign::measure_for_finals(const space::Configuration& configuration,
+                                                                          const std::string& reason) {
+  if (!state_.knows(configuration)) {
+    auto asked = ask({.source = kFinalsAsk, .proposal = {.configuration = configuration, .reason = reason}});
+    if (!asked) return std::unexpected(asked.error());
+  }
+  while (!state_.knows(configuration)) {
+    scheduler_.submit_next(state_.incumbent());
+    const auto how = settle_next();
+    if (!how) return std::unexpected(how.error());
+    if (*how == TrialAnswer::End::Interrupted) return std::nullopt;
+  }
+  auto trials = session_.store.list_trials(
+      {.campaign = session_.campaign, .state = db::TrialState::Finished, .configuration = configuration.identity()});
+  if (!trials) return std::unexpected(trials.error());
+  return trials->empty() ? std::nullopt : std::optional(std::move(trials->front()));
+}
+
+db::Expected<void> Campaign::finish(SittingResult& result) {
+  Finals finals(session_, time_frame(session_.spec.budget, state_.pace(), session_.clock.steady()),
+                [this](const auto& configuration, const std::string& reason) {
+                  return measure_for_finals(configuration, reason);
+                });
+  auto suspensions = session_.interruption.suspensions();
+  auto complete = finals.run();
+  while (complete && !*complete && session_.interruption.again_after_suspension(suspensions)) {
+    suspensions = session_.interruption.suspensions();
+    complete = finals.run();  // does only what is missing
+  }
+  if (!complete) return std::unexpected(complete.error());
+  if (*complete || !session_.interruption.requested()) return session_.store.finish_campaign(session_.campaign);
+  result.ending = Ending::Interrupted;
+  result.because = "interrupted while the best was measured again";
+  log_.log(db::Level::Warning, result.because);
+  return {};
+}
+
 db::Expected<SittingResult> Campaign::run(const measure::SweepReport& swept) {
-  const auto before = completed_before();
+  const bool preflight_only = session_.rehearse == Rehearse::Only;
+  const auto before = completed_before(session_, fresh_);
   if (!before) return std::unexpected(before.error());
-  if (*before && sitting_.rehearse != Rehearse::Only) {
-    sitting_.campaign = **before;
+  if (*before && !preflight_only) {
+    session_.campaign = **before;
     return SittingResult{
         .ending = Ending::AlreadyDone, .because = "this campaign was completed before", .campaign = **before};
   }
-  const auto known = sitting_.store.find_campaign(sitting_.spec.name);
+  const auto known = session_.store.find_campaign(session_.spec.name);
   const bool was_finished = known && known->finished_unix_ns.has_value();
-  began_ = sitting_.clock.steady();
-  watch_.emplace(sitting_.clock);
-  if (const auto& until = sitting_.spec.budget.until) until_ = next_occurrence(*until, sitting_.clock.wall());
   auto verified = verify_changes();
   if (!verified) return std::unexpected(verified.error());
   if (*verified) return std::move(**verified);
   if (auto opened = open(swept); !opened) return std::unexpected(opened.error());
-  auto rehearsed = rehearse();
-  if (!rehearsed) return std::unexpected(rehearsed.error());
-  auto result = *rehearsed ? db::Expected<SittingResult>(std::move(**rehearsed)) : search();
-  if (!result) return result;
-  result->rehearsal = rehearsal_;
-  if (result->ending != Ending::Rehearsed) {
-    const std::string sentence =
-        fmt::format("the search ended after {} trials, {} of them failed: {}", finished_, failed_, result->because);
-    log(result->ending == Ending::Complete ? db::Level::Info : db::Level::Warning, sentence);
-    sitting_.observer.search_ended(sentence);
+
+  auto tried = preflight();
+  if (!tried) return tried;
+  SittingResult result = *std::move(tried);
+  if (result.ending == Ending::Complete) {
+    auto end = search();
+    if (!end) return std::unexpected(end.error());
+    result.ending = end->ending;
+    result.because = std::move(end->because);
   }
-  if (result->ending == Ending::Complete) {
-    Finals finals(sitting_, time_frame(sitting_.spec.budget, pace(), sitting_.clock.steady()),
-                  [this](const auto& configuration, const std::string& reason) {
-                    return run_extra_trial(configuration, reason);
-                  });
-    auto suspensions = sitting_.interruption.suspensions();
-    auto complete = finals.run();
-    while (complete && !*complete && sitting_.interruption.again_after_suspension(suspensions)) {
-      suspensions = sitting_.interruption.suspensions();
-      complete = finals.run();  // does only what is missing
-    }
-    if (!complete) return std::unexpected(complete.error());
-    if (!*complete && sitting_.interruption.requested()) {
-      result->ending = Ending::Interrupted;
-      result->because = "interrupted while the best was measured again";
-      log(db::Level::Warning, result->because);
-    } else if (auto done = sitting_.store.finish_campaign(sitting_.campaign); !done) {
-      return std::unexpected(done.error());
-    }
-  } else if (sitting_.rehearse == Rehearse::Only && was_finished && known->id == sitting_.campaign) {
-    // Opening it took that mark away; a rehearsal takes nothing away.
-    if (auto done = sitting_.store.finish_campaign(sitting_.campaign); !done) return std::unexpected(done.error());
+  if (result.ending != Ending::Rehearsed) {
+    const std::string sentence = fmt::format("the search ended after {} trials, {} of them failed: {}",
+                                             state_.finished(), state_.failed(), result.because);
+    log_.log(result.ending == Ending::Complete ? db::Level::Info : db::Level::Warning, sentence);
+    session_.observer.search_ended(sentence);
   }
-  if (auto released = sitting_.store.release_campaign(sitting_.campaign); !released) {
+  if (result.ending == Ending::Complete) {
+    if (auto finished = finish(result); !finished) return std::unexpected(finished.error());
+  } else if (preflight_only && was_finished && known->id == session_.campaign) {
+    // Opening it took that mark away; a preflight takes nothing away.
+    if (auto done = session_.store.finish_campaign(session_.campaign); !done) return std::unexpected(done.error());
+  }
+  if (auto released = session_.store.release_campaign(session_.campaign); !released) {
     return std::unexpected(released.error());
   }
   return result;

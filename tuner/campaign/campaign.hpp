@@ -1,130 +1,100 @@
 #pragma once
 
-/// The loop: ask, prepare, run, judge, store, tell; then the finals. The database is the only memory: a campaign that
-/// was killed at any moment is opened again and goes on.
+/// The loop: ask, submit, store, tell; then the finals. Proposals come from a list of sources (sources.hpp), go through
+/// one queue (scheduler.hpp) to an executor (executor/order.hpp), and are told in the order in which they finish. The
+/// database is the only memory: asks and tells are stored as they happen, so a campaign that was killed at any moment
+/// is opened again and is the same campaign, with one slot or with many.
 
 #include <chrono>
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "db/store.hpp"
 #include "measure/run/sweep.hpp"
-#include "search/registry.hpp"
 #include "search/strategy.hpp"
-#include "tuner/campaign/clock_watch.hpp"
-#include "tuner/campaign/dead_end.hpp"
-#include "tuner/campaign/first_looks.hpp"
-#include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/local_slot.hpp"
 #include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/rehearsal/rehearsal.hpp"
-#include "tuner/campaign/replay.hpp"
+#include "tuner/campaign/scheduler.hpp"
+#include "tuner/campaign/search_state.hpp"
+#include "tuner/campaign/session_log.hpp"
 #include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/sources.hpp"
+#include "tuner/executor/order.hpp"
 
 namespace nocturne::tuner {
 
-/// How a sitting ended.
+/// How a session ended.
 enum class Ending {
   Complete,        ///< budget used or nothing left to propose; best and default measured again
-  AlreadyDone,     ///< an earlier sitting had completed this very campaign: nothing was done
-  Interrupted,     ///< by a person or the system; the next sitting goes on
-  Rehearsed,       ///< only the rehearsal was wanted
+  AlreadyDone,     ///< an earlier session had completed this very campaign: nothing was done
+  Interrupted,     ///< by the user or the system; the next session goes on
+  Rehearsed,       ///< only the preflight was wanted
   MachineChanged,  ///< a field of the fingerprint that must match changed meanwhile: open again, as a new generation
 };
 
 struct SittingResult {
   Ending ending = Ending::Complete;
-  std::string because;  ///< why the search ended, one sentence
+  std::string because{};  ///< why the search ended, one sentence
   db::CampaignId campaign = 0;
   std::optional<RehearsalReport> rehearsal{};  ///< where one was made
 };
 
+/// How a search ended: Complete when the budget is used or nothing is left, else why it stopped.
+struct SearchEnd {
+  Ending ending = Ending::Complete;
+  std::string because{};
+};
+
 class Campaign {
  public:
-  /// The sitting's campaign id is set by run(). `fresh`: measure again whatever is known.
-  Campaign(Sitting& sitting, bool fresh) : sitting_(sitting), fresh_(fresh) {}
+  /// The session begins now; its campaign id is set by run(). `fresh`: measure again whatever is known. `executor`:
+  /// runs the trials; null: this process does, in one slot. Both outlive the campaign.
+  Campaign(Sitting& session, bool fresh, OrderExecutor* executor = nullptr);
+  Campaign(const Campaign&) = delete;  // its parts know each other
+  Campaign& operator=(const Campaign&) = delete;
 
   /// Opens or resumes, searches, measures the best again. Blocks. `swept`: what was cleared away before, to be told.
   [[nodiscard]] db::Expected<SittingResult> run(const measure::SweepReport& swept = {});
 
  private:
-  [[nodiscard]] db::Expected<std::optional<db::CampaignId>> completed_before() const;
-  [[nodiscard]] db::Expected<void> open(const measure::SweepReport& swept);
-  /// Whether results from before hold after what changed on this machine. Set: interrupted, the sitting ends with it.
+  /// Where the machine changed, whether results from before hold. Set: interrupted, the session ends with it.
   [[nodiscard]] db::Expected<std::optional<SittingResult>> verify_changes();
-  /// What is known of the machine's peaks is stored with a new generation: its strategy knows that, and no more, in
-  /// every sitting.
-  [[nodiscard]] db::Expected<void> keep_roof(db::CampaignId campaign);
-  [[nodiscard]] db::Expected<void> make_strategy(db::CampaignId campaign);
-  /// Rows that were prepared before cost nothing more; what did not go is to be told.
-  [[nodiscard]] db::Expected<void> know_rehearsals(db::CampaignId campaign);
-  /// What a new generation knows of others; empty: nothing, and so wants the user.
-  [[nodiscard]] db::Expected<std::optional<std::vector<db::HistorySource>>> history_to_begin_with() const;
-  /// What is looked at before a strategy that learns is asked: what no history of this machine has seen.
-  void plan_first_looks(const std::vector<search::History>& history);
-  /// The next of them that nobody measured and the budget allows; empty: none.
-  [[nodiscard]] std::optional<FirstLook> first_look();
-  /// The next configuration that a person wants and nobody measured; null: none.
-  [[nodiscard]] const space::Configuration* wanted() const;
-  /// Tries the rows, where that is wanted. Set: the sitting ends with it.
-  [[nodiscard]] db::Expected<std::optional<SittingResult>> rehearse();
-  /// What will not go is told as failed trials, once each: the search need not find that out.
-  [[nodiscard]] db::Expected<void> tell_no_go();
-  /// Ending::Complete when the budget is used, else why it stopped.
-  [[nodiscard]] db::Expected<SittingResult> search();
-  /// Empty: interrupted.
-  [[nodiscard]] db::Expected<bool> run_trial(const db::Asked& asked);
+  /// Opens the campaign and replays what was asked and told.
+  [[nodiscard]] db::Expected<void> open(const measure::SweepReport& swept);
+  /// Tries the software stacks, where that is wanted. The search follows where it ends as Complete.
+  [[nodiscard]] db::Expected<SittingResult> preflight();
+  [[nodiscard]] db::Expected<SearchEnd> search();
+  /// Gives orders until all slots are busy. Set: none may be given any more, and why.
+  [[nodiscard]] db::Expected<std::optional<SearchEnd>> fill_slots();
+  /// Why no order may be given now, whatever there is to do.
+  [[nodiscard]] std::optional<SearchEnd> must_stop();
+  /// Asks the sources, and stores what they ask for. Set: they have nothing now, and why.
+  [[nodiscard]] db::Expected<std::optional<std::string>> propose();
+  [[nodiscard]] db::Expected<void> ask(Asking asking);
+  /// Waits for an order to end and tells its result; how it ended.
+  [[nodiscard]] db::Expected<TrialAnswer::End> settle_next();
+  /// Stores a result and tells it. `took`: since its order was given; empty: there was none, nothing was run.
+  [[nodiscard]] db::Expected<void> settle(const TrialAnswer& answer, std::optional<std::chrono::nanoseconds> took);
   /// A trial that the finals want; one that is known is not measured again. Empty: interrupted.
-  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> run_extra_trial(const space::Configuration& configuration,
-                                                                             const std::string& reason);
-  void learn(const space::Trial& trial);
-  /// What a first look takes, about: what is missing of its configuration, and a trial as long as the default's; zero
-  /// where that is not known. (campaign_open.cpp)
-  [[nodiscard]] std::chrono::nanoseconds preparation_time(const space::Configuration& configuration) const;
-  [[nodiscard]] std::chrono::nanoseconds default_time() const;
-  /// While somebody is there to hear it: what makes the whole campaign pointless.
-  void warn_of_failures(const space::Trial& trial);
-  /// A line of the campaign's log. A log that cannot be written stops nothing: what follows will meet the same trouble.
-  void log(db::Level level, const std::string& what);
-  /// The same, and to who watches; what is said before the campaign is open waits until then.
-  void say(db::Level level, std::string sentence);
-  /// Says so where the wall clock was set, and finds the hour of --until anew.
-  void watch_clock();
-  [[nodiscard]] std::optional<std::string> search_is_over() const;
-  [[nodiscard]] std::chrono::nanoseconds spent() const;
-  [[nodiscard]] PaceState pace() const;
-  [[nodiscard]] Standing standing() const;
+  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> measure_for_finals(
+      const space::Configuration& configuration, const std::string& reason);
+  /// Measures the best again; completes the result.
+  [[nodiscard]] db::Expected<void> finish(SittingResult& result);
 
-  Sitting& sitting_;
+  Sitting& session_;
   bool fresh_;
-  std::unique_ptr<search::Strategy> strategy_;
-  std::shared_ptr<PreparationCosts> costs_;  ///< null: preparation is no matter
-  std::optional<RehearsalReport> rehearsal_;
-  std::vector<db::RehearsalRecord> no_go_;
-  bool open_ = false;
-  std::vector<FirstLook> first_looks_;  ///< that are left
-  FirstLooksPace first_looks_pace_;
   bool set_aside_ = false;  ///< what the campaign measured before does not hold any more
-  std::vector<std::pair<db::Level, std::string>> unsaid_;
-  std::vector<db::Asked> pending_;
-  std::int64_t next_number_ = 0;
-  std::int64_t finished_ = 0, failed_ = 0;
-  DeadEnd dead_end_;
-  std::optional<space::Trial> baseline_, best_;
-  bool is_new_best_ = false;  ///< the trial learnt last beats that by more than noise, or is the first
-  std::optional<space::Estimate> announced_best_;               ///< the last that beat all before it by more than noise
-  std::set<std::string> known_;                                 ///< identities of finished trials
-  std::vector<std::chrono::nanoseconds> durations_;             ///< of finished trials, in order
-  std::map<std::int64_t, std::chrono::nanoseconds> run_times_;  ///< of one of their runs each, by number
-  std::chrono::nanoseconds spent_before_{};                     ///< in earlier sittings
-  std::chrono::steady_clock::time_point began_;
-  std::optional<ClockWatch> watch_;
-  std::optional<std::chrono::system_clock::time_point> until_;
+  LocalSlot local_;
+  SessionLog log_;
+  SearchState state_;
+  Scheduler scheduler_;
+  std::shared_ptr<PreparationCosts> costs_;  ///< null: preparation is no matter
+  std::unique_ptr<search::Strategy> strategy_;
+  std::vector<db::RehearsalRecord> failed_stacks_;  ///< in the preflight
+  std::vector<std::unique_ptr<ProposalSource>> sources_;
 };
 
 }  // namespace nocturne::tuner

@@ -55,6 +55,7 @@ class CostAware : public search::Strategy {
       : inner_(std::move(inner)), costs_(std::move(costs)) {}
   [[nodiscard]] std::vector<search::Proposal> ask(std::size_t count) override { return inner_->ask(count); }
   void tell(std::span<const space::Trial> finished) override;
+  void mark_pending(std::span<const space::Configuration> in_flight) override { inner_->mark_pending(in_flight); }
 
  private:
   std::unique_ptr<search::Strategy> inner_;

@@ -13,15 +13,15 @@ Replayed replay(std::span<const db::Exchange> exchanges, search::Strategy& strat
   for (const db::Exchange& exchange : exchanges) {
     if (const auto* ask = std::get_if<db::Ask>(&exchange)) {
       if (ask->strategy == name && ask->seed == seed) {
+        std::vector<space::Configuration> in_flight;
+        for (const auto& [number, asked] : pending) in_flight.push_back(asked.configuration);
+        strategy.mark_pending(in_flight);
         const auto answer = strategy.ask(static_cast<std::size_t>(ask->count));
         const bool same =
             std::ranges::equal(answer, ask->answer, {}, &search::Proposal::configuration, &db::Asked::configuration);
         if (!same) ++replayed.deviations;
       }
-      for (const db::Asked& asked : ask->answer) {
-        pending[asked.number] = asked;
-        replayed.next_number = std::max(replayed.next_number, asked.number + 1);
-      }
+      for (const db::Asked& asked : ask->answer) pending[asked.number] = asked;
     } else {
       const space::Trial& trial = std::get<db::Tell>(exchange).trial;
       strategy.tell({&trial, 1});

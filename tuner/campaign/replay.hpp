@@ -16,7 +16,6 @@ namespace nocturne::tuner {
 struct Replayed {
   std::vector<db::Asked> pending;  ///< asked and not told, by number: they come first
   std::vector<space::Trial> told;  ///< the latest tell of each trial, by number
-  std::int64_t next_number = 0;
   /// Answers of the strategy that were not what it answered then: its code changed. The stored ones count.
   std::int64_t deviations = 0;
 };

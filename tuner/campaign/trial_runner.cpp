@@ -45,6 +45,19 @@ void take_memory(std::span<const space::Run> runs, space::Trial& trial) {
   }
 }
 
+/// What an answer says of its trial before there is a result. `worker`: identity of what was started.
+void begin_answer(const Sitting& session, const space::Configuration& configuration, const std::string& worker,
+                  TrialAnswer& answer) {
+  answer.trial.number = answer.number;
+  answer.trial.configuration = configuration;
+  answer.trial.fidelity = {.steps = session.spec.run.steps};
+  answer.claim = {.number = answer.number,
+                  .configuration = configuration,
+                  .fidelity = answer.trial.fidelity,
+                  .key = trial_key(session.spec, configuration, answer.trial.fidelity, worker,
+                                   session.fingerprint.key(), session.images)};
+}
+
 /// Runs beyond its repeats that a trial may have, so that one is not held back.
 constexpr std::size_t kMostBeyond = 1;
 
@@ -81,97 +94,96 @@ db::Expected<bool> TrialRunner::unchanged(const db::StoredTrial& known) const {
   return false;
 }
 
-db::Expected<std::optional<FinishedTrial>> TrialRunner::run(std::int64_t number,
-                                                            const space::Configuration& configuration,
-                                                            const std::optional<space::Estimate>& incumbent,
-                                                            space::Purpose purpose) {
-  const auto slot = sitting_.take_slot();
-  if (!slot) return std::nullopt;
+db::Expected<std::optional<db::StoredTrial>> TrialRunner::equal_trial(const std::string& key) const {
+  auto known = sitting_.store.find_equal_trial(sitting_.campaign, key);
+  if (!known || !*known) return known;
+  const auto reusable = stands(**known) ? unchanged(**known) : db::Expected<bool>(false);
+  if (!reusable) return std::unexpected(reusable.error());
+  if (!*reusable) known->reset();
+  return known;
+}
 
-  sitting_.observer.preparing(number, configuration);
-  const auto prepared = sitting_.executor.prepare(configuration, sitting_.interruption.token());
-  if (!prepared && prepared.error().outcome == space::Outcome::Killed) return std::nullopt;
+db::Expected<TrialAnswer> TrialRunner::execute(const TrialOrder& order) {
+  TrialAnswer answer{.number = order.number, .end = TrialAnswer::End::Interrupted};
+  const auto slot = sitting_.take_slot();
+  if (!slot) return answer;
+
+  sitting_.observer.preparing(order.number, order.configuration);
+  const auto prepared = sitting_.executor.prepare(order.configuration, sitting_.interruption.token());
+  if (!prepared && prepared.error().outcome == space::Outcome::Killed) return answer;
   if (!prepared) {
     if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
   }
-
   if (prepared && prepared->build) {
     if (auto saved = sitting_.store.save_build(*prepared->build); !saved) return std::unexpected(saved.error());
   }
-
-  space::Trial record;
-  record.number = number;
-  record.configuration = configuration;
-  record.fidelity = {.steps = sitting_.spec.run.steps};
-  const db::TrialClaim claim{
-      .number = number,
-      .configuration = configuration,
-      .fidelity = record.fidelity,
-      .key = trial_key(sitting_.spec, configuration, record.fidelity,
-                       prepared ? prepared->worker : "unprepared " + prepared.error().reason,
-                       sitting_.fingerprint.key(), sitting_.images),
-  };
-
-  if (prepared) {
-    const auto known = sitting_.store.find_equal_trial(sitting_.campaign, claim.key);
-    if (!known) return std::unexpected(known.error());
-    const auto reusable = *known && stands(**known) ? unchanged(**known) : db::Expected<bool>(false);
-    if (!reusable) return std::unexpected(reusable.error());
-    if (*reusable) {
-      if (auto reused = sitting_.store.reuse_trial(sitting_.campaign, claim, (*known)->id); !reused) {
-        return std::unexpected(reused.error());
-      }
-      record.outcome = (*known)->trial.outcome;
-      record.reason = (*known)->trial.reason;
-      record.estimate = (*known)->trial.estimate;
-      record.parts = (*known)->trial.parts;
-      record.peak_bytes = (*known)->trial.peak_bytes;
-      record.device_bytes = (*known)->trial.device_bytes;
-      record.device_memory_bytes = (*known)->trial.device_memory_bytes;
-      return FinishedTrial{.trial = std::move(record), .reused = true};
-    }
-  }
-
-  const auto before = sitting_.store.find_trial(sitting_.campaign, number);
-  const bool goes_on = before && before->key == claim.key;
-  const auto trial = sitting_.store.claim_trial(sitting_.campaign, claim);
-  if (!trial) return std::unexpected(trial.error());
+  begin_answer(sitting_, order.configuration, prepared ? prepared->worker : "unprepared " + prepared.error().reason,
+               answer);
   if (!prepared) {
-    record.outcome = prepared.error().outcome;
-    record.reason = prepared.error().reason;
-    db::TrialResult result{.outcome = record.outcome, .reason = record.reason, .estimate = {}, .parts = {}};
-    if (!prepared.error().log_tail.empty()) {
-      // The compiler's own words: the only thing that helps, so they are kept with the outcome.
-      result.reason += "\n" + prepared.error().log_tail;
-    }
-    if (auto done = sitting_.store.finish_trial(*trial, result); !done) return std::unexpected(done.error());
-    return FinishedTrial{.trial = std::move(record), .reused = false};
+    answer.end = TrialAnswer::End::Finished;
+    answer.trial.outcome = prepared.error().outcome;
+    answer.trial.reason = prepared.error().reason;
+    answer.log_tail = prepared.error().log_tail;
+    return answer;
   }
-  sitting_.observer.prepared(number, prepared->built_now ? prepared->build_time : std::chrono::nanoseconds{0});
-  auto runs = goes_on ? runs_of_before(*trial, purpose) : db::Expected<std::vector<space::Run>>();
+
+  const auto known = equal_trial(answer.claim.key);
+  if (!known) return std::unexpected(known.error());
+  if (*known) {
+    answer.end = TrialAnswer::End::Finished;
+    answer.equal_to = (*known)->id;
+    answer.trial = (*known)->trial;
+    answer.trial.number = order.number;
+    answer.trial.configuration = order.configuration;
+    answer.trial.fidelity = answer.claim.fidelity;
+    return answer;
+  }
+
+  const auto before = sitting_.store.find_trial(sitting_.campaign, order.number);
+  const bool goes_on = before && before->key == answer.claim.key;
+  const auto trial = sitting_.store.claim_trial(sitting_.campaign, answer.claim);
+  if (!trial) return std::unexpected(trial.error());
+  answer.claimed = *trial;
+  sitting_.observer.prepared(order.number, prepared->built_now ? prepared->build_time : std::chrono::nanoseconds{0});
+  auto runs = goes_on ? runs_of_before(*trial, order.purpose) : db::Expected<std::vector<space::Run>>();
   if (!runs) return std::unexpected(runs.error());
-  return measure(*trial, std::move(record), *prepared, *std::move(runs), incumbent, purpose);
+  return measure(order, *prepared, *std::move(runs), std::move(answer));
 }
 
-db::Expected<space::Trial> TrialRunner::conclude(std::int64_t number, const db::RehearsalRecord& seen) {
-  space::Trial record;
-  record.number = number;
-  record.configuration = seen.configuration;
-  record.fidelity = {.steps = sitting_.spec.run.steps};
-  record.outcome = seen.outcome;
-  record.reason = "in the rehearsal: " + seen.reason;
+db::Expected<std::optional<FinishedTrial>> TrialRunner::run(const TrialOrder& order) {
+  auto answer = execute(order);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->end != TrialAnswer::End::Finished) return std::nullopt;
+  if (auto stored = store_answer(sitting_, *answer); !stored) return std::unexpected(stored.error());
+  return FinishedTrial{.trial = std::move(answer->trial), .reused = answer->equal_to.has_value()};
+}
+
+TrialAnswer answer_of_preflight(const Sitting& session, std::int64_t number, const db::RehearsalRecord& seen) {
+  TrialAnswer answer{.number = number};
   // A key of its own: whoever measures this configuration itself is not told that it is known.
-  const auto trial = sitting_.store.claim_trial(
-      sitting_.campaign, {.number = number,
-                          .configuration = record.configuration,
-                          .fidelity = record.fidelity,
-                          .key = trial_key(sitting_.spec, record.configuration, record.fidelity,
-                                           "rehearsed " + seen.reason, sitting_.fingerprint.key(), sitting_.images)});
+  begin_answer(session, seen.configuration, "rehearsed " + seen.reason, answer);
+  answer.trial.outcome = seen.outcome;
+  answer.trial.reason = "in the rehearsal: " + seen.reason;
+  answer.log_tail = seen.log_tail;
+  return answer;
+}
+
+db::Expected<void> store_answer(const Sitting& session, const TrialAnswer& answer) {
+  if (answer.equal_to) {
+    const auto reused = session.store.reuse_trial(session.campaign, answer.claim, *answer.equal_to);
+    if (!reused) return std::unexpected(reused.error());
+    return {};
+  }
+  const auto trial = answer.claimed ? db::Expected<db::TrialId>(*answer.claimed)
+                                    : session.store.claim_trial(session.campaign, answer.claim);
   if (!trial) return std::unexpected(trial.error());
-  db::TrialResult result{.outcome = record.outcome, .reason = record.reason, .estimate = {}, .parts = {}};
-  if (!seen.log_tail.empty()) result.reason += "\n" + seen.log_tail;
-  if (auto done = sitting_.store.finish_trial(*trial, result); !done) return std::unexpected(done.error());
-  return record;
+  db::TrialResult result{.outcome = answer.trial.outcome,
+                         .reason = answer.trial.reason,
+                         .estimate = answer.trial.estimate,
+                         .parts = answer.trial.parts};
+  // The compiler's own words: the only thing that helps, so they are kept with the outcome.
+  if (!answer.log_tail.empty()) result.reason += "\n" + answer.log_tail;
+  return session.store.finish_trial(*trial, result, answer.runs);
 }
 
 db::Expected<std::vector<space::Run>> TrialRunner::runs_of_before(db::TrialId trial, space::Purpose purpose) const {
@@ -217,23 +229,21 @@ bool TrialRunner::judge(const std::vector<space::Run>& runs, const Prepared& pre
   return another;
 }
 
-db::Expected<std::optional<FinishedTrial>> TrialRunner::measure(db::TrialId trial, space::Trial record,
-                                                                const Prepared& prepared, std::vector<space::Run> runs,
-                                                                const std::optional<space::Estimate>& incumbent,
-                                                                space::Purpose purpose) {
+db::Expected<TrialAnswer> TrialRunner::measure(const TrialOrder& order, const Prepared& prepared,
+                                               std::vector<space::Run> runs, TrialAnswer answer) {
   const RunSettings& settings = sitting_.spec.run;
-  std::vector<db::RunRecord> unsaved;
-  bool another = runs.empty() || judge(runs, prepared, incumbent, record);
+  const db::TrialId trial = *answer.claimed;
+  bool another = runs.empty() || judge(runs, prepared, order.incumbent, answer.trial);
   while (another) {
     // Each run of a trial has another seed: its luck is then not the same twice.
-    const RunOrder order{
-        .purpose = purpose, .steps = settings.steps, .seed = settings.seed + runs.size(), .deadline = {}};
+    const RunOrder wanted{
+        .purpose = order.purpose, .steps = settings.steps, .seed = settings.seed + runs.size(), .deadline = {}};
     db::RunRecord run;
     const auto plan = [&]() -> db::Expected<measure::RunPlan> {
-      measure::RunPlan planned = sitting_.executor.plan(record.configuration, prepared, order);
+      measure::RunPlan planned = sitting_.executor.plan(order.configuration, prepared, wanted);
       run = begun(planned, sitting_);
       if (auto begin = sitting_.store.begin_run(trial, run); !begin) return std::unexpected(begin.error());
-      sitting_.observer.running(record.number, record.configuration);
+      sitting_.observer.running(order.number, order.configuration);
       return planned;
     };
     const auto keep_lost = [&](const space::Run& killed) {
@@ -245,25 +255,23 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::measure(db::TrialId tria
     run.run = std::move(*ended);
     if (run.run.outcome == space::Outcome::Killed) {
       if (auto add = sitting_.store.add_run(trial, run); !add) return std::unexpected(add.error());
-      return std::nullopt;
+      return answer;
     }
     runs.push_back(run.run);
-    another = judge(runs, prepared, incumbent, record);
+    another = judge(runs, prepared, order.incumbent, answer.trial);
     if (const std::string reasons = measure::held_back(runs.back()); !reasons.empty()) {
-      sitting_.observer.note(fmt::format("trial {}: the device was held back ({}){}", record.number, reasons,
+      sitting_.observer.note(fmt::format("trial {}: the device was held back ({}){}", order.number, reasons,
                                          another ? ": it is measured again" : ""));
     }
     if (!another) {
-      unsaved.push_back(std::move(run));
+      answer.runs.push_back(std::move(run));
     } else if (auto add = sitting_.store.add_run(trial, run); !add) {
       return std::unexpected(add.error());  // before the next begins: a kill costs one run, not all
     }
   }
-  take_memory(runs, record);
-  const db::TrialResult result{
-      .outcome = record.outcome, .reason = record.reason, .estimate = record.estimate, .parts = record.parts};
-  if (auto done = sitting_.store.finish_trial(trial, result, unsaved); !done) return std::unexpected(done.error());
-  return FinishedTrial{.trial = std::move(record), .reused = false};
+  take_memory(runs, answer.trial);
+  answer.end = TrialAnswer::End::Finished;
+  return answer;
 }
 
 }  // namespace nocturne::tuner

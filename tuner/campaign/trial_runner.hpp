@@ -1,6 +1,6 @@
 #pragma once
 
-/// Brings one trial from asked to finished: slot, preparation, runs, judgement, store.
+/// Carries out the order of a trial on this machine: slot, preparation, runs, judgement.
 
 #include <cstdint>
 #include <optional>
@@ -10,6 +10,7 @@
 #include "db/store.hpp"
 #include "space/trial.hpp"
 #include "tuner/campaign/sitting.hpp"
+#include "tuner/executor/order.hpp"
 
 namespace nocturne::tuner {
 
@@ -22,31 +23,34 @@ class TrialRunner {
  public:
   explicit TrialRunner(const Sitting& sitting) : sitting_(sitting) {}
 
-  /// Empty: interrupted; the trial is run again by the next sitting. `incumbent` spares the hopeless their repeats.
-  [[nodiscard]] db::Expected<std::optional<FinishedTrial>> run(std::int64_t number,
-                                                               const space::Configuration& configuration,
-                                                               const std::optional<space::Estimate>& incumbent,
-                                                               space::Purpose purpose = space::Purpose::Search);
-
-  /// Stores a trial whose failure the rehearsal saw; nothing is run.
-  [[nodiscard]] db::Expected<space::Trial> conclude(std::int64_t number, const db::RehearsalRecord& seen);
+  /// Carries the order out. Its runs are stored as they end, so that a kill costs one run; its result is not:
+  /// store_answer() does.
+  [[nodiscard]] db::Expected<TrialAnswer> execute(const TrialOrder& order);
+  /// Both, for who measures one trial at a time. Empty: interrupted; the trial is run again by the next session.
+  [[nodiscard]] db::Expected<std::optional<FinishedTrial>> run(const TrialOrder& order);
 
  private:
-  /// Whether an equal trial was measured under the present state of this machine; that it was not is told.
+  /// The latest equal trial whose result stands and was measured under the present state of this machine; empty: none.
+  /// One that was set aside for the machine is told.
+  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> equal_trial(const std::string& key) const;
   [[nodiscard]] db::Expected<bool> unchanged(const db::StoredTrial& known) const;
-  /// Good runs that an earlier sitting, which was ended in the middle of this trial, has stored; by seed.
+  /// Good runs that an earlier session, which was ended in the middle of this trial, has stored; by seed.
   [[nodiscard]] db::Expected<std::vector<space::Run>> runs_of_before(db::TrialId trial, space::Purpose purpose) const;
   /// Writes the result of its runs so far into the record; whether it wants another.
   [[nodiscard]] bool judge(const std::vector<space::Run>& runs, const Prepared& prepared,
                            const std::optional<space::Estimate>& incumbent, space::Trial& record) const;
-  /// `runs`: those it has already.
-  [[nodiscard]] db::Expected<std::optional<FinishedTrial>> measure(db::TrialId trial, space::Trial record,
-                                                                   const Prepared& prepared,
-                                                                   std::vector<space::Run> runs,
-                                                                   const std::optional<space::Estimate>& incumbent,
-                                                                   space::Purpose purpose);
+  /// Completes the answer of a trial that is claimed. `runs`: those it has already.
+  [[nodiscard]] db::Expected<TrialAnswer> measure(const TrialOrder& order, const Prepared& prepared,
+                                                  std::vector<space::Run> runs, TrialAnswer answer);
   const Sitting& sitting_;
 };
+
+/// The answer to a trial whose software stack failed in the preflight: that failure. Nothing is run.
+[[nodiscard]] TrialAnswer answer_of_preflight(const Sitting& session, std::int64_t number,
+                                              const db::RehearsalRecord& seen);
+
+/// Stores the result of a finished order, and with it the tell. Claims the trial where nobody has.
+[[nodiscard]] db::Expected<void> store_answer(const Sitting& session, const TrialAnswer& answer);
 
 /// Hash of workload, configuration, fidelity, program, the fingerprint's fields that must match and the images
 /// (data_state.hpp; empty: the workload's own): trials with equal keys measure the same thing.

@@ -129,7 +129,7 @@ db::Expected<std::optional<db::StoredTrial>> NamedTrials::measure(const space::C
       return std::unexpected(recorded.error());
     }
   }
-  const auto done = TrialRunner(sitting_).run(number, configuration, std::nullopt);
+  const auto done = TrialRunner(sitting_).run({.number = number, .configuration = configuration});
   if (!done) return std::unexpected(done.error());
   if (!*done) return std::nullopt;
   ++finished_;

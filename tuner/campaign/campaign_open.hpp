@@ -1,0 +1,56 @@
+#pragma once
+
+/// How a session begins: is there anything to do, is it the machine of before, what is known already.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "measure/run/sweep.hpp"
+#include "search/registry.hpp"
+#include "search/strategy.hpp"
+#include "tuner/campaign/preparation.hpp"
+#include "tuner/campaign/search_state.hpp"
+#include "tuner/campaign/session_log.hpp"
+#include "tuner/campaign/sitting.hpp"
+
+namespace nocturne::tuner {
+
+/// The campaign, where an earlier session completed this very one; empty: there is something to do.
+[[nodiscard]] db::Expected<std::optional<db::CampaignId>> completed_before(const Sitting& session, bool fresh);
+
+/// A campaign as the database has it when a session begins.
+struct BegunCampaign {
+  db::CampaignRecord record;
+  db::CampaignHandle handle;
+  db::Recovered recovered;  ///< what a killed session left
+};
+
+/// Opens or resumes it, and gives the session its id. A new generation begins where the user wants all measured anew
+/// (`fresh`: without history, too), or where what was measured before does not hold any more (`set_aside`).
+[[nodiscard]] db::Expected<BegunCampaign> begin_campaign(Sitting& session, bool fresh, bool set_aside);
+
+/// What observers are told of it.
+[[nodiscard]] Opening opening_of(const Sitting& session, const BegunCampaign& begun, const measure::SweepReport& swept);
+
+/// Who proposes, and what it knows beforehand.
+struct InformedStrategy {
+  std::vector<search::History> history;
+  std::shared_ptr<PreparationCosts> costs;  ///< null: preparation is no matter
+  std::unique_ptr<search::Strategy> strategy;
+};
+
+/// The strategy of a campaign that has begun; it has been told history, and nothing of this campaign. The log outlives
+/// it.
+[[nodiscard]] db::Expected<InformedStrategy> make_informed_strategy(const Sitting& session, SessionLog& log);
+
+/// Software stacks that failed in the preflight. Those that passed cost nothing more to prepare (`costs` may be null).
+[[nodiscard]] db::Expected<std::vector<db::RehearsalRecord>> read_preflight(const Sitting& session,
+                                                                            PreparationCosts* costs);
+
+/// The time that earlier sessions took.
+[[nodiscard]] db::Expected<void> count_earlier_time(const Sitting& session, SearchState& state);
+
+}  // namespace nocturne::tuner

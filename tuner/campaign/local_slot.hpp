@@ -1,0 +1,30 @@
+#pragma once
+
+/// Carries orders out in this process, on this machine: one slot.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "tuner/campaign/sitting.hpp"
+#include "tuner/executor/order.hpp"
+
+namespace nocturne::tuner {
+
+class LocalSlot final : public OrderExecutor {
+ public:
+  /// The session outlives it.
+  explicit LocalSlot(const Sitting& session) : session_(session) {}
+
+  [[nodiscard]] std::size_t slots() const override { return 1; }
+  /// Keeps the order; next() carries it out.
+  void submit(TrialOrder order) override;
+  [[nodiscard]] db::Expected<TrialAnswer> next() override;
+
+ private:
+  const Sitting& session_;
+  std::optional<TrialOrder> order_;
+  std::int64_t suspensions_ = 0;  ///< of the session, when the order was given
+};
+
+}  // namespace nocturne::tuner

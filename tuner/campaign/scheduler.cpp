@@ -1,0 +1,40 @@
+#include "tuner/campaign/scheduler.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace nocturne::tuner {
+
+void Scheduler::submit_next(const std::optional<space::Estimate>& incumbent) {
+  db::Asked asked = std::move(queue_.front());
+  queue_.pop_front();
+  TrialOrder order{.number = asked.number,
+                   .configuration = asked.configuration,
+                   .purpose = asked.purpose,
+                   .incumbent = incumbent};
+  const std::int64_t number = asked.number;
+  flights_.insert_or_assign(number, Flight{.asked = std::move(asked), .submitted = clock_.steady()});
+  executor_.submit(std::move(order));
+}
+
+db::Expected<Scheduler::Ended> Scheduler::next() {
+  auto answer = executor_.next();
+  if (!answer) return std::unexpected(std::move(answer.error()));
+  const auto flight = flights_.find(answer->number);
+  if (flight == flights_.end()) {
+    return std::unexpected(
+        db::Error{db::ErrorCode::Inconsistent,
+                  fmt::format("an answer came for trial {}, which is not in flight", answer->number)});
+  }
+  Ended ended{.answer = *std::move(answer), .since_submitted = {}};
+  if (ended.answer.end != TrialAnswer::End::Finished) queue_.push_front(std::move(flight->second.asked));
+  if (ended.answer.end == TrialAnswer::End::Lost && ++losses_[ended.answer.number] == kMostLosses) {
+    ended.answer.end = TrialAnswer::End::Interrupted;
+  }
+  ended.since_submitted = clock_.steady() - flight->second.submitted;
+  flights_.erase(flight);
+  return ended;
+}
+
+}  // namespace nocturne::tuner

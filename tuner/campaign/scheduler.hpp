@@ -1,0 +1,56 @@
+#pragma once
+
+/// One queue of trials, and the orders in flight. A free slot takes the next of the queue; what came to nothing goes
+/// back to its head.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "db/records.hpp"
+#include "tuner/campaign/clock.hpp"
+#include "tuner/executor/order.hpp"
+
+namespace nocturne::tuner {
+
+class Scheduler {
+ public:
+  /// An order that was lost so often is not lost by chance: the session ends.
+  static constexpr int kMostLosses = 3;
+
+  /// Both outlive it.
+  Scheduler(OrderExecutor& executor, const Clock& clock) : executor_(executor), clock_(clock) {}
+
+  void enqueue(db::Asked asked) { queue_.push_back(std::move(asked)); }
+  [[nodiscard]] bool queue_is_empty() const { return queue_.empty(); }
+  [[nodiscard]] std::size_t in_flight() const { return flights_.size(); }
+  [[nodiscard]] bool has_free_slot() const { return flights_.size() < executor_.slots(); }
+
+  /// Gives the next of the queue to a free slot. REQUIRES: there are both.
+  void submit_next(const std::optional<space::Estimate>& incumbent);
+
+  struct Ended {
+    TrialAnswer answer;
+    std::chrono::nanoseconds since_submitted{};
+  };
+  /// Blocks until an order has ended. Lost for the kMostLosses-th time: its end is Interrupted. The error also tells of
+  /// an answer that belongs to no order. REQUIRES: one is in flight.
+  [[nodiscard]] db::Expected<Ended> next();
+
+ private:
+  struct Flight {
+    db::Asked asked;
+    std::chrono::steady_clock::time_point submitted;
+  };
+  OrderExecutor& executor_;
+  const Clock& clock_;
+  std::deque<db::Asked> queue_;
+  std::map<std::int64_t, Flight> flights_;  // by number of the trial
+  std::map<std::int64_t, int> losses_;      // likewise
+};
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,123 @@
+#include "tuner/campaign/search_state.hpp"
+
+#include <algorithm>
+
+#include "tuner/campaign/finals/finalists.hpp"
+
+namespace nocturne::tuner {
+
+SearchState::SearchState(const CampaignSpec& spec, const Clock& clock)
+    : spec_(spec), clock_(clock), began_(clock.steady()), watch_(clock) {
+  if (const auto& until = spec.budget.until) until_ = next_occurrence(*until, clock.wall());
+}
+
+void SearchState::asked(const db::Asked& asked) {
+  next_number_ = std::max(next_number_, asked.number + 1);
+  in_flight_.insert_or_assign(asked.number, asked.configuration);
+}
+
+void SearchState::learn(const space::Trial& trial) {
+  in_flight_.erase(trial.number);
+  ++finished_;
+  if (trial.outcome != space::Outcome::Ok) ++failed_;
+  dead_end_.learn(trial);
+  known_.insert(trial.configuration.identity());
+  if (trial.number == 0) baseline_ = trial;
+  if (trial.estimate && (!best_ || trial.estimate->value < best_->estimate->value)) best_ = trial;
+  const bool is_best = best_ && best_->number == trial.number;
+  is_new_best_ =
+      is_best && (!announced_best_ || !within_noise(*announced_best_, *trial.estimate, spec_.run.process_luck));
+  if (is_new_best_) announced_best_ = trial.estimate;
+}
+
+void SearchState::took(std::int64_t number, std::chrono::nanoseconds duration, std::int64_t runs) {
+  durations_.push_back(duration);
+  run_times_[number] = duration / runs;
+}
+
+void SearchState::took_before(std::int64_t number, std::chrono::nanoseconds duration, std::int64_t runs) {
+  took(number, duration, runs);
+  spent_before_ += duration;
+}
+
+std::optional<std::string> SearchState::watch_clock() {
+  auto happened = watch_.look();
+  // Where the clock was wrong at the beginning, its next 07:00 was not the user's.
+  if (const auto& until = spec_.budget.until; until && happened) until_ = next_occurrence(*until, watch_.began());
+  return happened;
+}
+
+bool SearchState::knows(const space::Configuration& configuration) const {
+  return known_.contains(configuration.identity());
+}
+
+bool SearchState::was_asked(const space::Configuration& configuration) const {
+  return knows(configuration) ||
+         std::ranges::any_of(in_flight_, [&](const auto& each) { return each.second == configuration; });
+}
+
+std::vector<space::Configuration> SearchState::in_flight() const {
+  std::vector<space::Configuration> configurations;
+  for (const auto& [number, configuration] : in_flight_) configurations.push_back(configuration);
+  return configurations;
+}
+
+std::optional<space::Estimate> SearchState::incumbent() const {
+  return best_ ? best_->estimate : std::nullopt;
+}
+
+std::chrono::nanoseconds SearchState::default_time() const {
+  if (!baseline_ || !baseline_->parts) return {};
+  // By its parts: its trial may have waited for a build.
+  const space::Parts& parts = *baseline_->parts;
+  const RunSettings& run = spec_.run;
+  return forecast_of(static_cast<double>(run.repeats) *
+                     (space::startup_time(parts) + static_cast<double>(run.steps) * parts.steady_step));
+}
+
+Paced SearchState::paced_by_its_run(const space::Trial& trial) const {
+  const auto run = run_times_.find(trial.number);
+  return paced(spec_, trial, run == run_times_.end() ? std::chrono::nanoseconds{0} : run->second);
+}
+
+PaceState SearchState::pace() const {
+  const auto session = since_begin();
+  PaceState state{.finished_trials = finished_,
+                  .spent = spent_before_ + session,
+                  .sitting = session,
+                  .next_trial = expected_trial(durations_)};
+  if (until_) state.until_left = *until_ - clock_.wall();
+  if (baseline_ && baseline_->parts && best_ && best_->parts) {
+    const Paced best = paced_by_its_run(*best_);
+    state.finals =
+        forecast_finals(spec_.verify, paced_by_its_run(*baseline_), best, whole_time(spec_.budget, state));
+    state.choice = forecast_choice(spec_.verify, best);
+  }
+  return state;
+}
+
+Standing SearchState::standing() const {
+  const PaceState state = pace();
+  Standing standing{.finished = finished_,
+                    .failed = failed_,
+                    .wanted = spec_.budget.trials,
+                    .baseline = baseline_,
+                    .best = best_,
+                    .is_new_best = is_new_best_,
+                    .elapsed = state.spent,
+                    .left = time_left(spec_.budget, state)};
+  if (standing.wanted) {
+    const auto by_trials = state.next_trial * std::max<std::int64_t>(0, *standing.wanted - finished_) + state.finals;
+    standing.left = standing.left ? std::min(*standing.left, by_trials) : by_trials;
+  }
+  return standing;
+}
+
+std::optional<std::string> SearchState::is_over() const {
+  if (auto hopeless = dead_end_.reached()) return hopeless;
+  PaceState state = pace();
+  state.finished_trials += std::ssize(in_flight_);
+  return search_ends(spec_.budget, state);
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,87 @@
+#pragma once
+
+/// What a campaign knows of its search: what was asked and told, the incumbent, the time it took; and from these, how
+/// it stands and when it is over. No database: who stores also tells this.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "db/records.hpp"
+#include "space/trial.hpp"
+#include "tuner/campaign/clock.hpp"
+#include "tuner/campaign/clock_watch.hpp"
+#include "tuner/campaign/dead_end.hpp"
+#include "tuner/campaign/observer.hpp"
+#include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign_file.hpp"
+
+namespace nocturne::tuner {
+
+class SearchState {
+ public:
+  /// The session begins now. Both outlive it.
+  SearchState(const CampaignSpec& spec, const Clock& clock);
+
+  /// A trial was asked for, in this session or an earlier one.
+  void asked(const db::Asked& asked);
+  /// It was told. A trial of number 0 is the default.
+  void learn(const space::Trial& trial);
+  /// How long a trial took, start to end, for which `runs` processes were started in this session.
+  void took(std::int64_t number, std::chrono::nanoseconds duration, std::int64_t runs);
+  /// The same in an earlier session.
+  void took_before(std::int64_t number, std::chrono::nanoseconds duration, std::int64_t runs);
+  /// What earlier sessions spent beside trials.
+  void spent_before(std::chrono::nanoseconds time) { spent_before_ += time; }
+  /// A sentence where the wall clock was set, or the machine slept; finds the hour of --until anew then.
+  [[nodiscard]] std::optional<std::string> watch_clock();
+
+  [[nodiscard]] std::int64_t next_number() const { return next_number_; }
+  [[nodiscard]] std::int64_t finished() const { return finished_; }
+  [[nodiscard]] std::int64_t failed() const { return failed_; }
+  /// Whether the default was told: strategies are told that before they are asked first.
+  [[nodiscard]] bool knows_default() const { return baseline_.has_value(); }
+  /// Whether a trial of it was told.
+  [[nodiscard]] bool knows(const space::Configuration& configuration) const;
+  /// Whether one was asked for, told or not.
+  [[nodiscard]] bool was_asked(const space::Configuration& configuration) const;
+  /// What was asked and not told, by number.
+  [[nodiscard]] std::vector<space::Configuration> in_flight() const;
+  [[nodiscard]] std::optional<space::Estimate> incumbent() const;
+  /// What a trial of the default takes, about, once it is prepared; zero: it was not measured.
+  [[nodiscard]] std::chrono::nanoseconds default_time() const;
+
+  [[nodiscard]] PaceState pace() const;
+  [[nodiscard]] Standing standing() const;
+  /// Why nothing more is to be asked, in a sentence. What is in flight counts as finished.
+  [[nodiscard]] std::optional<std::string> is_over() const;
+
+ private:
+  [[nodiscard]] std::chrono::nanoseconds since_begin() const { return clock_.steady() - began_; }
+  [[nodiscard]] Paced paced_by_its_run(const space::Trial& trial) const;
+
+  const CampaignSpec& spec_;
+  const Clock& clock_;
+  std::chrono::steady_clock::time_point began_;
+  ClockWatch watch_;
+  std::optional<std::chrono::system_clock::time_point> until_;
+
+  std::int64_t next_number_ = 0;
+  std::map<std::int64_t, space::Configuration> in_flight_;
+  std::set<std::string> known_;  // identities of finished trials
+  std::int64_t finished_ = 0, failed_ = 0;
+  DeadEnd dead_end_;
+  std::optional<space::Trial> baseline_, best_;
+  bool is_new_best_ = false;                       // the trial learnt last beats the announced one, or is the first
+  std::optional<space::Estimate> announced_best_;  // the last that beat all before it by more than noise
+
+  std::vector<std::chrono::nanoseconds> durations_;             // of finished trials, in order
+  std::map<std::int64_t, std::chrono::nanoseconds> run_times_;  // of one of their runs each, by number
+  std::chrono::nanoseconds spent_before_{};
+};
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,24 @@
+#include "tuner/campaign/session_log.hpp"
+
+namespace nocturne::tuner {
+
+void SessionLog::log(db::Level level, const std::string& what) {
+  static_cast<void>(
+      session_.store.append_event({.campaign = session_.campaign, .time_unix_ns = 0, .level = level, .what = what}));
+}
+
+void SessionLog::say(db::Level level, std::string sentence) {
+  if (!open_) {
+    unsaid_.emplace_back(level, std::move(sentence));
+    return;
+  }
+  session_.observer.note(sentence);
+  log(level, sentence);
+}
+
+void SessionLog::open() {
+  open_ = true;
+  for (auto& [level, sentence] : std::exchange(unsaid_, {})) say(level, std::move(sentence));
+}
+
+}  // namespace nocturne::tuner

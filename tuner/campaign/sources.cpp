@@ -1,0 +1,184 @@
+#include "tuner/campaign/sources.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tuner/campaign/first_looks.hpp"
+#include "tuner/campaign/pacing.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+/// Everything is compared with it, so it comes first, whatever the budget.
+class DefaultSource final : public ProposalSource {
+ public:
+  explicit DefaultSource(const SourceContext& context) : spec_(context.spec), state_(context.state) {}
+
+  std::optional<Asking> propose() override {
+    if (state_.next_number() > 0) return std::nullopt;
+    return Asking{.source = "default", .proposal = {.configuration = spec_.space.default_configuration()}};
+  }
+
+ private:
+  const CampaignSpec& spec_;
+  const SearchState& state_;
+};
+
+/// What failed in the preflight is told as failed trials, once each: the search need not find that out.
+class FailedStackSource final : public ProposalSource {
+ public:
+  explicit FailedStackSource(const SourceContext& context)
+      : state_(context.state), failed_stacks_(context.failed_stacks) {}
+
+  std::optional<Asking> propose() override {
+    for (const db::RehearsalRecord& record : failed_stacks_) {
+      if (state_.was_asked(record.configuration)) continue;
+      return Asking{.source = "rehearsal",
+                    .proposal = {.configuration = record.configuration, .reason = "its row did not pass the rehearsal"},
+                    .failed = record};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const SearchState& state_;
+  const std::vector<db::RehearsalRecord>& failed_stacks_;
+};
+
+/// What the user wants to see measured, whatever the budget.
+class EnqueuedSource final : public ProposalSource {
+ public:
+  explicit EnqueuedSource(const SourceContext& context) : state_(context.state), enqueued_(context.enqueued) {}
+
+  std::optional<Asking> propose() override {
+    for (const space::Configuration& each : enqueued_) {
+      if (state_.was_asked(each)) continue;
+      return Asking{.source = "person", .proposal = {.configuration = each, .reason = "a person wanted it measured"}};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const SearchState& state_;
+  const std::vector<space::Configuration>& enqueued_;
+};
+
+/// Each framework and container once, before a strategy that learns weighs them (first_looks.hpp).
+class CoverageSource final : public ProposalSource {
+ public:
+  explicit CoverageSource(const SourceContext& context)
+      : spec_(context.spec),
+        state_(context.state),
+        costs_(context.costs),
+        failed_stacks_(context.failed_stacks) {
+    pace_.trials = spec_.budget.trials;
+    if (!search::uses_history(spec_.strategy.name)) return;
+    left_ = first_looks(spec_.space);
+    // What history of this machine has seen needs no trial of its own.
+    std::erase_if(left_, [&context](const FirstLook& look) {
+      return std::ranges::any_of(context.history, [&look](const search::History& each) {
+        return each.same_machine_and_workload && std::ranges::any_of(each.trials, [&look](const space::Trial& trial) {
+                 return is_part_of(look, trial.configuration);
+               });
+      });
+    });
+  }
+
+  [[nodiscard]] bool needs_budget() const override { return true; }
+
+  std::optional<Asking> propose() override {
+    count_earlier_sessions();
+    const PaceState state = state_.pace();
+    if (const auto left = time_left(spec_.budget, state)) pace_.time = *left + state.spent;
+    while (!left_.empty()) {
+      FirstLook look = std::move(left_.front());
+      left_.erase(left_.begin());
+      if (state_.was_asked(look.configuration) || failed_in_preflight(look)) continue;
+      const auto next = preparation_time(look.configuration) + state_.default_time();
+      if (!fits(pace_, next)) continue;
+      ++pace_.taken;
+      pace_.spent += next;
+      std::string reason = fmt::format("a first look at {}={}", look.parameter, space::to_text(look.value));
+      return Asking{.source = kFirstLookAsk,
+                    .proposal = {.configuration = std::move(look.configuration), .reason = std::move(reason)}};
+    }
+    return std::nullopt;
+  }
+
+  void remember(const db::Ask& ask) override {
+    if (ask.strategy == spec_.strategy.name) left_.clear();  // the time for coverage is over
+    if (ask.strategy != kFirstLookAsk) return;
+    ++taken_before_;
+    // As long as the strategy was not told what is prepared by now.
+    for (const db::Asked& asked : ask.answer) pace_.spent += preparation_time(asked.configuration);
+  }
+
+ private:
+  /// Their share of the time needs the default's, which is known only once the earlier sessions were told.
+  void count_earlier_sessions() {
+    const std::int64_t before = std::exchange(taken_before_, 0);
+    pace_.taken += before;
+    pace_.spent += before * state_.default_time();
+  }
+
+  [[nodiscard]] bool failed_in_preflight(const FirstLook& look) const {
+    return std::ranges::any_of(failed_stacks_, [&look](const db::RehearsalRecord& record) {
+      return is_part_of(look, record.configuration);
+    });
+  }
+
+  [[nodiscard]] std::chrono::nanoseconds preparation_time(const space::Configuration& configuration) const {
+    return forecast_of(costs_ != nullptr ? costs_->seconds(configuration) : 0);
+  }
+
+  const CampaignSpec& spec_;
+  const SearchState& state_;
+  const PreparationCosts* costs_;
+  const std::vector<db::RehearsalRecord>& failed_stacks_;
+  std::vector<FirstLook> left_;
+  FirstLooksPace pace_;
+  std::int64_t taken_before_ = 0;  // in earlier sessions, and not counted yet
+};
+
+class StrategySource final : public ProposalSource {
+ public:
+  explicit StrategySource(const SourceContext& context)
+      : spec_(context.spec), state_(context.state), strategy_(context.strategy) {}
+
+  [[nodiscard]] bool needs_budget() const override { return true; }
+
+  std::optional<Asking> propose() override {
+    // Asks without an answer are not stored, so a strategy that has nothing left is not asked again: a resumed campaign
+    // could not repeat that.
+    if (exhausted_ || !state_.knows_default()) return std::nullopt;
+    strategy_.mark_pending(state_.in_flight());
+    auto proposed = strategy_.ask(1);
+    exhausted_ = proposed.empty();
+    if (exhausted_) return std::nullopt;
+    return Asking{.source = spec_.strategy.name,
+                  .seed = static_cast<std::int64_t>(spec_.strategy.seed),
+                  .proposal = std::move(proposed.front())};
+  }
+
+ private:
+  const CampaignSpec& spec_;
+  const SearchState& state_;
+  search::Strategy& strategy_;
+  bool exhausted_ = false;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<ProposalSource>> make_sources(const SourceContext& context) {
+  std::vector<std::unique_ptr<ProposalSource>> sources;
+  sources.push_back(std::make_unique<DefaultSource>(context));
+  sources.push_back(std::make_unique<FailedStackSource>(context));
+  sources.push_back(std::make_unique<EnqueuedSource>(context));
+  sources.push_back(std::make_unique<CoverageSource>(context));
+  sources.push_back(std::make_unique<StrategySource>(context));
+  return sources;
+}
+
+}  // namespace nocturne::tuner

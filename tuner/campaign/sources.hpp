@@ -1,0 +1,58 @@
+#pragma once
+
+/// Where proposals come from. The campaign asks its sources in their order and takes what the first of them has; it
+/// knows no special case.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "db/records.hpp"
+#include "search/registry.hpp"
+#include "search/strategy.hpp"
+#include "tuner/campaign/preparation.hpp"
+#include "tuner/campaign/search_state.hpp"
+#include "tuner/campaign_file.hpp"
+
+namespace nocturne::tuner {
+
+/// A trial that a source wants.
+struct Asking {
+  std::string source{};   ///< the name under which the ask is stored
+  std::int64_t seed = 0;  ///< of the strategy; 0: there is none
+  search::Proposal proposal{};
+  /// Its software stack failed in the preflight: that is its result, and nothing is run.
+  std::optional<db::RehearsalRecord> failed{};
+};
+
+class ProposalSource {
+ public:
+  virtual ~ProposalSource() = default;
+  /// Whether it may propose only while the budget lasts.
+  [[nodiscard]] virtual bool needs_budget() const { return false; }
+  /// Never what was asked before. Empty: nothing, now; that may change with what is told.
+  [[nodiscard]] virtual std::optional<Asking> propose() = 0;
+  /// An ask of an earlier session, whichever source it came from; called for each in their order, before the strategy
+  /// is told anything of that session.
+  virtual void remember(const db::Ask& /*ask*/) {}
+};
+
+/// What sources look at. Everything outlives them.
+struct SourceContext {
+  const CampaignSpec& spec;
+  const SearchState& state;
+  search::Strategy& strategy;
+  const PreparationCosts* costs = nullptr;  ///< null: preparation is no matter
+  const std::vector<space::Configuration>& enqueued;
+  const std::vector<db::RehearsalRecord>& failed_stacks;  ///< as the preflight knows them by now
+  std::span<const search::History> history{};             ///< read by make_sources() alone
+};
+
+/// In this order: the default, stacks that failed in the preflight, what the user enqueued, coverage trials, the
+/// strategy.
+[[nodiscard]] std::vector<std::unique_ptr<ProposalSource>> make_sources(const SourceContext& context);
+
+}  // namespace nocturne::tuner
