@@ -154,9 +154,9 @@ ExitCode run(const NoiseOptions& options, Context& context) {
                                                    *context.err << fmt::format("round {}\n", round + 1) << std::flush;
                                                },
                                            .waiting =
-                                               [&context](const measure::SlotHolder&) {
-                                                 *context.err
-                                                     << "Waiting for the machine: another campaign measures.\n";
+                                               [&context](const measure::SlotHolder& holder) {
+                                                 *context.err << fmt::format("Waiting: {}\n", measure::describe(holder))
+                                                              << std::flush;
                                                }});
   if (!floor) return complain(context, ExitCode::Unavailable, floor.error());
   if (!interruption.requested()) {  // a figure from half of the time is none
