@@ -27,6 +27,14 @@ struct LinearModel::State {
   void set_values();
   /// By the marginal likelihood; the posterior is made anew.
   void choose_scales(int evaluations);
+  /// What all other trials say of one.
+  struct LeftOutTrial {
+    double mean = 0;      ///< model units
+    double residual = 0;  ///< of its own value
+    double variance = 0;  ///< of that, with the noise of a trial that no weighing has touched
+  };
+  /// Of the carriers, in the design's order.
+  [[nodiscard]] std::vector<LeftOutTrial> left_out() const;
   void weigh_outliers();
   /// As if noise were Student's t: the expectation step of its scale mixture, by what left-out trials say.
   void weigh_by_tails();
