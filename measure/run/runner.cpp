@@ -25,6 +25,7 @@ RunProgress progress_of(const ActiveRun& active) {
   progress.samples = static_cast<std::int64_t>(events.samples.size());
   if (!events.samples.empty()) progress.loss = events.samples.back().loss;
   progress.elapsed = active.elapsed();
+  progress.deadline = active.plan().deadline;
   return progress;
 }
 

@@ -55,6 +55,7 @@ struct RunProgress {
   std::int64_t samples = 0;
   std::optional<double> loss;  ///< loss of the last sample
   std::chrono::nanoseconds elapsed{};
+  std::chrono::nanoseconds deadline{};  ///< the `elapsed` at which its supervisor ends it; 0: not known
 };
 
 /// How the caller takes part.

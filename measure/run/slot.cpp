@@ -11,14 +11,21 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 #include <utility>
+
+#include "measure/supervisor/process_tree.hpp"
+#include "space/json_field.hpp"
 
 namespace nocturne::measure {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::int64_t kMostPid = 1 << 22;  // PID_MAX_LIMIT of the kernel
 
 std::vector<int> cpus_of(const Slot& slot) {
   std::vector<int> cpus = slot.cpus;
@@ -83,6 +90,21 @@ std::string tame(std::string_view name) {
   return tamed;
 }
 
+/// Whether the kernel knows a lock of this process on this file. A line of /proc/locks (proc(5)):
+/// "1: FLOCK  ADVISORY  WRITE 4711 fe:01:12345 0 EOF". The device is left out: some file systems show another one there.
+bool holds_lock(std::int64_t pid, int file) {
+  struct stat info{};
+  if (::fstat(file, &info) != 0) return false;
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, kind, advisory, access, owner, place;
+    words >> number >> kind >> advisory >> access >> owner >> place;
+    if (kind == "FLOCK" && owner == std::to_string(pid) && place.ends_with(":" + std::to_string(info.st_ino))) return true;
+  }
+  return false;
+}
+
 SlotHolder read_holder(int file, int cpu) {
   SlotHolder holder;
   holder.cpu = cpu;
@@ -92,13 +114,12 @@ SlotHolder read_holder(int file, int cpu) {
   const auto document = nlohmann::json::parse(buffer.data(), buffer.data() + count, nullptr, false);
   if (!document.is_object()) return holder;
   // Any user may have written it: types are checked, nothing is believed.
-  if (const auto pid = document.find("pid"); pid != document.end() && pid->is_number_integer()) holder.pid = *pid;
-  if (const auto name = document.find("campaign"); name != document.end() && name->is_string()) {
-    holder.campaign = tame(name->get_ref<const std::string&>());
-  }
-  if (const auto since = document.find("since_unix_s"); since != document.end() && since->is_number_integer()) {
-    holder.since_unix_s = *since;
-  }
+  space::take_field(document, "pid", holder.pid);
+  space::take_field(document, "campaign", holder.campaign);
+  space::take_field(document, "since_unix_s", holder.since_unix_s);
+  holder.campaign = tame(holder.campaign);
+  holder.stopped = holder.pid > 0 && holder.pid <= kMostPid &&
+                   state_of_process(static_cast<pid_t>(holder.pid)) == 'T' && holds_lock(holder.pid, file);
   return holder;
 }
 
@@ -109,8 +130,14 @@ std::string describe(const SlotHolder& holder) {
   // Any user may have written it, and a second too far away has no local time: that would throw.
   constexpr std::int64_t kLastSecond = 253'402'214'400;  // a day before the year 10000
   const std::int64_t since = std::clamp<std::int64_t>(holder.since_unix_s, 0, kLastSecond);
-  return fmt::format("CPU {} is measured by campaign '{}' (process {}) since {:%H:%M:%S}", holder.cpu, holder.campaign,
-                     holder.pid, fmt::localtime(static_cast<std::time_t>(since)));
+  std::string sentence =
+      fmt::format("CPU {} is measured by campaign '{}' (process {}) since {:%H:%M:%S}", holder.cpu, holder.campaign,
+                  holder.pid, fmt::localtime(static_cast<std::time_t>(since)));
+  if (holder.stopped) {
+    sentence += fmt::format("; that process is stopped: 'kill -CONT {}' continues it, 'kill -KILL {}' ends it",
+                            holder.pid, holder.pid);
+  }
+  return sentence;
 }
 
 SlotLock::SlotLock(SlotLock&& other) noexcept

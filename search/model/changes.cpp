@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "search/model/student.hpp"
@@ -64,23 +65,52 @@ space::PointList draw(space::Lattice& lattice) {
   return drawn;
 }
 
+/// A difference, and how far it can be trusted.
+struct Spread {
+  LinearModel::Difference difference;
+  double sd = 0;  ///< log units; no less than processes differ on either side
+  double degrees = 1;
+
+  /// Which the true difference leaves on that side with the probability `missed`.
+  [[nodiscard]] double lower(double missed) const {
+    return difference.mean - std::hypot(reach(missed), difference.mean - difference.without_one.lower);
+  }
+  [[nodiscard]] double upper(double missed) const {
+    return difference.mean + std::hypot(reach(missed), difference.without_one.upper - difference.mean);
+  }
+
+ private:
+  [[nodiscard]] double reach(double missed) const { return sd * student_quantile(degrees, 1 - missed); }
+};
+
+/// `trials`, `beside`: how many had what is changed to, and what is changed from.
+Spread spread_of(LinearModel& model, const Pairs& pairs, std::size_t trials, std::size_t beside,
+                 const ChangeOptions& options) {
+  Spread spread{.difference = model.difference(pairs.from, pairs.to)};
+  const double count = static_cast<double>(std::max<std::size_t>(trials, 1));
+  const double others = static_cast<double>(std::max<std::size_t>(beside, 1));
+  const double process_sd = std::max(model.noise_sd(), options.process_sd);
+  spread.sd = std::max(spread.difference.sd, process_sd * std::sqrt(1 / count + 1 / others));
+  spread.degrees = std::min(1 + count, kMostDegrees);
+  return spread;
+}
+
+/// On each side, of an interval for so many levels together.
+double missed_of(const ChangeOptions& options, std::size_t levels) {
+  return (1 - options.confidence) / static_cast<double>(std::max<std::size_t>(levels, 1)) / 2;
+}
+
 /// `others`: levels that the reference is compared with, together.
 LevelChange change_of(LinearModel& model, std::size_t parameter, Level reference, std::pair<Level, std::size_t> tried,
                       std::size_t others, const Pairs& pairs, const ChangeOptions& options) {
   const auto& [level, trials] = tried;
-  const auto difference = model.difference(pairs.from, pairs.to);
-  const double count = static_cast<double>(trials);
-  const double beside = static_cast<double>(std::max<std::size_t>(trials_with(model, parameter, reference), 1));
-  const double sd =
-      std::max(difference.sd, std::max(model.noise_sd(), options.process_sd) * std::sqrt(1 / count + 1 / beside));
-  const double missed = (1 - options.confidence) / static_cast<double>(others);
-  const double reach = sd * student_quantile(std::min(1 + count, kMostDegrees), 1 - missed / 2);
+  const Spread spread = spread_of(model, pairs, trials, trials_with(model, parameter, reference), options);
+  const double missed = missed_of(options, others);
   return {.parameter = parameter,
           .level = level,
           .trials = trials,
-          .mean = difference.mean,
-          .interval = {.lower = difference.mean - std::hypot(reach, difference.mean - difference.without_one.lower),
-                       .upper = difference.mean + std::hypot(reach, difference.without_one.upper - difference.mean)}};
+          .mean = spread.difference.mean,
+          .interval = {.lower = spread.lower(missed), .upper = spread.upper(missed)}};
 }
 
 }  // namespace
@@ -122,6 +152,7 @@ std::vector<LevelChange> changes_from(LinearModel& model, space::Lattice& lattic
       pair.from.push_back(point);
       pair.to.push_back(*changed);
       result.push_back(change_of(model, i, point[i], each, tried.size(), pair, options));
+      result.back().changed = *changed;
     }
   }
   return result;
@@ -141,6 +172,52 @@ std::vector<LevelChange> average_changes(LinearModel& model, space::Lattice& lat
     if (!pairs.to.empty()) result.push_back(change_of(model, parameter, reference, each, tried.size(), pairs, options));
   }
   return result;
+}
+
+ChangeForecast::ChangeForecast(LinearModel& model, const space::Lattice& lattice, space::Point point,
+                               const ChangeOptions& options)
+    : model_(model), point_(point), options_(options), evidence_(lattice.width()), others_(lattice.width()) {
+  for (std::size_t i = 0; i < lattice.width(); ++i) {
+    const auto& axis = lattice.axis(i);
+    std::vector<std::size_t> trials(axis.levels);
+    for (std::size_t level = 0; level < axis.levels; ++level) {
+      trials[level] = trials_with(model, i, static_cast<Level>(level));
+    }
+    const auto tried = std::ranges::count_if(trials, [](std::size_t each) { return each > 0; });
+    others_[i] = static_cast<std::size_t>(std::max<std::ptrdiff_t>(tried - 1, 1));
+    const bool smooth = axis.ordered && axis.levels > 2;
+    for (std::size_t level = 0; level < axis.levels; ++level) {
+      Evidence evidence{.trials = trials[level], .tried = smooth || trials[level] > 0};
+      if (smooth && level > 0) evidence.trials += trials[level - 1];
+      if (smooth && level + 1 < axis.levels) evidence.trials += trials[level + 1];
+      evidence_[i].push_back(evidence);
+    }
+  }
+}
+
+void ChangeForecast::outlook(space::Point point, double widening, std::span<Outlook> result) {
+  std::size_t trials = model_.size(), beside = model_.size(), others = 1;
+  bool tried = true;
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    if (point[i] == point_[i] || point[i] == space::kNoLevel) continue;
+    const Evidence& evidence = evidence_[i][point[i]];
+    tried = tried && evidence.tried;
+    trials = std::min(trials, evidence.trials);
+    if (point_[i] == space::kNoLevel) continue;
+    beside = std::min(beside, evidence_[i][point_[i]].trials);
+    others = std::max(others, others_[i]);
+  }
+  Pairs pair(point.size());
+  pair.from.push_back(point_);
+  pair.to.push_back(point);
+  Spread spread = spread_of(model_, pair, trials, beside, options_);
+  spread.sd *= widening;
+  const double missed = missed_of(options_, others);
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  result[0] = {.log_mean = spread.difference.mean,
+               .log_optimistic = tried ? spread.lower(missed) : -kUnknown,
+               .log_pessimistic = tried ? spread.upper(missed) : kUnknown,
+               .log_extreme = tried ? spread.lower(kExtreme) : -kUnknown};
 }
 
 }  // namespace nocturne::search::model

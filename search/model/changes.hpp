@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "search/model/linear_model.hpp"
+#include "search/model/outlook.hpp"
 #include "search/model/prediction.hpp"
 #include "space/lattice.hpp"
 
@@ -36,6 +37,8 @@ struct LevelChange {
   std::size_t trials = 0;  ///< number of trials with this level
   double mean = 0;         ///< log units; below 0: faster
   Interval interval;       ///< simultaneous over all levels of the parameter
+  /// The configuration with that level that was compared with the point; empty: an average over many.
+  std::vector<space::Level> changed{};
 };
 
 /// Intervals of changes rest on more than the model's posterior, which takes its scales for known: the noise of the
@@ -53,5 +56,29 @@ struct LevelChange {
 [[nodiscard]] std::vector<LevelChange> average_changes(LinearModel& model, space::Lattice& lattice,
                                                        std::size_t parameter, space::Level reference,
                                                        const ChangeOptions& options = {});
+
+/// What any configuration takes against one point, in log units, with the intervals of changes: so that Pruning (with a
+/// log_best of 0) rules out by the same evidence. Where a level of an unordered parameter was never tried, nothing is
+/// known and the ends are infinite; neighbours speak for a level of an ordered one.
+class ChangeForecast : public Forecast {
+ public:
+  /// Model, lattice and the point's levels must outlive it. REQUIRES: model.size() > 0.
+  ChangeForecast(LinearModel& model, const space::Lattice& lattice, space::Point point, const ChangeOptions& options);
+  [[nodiscard]] std::size_t horizons() const override { return 1; }
+  /// Optimistic and pessimistic end: of the interval for all levels of a parameter together.
+  void outlook(space::Point point, double widening, std::span<Outlook> result) override;
+
+ private:
+  /// What the trials say of one level.
+  struct Evidence {
+    std::size_t trials = 0;  ///< that had it, or, of an ordered parameter, a level next to it
+    bool tried = false;
+  };
+  LinearModel& model_;
+  space::Point point_;
+  ChangeOptions options_;
+  std::vector<std::vector<Evidence>> evidence_;  ///< by parameter and level
+  std::vector<std::size_t> others_;              ///< levels of each parameter beside one that trials had, 1 at least
+};
 
 }  // namespace nocturne::search::model

@@ -19,15 +19,24 @@ constexpr double kNear = 0.4;               // likewise of predictions, whose st
 
 }  // namespace
 
+std::vector<LinearModel::State::LeftOutTrial> LinearModel::State::left_out() const {
+  const auto moments = posterior.leave_one_out(values);
+  std::vector<LeftOutTrial> result;
+  for (std::size_t t = 0; t < moments.size(); ++t) {
+    // An earlier weighing must not excuse the trial from the next one: its own extra noise is taken out again.
+    result.push_back({.mean = moments[t].mean,
+                      .residual = values[t] - moments[t].mean,
+                      .variance = moments[t].variance - scales.noise * (noise_factors[t] - 1)});
+  }
+  return result;
+}
+
 void LinearModel::State::weigh_outliers() {
-  const auto left_out = posterior.leave_one_out(values);
-  auto factors = noise_factors;
-  for (std::size_t t = 0; t < factors.size(); ++t) {
+  std::vector<double> factors;
+  for (const auto& [mean, residual, variance] : left_out()) {
     // As if its noise had been as large as its surprise: the deviation becomes kOutlier standard deviations.
-    const double plain = left_out[t].variance - scales.noise * (noise_factors[t] - 1);
-    const double residual = values[t] - left_out[t].mean;
-    const double excess = residual * residual / (kOutlier * kOutlier) - plain;
-    factors[t] = 1 + std::max(0.0, excess) / scales.noise;
+    const double excess = residual * residual / (kOutlier * kOutlier) - variance;
+    factors.push_back(1 + std::max(0.0, excess) / scales.noise);
   }
   if (factors == noise_factors) return;
   noise_factors = std::move(factors);
@@ -40,11 +49,8 @@ void LinearModel::State::learn_widening() {
   left_out_means.clear();
   left_out_log_variances.clear();
   left_out_squares.clear();
-  const auto left_out = posterior.leave_one_out(values);
-  for (std::size_t t = 0; t < left_out.size(); ++t) {
-    const double variance = left_out[t].variance - scales.noise * (noise_factors[t] - 1);
-    const double residual = values[t] - left_out[t].mean;
-    left_out_means.push_back(left_out[t].mean);
+  for (const auto& [mean, residual, variance] : left_out()) {
+    left_out_means.push_back(mean);
     left_out_log_variances.push_back(std::log(variance));
     left_out_squares.push_back(std::min(residual * residual / variance, kMostSquare));
   }
@@ -73,11 +79,10 @@ double LinearModel::State::widening() const {
 }
 
 void LinearModel::State::weigh_by_tails() {
-  const auto left_out = posterior.leave_one_out(values);
-  for (std::size_t t = 0; t < left_out.size(); ++t) {
-    const double plain = left_out[t].variance - scales.noise * (noise_factors[t] - 1);
-    const double residual = values[t] - left_out[t].mean;
-    noise_factors[t] = std::max(1.0, (kTails + residual * residual / plain) / (kTails + 1));
+  const auto trials = left_out();
+  for (std::size_t t = 0; t < trials.size(); ++t) {
+    const double square = trials[t].residual * trials[t].residual / trials[t].variance;
+    noise_factors[t] = std::max(1.0, (kTails + square) / (kTails + 1));
   }
 }
 

@@ -27,6 +27,14 @@ struct LinearModel::State {
   void set_values();
   /// Maximises the marginal likelihood; makes the posterior anew.
   void choose_scales(int evaluations);
+  /// What all other trials say of one.
+  struct LeftOutTrial {
+    double mean = 0;      ///< model units
+    double residual = 0;  ///< of its own value
+    double variance = 0;  ///< of that, with the noise of a trial that no weighing has touched
+  };
+  /// Of the carriers, in the design's order.
+  [[nodiscard]] std::vector<LeftOutTrial> left_out() const;
   void weigh_outliers();
   /// Weighs trials as if noise were Student's t: the expectation step of its scale mixture, from left-out trials.
   void weigh_by_tails();

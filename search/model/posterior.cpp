@@ -12,6 +12,7 @@ constexpr double kLeastVariance = 1e-6;  // float covariances are no more accura
 
 void Posterior::extend(const Scales& scales, std::span<const double> noise_factors) {
   const auto wanted = design_->size();
+  precision_.clear();
   if (stride_ < design_->padded()) {
     const auto stride = 2 * design_->padded();
     std::vector<float> larger(stride * stride);
@@ -165,12 +166,14 @@ void Posterior::means(const space::PointList& points, const Scales& scales, std:
   }
 }
 
-std::vector<double> Posterior::precision() const {
-  std::vector<double> result(size_);
-  for (std::size_t i = 0; i < size_; ++i) {
-    for (std::size_t t = 0; t <= i; ++t) result[t] += inverse_.row(i)[t] * inverse_.row(i)[t];
+std::span<const double> Posterior::precision() const {
+  if (precision_.empty()) {
+    precision_.resize(size_);
+    for (std::size_t i = 0; i < size_; ++i) {
+      for (std::size_t t = 0; t <= i; ++t) precision_[t] += inverse_.row(i)[t] * inverse_.row(i)[t];
+    }
   }
-  return result;
+  return precision_;
 }
 
 std::vector<Posterior::Moments> Posterior::leave_one_out(std::span<const double> values) const {

@@ -20,11 +20,14 @@ class Posterior {
  public:
   explicit Posterior(const Design& design) : design_(&design) {}
 
-  void clear() { size_ = 0; }
+  void clear() { truncate(0); }
   /// Takes in the design's next trials, noise variance scales.noise * noise_factors[t]. REQUIRES: the scales are those
   /// of the trials before, or there are none.
   void extend(const Scales& scales, std::span<const double> noise_factors);
-  void truncate(std::size_t size) { size_ = size; }
+  void truncate(std::size_t size) {
+    size_ = size;
+    precision_.clear();
+  }
   void set_values(std::span<const double> values);
   [[nodiscard]] std::size_t size() const { return size_; }
   /// K⁻¹ y.
@@ -52,13 +55,14 @@ class Posterior {
   [[nodiscard]] std::vector<Moments> leave_one_out(std::span<const double> values) const;
 
  private:
-  /// The diagonal of K⁻¹.
-  [[nodiscard]] std::vector<double> precision() const;
+  /// The diagonal of K⁻¹, made when it is first asked for: differences are asked for by the thousand.
+  [[nodiscard]] std::span<const double> precision() const;
 
   const Design* design_;
   std::size_t size_ = 0;
   SquareMatrix inverse_;  // L⁻¹
   std::vector<double> alpha_;
+  mutable std::vector<double> precision_;  // empty: not made
   std::size_t stride_ = 0;
   std::vector<float> inverse_floats_, alpha_floats_;
   std::vector<float> rows_, block_;  // candidates' covariances, by candidate and by trial

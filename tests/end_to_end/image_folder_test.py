@@ -152,7 +152,7 @@ class Waiting(unittest.TestCase):
                     {"name": "batch", "stage": "run", "values": [64, 128], "default": 64}]
         with Workspace() as workspace:
             done = workspace.run("tune", workspace.write(played(parameters(40))), check=0)
-            self.assertRegex(done.stdout, r"(?m)^Data +the best waits for it [\d.]+ .s of each step \(40\.0 %, .* of 12 epochs\)")
+            self.assertRegex(done.stdout, r"(?m)^Data +the best waits for it [\d.]+ .s of each step \(40\.0 %, .* in all\)")
             self.assertAlmostEqual(workspace.json("best")["best"]["data_wait"]["share"], 0.4, places=3)
         with Workspace() as workspace:
             done = workspace.run("tune", workspace.write(played(parameters(0))), check=0)

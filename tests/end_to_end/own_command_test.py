@@ -118,7 +118,7 @@ class OwnCommand(unittest.TestCase):
             self.assertGreater(best["default"]["seconds"], 0.5)  # it is fitted, too
             self.assertIn(best["gain"]["pairs"], range(3, 21))
             page = workspace.run("best", check=0).stdout
-            self.assertIn("for one run", page)
+            self.assertIn("times of one run", page)
             self.assertIn("Command   python3 train.py --delay=4", page)
             self.assertNotIn("examples/s", page)
             self.assertIn("compare what both learn", workspace.run("list", "events", check=0).stdout)

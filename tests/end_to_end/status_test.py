@@ -59,6 +59,39 @@ class Status(unittest.TestCase):
             self.assertEqual([outcome for _, _, outcome in workspace.finished_trials()], ["timeout"])
             self.assertFalse(workers_alive(workspace.data))
 
+    def test_a_supervisor_that_hangs_is_told_from_one_that_is_stopped(self):
+        with Workspace() as workspace:
+            hung = workspace.folder / "nocturne-supervisor"
+            hung.write_text("#!/bin/sh\nwhile :; do sleep 1; done\n")
+            hung.chmod(0o755)
+            file = workspace.write(campaign(trials=1, run={"deadline": "2s"}))
+            tuner = workspace.start("tune", file, env={**os.environ, "NOCTURNE_SUPERVISOR_PROGRAM": str(hung)})
+            self.addCleanup(tuner.kill)
+            self.assertTrue(wait_until(lambda: supervisors_of(tuner.pid)))
+            supervisor = supervisors_of(tuner.pid)[0]
+            self.addCleanup(lambda: os.kill(supervisor, signal.SIGKILL))
+            self.assertTrue(wait_until(lambda: workspace.json("status")["condition"] == "overdue"))
+            self.assertRegex(workspace.json("status")["sentence"],
+                             rf"beyond its deadline, for the supervisor of it \(process {supervisor}, in state [A-Z]\) hangs")
+
+    def test_whoever_waits_for_a_stopped_tuner_says_so_and_how_it_goes_on(self):
+        with Workspace() as first, Workspace() as second:
+            tuner = first.start("tune", first.write(campaign(trials=1, mode="hang", run={"deadline": "600s"})))
+            self.addCleanup(tuner.kill)
+            self.assertTrue(wait_until(lambda: workers_alive(first.data)))
+            waiting = second.start("tune", second.write(campaign(trials=1)))
+            self.addCleanup(waiting.kill)
+            doing = lambda: json.loads(second.run("status", "--json").stdout or "{}").get("doing") or ""
+            self.assertTrue(wait_until(lambda: f"is measured by campaign 'fake' (process {tuner.pid})" in doing()))
+            self.assertNotIn("stopped", doing())
+            tuner.send_signal(signal.SIGSTOP)
+            self.assertTrue(wait_until(lambda: f"that process is stopped: 'kill -CONT {tuner.pid}' continues it, "
+                                               f"'kill -KILL {tuner.pid}' ends it" in doing()))
+            tuner.kill()
+            _, err = waiting.communicate(timeout=PATIENCE)
+            self.assertIn(f"'kill -CONT {tuner.pid}' continues it", err)
+            self.assertEqual(second.json("status")["condition"], "finished")
+
     def test_a_finished_campaign_is_finished_and_status_writes_nothing(self):
         with Workspace() as workspace:
             workspace.run("tune", workspace.write(campaign(trials=4)), check=0)

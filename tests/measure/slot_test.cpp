@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "tests/support/temporary_folder.hpp"
 
@@ -60,6 +62,58 @@ TEST_CASE("overlapping slots exclude each other between processes, disjoint ones
   CHECK(SlotLock::try_take({{0, 3}}, "ours", folder.path()));
   kill_holder(holder);  // the kernel gives the slot back
   CHECK(SlotLock::try_take({{2, 3}}, "ours", folder.path()));
+}
+
+TEST_CASE("of a holder that is stopped it is said, and how it is continued or ended", "[slot]") {
+  const test::TemporaryFolder folder;
+  const pid_t holder = fork_holder({{2}}, folder.path());
+  const auto seen = [&] { return SlotLock::try_take({{2}}, "ours", folder.path()).error().holder.value(); };
+  CHECK_FALSE(seen().stopped);
+  REQUIRE(::kill(holder, SIGSTOP) == 0);
+  REQUIRE(::waitpid(holder, nullptr, WUNTRACED) == holder);
+  CHECK(seen().stopped);
+  const std::string pid = std::to_string(holder);
+  CHECK_THAT(describe(seen()), ContainsSubstring("that process is stopped: 'kill -CONT " + pid +
+                                                 "' continues it, 'kill -KILL " + pid + "' ends it"));
+  REQUIRE(::kill(holder, SIGCONT) == 0);
+  REQUIRE(::waitpid(holder, nullptr, WCONTINUED) == holder);
+  CHECK_FALSE(seen().stopped);
+  kill_holder(holder);
+}
+
+TEST_CASE("one who waits hears that the holder was stopped meanwhile, and gets the slot when it is ended", "[slot]") {
+  const test::TemporaryFolder folder;
+  const pid_t holder = fork_holder({{2}}, folder.path());
+  std::vector<bool> told;
+  const auto lock = SlotLock::take(
+      {{2}}, "ours",
+      [&](const SlotHolder& who) {
+        told.push_back(who.stopped);
+        if (told.size() == 1) {
+          ::kill(holder, SIGSTOP);
+          ::waitpid(holder, nullptr, WUNTRACED);
+        } else {
+          kill_holder(holder);
+        }
+      },
+      {}, folder.path());
+  CHECK(lock);
+  CHECK(told == std::vector{false, true});
+}
+
+TEST_CASE("nobody is told to send signals to a process that only a file names", "[slot]") {
+  const test::TemporaryFolder folder;
+  const pid_t bystander = fork_holder({{3}}, folder.path());
+  REQUIRE(::kill(bystander, SIGSTOP) == 0);
+  REQUIRE(::waitpid(bystander, nullptr, WUNTRACED) == bystander);
+  const auto lock = SlotLock::try_take({{2}}, "one", folder.path());
+  std::ofstream(folder.path() / "cpu-2.lock")
+      << R"({"campaign": "a trap", "since_unix_s": 1, "pid": )" << bystander << "}\n";
+  const auto refused = SlotLock::try_take({{2}}, "two", folder.path());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().holder->pid == bystander);
+  CHECK_FALSE(refused.error().holder->stopped);
+  kill_holder(bystander);
 }
 
 TEST_CASE("whatever a lock file says of its holder, a terminal can be shown it", "[slot]") {

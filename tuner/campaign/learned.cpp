@@ -138,12 +138,12 @@ std::string to_text(const GoingOn& going_on) {
   const auto percent = [](double gain) { return 100 * std::expm1(gain); };
   const auto& prospect = going_on.prospect;
   if (prospect.upper > kNotKnown) {
-    return fmt::format("{}: not known yet ({:g} %: {:+.1f} % to more than 3 times as fast)",
-                       duration_text(going_on.time), 100 * prospect.confidence, percent(prospect.lower));
+    return fmt::format("{}: not known yet ({:+.1f} % to more than 3 times as fast)", duration_text(going_on.time),
+                       percent(prospect.lower));
   }
-  return fmt::format("{}: {:+.1f} % speed expected ({:g} %: {:.1f} to {:.1f} %)", duration_text(going_on.time),
-                     percent(prospect.mean), 100 * prospect.confidence, percent(prospect.lower),
-                     percent(prospect.upper));
+  return fmt::format("{}: {:+.1f} % speed expected ({:.1f} to {:.1f} %) if each time is what its configuration takes",
+                     duration_text(going_on.time),
+                     percent(prospect.mean), percent(prospect.lower), percent(prospect.upper));
 }
 
 }  // namespace nocturne::tuner

@@ -57,7 +57,9 @@ struct GoingOn {
 };
 [[nodiscard]] std::optional<GoingOn> going_on(Learned& learned, std::chrono::seconds time, double confidence);
 
-/// "another hour: +0.4 % speed expected (90 %: 0.0 to 1.5 %)".
+/// "another hour: +0.4 % speed expected (0.0 to 1.5 %) if each time is what its configuration takes": it is the search's
+/// own model that expects it, and that knows nothing of how far processes differ. The page says of which confidence its
+/// intervals are.
 [[nodiscard]] std::string to_text(const GoingOn& going_on);
 
 }  // namespace nocturne::tuner

@@ -114,26 +114,6 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-/// Lays out what is written on context.out while it lives.
-class LaidOut {
- public:
-  explicit LaidOut(Context& context) : context_(context), sink_(*context.out), page_(sink_, context.columns) {
-    context.behind_page = &sink_;
-    context.out = &page_;
-  }
-  LaidOut(const LaidOut&) = delete;
-  LaidOut& operator=(const LaidOut&) = delete;
-  ~LaidOut() {
-    context_.out = &sink_;
-    context_.behind_page = nullptr;
-  }
-
- private:
-  Context& context_;
-  std::ostream& sink_;
-  Page page_;
-};
-
 /// The program as it was called, with the options that say where the data lie.
 std::vector<std::string> words_before_verb(const Context& context) {
   std::vector<std::string> words = {context.program};
@@ -221,7 +201,7 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
   root.add_flag("--version", show_version, "Print the version, its commit and the libraries' versions");
   add_common_options(root, context);
   context.app = &root;
-  const LaidOut page(context);
+  const Page page(context);
   context.arguments.assign(arguments.begin(), arguments.end());
   tuner::set_invocation({&context.program, 1});
 

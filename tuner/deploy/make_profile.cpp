@@ -180,6 +180,67 @@ Gain gain_of(const db::VerdictRecord& verdict, const space::Configuration& basel
           .baseline = baseline};
 }
 
+/// What the database says of the configuration: which campaign's it is, how fast, and against what.
+Profile profile_of(const tuner::Answer& answer, const db::StoredTrial& best, const db::TrialDetail& detail) {
+  Profile profile;
+  profile.campaign = answer.campaign.name;
+  profile.identity = answer.campaign.identity;
+  profile.generation = answer.campaign.generation;
+  profile.trial = best.trial.number;
+  profile.workload = tuner::workload_of(answer.campaign.spec);
+  profile.minimise = answer.objective.minimise;
+  profile.epochs = answer.objective.primary;
+  profile.configuration = best.trial.configuration;
+  profile.estimate = estimate_at(detail, profile.workload, profile.epochs);
+  if (answer.verdict && answer.comparison && answer.comparison->record.candidate == best.trial.configuration) {
+    profile.gain = gain_of(*answer.verdict, answer.comparison->record.baseline);
+  }
+  return profile;
+}
+
+/// What the run was asked to train on, and for how long.
+void use_request(const space::Run& run, std::int64_t steps, const std::filesystem::path& data_folder,
+                 Training& training) {
+  training.seed = static_cast<std::uint64_t>(run.seed);
+  training.steps = steps;
+  training.partial_batch = "train";  // what every executor asks for
+  training.data_folder = data_folder;
+  if (const auto request = stored_request(run)) {
+    training.data_folder = request->data_folder;
+    training.steps_per_sample = request->steps_per_sample;
+    training.partial_batch = request->partial_batch == protocol::PartialBatch::Train ? "train" : "drop";
+  }
+}
+
+/// The program that trained (of an environment, a build, a command of the user's own) and how it is launched.
+std::expected<void, std::string> use_program(const space::Run& run, const json& spec,
+                                             const ProfileCircumstances& circumstances, Profile& profile) {
+  const UsedEnvironment used = find_environment(run.artifact, circumstances.frameworks.get());
+  const json worker = spec.value("worker", json::object());
+  const bool own = worker.contains("template");
+  if (used.recipe != nullptr) {
+    auto words =
+        tuner::python_arguments(used.environment, circumstances.frameworks->worker_folder(), used.recipe->worker);
+    profile.training.artifact = used.environment.key;
+    profile.training.recipe = used.recipe->name;
+    profile.training.packages = used.environment.lock;
+    profile.training.program = words.front();
+    profile.training.arguments.assign(words.begin() + 1, words.end());
+  } else if (!own) {
+    const std::string framework = tuner::framework_of(
+        {.recipe = worker.value("recipe", "auto"), .command = {}, .own = {}}, profile.configuration);
+    auto found = find_program(run, spec, framework, circumstances.builds_folder, profile.training);
+    if (!found) return found;
+  }
+  auto launch = measure::launch_settings(profile.configuration, circumstances.machine);
+  if (!launch) return std::unexpected(launch.error());
+  profile.launch = used.recipe != nullptr
+                       ? tuner::python_launch(*used.recipe, *std::move(launch), used.environment.folder)
+                       : *std::move(launch);
+  if (own) return use_own_command(worker, profile);
+  return {};
+}
+
 }  // namespace
 
 ProfileCircumstances present_circumstances(const space::Workload& workload, const std::filesystem::path& builds_folder,
@@ -211,19 +272,7 @@ std::expected<Profile, std::string> make_profile(const db::Store& store, const t
   }
   const space::Run& run = stored->record.run;
 
-  Profile profile;
-  profile.campaign = answer.campaign.name;
-  profile.identity = answer.campaign.identity;
-  profile.generation = answer.campaign.generation;
-  profile.trial = best.trial.number;
-  profile.workload = tuner::workload_of(answer.campaign.spec);
-  profile.minimise = answer.objective.minimise;
-  profile.epochs = answer.objective.primary;
-  profile.configuration = best.trial.configuration;
-  profile.estimate = estimate_at(*detail, profile.workload, profile.epochs);
-  if (answer.verdict && answer.comparison && answer.comparison->record.candidate == best.trial.configuration) {
-    profile.gain = gain_of(*answer.verdict, answer.comparison->record.baseline);
-  }
+  Profile profile = profile_of(answer, best, *detail);
   const std::string& fingerprint =
       stored->record.fingerprint.empty() ? answer.campaign.fingerprint : stored->record.fingerprint;
   auto machine = measured_on(store, fingerprint);
@@ -231,44 +280,9 @@ std::expected<Profile, std::string> make_profile(const db::Store& store, const t
     return std::unexpected(machine.error());
   }
   profile.measured_on = *std::move(machine);
-
-  profile.training.seed = static_cast<std::uint64_t>(run.seed);
-  profile.training.steps = best.trial.fidelity.steps;
-  profile.training.partial_batch = "train";  // what every executor asks for
-  profile.training.data_folder = circumstances.data_folder;
-  if (const auto request = stored_request(run)) {
-    profile.training.data_folder = request->data_folder;
-    profile.training.steps_per_sample = request->steps_per_sample;
-    profile.training.partial_batch = request->partial_batch == protocol::PartialBatch::Train ? "train" : "drop";
-  }
-  const UsedEnvironment used = find_environment(run.artifact, circumstances.frameworks.get());
-  const json worker = answer.campaign.spec.value("worker", json::object());
-  const bool own = worker.contains("template");
-  if (used.recipe != nullptr) {
-    auto words =
-        tuner::python_arguments(used.environment, circumstances.frameworks->worker_folder(), used.recipe->worker);
-    profile.training.artifact = used.environment.key;
-    profile.training.recipe = used.recipe->name;
-    profile.training.packages = used.environment.lock;
-    profile.training.program = words.front();
-    profile.training.arguments.assign(words.begin() + 1, words.end());
-  } else if (!own) {
-    const std::string framework = tuner::framework_of(
-        {.recipe = worker.value("recipe", "auto"), .command = {}, .own = {}}, profile.configuration);
-    if (auto found = find_program(run, answer.campaign.spec, framework, circumstances.builds_folder, profile.training);
-        !found) {
-      return std::unexpected(found.error());
-    }
-  }
-  auto launch = measure::launch_settings(profile.configuration, circumstances.machine);
-  if (!launch) {
-    return std::unexpected(launch.error());
-  }
-  profile.launch = used.recipe != nullptr
-                       ? tuner::python_launch(*used.recipe, *std::move(launch), used.environment.folder)
-                       : *std::move(launch);
-  if (own) {
-    if (auto own_used = use_own_command(worker, profile); !own_used) return std::unexpected(own_used.error());
+  use_request(run, best.trial.fidelity.steps, circumstances.data_folder, profile.training);
+  if (auto used = use_program(run, answer.campaign.spec, circumstances, profile); !used) {
+    return std::unexpected(used.error());
   }
   profile.repeat = run.command;
   profile.nocturne_version = circumstances.version;

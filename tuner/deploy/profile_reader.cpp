@@ -204,10 +204,6 @@ void read_own_command(const Reader& training, const json& document, Profile& pro
   if (const auto words = own_words(profile); !words) training.fail("own_command", words.error());
 }
 
-}  // namespace
-
-namespace {
-
 void read_workload_of(const Reader& section, space::Workload& workload) {
   workload.network = section.text("network");
   workload.data = section.text("data");
@@ -221,6 +217,55 @@ void read_workload_of(const Reader& section, space::Workload& workload) {
                                     {"label_smoothing", &workload.label_smoothing}}) {
     if (section.has(key)) *target = section.number(key);
   }
+}
+
+std::optional<space::Estimate> read_estimate(const Reader& root) {
+  if (!root.has("estimate")) return std::nullopt;
+  const Reader estimate = root.inside("estimate");
+  return space::Estimate{.value = estimate.number("seconds"),
+                         .standard_error = estimate.number("standard_error"),
+                         .runs = static_cast<int>(estimate.integer("runs"))};
+}
+
+std::optional<Gain> read_gain(const Reader& root) {
+  if (!root.has("verdict")) return std::nullopt;
+  const Reader verdict = root.inside("verdict");
+  return Gain{.verdict = verdict.text("verdict"),
+              .epochs = verdict.number("epochs"),
+              .gain_percent = verdict.number("gain_percent"),
+              .low_percent = verdict.number("low_percent"),
+              .high_percent = verdict.number("high_percent"),
+              .confidence = verdict.number("confidence"),
+              .pairs = verdict.integer("pairs"),
+              .baseline = verdict.configuration("baseline")};
+}
+
+void read_measured_on(const Reader& section, MeasuredOn& measured_on) {
+  measured_on.fingerprint = section.text("fingerprint");
+  for (const auto& [key, match] : {std::pair{"must_match", space::Match::Must}, {"verify", space::Match::Verify}}) {
+    for (const auto& [name, value] : section.map_of_texts(key)) {
+      measured_on.machine.set({.name = name, .value = value, .match = match});
+    }
+  }
+}
+
+Training read_training(const Reader& section) {
+  Training training = {.program = section.path("program"),
+                       .arguments = section.texts("arguments"),
+                       .artifact = section.text("artifact"),
+                       .recipe = {},
+                       .packages = {},
+                       .data_folder = section.path("data_folder"),
+                       .seed = static_cast<std::uint64_t>(section.integer("seed")),
+                       .steps = section.integer("steps"),
+                       .steps_per_sample = section.integer("steps_per_sample"),
+                       .partial_batch = section.text("partial_batch")};
+  if (section.has("recipe")) training.recipe = section.text("recipe");
+  if (section.has("packages")) training.packages = section.texts("packages");
+  if (training.partial_batch != "drop" && training.partial_batch != "train") {
+    section.fail("partial_batch", "drop or train");
+  }
+  return training;
 }
 
 }  // namespace
@@ -243,47 +288,12 @@ std::expected<Profile, std::string> profile_from_json(const json& document) {
   profile.minimise = objective.text("minimise");
   profile.epochs = objective.number("epochs");
   profile.configuration = root.configuration("configuration");
-  if (root.has("estimate")) {
-    const Reader estimate = root.inside("estimate");
-    profile.estimate = space::Estimate{.value = estimate.number("seconds"),
-                                       .standard_error = estimate.number("standard_error"),
-                                       .runs = static_cast<int>(estimate.integer("runs"))};
-  }
-  if (root.has("verdict")) {
-    const Reader verdict = root.inside("verdict");
-    profile.gain = Gain{.verdict = verdict.text("verdict"),
-                        .epochs = verdict.number("epochs"),
-                        .gain_percent = verdict.number("gain_percent"),
-                        .low_percent = verdict.number("low_percent"),
-                        .high_percent = verdict.number("high_percent"),
-                        .confidence = verdict.number("confidence"),
-                        .pairs = verdict.integer("pairs"),
-                        .baseline = verdict.configuration("baseline")};
-  }
+  profile.estimate = read_estimate(root);
+  profile.gain = read_gain(root);
   if (root.has("forced")) profile.forced = root.text("forced");
-  const Reader measured_on = root.inside("measured_on");
-  profile.measured_on.fingerprint = measured_on.text("fingerprint");
-  for (const auto& [key, match] : {std::pair{"must_match", space::Match::Must}, {"verify", space::Match::Verify}}) {
-    for (const auto& [name, value] : measured_on.map_of_texts(key)) {
-      profile.measured_on.machine.set({.name = name, .value = value, .match = match});
-    }
-  }
+  read_measured_on(root.inside("measured_on"), profile.measured_on);
   const Reader training = root.inside("training");
-  profile.training = {.program = training.path("program"),
-                      .arguments = training.texts("arguments"),
-                      .artifact = training.text("artifact"),
-                      .recipe = {},
-                      .packages = {},
-                      .data_folder = training.path("data_folder"),
-                      .seed = static_cast<std::uint64_t>(training.integer("seed")),
-                      .steps = training.integer("steps"),
-                      .steps_per_sample = training.integer("steps_per_sample"),
-                      .partial_batch = training.text("partial_batch")};
-  if (training.has("recipe")) profile.training.recipe = training.text("recipe");
-  if (training.has("packages")) profile.training.packages = training.texts("packages");
-  if (profile.training.partial_batch != "drop" && profile.training.partial_batch != "train") {
-    training.fail("partial_batch", "drop or train");
-  }
+  profile.training = read_training(training);
   read_own_command(training, document, profile);
   read_launch(root.inside("launch"), profile.launch);
   profile.repeat = root.text("repeat");

@@ -1,22 +1,11 @@
 #include "tuner/executor/process_document.hpp"
 
-#include <cstdint>
-#include <string>
+#include "space/json_field.hpp"
 
 namespace nocturne::tuner {
-namespace {
 
 using nlohmann::json;
-
-void take(const json& document, const char* key, std::int64_t& out) {
-  if (const auto found = document.find(key); found != document.end() && found->is_number_integer()) out = *found;
-}
-
-void take(const json& document, const char* key, std::string& out) {
-  if (const auto found = document.find(key); found != document.end() && found->is_string()) out = *found;
-}
-
-}  // namespace
+using space::take_field;
 
 json process_to_json(const db::ProcessIdentity& process) {
   return {{"pid", process.pid},
@@ -28,11 +17,11 @@ json process_to_json(const db::ProcessIdentity& process) {
 
 db::ProcessIdentity process_from_json(const json& document) {
   db::ProcessIdentity process;
-  take(document, "pid", process.pid);
-  take(document, "start_ticks", process.start_ticks);
-  take(document, "boot_id", process.boot_id);
-  take(document, "pid_namespace", process.pid_namespace);
-  take(document, "host", process.host);
+  take_field(document, "pid", process.pid);
+  take_field(document, "start_ticks", process.start_ticks);
+  take_field(document, "boot_id", process.boot_id);
+  take_field(document, "pid_namespace", process.pid_namespace);
+  take_field(document, "host", process.host);
   return process;
 }
 

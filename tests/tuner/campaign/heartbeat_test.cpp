@@ -116,6 +116,23 @@ TEST_CASE("a wait for the slot has no limit, and afterwards it does what it did"
   CHECK(beating.read()->next_by_steady_ns);
 }
 
+TEST_CASE("a run that outlives its deadline is told at once, and until something else begins", "[heartbeat]") {
+  Beating beating;
+  tuner::HeartbeatWriter writer(beating.database, "night.json", beating.clock);
+  writer.opened(opening());
+  writer.running(4, configuration());
+  const auto tell = [&](std::chrono::nanoseconds elapsed) {
+    beating.clock.pass(1s);
+    writer.progress({.phase = {}, .loss = {}, .elapsed = elapsed, .deadline = 60s});
+    return beating.read()->overdue_ns;
+  };
+  CHECK_FALSE(tell(59s));
+  CHECK_FALSE(tell(62s));  // its supervisor may be ending it
+  CHECK(tell(64s) == 4'000'000'000);
+  writer.finished({.number = 4, .configuration = configuration()}, false, standing());
+  CHECK_FALSE(beating.read()->overdue_ns);
+}
+
 TEST_CASE("a pair may be as silent as it may last", "[heartbeat]") {
   Beating beating;
   tuner::HeartbeatWriter writer(beating.database, "night.json", beating.clock);
@@ -194,10 +211,18 @@ TEST_CASE("the condition of a campaign follows from database, heartbeat and proc
   CHECK(tuner::condition_of(alive) == Condition::Running);
 
   auto stalled = alive;
-  stalled.stopped_supervisor = 4711;
+  stalled.supervisor = {.pid = 4711, .state = 'T'};
   CHECK(tuner::condition_of(stalled) == Condition::Stalled);
   stalled.stopped = true;
   CHECK(tuner::condition_of(stalled) == Condition::Stopped);  // it must be continued first
+
+  auto overdue = alive;
+  overdue.supervisor = {.pid = 4711, .state = 'S'};
+  CHECK(tuner::condition_of(overdue) == Condition::Running);
+  overdue.heartbeat->overdue_ns = 5'000'000'000;
+  CHECK(tuner::condition_of(overdue) == Condition::Overdue);
+  overdue.supervisor->state = 'T';
+  CHECK(tuner::condition_of(overdue) == Condition::Stalled);
 
   auto silent = alive;
   silent.steady_ns = 1001;

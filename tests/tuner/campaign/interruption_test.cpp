@@ -11,10 +11,8 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "measure/run/slot.hpp"
-#include "tests/support/temporary_folder.hpp"
-#include "tests/tuner/campaign/fake_executor.hpp"
 #include "tests/tuner/campaign/manual_clock.hpp"
-#include "tuner/campaign/campaign.hpp"
+#include "tests/tuner/campaign/sitter.hpp"
 
 namespace nocturne::tests {
 namespace {
@@ -101,15 +99,8 @@ TEST_CASE("ending beats suspending", "[interruption]") {
   CHECK(interruption.token().stop_requested());
 }
 
-struct Numbers final : tuner::Observer {
-  std::vector<std::int64_t> numbers;
-  std::function<void()> waiting;
-  void finished(const space::Trial& trial, bool, const tuner::Standing&) override { numbers.push_back(trial.number); }
-  void waiting_for_slot(const measure::SlotHolder&) override { waiting(); }
-};
-
-struct Sat {
-  Sat() {
+struct Sat : CampaignFolder, SittingDesk<ManualClock> {
+  Sat() : SittingDesk(static_cast<const CampaignFolder&>(*this)) {
     auto parsed = tuner::parse_campaign(R"({
       "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
       "objective": {"minimise": "time", "epochs": [1, 12]}, "worker": {"command": ["/bin/true"]},
@@ -121,36 +112,18 @@ struct Sat {
     spec.emplace(std::move(*parsed));
   }
   tuner::SittingResult sit() {
-    auto store = db::Store::open(folder.path() / "test.db", db::Mode::ReadWrite);
-    REQUIRE(store);
-    tuner::Sitting sitting{.spec = *spec,
-                           .store = *store,
-                           .executor = executor,
-                           .observer = observer,
-                           .clock = clock,
-                           .interruption = interruption,
-                           .fingerprint_now = {},
-                           .slot_folder = folder.path()};
-    auto result = tuner::Campaign(sitting, false).run();
-    if (!result) FAIL(result.error().message);
-    return *result;
+    return with_sitting(*spec, [](tuner::Sitting& sitting) { return tuner::Campaign(sitting, false).run(); });
   }
-  std::size_t complete_pairs() const {
-    auto store = db::Store::open(folder.path() / "test.db", db::Mode::ReadOnly);
-    REQUIRE(store);
-    const auto comparisons = store->comparisons(store->find_campaign("test").value().id);
+  [[nodiscard]] std::size_t complete_pairs() const {
+    const db::Store store = reading();
+    const auto comparisons = store.comparisons(store.find_campaign("test").value().id);
     REQUIRE(comparisons);
     std::size_t pairs = 0;
     for (const auto& each : *comparisons) pairs += each.pairs.size();
     return pairs;
   }
 
-  test::TemporaryFolder folder;
   std::optional<tuner::CampaignSpec> spec;
-  FakeExecutor executor;
-  Numbers observer;
-  ManualClock clock;
-  Interruption interruption;
 };
 
 TEST_CASE("a trial that a suspension cut short is run again, and nothing is lost", "[interruption]") {
@@ -169,7 +142,7 @@ TEST_CASE("a trial that a suspension cut short is run again, and nothing is lost
   CHECK(sat.sit().ending == tuner::Ending::Complete);
   signals.join();
   CHECK(rested);
-  CHECK(sat.observer.numbers == std::vector<std::int64_t>{0, 1, 2, 3});
+  CHECK(sat.watcher.numbers == std::vector<std::int64_t>{0, 1, 2, 3});
   CHECK(sat.executor.run_configurations[1] == sat.executor.run_configurations[2]);
   CHECK(sat.executor.run_configurations.size() == 5);
 }
@@ -216,7 +189,7 @@ TEST_CASE("a suspension leaves no finalist out, whatever it interrupts in the fi
   };
   bool again = false;
   sat.executor.while_preparing = [&] {
-    if (sat.observer.numbers.size() < 4) return;
+    if (sat.watcher.numbers.size() < 4) return;
     again = !again;  // each time the first try is in vain
     if (again) naps.emplace_back(sat);
   };
@@ -229,9 +202,9 @@ TEST_CASE("whoever waits for a slot and is to end, ends", "[interruption]") {
   Sat sat;
   const auto held = measure::SlotLock::try_take({}, "other", sat.folder.path());
   REQUIRE(held);
-  sat.observer.waiting = [&] { sat.interruption.finish(); };
+  sat.watcher.waiting = [&] { sat.interruption.finish(); };
   CHECK(sat.sit().ending == tuner::Ending::Interrupted);
-  CHECK(sat.observer.numbers.empty());
+  CHECK(sat.watcher.numbers.empty());
 }
 
 }  // namespace

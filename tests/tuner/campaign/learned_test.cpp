@@ -6,11 +6,9 @@
 #include <filesystem>
 #include <sstream>
 
-#include "tests/support/temporary_folder.hpp"
-#include "tests/tuner/campaign/fake_executor.hpp"
+#include "tests/tuner/campaign/sitter.hpp"
 #include "tests/tuner/cli/check_document.hpp"
 #include "tuner/campaign/answer/matters.hpp"
-#include "tuner/campaign/campaign.hpp"
 #include "tuner/cli/cli.hpp"
 #include "tuner/cli/explaining/explanation.hpp"
 #include "tuner/cli/output/expectation_lines.hpp"
@@ -57,29 +55,15 @@ struct Night {
   explicit Night(int trials, std::vector<space::Configuration> wanted = {}) { sit(trials, std::move(wanted)); }
 
   void sit(int trials, std::vector<space::Configuration> wanted, std::string id_suffix = "a") const {
-    FakeExecutor executor;
-    executor.step_seconds = step_seconds;
-    executor.id_suffix = std::move(id_suffix);
-    tuner::Observer observer;
-    tuner::SystemClock clock;
-    tuner::Interruption interruption;
-    const auto spec = spec_with(trials);
-    auto store = db::Store::open(file(), db::Mode::ReadWrite);
-    REQUIRE(store);
-    tuner::Sitting sitting{.spec = spec,
-                           .store = *store,
-                           .executor = executor,
-                           .observer = observer,
-                           .clock = clock,
-                           .interruption = interruption,
-                           .fingerprint_now = [] { return space::Fingerprint(); },
-                           .fingerprint = {},
-                           .slot_folder = folder.path(),
-                           .wanted = std::move(wanted)};
-    const auto result = tuner::Campaign(sitting, false).run();
-    if (!result) FAIL(result.error().message);
+    SittingDesk<> desk(folder, "night.db");
+    desk.executor.step_seconds = step_seconds;
+    desk.executor.id_suffix = std::move(id_suffix);
+    (void)desk.with_sitting(spec_with(trials), [&wanted](tuner::Sitting& sitting) {
+      sitting.wanted = std::move(wanted);
+      return tuner::Campaign(sitting, false).run();
+    });
   }
-  [[nodiscard]] std::filesystem::path file() const { return folder.path() / "night.db"; }
+  [[nodiscard]] std::filesystem::path file() const { return folder.path / "night.db"; }
   [[nodiscard]] std::unique_ptr<tuner::Learned> learn() const {
     auto store = db::Store::open(file(), db::Mode::ReadOnly);
     REQUIRE(store);
@@ -99,7 +83,7 @@ struct Night {
     return out.str();
   }
 
-  test::TemporaryFolder folder;
+  CampaignFolder folder;
 };
 
 }  // namespace
@@ -277,9 +261,10 @@ TEST_CASE("what a person wants measured comes next, whatever the budget, and onc
 TEST_CASE("what another hour brings is a number where it is known, and no number where it is not", "[campaign]") {
   using namespace std::chrono_literals;
   tuner::GoingOn going_on{.time = 1h, .prospect = {.trials = 30, .mean = 0.02, .lower = 0.01, .upper = 0.05}};
-  CHECK(tuner::to_text(going_on) == "another hour: +2.0 % speed expected (90 %: 1.0 to 5.1 %)");
+  CHECK(tuner::to_text(going_on) ==
+        "another hour: +2.0 % speed expected (1.0 to 5.1 %) if each time is what its configuration takes");
   going_on.prospect.upper = 4.8;
-  CHECK(tuner::to_text(going_on) == "another hour: not known yet (90 %: +1.0 % to more than 3 times as fast)");
+  CHECK(tuner::to_text(going_on) == "another hour: not known yet (+1.0 % to more than 3 times as fast)");
 }
 
 TEST_CASE("too few trials teach nothing, and that is said", "[campaign]") {

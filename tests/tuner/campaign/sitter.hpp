@@ -29,6 +29,7 @@ struct CampaignWatcher final : tuner::Observer {
   std::vector<std::string> notes;
   bool resumed = false;
   std::function<void(const space::Trial&)> after;
+  std::function<void()> waiting;  ///< for the slot
   void opened(const tuner::Opening& opening) override {
     resumed = opening.resumed;
     recovered = opening.recovery.trials;
@@ -38,18 +39,22 @@ struct CampaignWatcher final : tuner::Observer {
     reused += again ? 1 : 0;
     if (after) after(trial);
   }
+  void waiting_for_slot(const measure::SlotHolder& /*holder*/) override {
+    if (waiting) waiting();
+  }
   void note(const std::string& sentence) override { notes.push_back(sentence); }
 };
 
 /// What sittings of one campaign work with. The folder outlives it.
 template <typename Clock = tuner::SystemClock>
 struct SittingDesk {
-  explicit SittingDesk(const CampaignFolder& folder) : folder_(folder) {}
+  explicit SittingDesk(const CampaignFolder& folder, const std::string& database = "test.db")
+      : folder_(folder), database_(folder.path / database) {}
 
   /// What `work` gives for a sitting, which ends with it; the test fails where that is an error.
   template <typename Work>
   auto with_sitting(const tuner::CampaignSpec& campaign, const Work& work) {
-    auto store = db::Store::open(folder_.path / "test.db", db::Mode::ReadWrite);
+    auto store = db::Store::open(database_, db::Mode::ReadWrite);
     REQUIRE(store);
     tuner::Sitting sitting{.spec = campaign,
                            .store = *store,
@@ -66,7 +71,7 @@ struct SittingDesk {
   }
 
   [[nodiscard]] db::Store reading() const {
-    auto store = db::Store::open(folder_.path / "test.db", db::Mode::ReadOnly);
+    auto store = db::Store::open(database_, db::Mode::ReadOnly);
     REQUIRE(store);
     return *std::move(store);
   }
@@ -79,6 +84,7 @@ struct SittingDesk {
 
  private:
   const CampaignFolder& folder_;
+  std::filesystem::path database_;
 };
 
 struct CampaignSitter : SittingDesk<> {

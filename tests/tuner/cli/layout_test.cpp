@@ -6,6 +6,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "tuner/cli/context.hpp"
 #include "tuner/invocation.hpp"
 
 using namespace nocturne;
@@ -53,8 +54,13 @@ TEST_CASE("the lines of a paragraph are one line, those of lists and examples st
 
 TEST_CASE("a stream of pages lays out whole lines, and passes on what is flushed before", "[cli]") {
   std::ostringstream sink;
+  Context context;
+  context.out = &sink;
+  context.columns = 9;
   {
-    Page page(sink, 9);
+    Page page(context);
+    CHECK(context.out == &page);
+    CHECK(&context.verbatim() == &sink);
     page << "one two";
     CHECK(sink.str().empty());
     page << " three" << '\n' << "half" << std::flush;
@@ -62,13 +68,16 @@ TEST_CASE("a stream of pages lays out whole lines, and passes on what is flushed
     page << " of a line that was begun\nlast";
   }
   CHECK(sink.str() == "one two\nthree\nhalf of a line that was begun\nlast");
+  CHECK(context.out == &sink);
 }
 
 TEST_CASE("a page whose sink fails has failed itself", "[cli]") {
   struct Full : std::streambuf {
   } full;
   std::ostream sink(&full);
-  Page page(sink, 80);
+  Context context;
+  context.out = &sink;
+  Page page(context);
   page << "a line\n";
   CHECK_FALSE(page.good());
 }

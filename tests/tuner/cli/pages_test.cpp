@@ -7,9 +7,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "tests/support/temporary_folder.hpp"
-#include "tests/tuner/campaign/fake_executor.hpp"
-#include "tuner/campaign/campaign.hpp"
+#include "tests/tuner/campaign/sitter.hpp"
 #include "tuner/campaign_file.hpp"
 #include "tuner/cli/cli.hpp"
 #include "tuner/cli/output/format.hpp"
@@ -62,7 +60,8 @@ class Evening {
   Evening() {
     auto spec = tuner::parse_campaign(std::string(kCampaign), "evening.json", "/", space::Facts());
     if (!spec) FAIL(tuner::to_text(spec.error()));
-    FakeExecutor executor;
+    SittingDesk<> desk(folder_, "nocturne.db");
+    FakeExecutor& executor = desk.executor;
     executor.step_seconds = step_seconds;
     executor.can_be_built = [](const space::Configuration& configuration) {
       return *configuration.find("framework") != space::Value(std::string("pytorch"));
@@ -71,22 +70,7 @@ class Evening {
         "the environment of pytorch cannot be made: pip ended with 1: No matching distribution "
         "found for torch==2.9.1 (from versions: none)";
     executor.peak_bytes = [](const space::Configuration&) { return std::int64_t{300} << 20; };
-    tuner::Observer observer;
-    tuner::SystemClock clock;
-    tuner::Interruption interruption;
-    auto store = db::Store::open(folder_.path() / "nocturne.db", db::Mode::ReadWrite);
-    REQUIRE(store);
-    tuner::Sitting sitting{.spec = *spec,
-                           .store = *store,
-                           .executor = executor,
-                           .observer = observer,
-                           .clock = clock,
-                           .interruption = interruption,
-                           .fingerprint_now = [] { return space::Fingerprint(); },
-                           .fingerprint = {},
-                           .slot_folder = folder_.path()};
-    const auto result = tuner::Campaign(sitting, false).run();
-    if (!result) FAIL(result.error().message);
+    (void)desk.with_sitting(*spec, [](tuner::Sitting& sitting) { return tuner::Campaign(sitting, false).run(); });
   }
 
   /// What `nocturne WORDS…` prints on a page of that width.
@@ -96,7 +80,7 @@ class Evening {
     context.out = &out;
     context.err = &err;
     context.columns = columns;
-    context.environment = {{"NOCTURNE_DATA", folder_.path().string()}};
+    context.environment = {{"NOCTURNE_DATA", folder_.path.string()}};
     const cli::ExitCode code = cli::run_command_line(words, context);
     INFO(err.str());
     CHECK((code != cli::ExitCode::Usage && code != cli::ExitCode::Internal));
@@ -104,7 +88,7 @@ class Evening {
   }
 
  private:
-  test::TemporaryFolder folder_;
+  CampaignFolder folder_;
 };
 
 /// The lines that are wider than the page, but for a single word, which nothing may break: a command is pasted as it is.
@@ -177,6 +161,23 @@ TEST_CASE("no help is wider than its terminal", "[cli][pages]") {
       CHECK(page.contains("Usage:"));
       CHECK(overflowing(page, columns) == "");
     }
+  }
+}
+
+TEST_CASE("a page says once of which horizon it speaks, and of which confidence its intervals are", "[cli][pages]") {
+  const Evening evening;
+  const auto times_said = [](const std::string& page, std::string_view words) {
+    int count = 0;
+    for (auto at = page.find(words); at != std::string::npos; at = page.find(words, at + 1)) ++count;
+    return count;
+  };
+  for (const auto& [verb, confidence] :
+       {std::pair{"best", "95 % interval"}, {"status", "95 % interval"}, {"explain", "95 % interval"}, {"model", "90 % interval"}}) {
+    const std::string page = evening.page({verb}, 120);
+    CAPTURE(verb, page);
+    CHECK(times_said(page, "12 epochs") == 1);
+    CHECK(times_said(page, "% interval") == 1);
+    CHECK(times_said(page, confidence) == 1);
   }
 }
 

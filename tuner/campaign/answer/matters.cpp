@@ -6,8 +6,15 @@
 #include <map>
 #include <utility>
 
+#include "search/model/pruning.hpp"
+
 namespace nocturne::tuner {
 namespace {
+
+/// Configurations drawn to see which share of them is ruled out: it is known to within 0.025.
+constexpr std::size_t kRuledOutDraws = 400;
+/// Good trials from which the most hopeful configuration of a value is looked for.
+constexpr std::size_t kGoodTrials = 8;
 
 /// Surely slower or faster by more than is worth a look.
 bool is_much(const OtherValue& other) {
@@ -52,8 +59,7 @@ std::vector<Matter> all_matters(Learned& learned, const std::vector<space::Level
       result.push_back({.parameter = name, .value = space::to_text(axis.values[best[change.parameter]]), .others = {}});
     }
     OtherValue other{.value = space::to_text(axis.values[change.level]), .change = change, .measured = {}};
-    const auto changed = search::model::with_level(learned.lattice(), best, change.parameter, change.level, 1);
-    const auto found = changed ? measured.find(*changed) : measured.end();
+    const auto found = measured.find(change.changed);
     const auto here = measured.find(best);
     if (found != measured.end() && here != measured.end()) other.measured = found->second - here->second;
     result.back().others.push_back(std::move(other));
@@ -61,6 +67,35 @@ std::vector<Matter> all_matters(Learned& learned, const std::vector<space::Level
   const auto mean = [](const OtherValue& other) { return other.change.mean; };
   for (Matter& matter : result) std::ranges::stable_sort(matter.others, {}, mean);
   return result;
+}
+
+/// By the model, and with the spread between processes, that the lines above rest on.
+void add_ruled_out(Learned& learned, const std::vector<space::Level>& best, Matters& result) {
+  auto& model = learned.times();
+  if (model.size() < search::PrunedSearch::kFirst) return;
+  space::Lattice& lattice = learned.lattice();
+  search::model::ChangeForecast forecast(model, lattice, best,
+                                         {.confidence = kPageConfidence, .process_sd = learned.process_sd});
+  search::model::Pruning pruning(forecast, {0}, 1);
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < model.size(); ++i) order.emplace_back(model.log_value(i), i);
+  std::ranges::sort(order);
+  space::PointList starts(lattice.width());
+  starts.push_back(best);
+  for (std::size_t i = 0; i < std::min(kGoodTrials, order.size()); ++i) starts.push_back(model.point(order[i].second));
+  space::Random random(model.size());
+  const auto levels = pruning.levels(lattice, starts, random);
+  for (const auto& level : levels) {
+    const space::Value& value = lattice.axis(level.parameter).values[level.level];
+    result.ruled_out.push_back({lattice.parameter(level.parameter).name, space::to_text(value)});
+  }
+  std::vector<space::Level> point(lattice.width());
+  const auto has = [&point](const search::model::PrunedLevel& each) { return point[each.parameter] == each.level; };
+  std::size_t ruled_out = 0, drawn = 0;
+  for (; drawn < kRuledOutDraws && lattice.sample(random, point); ++drawn) {
+    ruled_out += std::ranges::any_of(levels, has) || pruning.pruned(point) ? 1U : 0U;
+  }
+  if (drawn > 0) result.ruled_out_share = static_cast<double>(ruled_out) / static_cast<double>(drawn);
 }
 
 }  // namespace
@@ -75,16 +110,9 @@ Matters matters(Learned& learned, const space::Configuration& best) {
                                                                    : result.unsure;
       list.push_back(std::move(matter));
     }
+    add_ruled_out(learned, *point, result);
   }
   std::ranges::stable_sort(result.much, std::ranges::greater(), most);
-  for (const auto& level : learned.search->pruned_levels()) {
-    if (level.level == space::kNoLevel) continue;
-    const space::Value& value = lattice.axis(level.parameter).values[level.level];
-    result.ruled_out.push_back({lattice.parameter(level.parameter).name, space::to_text(value)});
-  }
-  std::ranges::stable_sort(result.ruled_out, {}, &Matters::RuledOut::parameter);
-  const auto [pruned, drawn] = learned.search->pruned_share(kPrunedDraws);
-  if (drawn > 0) result.ruled_out_share = static_cast<double>(pruned) / static_cast<double>(drawn);
   return result;
 }
 

@@ -35,11 +35,12 @@ struct Matters {
   std::vector<Matter> hardly;
   /// Neither is known.
   std::vector<Matter> unsure;
-  /// Values with which nothing can win.
+  /// Values with which nothing can win, so far as the report's model knows: with the spread between processes, at the
+  /// campaign's primary horizon. What the search itself leaves out, at all horizons, is `model`'s to say.
   struct RuledOut {
     std::string parameter, value;
   };
-  std::vector<RuledOut> ruled_out;  ///< those of a parameter together
+  std::vector<RuledOut> ruled_out;  ///< of environment and build, those of a parameter together
   double ruled_out_share = 0;       ///< of all configurations, by uniform draws
 };
 

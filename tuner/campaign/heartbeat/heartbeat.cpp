@@ -10,12 +10,14 @@
 
 #include <fmt/format.h>
 
+#include "space/json_field.hpp"
 #include "tuner/executor/process_document.hpp"
 
 namespace nocturne::tuner {
 namespace {
 
 using nlohmann::json;
+using space::take_field;
 
 /// Far more than any heartbeat has: what is larger is another file.
 constexpr std::size_t kLargestHeartbeat = 256 << 10;
@@ -23,24 +25,6 @@ constexpr std::size_t kLargestHeartbeat = 256 << 10;
 template <typename T>
 void put_known(json& document, const char* key, const std::optional<T>& value) {
   if (value) document[key] = *value;
-}
-
-void take_text(const json& document, const char* key, std::string& out) {
-  if (const auto found = document.find(key); found != document.end() && found->is_string()) out = *found;
-}
-
-void take_number(const json& document, const char* key, std::int64_t& out) {
-  if (const auto found = document.find(key); found != document.end() && found->is_number_integer()) out = *found;
-}
-
-void take_known(const json& document, const char* key, std::optional<std::int64_t>& out) {
-  if (const auto found = document.find(key); found != document.end() && found->is_number_integer()) {
-    out = found->get<std::int64_t>();
-  }
-}
-
-void take_known(const json& document, const char* key, std::optional<double>& out) {
-  if (const auto found = document.find(key); found != document.end() && found->is_number()) out = found->get<double>();
 }
 
 bool write_whole(int file, const std::string& text) {
@@ -71,6 +55,7 @@ json to_json(const Heartbeat& heartbeat) {
                    {"finished", heartbeat.finished},
                    {"failed", heartbeat.failed}};
   put_known(document, "next_by_steady_ns", heartbeat.next_by_steady_ns);
+  put_known(document, "overdue_ns", heartbeat.overdue_ns);
   put_known(document, "trial", heartbeat.trial);
   if (!heartbeat.configuration.is_null()) document["configuration"] = heartbeat.configuration;
   put_known(document, "last_trial", heartbeat.last_trial);
@@ -89,34 +74,35 @@ json to_json(const Heartbeat& heartbeat) {
 std::optional<Heartbeat> heartbeat_from_json(const json& document) {
   if (!document.is_object()) return std::nullopt;
   Heartbeat heartbeat;
-  take_text(document, "campaign", heartbeat.campaign);
-  take_number(document, "generation", heartbeat.generation);
-  take_text(document, "file", heartbeat.file);
+  take_field(document, "campaign", heartbeat.campaign);
+  take_field(document, "generation", heartbeat.generation);
+  take_field(document, "file", heartbeat.file);
   if (const auto process = document.find("process"); process != document.end() && process->is_object()) {
     heartbeat.process = process_from_json(*process);
   }
-  take_number(document, "began_unix_ns", heartbeat.began_unix_ns);
-  take_number(document, "written_unix_ns", heartbeat.written_unix_ns);
-  take_number(document, "written_steady_ns", heartbeat.written_steady_ns);
-  take_known(document, "next_by_steady_ns", heartbeat.next_by_steady_ns);
-  take_text(document, "activity", heartbeat.activity);
-  take_text(document, "doing", heartbeat.doing);
-  take_number(document, "since_unix_ns", heartbeat.since_unix_ns);
-  take_number(document, "since_steady_ns", heartbeat.since_steady_ns);
-  take_known(document, "trial", heartbeat.trial);
+  take_field(document, "began_unix_ns", heartbeat.began_unix_ns);
+  take_field(document, "written_unix_ns", heartbeat.written_unix_ns);
+  take_field(document, "written_steady_ns", heartbeat.written_steady_ns);
+  take_field(document, "next_by_steady_ns", heartbeat.next_by_steady_ns);
+  take_field(document, "activity", heartbeat.activity);
+  take_field(document, "doing", heartbeat.doing);
+  take_field(document, "since_unix_ns", heartbeat.since_unix_ns);
+  take_field(document, "since_steady_ns", heartbeat.since_steady_ns);
+  take_field(document, "overdue_ns", heartbeat.overdue_ns);
+  take_field(document, "trial", heartbeat.trial);
   if (const auto found = document.find("configuration"); found != document.end() && found->is_object()) {
     heartbeat.configuration = *found;
   }
-  take_number(document, "finished", heartbeat.finished);
-  take_number(document, "failed", heartbeat.failed);
-  take_known(document, "last_trial", heartbeat.last_trial);
-  take_known(document, "last_trial_unix_ns", heartbeat.last_trial_unix_ns);
-  take_known(document, "best_trial", heartbeat.best_trial);
-  take_known(document, "best_seconds", heartbeat.best_seconds);
-  take_known(document, "ratio", heartbeat.ratio);
-  take_known(document, "expected_end_unix_ns", heartbeat.expected_end_unix_ns);
-  take_text(document, "ending", heartbeat.ending);
-  take_text(document, "because", heartbeat.because);
+  take_field(document, "finished", heartbeat.finished);
+  take_field(document, "failed", heartbeat.failed);
+  take_field(document, "last_trial", heartbeat.last_trial);
+  take_field(document, "last_trial_unix_ns", heartbeat.last_trial_unix_ns);
+  take_field(document, "best_trial", heartbeat.best_trial);
+  take_field(document, "best_seconds", heartbeat.best_seconds);
+  take_field(document, "ratio", heartbeat.ratio);
+  take_field(document, "expected_end_unix_ns", heartbeat.expected_end_unix_ns);
+  take_field(document, "ending", heartbeat.ending);
+  take_field(document, "because", heartbeat.because);
   if (heartbeat.campaign.empty() || heartbeat.activity.empty() || heartbeat.process.pid <= 0) return std::nullopt;
   return heartbeat;
 }

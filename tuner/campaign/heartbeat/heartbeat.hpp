@@ -39,6 +39,8 @@ struct Heartbeat {
   std::string doing;  ///< the same for people: "measuring trial 31"
   std::int64_t since_unix_ns = 0;
   std::int64_t since_steady_ns = 0;
+  /// By how much the run in hand has outlived its deadline, where it has: its supervisor should have ended it.
+  std::optional<std::int64_t> overdue_ns;
   std::optional<std::int64_t> trial;
   nlohmann::json configuration;  ///< null where none is in hand
 

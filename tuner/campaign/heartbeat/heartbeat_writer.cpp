@@ -16,6 +16,7 @@ constexpr nanoseconds kQuietBuild = 15min;     // a build's own deadline is ten 
 constexpr nanoseconds kQuietAfterPair = 5min;  // beyond a pair's own limit
 constexpr nanoseconds kQuietThinking = 20min;  // a strategy, the disk, whatever comes between two trials
 constexpr nanoseconds kBetweenWrites = 10s;
+constexpr nanoseconds kOverdue = 3s;  // beyond a deadline: to end a worker takes half a second, of a container some more
 
 std::int64_t wall_ns_of(const Clock& clock) {
   return std::chrono::duration_cast<nanoseconds>(clock.wall().time_since_epoch()).count();
@@ -52,6 +53,7 @@ void HeartbeatWriter::turn_to(std::string_view activity, std::string doing, nano
   beat_.doing = std::move(doing);
   beat_.since_unix_ns = wall_ns_of(clock_);
   beat_.since_steady_ns = steady_ns_of(clock_);
+  beat_.overdue_ns.reset();
   quiet_ = quiet;
   write();
 }
@@ -117,8 +119,12 @@ void HeartbeatWriter::running(std::int64_t number, const space::Configuration& c
   turn_to("measuring", fmt::format("measuring trial {}", number), kQuietRun);
 }
 
-void HeartbeatWriter::progress(const measure::RunProgress& /*progress*/) {
-  if (steady_ns_of(clock_) - beat_.written_steady_ns >= kBetweenWrites.count()) write();
+void HeartbeatWriter::progress(const measure::RunProgress& progress) {
+  const nanoseconds over = progress.elapsed - progress.deadline;
+  const bool overdue = progress.deadline > nanoseconds{0} && over > kOverdue;
+  const bool is_news = overdue && !beat_.overdue_ns;
+  beat_.overdue_ns = overdue ? std::optional(over.count()) : std::nullopt;
+  if (is_news || steady_ns_of(clock_) - beat_.written_steady_ns >= kBetweenWrites.count()) write();
 }
 
 void HeartbeatWriter::finished(const space::Trial& trial, bool /*reused*/, const Standing& standing) {

@@ -13,14 +13,17 @@
 namespace nocturne::tuner {
 namespace {
 
-/// A supervisor among the processes that the tuner started, where it is stopped.
-std::optional<std::int64_t> stopped_supervisor_of(std::int64_t tuner) {
+/// Among the processes that the tuner started.
+std::optional<ObservedSupervisor> supervisor_of(std::int64_t tuner) {
+  std::optional<ObservedSupervisor> found;
   for (const pid_t pid : measure::descendants_of(static_cast<pid_t>(tuner))) {
     // The kernel keeps 15 letters of a name.
     const auto name = space::read_file(fmt::format("/proc/{}/comm", pid));
-    if (name && name->starts_with("nocturne-superv") && measure::state_of_process(pid) == 'T') return pid;
+    if (!name || !name->starts_with("nocturne-superv")) continue;
+    const ObservedSupervisor supervisor{.pid = pid, .state = measure::state_of_process(pid)};
+    if (!found || supervisor.state == 'T') found = supervisor;
   }
-  return std::nullopt;
+  return found;
 }
 
 /// Of a writer on another machine (the file lies on a network file system) neither pid nor steady clock mean anything
@@ -33,7 +36,7 @@ void look_across_machines(Sighting& sighting) {
   const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() - heartbeat.written_unix_ns;
   sighting.writer = db::Life::Unknown;
   sighting.stopped = false;
-  sighting.stopped_supervisor.reset();
+  sighting.supervisor.reset();
   sighting.steady_ns = heartbeat.written_steady_ns + since;
 }
 
@@ -47,6 +50,8 @@ std::string_view to_text(Condition condition) {
       return "stopped";
     case Condition::Stalled:
       return "stalled";
+    case Condition::Overdue:
+      return "overdue";
     case Condition::Hanging:
       return "hanging";
     case Condition::Died:
@@ -68,7 +73,8 @@ Condition condition_of(const Sighting& sighting) {
   if (!sighting.owner_pid && sighting.finished_unix_ns) return Condition::Finished;
   if (speaks) {
     if (sighting.stopped) return Condition::Stopped;
-    if (sighting.stopped_supervisor) return Condition::Stalled;
+    if (sighting.supervisor && sighting.supervisor->state == 'T') return Condition::Stalled;
+    if (sighting.supervisor && heartbeat->overdue_ns) return Condition::Overdue;
     const auto& next_by = heartbeat->next_by_steady_ns;
     return next_by && sighting.steady_ns > *next_by ? Condition::Hanging : Condition::Running;
   }
@@ -88,7 +94,7 @@ Sighting look_at(const std::filesystem::path& database, const db::CampaignSummar
     sighting.stopped =
         sighting.writer == db::Life::Alive && db::state_of_process(sighting.heartbeat->process.pid) == 'T';
     if (sighting.writer == db::Life::Alive && !sighting.heartbeat->ended()) {
-      sighting.stopped_supervisor = stopped_supervisor_of(sighting.heartbeat->process.pid);
+      sighting.supervisor = supervisor_of(sighting.heartbeat->process.pid);
     }
   }
   sighting.steady_ns = std::chrono::steady_clock::now().time_since_epoch().count();

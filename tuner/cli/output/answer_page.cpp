@@ -41,11 +41,6 @@ bool timed_whole(const tuner::Answer& answer) {
   return !command.empty() && command.whole();
 }
 
-/// Where a process is timed as a whole there are no epochs.
-std::string horizon_text(const tuner::Answer& answer, double epochs) {
-  return timed_whole(answer) ? "one run" : epochs_text(epochs);
-}
-
 std::string speed_text(const tuner::Answer& answer, const space::Parts& parts) {
   if (parts.steady_step <= 0 || parts.steps_per_epoch <= 0) return "";
   const measure::CommandTemplate command = own_command(answer);
@@ -80,12 +75,11 @@ void print_trial_line(std::ostream& out, const char* title, const tuner::Answer&
   out << fmt::format("{:<9} trial {:<4}", title, trial.trial.number);
   if (parts) {
     const std::string time = seconds_text(space::total_time(*parts, answer.objective.primary));
-    const std::string horizon = horizon_text(answer, answer.objective.primary);
     if (!timed_whole(answer) && tuner::is_extrapolated(trial.trial, answer.objective.primary)) {
-      out << fmt::format(" {} would take {} ({} steps were timed){}", horizon, time, trial.trial.fidelity.steps,
+      out << fmt::format(" would take {} ({} steps were timed){}", time, trial.trial.fidelity.steps,
                          speed_text(answer, *parts));
     } else {
-      out << fmt::format(" {} for {}{}", time, horizon, speed_text(answer, *parts));
+      out << fmt::format(" {}{}", time, speed_text(answer, *parts));
     }
   } else {
     out << ' ' << space::to_text(trial.trial.outcome) << ": " << one_line(trial.trial.reason);
@@ -97,13 +91,12 @@ void print_trial_line(std::ostream& out, const char* title, const tuner::Answer&
   out << '\n';
 }
 
-/// "12.3 ms of each step (5.7 %, 34 s of 12 epochs)"
+/// "12.3 ms of each step (5.7 %, 34 s in all)"
 std::string wait_text(const tuner::Answer& answer, const db::StoredTrial& trial, const measure::DataWait& wait) {
   std::string text = fmt::format("{} of each step ({}", seconds_text(wait.step_seconds), percent_text(wait.share));
   if (trial.trial.parts) {
-    const double epochs = answer.objective.primary;
-    text += fmt::format(", {} of {}", seconds_text(measure::data_wait_seconds(wait, *trial.trial.parts, epochs)),
-                        horizon_text(answer, epochs));
+    text += fmt::format(", {} in all", seconds_text(measure::data_wait_seconds(wait, *trial.trial.parts,
+                                                                               answer.objective.primary)));
   }
   return text + ")";
 }
@@ -138,9 +131,8 @@ void print_learning(std::ostream& out, const tuner::Answer& answer, bool colour)
     return fmt::format("{:.2f} points {}", std::abs(lower), lower < 0 ? "higher" : "lower");
   };
   const std::string text =
-      fmt::format("{} than the default ({:g} % interval {} to {}), {:g} lower allowed: {}", points(difference->lower),
-                  100 * tuner::kPageConfidence, points(difference->at_least), points(difference->at_most),
-                  answer.accuracy_margin, verdict);
+      fmt::format("{} than the default ({} to {}), {:g} lower allowed: {}", points(difference->lower),
+                  points(difference->at_least), points(difference->at_most), answer.accuracy_margin, verdict);
   out << "Accuracy  " << coloured(text, verdict == "holds" ? Style::Good : Style::Warning, colour) << '\n';
 }
 
@@ -157,6 +149,12 @@ nlohmann::json learning_json(const tuner::Answer& answer) {
 
 }  // namespace
 
+std::string page_scope(const tuner::Answer& answer) {
+  return fmt::format("times of {}, {:g} % intervals",
+                     timed_whole(answer) ? "one run" : epochs_text(answer.objective.primary),
+                     100 * tuner::kPageConfidence);
+}
+
 std::string gain_sentence(const tuner::Answer& answer) {
   if (!answer.best) return "no configuration has trained yet";
   if (!answer.baseline || answer.baseline->trial.outcome != space::Outcome::Ok) {
@@ -166,24 +164,21 @@ std::string gain_sentence(const tuner::Answer& answer) {
   if (!answer.verdict) {
     const double ratio = space::total_time(*answer.baseline->trial.parts, answer.objective.primary) /
                          space::total_time(*answer.best->trial.parts, answer.objective.primary);
-    return fmt::format("looks {:.2f} times as fast as the default for {}, not yet measured again", ratio,
-                       horizon_text(answer, answer.objective.primary));
+    return fmt::format("looks {:.2f} times as fast as the default, not yet measured again", ratio);
   }
   const db::VerdictRecord& verdict = *answer.verdict;
   const double gain = tuner::gain_percent(verdict.log_ratio_mean);
-  const std::string numbers = fmt::format(
-      "{:+.1f} %, {:g} % interval {:+.1f} to {:+.1f} %, {} pairs of fresh processes", gain, 100 * verdict.confidence,
-      tuner::gain_percent(verdict.log_ratio_high), tuner::gain_percent(verdict.log_ratio_low), verdict.pairs);
-  const std::string horizon = horizon_text(answer, verdict.horizon_epochs);
+  const std::string numbers = fmt::format("{:+.1f} %, {:+.1f} to {:+.1f} %, {} pairs of fresh processes", gain,
+                                          tuner::gain_percent(verdict.log_ratio_high),
+                                          tuner::gain_percent(verdict.log_ratio_low), verdict.pairs);
   if (verdict.verdict == "faster") {
-    return fmt::format("{:.2f} times as fast as the default for {} ({})", 1 + gain / 100, horizon, numbers);
+    return fmt::format("{:.2f} times as fast as the default ({})", 1 + gain / 100, numbers);
   }
-  if (verdict.verdict == "same")
-    return fmt::format("as fast as the default for {} ({}): keep the default", horizon, numbers);
+  if (verdict.verdict == "same") return fmt::format("as fast as the default ({}): keep the default", numbers);
   if (verdict.verdict == "slower") {
-    return fmt::format("slower than the default for {} when measured again ({}): keep the default", horizon, numbers);
+    return fmt::format("slower than the default when measured again ({}): keep the default", numbers);
   }
-  return fmt::format("undecided against the default for {} ({})", horizon, numbers);
+  return fmt::format("undecided against the default ({})", numbers);
 }
 
 void print_answer(const Context& context, const tuner::Answer& answer) {
@@ -191,7 +186,7 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
   const bool colour = context.colour_out();
   const db::CampaignSummary& campaign = answer.campaign;
   out << coloured(fmt::format("{}, generation {}", campaign.name, campaign.generation), Style::Strong, colour)
-      << (campaign.finished_unix_ns ? "" : " (not finished)") << '\n';
+      << fmt::format("{}: {}\n", campaign.finished_unix_ns ? "" : " (not finished)", page_scope(answer));
   if (!answer.best) {
     if (answer.baseline) print_trial_line(out, "Default", answer, *answer.baseline, {});
     print_failures(context, answer);

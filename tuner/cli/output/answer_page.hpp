@@ -4,6 +4,7 @@
 /// and what failed. `tune` and `best` print the same.
 
 #include <iosfwd>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
@@ -18,8 +19,11 @@ void print_answer(const Context& context, const tuner::Answer& answer);
 /// The same for machines; README.md of tuner/cli describes its keys.
 [[nodiscard]] nlohmann::json answer_json(const tuner::Answer& answer);
 
-/// One sentence on the gain: "2.04 times as fast as the default for 12 epochs (+104 %, 95 % interval +101 to +107 %, 6
-/// pairs)", or why there is none.
+/// What all times and intervals of such a page are of, said once: "times of 12 epochs, 95 % intervals".
+[[nodiscard]] std::string page_scope(const tuner::Answer& answer);
+
+/// One sentence on the gain: "2.04 times as fast as the default (+104 %, +101 to +107 %, 6 pairs of fresh processes)", or
+/// why there is none.
 [[nodiscard]] std::string gain_sentence(const tuner::Answer& answer);
 
 }  // namespace nocturne::cli

@@ -47,8 +47,7 @@ std::string ruled_out_text(const std::vector<tuner::Matters::RuledOut>& values) 
 }
 
 void print_much(const Context& context, const std::vector<tuner::Matter>& much) {
-  *context.out << fmt::format("Matters   the best with one other value, as the model expects it, {:g} % intervals\n",
-                              100 * tuner::kPageConfidence);
+  *context.out << "Matters   the best with one other value, as the model expects it\n";
   Table table({{"  parameter"}, {"instead"}, {"would be", Align::Left, Fit::Wraps}});
   for (const tuner::Matter& matter : std::span(much).first(std::min(much.size(), kMostRows))) {
     add_row(table, matter.parameter, matter, matter.others.front());

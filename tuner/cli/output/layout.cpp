@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "tuner/cli/context.hpp"
 #include "tuner/cli/output/format.hpp"
 
 namespace nocturne::cli {
@@ -269,6 +270,19 @@ std::string broken_command(std::string_view command, std::size_t column, std::si
     }
   }
   return text;
+}
+
+Page::Page(Context& context)
+    : std::ostream(nullptr), context_(context), sink_(*context.out), buffer_(sink_, context.columns) {
+  rdbuf(&buffer_);
+  context.behind_page = &sink_;
+  context.out = this;
+}
+
+Page::~Page() {
+  flush();
+  context_.out = &sink_;
+  context_.behind_page = nullptr;
 }
 
 bool Page::Buffer::forward(std::string_view text) {

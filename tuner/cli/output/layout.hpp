@@ -12,6 +12,8 @@
 
 namespace nocturne::cli {
 
+struct Context;
+
 /// Columns a page has: what `named` ($COLUMNS) says where it is a number, else the terminal's (0: there is none), but at
 /// most 120, for longer lines are hard to read, else 80. At least 40.
 [[nodiscard]] std::size_t page_columns(std::string_view named, std::size_t terminal);
@@ -35,14 +37,15 @@ namespace nocturne::cli {
 /// line; lines that follow are indented by four more. Quoted words stay whole. `width` 0: one line.
 [[nodiscard]] std::string broken_command(std::string_view command, std::size_t column, std::size_t width);
 
-/// A stream that lays out each line on its way to another. What is flushed before the end of its line goes as it is.
-/// Errors of the other stream are errors of this one. Not thread-safe; the sink outlives it.
+/// Lays out each line that is written on `context.out` while it lives, for the context's columns. What is flushed before
+/// the end of its line goes as it is. Errors of the stream behind it are errors of this one. Not thread-safe; context and
+/// stream outlive it.
 class Page : public std::ostream {
  public:
-  Page(std::ostream& sink, std::size_t width) : std::ostream(nullptr), buffer_(sink, width) { rdbuf(&buffer_); }
+  explicit Page(Context& context);
   Page(const Page&) = delete;
   Page& operator=(const Page&) = delete;
-  ~Page() override { flush(); }
+  ~Page() override;
 
  private:
   class Buffer : public std::streambuf {
@@ -62,6 +65,8 @@ class Page : public std::ostream {
     bool broken_off_ = false;  ///< the line's beginning was flushed
   };
 
+  Context& context_;
+  std::ostream& sink_;
   Buffer buffer_;
 };
 

@@ -141,10 +141,11 @@ ModelPage make_model_page(tuner::Learned& learned) {
 
 void print_model(const Context& context, const db::CampaignSummary& campaign, const ModelPage& page) {
   std::ostream& out = *context.out;
-  out << fmt::format("{}, generation {}: the time of {:g} epochs, learnt from {} trials, {} failed ones beside\n",
-                     campaign.name, campaign.generation, page.primary_epochs, page.worked, page.failed);
+  out << fmt::format(
+      "{}, generation {}: times of {:g} epochs, {:g} % intervals, learnt from {} trials, {} failed ones beside\n",
+      campaign.name, campaign.generation, page.primary_epochs, 100 * kConfidence, page.worked, page.failed);
   for (const std::string& each : page.without) out << "Note: " << each << '\n';
-  out << "\nEffects on average over the whole space ('best' has those from the best configuration), 90 % intervals\n";
+  out << "\nEffects on average over the whole space ('best' has those from the best configuration)\n";
   print_effects(out, page);
   if (!page.interactions.empty()) out << "\nInteractions\n";
   for (const auto& pair : page.interactions) {
@@ -165,8 +166,8 @@ void print_model(const Context& context, const db::CampaignSummary& campaign, co
   out << fmt::format("  audits: {} drawn from the pruned", page.audits);
   if (page.audits > 0) {
     out << fmt::format(
-        ", {} faster than their own bound (5 % would be right), {} faster than the incumbent (90 % "
-        "interval of that rate: {})",
+        ", {} faster than their own bound (5 % would be right), {} faster than the incumbent (interval of that rate: "
+        "{})",
         page.audit_failures, page.audit_misses, range_text(page.miss_rate));
   }
   out << (page.widening > 1 ? fmt::format("; bounds are widened {:.2f} times", page.widening) : "") << '\n';
@@ -185,7 +186,7 @@ void print_model(const Context& context, const db::CampaignSummary& campaign, co
   if (!page.history.empty()) out << '\n';
   for (const auto& each : page.history) out << each << '\n';
   out << fmt::format(
-      "\nCalibration: of {} trials, each left out in turn, 90 % intervals held {:.0f} % ({}); typical error {:.1f} %, "
+      "\nCalibration: of {} trials, each left out in turn, the intervals held {:.0f} % ({}); typical error {:.1f} %, "
       "noise {:.1f} %\n",
       page.left_out,
       100 * static_cast<double>(page.held) / static_cast<double>(std::max<std::size_t>(page.left_out, 1)),

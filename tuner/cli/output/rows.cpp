@@ -57,6 +57,63 @@ double quantile(const std::vector<double>& sorted, double share) {
   return std::lerp(sorted[below], sorted[above], place - std::floor(place));
 }
 
+json phase_rows(const space::Run& run) {
+  json rows = json::array();
+  for (const space::Phase& phase : run.phases) {
+    rows.push_back({{"name", phase.name},
+                    {"wall_s", seconds(phase.wall)},
+                    {"cpu_s", seconds(phase.cpu)},
+                    {"finished", phase.finished}});
+  }
+  return rows;
+}
+
+/// Null: nothing was timed.
+json steps_row(const space::Run& run) {
+  if (run.samples.empty()) return nullptr;
+  const SampleSummary summary = summarise_samples(measure::step_seconds(run));
+  json row = {{"samples", run.samples.size()},
+              {"median_s", summary.median},
+              {"minimum_s", summary.minimum},
+              {"maximum_s", summary.maximum},
+              {"spread_s", summary.spread}};
+  if (const auto wait = measure::data_wait(run)) {
+    row["data_wait_s"] = wait->step_seconds;
+    row["data_wait_share"] = wait->share;
+  }
+  return row;
+}
+
+json epoch_rows(const space::Run& run) {
+  json rows = json::array();
+  for (const space::Epoch& epoch : run.epochs) {
+    rows.push_back({{"index", epoch.index}, {"wall_s", seconds(epoch.wall)}, {"loss", or_null(epoch.loss)}});
+  }
+  return rows;
+}
+
+json norm_rows(const space::Run& run) {
+  json rows = json::array();
+  for (const space::Norm& norm : run.norms) {
+    rows.push_back(
+        {{"steps", norm.steps}, {"layer", norm.layer}, {"norm", or_null(norm.norm)}, {"moved", or_null(norm.moved)}});
+  }
+  return rows;
+}
+
+json sample_rows(const space::Run& run) {
+  json rows = json::array();
+  for (const space::Sample& sample : run.samples) {
+    rows.push_back({{"first_step", sample.first_step},
+                    {"steps", sample.steps},
+                    {"wall_ns", sample.wall.count()},
+                    {"cpu_ns", sample.cpu.count()},
+                    {"data_wait_ns", sample.data_wait.count()},
+                    {"loss", or_null(sample.loss)}});
+  }
+  return rows;
+}
+
 }  // namespace
 
 json campaign_row(const db::CampaignSummary& campaign) {
@@ -127,41 +184,16 @@ json run_row(const db::StoredRun& stored, bool samples) {
               {"command", run.command},
               {"artifact", run.artifact},
               {"ready", run.ready},
-              {"phases", json::array()},
-              {"steps", nullptr},
-              {"epochs", json::array()},
-              {"norms", json::array()},
+              {"phases", phase_rows(run)},
+              {"steps", steps_row(run)},
+              {"epochs", epoch_rows(run)},
+              {"norms", norm_rows(run)},
               {"accuracy", nullptr},
               {"memory", nullptr},
               {"device", run.device ? device_row(*run.device) : json(nullptr)},
               {"load", load_row(run.load)},
               {"disturbed", measure::disturbances(run)},
               {"log_tail", run.log_tail}};
-  for (const space::Phase& phase : run.phases) {
-    row["phases"].push_back({{"name", phase.name},
-                             {"wall_s", seconds(phase.wall)},
-                             {"cpu_s", seconds(phase.cpu)},
-                             {"finished", phase.finished}});
-  }
-  if (!run.samples.empty()) {
-    const SampleSummary summary = summarise_samples(measure::step_seconds(run));
-    row["steps"] = {{"samples", run.samples.size()},
-                    {"median_s", summary.median},
-                    {"minimum_s", summary.minimum},
-                    {"maximum_s", summary.maximum},
-                    {"spread_s", summary.spread}};
-    if (const auto wait = measure::data_wait(run)) {
-      row["steps"]["data_wait_s"] = wait->step_seconds;
-      row["steps"]["data_wait_share"] = wait->share;
-    }
-  }
-  for (const space::Epoch& epoch : run.epochs) {
-    row["epochs"].push_back({{"index", epoch.index}, {"wall_s", seconds(epoch.wall)}, {"loss", or_null(epoch.loss)}});
-  }
-  for (const space::Norm& norm : run.norms) {
-    row["norms"].push_back(
-        {{"steps", norm.steps}, {"layer", norm.layer}, {"norm", or_null(norm.norm)}, {"moved", or_null(norm.moved)}});
-  }
   if (run.accuracy) {
     row["accuracy"] = {
         {"accuracy", run.accuracy->accuracy}, {"loss", run.accuracy->loss}, {"examples", run.accuracy->examples}};
@@ -169,17 +201,7 @@ json run_row(const db::StoredRun& stored, bool samples) {
   if (run.memory) {
     row["memory"] = {{"peak_rss_bytes", run.memory->peak_rss_bytes}, {"device_bytes", run.memory->device_bytes}};
   }
-  if (samples) {
-    row["samples"] = json::array();
-    for (const space::Sample& sample : run.samples) {
-      row["samples"].push_back({{"first_step", sample.first_step},
-                                {"steps", sample.steps},
-                                {"wall_ns", sample.wall.count()},
-                                {"cpu_ns", sample.cpu.count()},
-                                {"data_wait_ns", sample.data_wait.count()},
-                                {"loss", or_null(sample.loss)}});
-    }
-  }
+  if (samples) row["samples"] = sample_rows(run);
   return row;
 }
 

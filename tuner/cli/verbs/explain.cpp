@@ -62,13 +62,9 @@ double reach(const ParameterEffect& effect) {
 
 void print_changes(const Context& context, const tuner::Answer& answer) {
   std::ostream& out = *context.out;
-  if (!answer.best || !answer.baseline) {
-    return;
-  }
+  if (!answer.best || !answer.baseline) return;
   out << "Best against default: " << gain_sentence(answer) << "\n\n";
-  if (answer.changes.empty()) {
-    return;
-  }
+  if (answer.changes.empty()) return;
   Table table({{"parameter"}, {"default"}, {"best"}});
   for (const tuner::Change& change : answer.changes) {
     table.add({Cell(change.parameter, Style::Strong), Cell(value_text(change.from)), Cell(value_text(change.to))});
@@ -92,6 +88,49 @@ void print_effect(const ParameterEffect& effect, Table& table) {
                each.failed > 0 ? Cell(fmt::format("{}", each.failed), Style::Bad) : Cell("0")});
     first = false;
   }
+}
+
+void print_effects(const Context& context, const tuner::Answer& answer, const std::vector<ParameterEffect>& effects) {
+  *context.out << fmt::format("{}, generation {}: {}\n", answer.campaign.name, answer.campaign.generation,
+                              page_scope(answer));
+  print_changes(context, answer);
+  Table table({{"parameter"},
+               {"value"},
+               {"trials", Align::Right},
+               {"mean", Align::Right},
+               {"fastest to slowest"},
+               {"alone", Align::Right},
+               {"pairs", Align::Right},
+               {"failed", Align::Right}});
+  for (const ParameterEffect& effect : effects) print_effect(effect, table);
+  if (table.empty()) return;
+  *context.out << "Time by value of each parameter\n";
+  table.print(context);
+}
+
+ExitCode explain_all(const ExplainOptions& options, const db::Store& store, const db::CampaignSummary& campaign,
+                     const Context& context) {
+  const auto answer = tuner::answer_of(store, campaign, options.epochs);
+  if (!answer) return complain(context, answer.error());
+  const auto stored = store.list_trials(
+      {.campaign = campaign.id, .state = db::TrialState::Finished, .outcome = {}, .configuration = {}, .limit = {}});
+  if (!stored) return complain(context, stored.error());
+  if (stored->empty()) {
+    return complain(context, ExitCode::NotFound, fmt::format("no trial of '{}' has finished yet", campaign.name));
+  }
+  std::vector<space::Trial> trials;
+  for (const db::StoredTrial& each : *stored) trials.push_back(each.trial);
+  auto effects = effects_of(trials, answer->objective.primary);
+  std::ranges::stable_sort(effects, std::greater{}, reach);
+  if (context.json) {
+    json document = answer_json(*answer);
+    document["effects"] = json::array();
+    for (const ParameterEffect& effect : effects) document["effects"].push_back(effect_json(effect));
+    print_json(context, "explain", document);
+  } else {
+    print_effects(context, *answer, effects);
+  }
+  return ExitCode::Ok;
 }
 
 ExitCode explain_one(const ExplainOptions& options, const db::Store& store, const db::CampaignSummary& campaign,
@@ -155,55 +194,7 @@ ExitCode run(const ExplainOptions& options, Context& context) {
   if (!campaign) {
     return campaign.error();
   }
-  if (one) {
-    return explain_one(options, *store, *campaign, context);
-  }
-  const auto answer = tuner::answer_of(*store, *campaign, options.epochs);
-  if (!answer) {
-    return complain(context, answer.error());
-  }
-  const auto stored = store->list_trials(
-      {.campaign = campaign->id, .state = db::TrialState::Finished, .outcome = {}, .configuration = {}, .limit = {}});
-  if (!stored) {
-    return complain(context, stored.error());
-  }
-  if (stored->empty()) {
-    return complain(context, ExitCode::NotFound, fmt::format("no trial of '{}' has finished yet", campaign->name));
-  }
-  std::vector<space::Trial> trials;
-  for (const db::StoredTrial& each : *stored) {
-    trials.push_back(each.trial);
-  }
-  auto effects = effects_of(trials, answer->objective.primary);
-  std::ranges::stable_sort(effects, std::greater{}, reach);
-
-  if (context.json) {
-    json document = answer_json(*answer);
-    document["effects"] = json::array();
-    for (const ParameterEffect& effect : effects) {
-      document["effects"].push_back(effect_json(effect));
-    }
-    print_json(context, "explain", document);
-    return ExitCode::Ok;
-  }
-  print_changes(context, *answer);
-  Table table({{"parameter"},
-               {"value"},
-               {"trials", Align::Right},
-               {"mean", Align::Right},
-               {"fastest to slowest"},
-               {"alone", Align::Right},
-               {"pairs", Align::Right},
-               {"failed", Align::Right}});
-  for (const ParameterEffect& effect : effects) {
-    print_effect(effect, table);
-  }
-  if (!table.empty()) {
-    *context.out << fmt::format("Time of {:g} epoch{}, by value of each parameter\n", answer->objective.primary,
-                                answer->objective.primary == 1 ? "" : "s");
-    table.print(context);
-  }
-  return ExitCode::Ok;
+  return one ? explain_one(options, *store, *campaign, context) : explain_all(options, *store, *campaign, context);
 }
 
 }  // namespace nocturne::cli

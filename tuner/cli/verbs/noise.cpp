@@ -126,8 +126,8 @@ ExitCode run(const NoiseOptions& options, Context& context) {
   const auto say_round = [&context](int round) {
     if (!context.json) *context.err << fmt::format("round {}\n", round + 1) << std::flush;
   };
-  const auto say_waiting = [&context](const measure::SlotHolder&) {
-    *context.err << "Waiting for the machine: another campaign measures.\n";
+  const auto say_waiting = [&context](const measure::SlotHolder& holder) {
+    *context.err << fmt::format("Waiting: {}\n", measure::describe(holder)) << std::flush;
   };
   const auto floor = tuner::measure_noise({.spec = *spec,
                                            .executor = *executor,

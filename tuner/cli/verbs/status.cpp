@@ -45,6 +45,14 @@ std::string go_on(const Report& report) {
   return tuner::command_text("tune", known ? tuner::file_word(heartbeat->file) : "FILE");
 }
 
+/// Of a tuner that is silent: whom it may be waiting for.
+std::string supervisor_words(const Report& report) {
+  const auto& supervisor = report.sighting.supervisor;
+  if (!supervisor) return "";
+  return fmt::format(", nor is the supervisor of its run (process {}, in state {}) gone", supervisor->pid,
+                     supervisor->state);
+}
+
 /// What the campaign is, in one sentence without its name.
 std::string condition_sentence(const Report& report) {
   const auto& heartbeat = report.sighting.heartbeat;
@@ -62,12 +70,18 @@ std::string condition_sentence(const Report& report) {
       return fmt::format(
           "stalled while {} (process {}): the supervisor of its run (process {}) is stopped. 'kill -CONT {}' continues "
           "it; else the run is ended after its deadline, and made again",
-          heartbeat->doing, heartbeat->process.pid, *report.sighting.stopped_supervisor,
-          *report.sighting.stopped_supervisor);
+          heartbeat->doing, heartbeat->process.pid, report.sighting.supervisor->pid, report.sighting.supervisor->pid);
+    case Condition::Overdue:
+      return fmt::format(
+          "overdue while {} (process {}): its run is {} beyond its deadline, for the supervisor of it (process {}, in "
+          "state {}) hangs. Both are ended within some twenty seconds, and the run is made again",
+          heartbeat->doing, heartbeat->process.pid, ago(*heartbeat->overdue_ns), report.sighting.supervisor->pid,
+          report.sighting.supervisor->state);
     case Condition::Hanging:
-      return fmt::format("hanging while {}: its process {} lives and has said nothing for {}. 'kill {}' ends it",
+      return fmt::format("hanging while {}: its process {} lives and has said nothing for {}{}. 'kill {}' ends it",
                          heartbeat->doing, heartbeat->process.pid,
-                         ago(report.sighting.steady_ns - heartbeat->written_steady_ns), heartbeat->process.pid);
+                         ago(report.sighting.steady_ns - heartbeat->written_steady_ns), supervisor_words(report),
+                         heartbeat->process.pid);
     case Condition::Died:
       return fmt::format("was killed at about {} while {} (process {} is gone)", time_text(heartbeat->written_unix_ns),
                          heartbeat->doing, heartbeat->process.pid);
@@ -85,7 +99,8 @@ std::string condition_sentence(const Report& report) {
 
 bool at_work(const Report& report) {
   return (report.condition == Condition::Running || report.condition == Condition::Stopped ||
-          report.condition == Condition::Stalled || report.condition == Condition::Hanging) &&
+          report.condition == Condition::Stalled || report.condition == Condition::Overdue ||
+          report.condition == Condition::Hanging) &&
          report.sighting.heartbeat && !report.sighting.heartbeat->ended();
 }
 
