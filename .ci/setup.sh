@@ -149,6 +149,7 @@ need_packages() {
   onednn_present || set -- "$@" python3-pip
   ((${with_cuda:-0} == 0)) || cuda_present || set -- "$@" python3-pip
   ((${with_cuda:-0} + ${frontend:-0} == 0)) || cudnn_frontend_present || set -- "$@" python3-pip
+  ((EUID != 0)) || json_present || set -- "$@" nlohmann-json3-dev
   read -r -d '' -a missing <<<"$(packages_missing "$@")" || true
   if ((with_catch2)) && ! catch2_missing; then with_catch2=0; fi
   if ((${#missing[@]} + with_catch2 == 0)); then
@@ -264,10 +265,21 @@ need_cudnn_frontend() {
   fi
 }
 
+json_present() { [[ -e .deps/nlohmann-json/include/nlohmann/json.hpp || -e /usr/include/nlohmann/json.hpp ]]; }
+
+need_json() {
+  if json_present; then
+    announce "nlohmann-json"
+    echo "there"
+  else
+    step "nlohmann-json 3.11.2, into .deps/nlohmann-json" .ci/get-json
+  fi
+}
+
 valijson_present() { [[ -e .deps/valijson/usr/include/valijson/validator.hpp || -e /usr/include/valijson/validator.hpp ]]; }
 
 # Debian's libvalijson-dev is 60 headers and depends on the JSON libraries of the world, Qt's included: 190 packages, 106 MB.
-# We use it with the one JSON header we ship, so we take the headers and leave the rest. This needs no root.
+# We use it with nlohmann-json alone, so we take the headers and leave the rest. This needs no root.
 unpack_valijson() {
   local work=.deps/valijson.unpacking
   rm -rf "$work"
@@ -300,11 +312,12 @@ build_preset() {
   if ((made)); then note "$made commands"; else note "up to date"; fi
 }
 
-set_up_steps=4  # packages, oneDNN, valijson, data
+set_up_steps=5  # packages, oneDNN, nlohmann-json, valijson, data
 
 set_up() {  # set_up WITH_CATCH2 PACKAGE[:COMMAND]...
   need_packages "$@"
   need_onednn
+  need_json
   need_valijson
   step "MNIST files against their checksums" check_data
 }

@@ -102,6 +102,11 @@ std::optional<std::string> wrong_include(std::string_view path, std::string_view
   return from + " may not include " + to + " (" + std::string(target) + ")";
 }
 
+bool is_third_party(std::string_view path) {
+  constexpr std::array kFolders = {"/nlohmann/", "/valijson/", "/third_party/", "/vendor/", "/external/"};
+  return std::ranges::any_of(kFolders, [path](std::string_view folder) { return path.contains(folder); });
+}
+
 std::string read(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) throw std::runtime_error("cannot read " + file.string());
@@ -157,6 +162,7 @@ std::vector<Finding> check_text(std::string_view path, std::string_view text) {
     std::ranges::for_each(kForbidden, refuse);
     if (!is_test) std::ranges::for_each(kForbiddenOutsideTests, refuse);
   }
+  if (is_third_party(path)) report(0, "third-party code is no part of the tree: name the package that has it");
   if (!guarded) report(1, "a header starts with #pragma once");
   const std::size_t longest = is_test ? kLongestTest : kLongestFile;
   if ((is_cpp(path) || extension_of(path) == ".py") && number > longest) {
@@ -169,16 +175,14 @@ std::vector<fs::path> files_of(const fs::path& root) {
   std::vector<fs::path> files;
   for (const char* folder : {"space", "search", "measure", "db", "kernels", "tuner", "tests", "examples"}) {
     if (!fs::exists(root / folder)) continue;
-    for (auto entry = fs::recursive_directory_iterator(root / folder); entry != fs::recursive_directory_iterator{};
-         ++entry) {
-      if (entry->is_directory() && entry->path().filename() == "nlohmann") entry.disable_recursion_pending();
-      if (entry->is_regular_file() && is_source(entry->path().string())) files.push_back(entry->path());
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (entry.is_regular_file() && is_source(entry.path().string())) files.push_back(entry.path());
     }
   }
   for (const auto& entry : fs::directory_iterator(root)) {
     if (entry.is_regular_file() && is_source(entry.path().string())) files.push_back(entry.path());
   }
-  for (const char* script : {"quickstart", "check", ".ci/run", ".ci/setup.sh"}) {
+  for (const char* script : {"quickstart", "check", ".ci/get-json", ".ci/run", ".ci/setup.sh"}) {
     if (fs::exists(root / script)) files.push_back(root / script);
   }
   std::ranges::sort(files);

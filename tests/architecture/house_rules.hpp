@@ -35,8 +35,7 @@ struct Finding {
 /// Breaches in one source, header or script. `path` is relative to the root and decides which rules hold.
 [[nodiscard]] std::vector<Finding> check_text(std::string_view path, std::string_view text);
 
-/// The files the rules hold for: sources and scripts of the rooms, of the tests and at the root, without the shipped
-/// JSON header.
+/// The files the rules hold for: sources and scripts of the rooms, of the tests and at the root.
 [[nodiscard]] std::vector<std::filesystem::path> files_of(const std::filesystem::path& root);
 
 /// Breaches in all `files_of(root)`, sorted by file and line. Throws std::runtime_error where a file cannot be read.

@@ -17,9 +17,13 @@ Installation find_installation() {
   Installation installation;
   const char* moved = std::getenv("NOCTURNE_SOURCE");
   installation.source_root = moved != nullptr && *moved != '\0' ? moved : NOCTURNE_SOURCE_FOLDER;
-  const std::filesystem::path own = installation.source_root / ".deps" / "onednn";
-  std::error_code ignored;
-  if (std::filesystem::exists(own, ignored)) installation.onednn_prefix = own;
+  const auto unpacked = [&installation](const char* name) {
+    std::filesystem::path own = installation.source_root / ".deps" / name;
+    std::error_code ignored;
+    return std::filesystem::exists(own, ignored) ? own : std::filesystem::path{};
+  };
+  installation.json_prefix = unpacked("nlohmann-json");
+  installation.onednn_prefix = unpacked("onednn");
   return installation;
 }
 

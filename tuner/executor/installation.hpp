@@ -13,6 +13,7 @@ namespace nocturne::tuner {
 /// Absolute paths. Nothing is checked here: who uses a path says what is missing.
 struct Installation {
   std::filesystem::path source_root;    ///< holds kernels/, measure/protocol/, examples/
+  std::filesystem::path json_prefix;    ///< holds include/nlohmann; empty: the system's own
   std::filesystem::path onednn_prefix;  ///< holds include/ and lib/ of oneDNN; empty: the system's own
 
   /// examples/data/NAME below the source root.

@@ -11,6 +11,7 @@ std::expected<measure::Artifact, PreparationFailure> obtain_build(
       measure::load_build_recipe(installation.source_root / worker.build_file, installation.source_root);
   if (!recipe) return std::unexpected(PreparationFailure{space::Outcome::BuildFailed, recipe.error(), {}});
   measure::BuildOptions build;
+  if (!installation.json_prefix.empty()) build.prefixes["nlohmann-json"] = installation.json_prefix;
   if (!onednn_prefix.empty()) build.prefixes["onednn"] = onednn_prefix;
   build.jobs = std::max(1, jobs);
   auto artifact = builds.obtain(*recipe, flags, build, stop);
