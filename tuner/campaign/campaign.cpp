@@ -9,7 +9,7 @@
 #include "tuner/campaign/finals/finals.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/trial_runner.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -20,7 +20,7 @@
 #include "measure/comparison/pair.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "space/fingerprint.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::deploy {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "tuner/campaign/clock.hpp"
-#include "tuner/campaign/interruption.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/executor/interruption.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/deploy/blame.hpp"
 #include "tuner/deploy/blame_record.hpp"
 #include "tuner/executor/executor.hpp"

@@ -12,7 +12,7 @@
 #include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/campaign/finals/named_trials.hpp"
 #include "tuner/campaign/sitting.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/deploy/family_verification.hpp"
 #include "tuner/deploy/profile.hpp"
 

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "space/file_contents.hpp"
+#include "tuner/installation/shipped_worker.hpp"
+
 namespace nocturne::tuner {
 
 std::expected<measure::Artifact, PreparationFailure> obtain_build(
@@ -19,6 +24,21 @@ std::expected<measure::Artifact, PreparationFailure> obtain_build(
   measure::BuildFailure& failure = artifact.error();
   return std::unexpected(PreparationFailure{failure.interrupted ? space::Outcome::Killed : space::Outcome::BuildFailed,
                                             std::move(failure.reason), std::move(failure.log_tail), failure.no_room});
+}
+
+std::expected<Prepared, PreparationFailure> prepare_shipped(const WorkerRecipe& worker, Prepared prepared) {
+  const std::filesystem::path program = find_shipped(worker);
+  auto digest = space::sha256_of_file(program);
+  if (!digest) {
+    const std::string obstacle = shipped_obstacle(worker);
+    return std::unexpected(
+        PreparationFailure{space::Outcome::Unsupported,
+                           obstacle.empty() ? fmt::format("{} cannot be read", program.string()) : obstacle,
+                           {}});
+  }
+  prepared.argv = {program.string()};
+  prepared.worker = *std::move(digest);
+  return prepared;
 }
 
 }  // namespace nocturne::tuner

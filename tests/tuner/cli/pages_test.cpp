@@ -10,7 +10,7 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/fake_executor.hpp"
 #include "tuner/campaign/campaign.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/cli.hpp"
 #include "tuner/cli/output/format.hpp"
 
@@ -123,7 +123,7 @@ const std::vector<std::vector<std::string>> kPages = {
     {"--version"},
     {"doctor"},
     {"env", "list"},
-    {"space", std::string(NOCTURNE_SOURCE_FOLDER) + "/examples/mnist.json"},
+    {"space", std::string(NOCTURNE_SOURCE_DIR) + "/examples/mnist.json"},
     {"status"},
     {"best"},
     {"best", "--epochs", "90"},

@@ -9,7 +9,7 @@
 
 #include "measure/run/shell_words.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 

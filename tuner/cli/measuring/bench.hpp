@@ -9,7 +9,7 @@
 #include "space/fingerprint.hpp"
 #include "tuner/campaign/finals/side_by_side.hpp"
 #include "tuner/campaign/finals/whole_epochs.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 #include "tuner/cli/measuring/progress_display.hpp"

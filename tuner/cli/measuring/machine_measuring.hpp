@@ -10,7 +10,7 @@
 
 #include "db/store.hpp"
 #include "measure/machine/machine.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/context.hpp"
 
 namespace nocturne::cli {

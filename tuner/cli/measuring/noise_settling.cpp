@@ -11,7 +11,7 @@
 #include "tuner/campaign/noise/noise_floor.hpp"
 #include "tuner/campaign/noise/noise_plan.hpp"
 #include "tuner/campaign/noise/stored_noise.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 #include "tuner/preview/length.hpp"
 
 namespace nocturne::cli {

@@ -8,8 +8,8 @@
 #include "db/store.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/campaign/clock.hpp"
-#include "tuner/campaign/interruption.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/executor/interruption.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/executor/executor.hpp"
 

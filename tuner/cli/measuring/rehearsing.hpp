@@ -9,7 +9,7 @@
 
 #include "db/store.hpp"
 #include "tuner/campaign/campaign.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 

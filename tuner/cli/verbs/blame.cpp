@@ -15,7 +15,7 @@
 #include "measure/machine/machine.hpp"
 #include "measure/run/sweep.hpp"
 #include "tuner/campaign/answer/answer.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/pair_options.hpp"
@@ -27,7 +27,7 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/deploy/accused.hpp"
 #include "tuner/deploy/blame_record.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/installation.hpp"
 #include "tuner/executor/local_executor.hpp"
 
 namespace nocturne::cli {

@@ -19,7 +19,7 @@
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/output/comparison_page.hpp"
 #include "tuner/cli/output/json.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/installation.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "tuner/cli/choice/campaign_source.hpp"
+#include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 

@@ -10,9 +10,9 @@
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/verbs/env_actions.hpp"
-#include "tuner/executor/installation.hpp"
-#include "tuner/executor/worker_catalogue.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {

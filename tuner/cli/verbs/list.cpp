@@ -18,7 +18,7 @@
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/deploy/exporter.hpp"
-#include "tuner/executor/worker_catalogue.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
 
 namespace nocturne::cli {
 namespace {

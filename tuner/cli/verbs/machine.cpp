@@ -17,8 +17,8 @@
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/executor/installation.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
 #include "tuner/roofline/machine_figures.hpp"
 
 namespace nocturne::cli {

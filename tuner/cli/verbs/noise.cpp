@@ -13,14 +13,14 @@
 #include "measure/run/sweep.hpp"
 #include "tuner/campaign/noise/noise_floor.hpp"
 #include "tuner/campaign/noise/stored_noise.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/measuring/signals.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/installation.hpp"
 #include "tuner/executor/stray_runs.hpp"
 
 namespace nocturne::cli {

@@ -21,8 +21,8 @@
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/output/claims_report.hpp"
 #include "tuner/cli/output/json.hpp"
-#include "tuner/executor/installation.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {

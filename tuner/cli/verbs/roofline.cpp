@@ -15,7 +15,7 @@
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/roofline/roofline.hpp"
+#include "tuner/campaign/answer/roofline.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -15,7 +15,7 @@
 #include "tuner/campaign/data_state.hpp"
 #include "tuner/campaign/downloads.hpp"
 #include "tuner/campaign/heartbeat/heartbeat_writer.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
@@ -26,7 +26,7 @@
 #include "tuner/cli/verbs/tune_overrides.hpp"
 #include "tuner/cli/verbs/tune_report.hpp"
 #include "tuner/cli/verbs/tune_source.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/installation.hpp"
 #include "tuner/executor/stray_runs.hpp"
 
 namespace nocturne::cli {

@@ -13,7 +13,7 @@
 #include "space/folder_entries.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/data_state.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/pair_options.hpp"
@@ -26,7 +26,7 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/deploy/apply.hpp"
 #include "tuner/deploy/verification.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/installation.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/measuring/progress_display.hpp"
@@ -22,7 +22,7 @@
 #include "tuner/cli/verbs/verify.hpp"
 #include "tuner/deploy/family_verification.hpp"
 #include "tuner/deploy/profile_member.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/installation.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/installation.hpp"
 
 #include <cstdlib>
 

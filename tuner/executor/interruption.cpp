@@ -1,4 +1,4 @@
-#include "tuner/campaign/interruption.hpp"
+#include "tuner/executor/interruption.hpp"
 
 namespace nocturne::tuner {
 

@@ -1,27 +1,9 @@
-#include "tuner/executor/worker_catalogue.hpp"
+#include "tuner/campaign_file/chosen_frameworks.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace nocturne::tuner {
-namespace {
-
-constexpr std::array kRecipes = {
-    WorkerRecipe{"onednn", "kernels/onednn/build.json", "our own trainer in C++ on oneDNN, for CPUs"},
-    WorkerRecipe{"cudnn", "", "our own trainer in CUDA C++ on cuDNN, for NVIDIA GPUs", "nocturne-cudnn"},
-};
-
-}  // namespace
-
-std::span<const WorkerRecipe> worker_recipes() {
-  return kRecipes;
-}
-
-const WorkerRecipe* find_worker(std::string_view name) {
-  const auto found = std::ranges::find(kRecipes, name, &WorkerRecipe::name);
-  return found != kRecipes.end() ? &*found : nullptr;
-}
 
 std::string framework_of(const WorkerChoice& choice, const space::Configuration& configuration) {
   if (!choice.recipe.empty() && choice.recipe != "auto") return choice.recipe;

@@ -1,4 +1,4 @@
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 #include <system_error>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "tuner/deploy/write_file.hpp"
+#include "space/write_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace nocturne::deploy {
+namespace nocturne::space {
 namespace {
 
 /// Null on success, else what went wrong.
@@ -60,4 +60,4 @@ std::expected<void, std::string> write_file(const std::filesystem::path& file, s
   return {};
 }
 
-}  // namespace nocturne::deploy
+}  // namespace nocturne::space

@@ -18,6 +18,9 @@
 
 namespace nocturne::tuner {
 
+/// The fact: what `framework` can name on this machine.
+inline constexpr const char* kFrameworksFact = "machine.frameworks";
+
 /// Not thread-safe.
 class Frameworks {
  public:

@@ -3,13 +3,11 @@
 /// Workers of ours that are built with Nocturne, not by it: their speed is in a library and a device, and compilers'
 /// flags are no parameter of theirs.
 
-#include <expected>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
-#include "tuner/executor/executor.hpp"
-#include "tuner/executor/worker_catalogue.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
 
 namespace nocturne::tuner {
 
@@ -25,9 +23,5 @@ namespace nocturne::tuner {
 
 /// Why this machine cannot have it, a sentence; empty: nothing is known against it, or it is none of this kind.
 [[nodiscard]] std::string shipped_obstacle(const WorkerRecipe& worker);
-
-/// Completes what every worker has. The identity is the program's content.
-[[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_shipped(const WorkerRecipe& worker,
-                                                                          Prepared prepared);
 
 }  // namespace nocturne::tuner

@@ -1,4 +1,4 @@
-#include "measure/run/run_folder.hpp"
+#include "measure/supervisor/run_folder.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-#include "tuner/roofline/roofline.hpp"
+#include "tuner/campaign/answer/roofline.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 #include "tuner/roofline/programs.hpp"
 
 namespace nocturne::tuner {

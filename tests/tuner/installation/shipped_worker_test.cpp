@@ -1,4 +1,4 @@
-#include "tuner/executor/shipped_worker.hpp"
+#include "tuner/installation/shipped_worker.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -8,6 +8,7 @@
 
 #include "tests/support/temporary_folder.hpp"
 #include "tuner/doctor/gpu_checks.hpp"
+#include "tuner/executor/own_build.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "tests/tuner/executor/source_tree.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tests/tuner/installation/source_tree.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;

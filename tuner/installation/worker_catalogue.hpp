@@ -4,12 +4,7 @@
 /// own stand in frameworks.hpp.
 
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
-
-#include "space/configuration.hpp"
-#include "tuner/campaign_file.hpp"
 
 namespace nocturne::tuner {
 
@@ -25,12 +20,5 @@ struct WorkerRecipe {
 
 /// nullptr: none of ours has this name.
 [[nodiscard]] const WorkerRecipe* find_worker(std::string_view name);
-
-/// What trains a configuration: the recipe that `choice` names, or with "auto" the value of `framework` (absent:
-/// onednn).
-[[nodiscard]] std::string framework_of(const WorkerChoice& choice, const space::Configuration& configuration);
-
-/// All that a campaign may train with: the values of its parameter `framework`, or what it names.
-[[nodiscard]] std::vector<std::string> wanted_frameworks(const CampaignSpec& spec);
 
 }  // namespace nocturne::tuner

@@ -1,4 +1,4 @@
-#include "measure/machine/load.hpp"
+#include "measure/supervisor/load.hpp"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/cli/choice/campaign_source.hpp"
+#include "tuner/cli/measuring/campaign_source.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -15,7 +15,7 @@
 #include "tuner/cli/choice/profile_choice.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/deploy/profile.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/installation.hpp"
 
 namespace nocturne::cli {
 namespace {

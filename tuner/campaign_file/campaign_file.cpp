@@ -1,4 +1,4 @@
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 #include <utility>
 
@@ -13,6 +13,7 @@
 #include "tuner/campaign_file/sections.hpp"
 #include "tuner/campaign_file/space_section.hpp"
 #include "tuner/campaign_file/workload_section.hpp"
+#include "tuner/schema/campaign_schema.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/replay_history.hpp"
+#include "tuner/campaign/replay_history.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "tuner/campaign/stored_document.hpp"
-#include "tuner/recorded_campaign.hpp"
+#include "tuner/campaign/recorded_campaign.hpp"
 
 namespace nocturne::tuner {
 namespace {

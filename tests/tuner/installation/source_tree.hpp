@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tests/support/temporary_folder.hpp"
-#include "tuner/executor/frameworks.hpp"
+#include "tuner/installation/frameworks.hpp"
 
 namespace nocturne::test {
 

@@ -39,8 +39,6 @@ namespace nocturne::tuner {
 
 class Frameworks;
 
-/// The fact: what `framework` can name on this machine.
-inline constexpr const char* kFrameworksFact = "machine.frameworks";
 /// The fact: usable values of `container`. Asking the runtimes takes half a second, so only who names it gets it.
 inline constexpr const char* kContainersFact = "machine.containers";
 
@@ -160,7 +158,7 @@ struct CampaignSpec {
 };
 
 /// Reads, checks and completes a campaign file. `facts` are those of the machine that will measure, `frameworks` what
-/// `framework` can name there (executor/frameworks.hpp); without it only our own workers.
+/// `framework` can name there (installation/frameworks.hpp); without it only our own workers.
 [[nodiscard]] std::expected<CampaignSpec, std::vector<Problem>> load_campaign(const std::filesystem::path& path,
                                                                               const space::Facts& facts,
                                                                               const Frameworks* frameworks = nullptr);
@@ -175,8 +173,5 @@ struct CampaignSpec {
 
 /// Adds machine.containers where the document names it and nobody has said it yet.
 void add_containers(space::Facts& facts, const nlohmann::json& document);
-
-/// Text of the JSON Schema (draft-07) that describes and checks campaign files; ends with a newline.
-[[nodiscard]] std::string_view campaign_schema();
 
 }  // namespace nocturne::tuner

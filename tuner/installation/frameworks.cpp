@@ -1,4 +1,4 @@
-#include "tuner/executor/frameworks.hpp"
+#include "tuner/installation/frameworks.hpp"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "tuner/executor/shipped_worker.hpp"
+#include "tuner/installation/shipped_worker.hpp"
 #include "measure/run/command_template.hpp"
 #include "measure/container/container.hpp"
 #include "measure/container/runtimes.hpp"
-#include "tuner/executor/worker_catalogue.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
 
 namespace nocturne::tuner {
 

@@ -1,4 +1,4 @@
-#include "tuner/recorded_campaign.hpp"
+#include "tuner/campaign/recorded_campaign.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 #include "measure/comparison/location.hpp"
 #include "search/replay/cell_reader.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tuner {
 namespace {

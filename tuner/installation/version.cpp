@@ -1,4 +1,4 @@
-#include "tuner/version.hpp"
+#include "tuner/installation/version.hpp"
 
 #include <sqlite3.h>
 

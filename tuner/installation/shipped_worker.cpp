@@ -1,13 +1,10 @@
-#include "tuner/executor/shipped_worker.hpp"
+#include "tuner/installation/shipped_worker.hpp"
 
 #include <unistd.h>
 
 #include <cstdlib>
 
 #include <fmt/format.h>
-
-#include "space/digest.hpp"
-#include "space/file_contents.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -59,21 +56,6 @@ std::string shipped_obstacle(const WorkerRecipe& worker) {
         worker.program, variable_of(worker.program));
   }
   return {};
-}
-
-std::expected<Prepared, PreparationFailure> prepare_shipped(const WorkerRecipe& worker, Prepared prepared) {
-  const fs::path program = find_shipped(worker);
-  auto digest = space::sha256_of_file(program);
-  if (!digest) {
-    const std::string obstacle = shipped_obstacle(worker);
-    return std::unexpected(
-        PreparationFailure{space::Outcome::Unsupported,
-                           obstacle.empty() ? fmt::format("{} cannot be read", program.string()) : obstacle,
-                           {}});
-  }
-  prepared.argv = {program.string()};
-  prepared.worker = *std::move(digest);
-  return prepared;
 }
 
 }  // namespace nocturne::tuner

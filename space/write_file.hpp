@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-namespace nocturne::deploy {
+namespace nocturne::space {
 
 /// Writes beside the target, makes it durable (fsync), then renames it into place; makes missing folders. Mode 0644, or
 /// 0755 where `executable`, less the umask. The error is a sentence with the path; the old file then stays.
 [[nodiscard]] std::expected<void, std::string> write_file(const std::filesystem::path& file, std::string_view text,
                                                           bool executable = false);
 
-}  // namespace nocturne::deploy
+}  // namespace nocturne::space
