@@ -1,5 +1,5 @@
 // First the tree itself, then the rules: each is shown a planted breach, for a guard that cannot bark is none.
-#include "tests/architecture/house_rules.hpp"
+#include "tests/architecture/rules.hpp"
 
 #include <unistd.h>
 
@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tests/architecture/function_lengths.hpp"
 
 namespace nocturne::architecture {
 namespace {
@@ -69,18 +71,26 @@ TEST_CASE("each arrow that is not in the table is refused", "[architecture]") {
       {"search/model/a.cpp", "tuner/cli/cli.hpp"},
       {"db/a.cpp", "search/strategy.hpp"},
       {"db/a.cpp", "measure/run/runner.hpp"},
-      {"measure/a.cpp", "db/store.hpp"},
-      {"measure/a.cpp", "search/strategy.hpp"},
-      {"measure/a.cpp", "kernels/networks/network.hpp"},
+      {"measure/run/a.cpp", "db/store.hpp"},
+      {"measure/run/a.cpp", "search/strategy.hpp"},
+      {"measure/run/a.cpp", "kernels/networks/network.hpp"},
       {"measure/protocol/a.cpp", "space/trial.hpp"},
       {"measure/protocol/a.cpp", "measure/run/runner.hpp"},
+      {"measure/supervisor/a.cpp", "measure/run/runner.hpp"},
+      {"measure/run/a.cpp", "measure/machine/machine.hpp"},
+      {"tuner/schema/a.cpp", "tuner/installation/version.hpp"},
+      {"tuner/campaign_file/a.cpp", "tuner/executor/executor.hpp"},
+      {"tuner/roofline/a.cpp", "tuner/campaign/campaign.hpp"},
+      {"tuner/doctor/a.cpp", "tuner/preview/length.hpp"},
+      {"tuner/deploy/a.cpp", "tuner/cli/context.hpp"},
+      {"tuner/cli/a.cpp", "tuner/unknown/a.hpp"},
       {"kernels/onednn/a.cpp", "space/trial.hpp"},
       {"kernels/onednn/a.cpp", "kernels/machine/peak.hpp"},
       {"kernels/cuda/a.cpp", "kernels/onednn/plan/plan.hpp"},
       {"kernels/machine/a.cpp", "kernels/cuda/device/device.hpp"},
       {"kernels/networks/a.cpp", "tuner/cli/a.hpp"},
-      {"tuner/a.cpp", "kernels/networks/network.hpp"},
-      {"tuner/a.cpp", "tests/support/fake.hpp"}};
+      {"tuner/cli/a.cpp", "kernels/networks/network.hpp"},
+      {"tuner/cli/a.cpp", "tests/support/fake.hpp"}};
   for (const auto& [file, header] : forbidden) {
     INFO(file << " includes " << header);
     CHECK(check_text(file, include_of(header)).size() == 1);
@@ -91,9 +101,11 @@ TEST_CASE("each arrow of the table is allowed", "[architecture]") {
   const std::vector<std::pair<std::string, std::string>> allowed = {
       {"search/a.cpp", "space/trial.hpp"},
       {"db/a.cpp", "space/trial.hpp"},
-      {"measure/a.cpp", "space/trial.hpp"},
-      {"measure/a.cpp", "measure/protocol/request.hpp"},
-      {"measure/supervisor/a.cpp", "measure/run/runner.hpp"},
+      {"measure/run/a.cpp", "space/trial.hpp"},
+      {"measure/run/a.cpp", "measure/protocol/request.hpp"},
+      {"measure/run/a.cpp", "measure/supervisor/supervisor.hpp"},
+      {"tuner/campaign/a.cpp", "tuner/executor/executor.hpp"},
+      {"tuner/main.cpp", "tuner/cli/cli.hpp"},
       {"kernels/onednn/a.cpp", "kernels/networks/network.hpp"},
       {"kernels/onednn/a.cpp", "measure/protocol/request.hpp"},
       {"kernels/cuda/a.cpp", "kernels/machine/repeats.hpp"},
@@ -103,6 +115,13 @@ TEST_CASE("each arrow of the table is allowed", "[architecture]") {
     INFO(file << " includes " << header);
     CHECK(check_text(file, include_of(header)).empty());
   }
+}
+
+TEST_CASE("a source beside the components is found", "[architecture]") {
+  CHECK(check_text("tuner/a.cpp", "int f();\n").size() == 1);
+  CHECK(check_text("tuner/unknown/a.cpp", "int f();\n").size() == 1);
+  CHECK(check_text("tuner/main.cpp", "int f();\n").empty());
+  CHECK(check_text("measure/protocol/a.cpp", "int f();\n").empty());
 }
 
 TEST_CASE("an include is seen however it is spelled, and only if it is one", "[architecture]") {
@@ -123,15 +142,33 @@ TEST_CASE("a header without #pragma once at its top is found", "[architecture]")
   CHECK(check_text("space/a.cpp", "int f();\n").empty());
 }
 
-TEST_CASE("a source of more than 350 lines is found", "[architecture]") {
-  std::string lines;
-  for (int i = 0; i < 350; ++i) lines += "int f();\n";
-  CHECK(check_text("space/a.cpp", lines).empty());
-  CHECK(check_text("space/a.cpp", lines + "\n").size() == 1);
-  CHECK(check_text("kernels/python/a.py", lines + "\n").size() == 1);
-  CHECK(check_text("space/README.md", lines + "\n").empty());
-  CHECK(check_text("tests/space/a_test.cpp", lines + "\n").empty());
-  CHECK(check_text("tests/space/a_test.cpp", lines + lines).size() == 1);
+TEST_CASE("a function of more than 60 lines is found, with its name and where it begins", "[architecture]") {
+  const std::string top = "#include <vector>\n\n/// Long.\nint Campaign::open(int a,\n                   int b) {\n";
+  std::string body;
+  for (int i = 0; i < 57; ++i) body += "  work();\n";
+  CHECK(check_text("space/a.cpp", top + body + "}\n").empty());
+  const auto found = check_text("space/a.cpp", top + body + "  work();\n}\n");
+  CHECK(found == std::vector<Finding>{{"space/a.cpp", 4, "Campaign::open has 61 lines; 60 fit on a screen"}});
+  CHECK(check_text("tests/space/a_test.cpp", top + body + body + "}\n").empty());  // sentences beside each other
+}
+
+TEST_CASE("functions are told from other braces, strings and comments", "[architecture]") {
+  const std::vector<Function> found = functions_of(R"(
+namespace a {
+struct Point { int x = 0; };
+const std::vector<int> kTable = {f(1), {2}};  // } {
+class Strategy {
+ public:
+  Strategy() : count_{1} {}
+  [[nodiscard]] bool done() const {
+    const auto each = [](int i) { return i; };
+    return text == "}" && letter == '}' && each(1'000) > 1; /* { */
+  }
+};
+}  // namespace a
+)");
+  REQUIRE(found.size() >= 2);
+  CHECK(found.back() == Function{"done", 8, 4});
 }
 
 TEST_CASE("paths of one machine and unkept promises are found", "[architecture]") {
