@@ -147,6 +147,7 @@ need_packages() {
     return
   fi
   onednn_present || set -- "$@" python3-pip
+  ((${with_clang_format:-0} == 0)) || clang_format_present || set -- "$@" python3-pip
   ((${with_cuda:-0} == 0)) || cuda_present || set -- "$@" python3-pip
   ((${with_cuda:-0} + ${frontend:-0} == 0)) || cudnn_frontend_present || set -- "$@" python3-pip
   ((EUID != 0)) || json_present || set -- "$@" nlohmann-json3-dev
@@ -296,6 +297,21 @@ need_valijson() {
   else
     step "valijson's headers from apt, into .deps/valijson" unpack_valijson
   fi
+}
+
+clang_format_program() { if [[ -x .deps/clang-format ]]; then echo .deps/clang-format; else echo clang-format-19; fi; }
+clang_format_present() { [[ -x .deps/clang-format ]] || command -v clang-format-19 >/dev/null; }
+
+unpack_clang_format() {
+  local work=.deps/clang-format.unpacking python=python3
+  rm -rf "$work"
+  mkdir -p "$work"
+  $python -m pip --version >/dev/null 2>&1 || python=/usr/bin/python3
+  $python -m pip download --quiet --no-deps --only-binary :all: --require-hashes -r .ci/clang-format.txt -d "$work"
+  python3 -m zipfile -e "$work"/*.whl "$work/unpacked"
+  chmod +x "$work/unpacked/clang_format/data/bin/clang-format" # a zip's permissions are not unpacked
+  mv -T "$work/unpacked/clang_format/data/bin/clang-format" .deps/clang-format
+  rm -rf "$work"
 }
 
 check_data() { (cd examples/data/mnist && sha256sum --check --quiet SHA256SUMS); }

@@ -263,7 +263,7 @@ std::vector<fs::path> files_of(const fs::path& root) {
   for (const auto& entry : fs::directory_iterator(root)) {
     if (entry.is_regular_file() && is_source(entry.path().string())) files.push_back(entry.path());
   }
-  for (const char* script : {"quickstart", "check", ".ci/get-json", ".ci/run", ".ci/setup.sh"}) {
+  for (const char* script : {"quickstart", "check", ".ci/format", ".ci/get-json", ".ci/run", ".ci/setup.sh"}) {
     if (fs::exists(root / script)) files.push_back(root / script);
   }
   std::ranges::sort(files);
