@@ -51,7 +51,8 @@ const std::map<std::string, std::set<std::string>, std::less<>> kArrows = {
      {"kernels/data", "kernels/networks", "kernels/worker", "measure/protocol"}},  // holds for each kernels/NAME
     // Its GPUs' figures are told as those of the processor: one shape, one way of repeating.
     {"kernels/cuda", {"kernels/data", "kernels/machine", "kernels/networks", "kernels/worker", "measure/protocol"}},
-    {"tuner", {"space", "search", "measure", "measure/protocol", "db"}},
+    // A network's table says what it is trained with: one table for the workers and for campaign files.
+    {"tuner", {"space", "search", "measure", "measure/protocol", "db", "kernels/networks"}},
 };
 
 // The components of a part that has several, each with its level: it includes lower levels, never its own or a higher one.
