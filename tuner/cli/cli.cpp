@@ -4,6 +4,7 @@
 #include <exception>
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "space/nearest.hpp"

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "tuner/campaign/answer/answer.hpp"

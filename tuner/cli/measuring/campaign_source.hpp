@@ -7,11 +7,10 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "db/store.hpp"
 #include "space/facts.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/cli/app.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"

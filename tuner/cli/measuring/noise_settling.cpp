@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "tuner/campaign/noise/noise_floor.hpp"

@@ -3,15 +3,14 @@
 /// `tune` and the noise of the machine: what is stored decides how the campaign compares; on a new machine a long
 /// campaign measures it first.
 
-#include <CLI/CLI.hpp>
-
 #include "db/store.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/campaign/clock.hpp"
-#include "tuner/executor/interruption.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/cli/app.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/executor/executor.hpp"
+#include "tuner/executor/interruption.hpp"
 
 namespace nocturne::cli {
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 

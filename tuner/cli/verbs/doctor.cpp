@@ -1,5 +1,7 @@
 #include "tuner/cli/verbs/doctor.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <ostream>

@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "space/nearest.hpp"

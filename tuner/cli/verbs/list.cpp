@@ -6,6 +6,7 @@
 #include <ostream>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "measure/artifact/artifact.hpp"

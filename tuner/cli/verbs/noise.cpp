@@ -4,6 +4,7 @@
 #include <array>
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "measure/machine/fingerprint.hpp"

@@ -1,5 +1,6 @@
 #include "tuner/cli/verbs/replay.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "measure/machine/fingerprint.hpp"

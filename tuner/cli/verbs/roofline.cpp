@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "space/fingerprint.hpp"

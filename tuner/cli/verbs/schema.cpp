@@ -3,6 +3,7 @@
 #include <ostream>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "space/file_contents.hpp"

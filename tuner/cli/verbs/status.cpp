@@ -4,6 +4,7 @@
 #include <chrono>
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "tuner/campaign/answer/answer.hpp"

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <string_view>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "db/store.hpp"

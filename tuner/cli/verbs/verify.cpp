@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "measure/machine/fingerprint.hpp"
