@@ -147,8 +147,10 @@ need_packages() {
     return
   fi
   onednn_present || set -- "$@" python3-pip
+  ((${with_clang_format:-0} == 0)) || clang_format_present || set -- "$@" python3-pip
   ((${with_cuda:-0} == 0)) || cuda_present || set -- "$@" python3-pip
   ((${with_cuda:-0} + ${frontend:-0} == 0)) || cudnn_frontend_present || set -- "$@" python3-pip
+  ((EUID != 0)) || json_present || set -- "$@" nlohmann-json3-dev
   read -r -d '' -a missing <<<"$(packages_missing "$@")" || true
   if ((with_catch2)) && ! catch2_missing; then with_catch2=0; fi
   if ((${#missing[@]} + with_catch2 == 0)); then
@@ -264,10 +266,21 @@ need_cudnn_frontend() {
   fi
 }
 
+json_present() { [[ -e .deps/nlohmann-json/include/nlohmann/json.hpp || -e /usr/include/nlohmann/json.hpp ]]; }
+
+need_json() {
+  if json_present; then
+    announce "nlohmann-json"
+    echo "there"
+  else
+    step "nlohmann-json 3.11.2, into .deps/nlohmann-json" .ci/get-json
+  fi
+}
+
 valijson_present() { [[ -e .deps/valijson/usr/include/valijson/validator.hpp || -e /usr/include/valijson/validator.hpp ]]; }
 
 # Debian's libvalijson-dev is 60 headers and depends on the JSON libraries of the world, Qt's included: 190 packages, 106 MB.
-# We use it with the one JSON header we ship, so we take the headers and leave the rest. This needs no root.
+# We use it with nlohmann-json alone, so we take the headers and leave the rest. This needs no root.
 unpack_valijson() {
   local work=.deps/valijson.unpacking
   rm -rf "$work"
@@ -286,6 +299,21 @@ need_valijson() {
   fi
 }
 
+clang_format_program() { if [[ -x .deps/clang-format ]]; then echo .deps/clang-format; else echo clang-format-19; fi; }
+clang_format_present() { [[ -x .deps/clang-format ]] || command -v clang-format-19 >/dev/null; }
+
+unpack_clang_format() {
+  local work=.deps/clang-format.unpacking python=python3
+  rm -rf "$work"
+  mkdir -p "$work"
+  $python -m pip --version >/dev/null 2>&1 || python=/usr/bin/python3
+  $python -m pip download --quiet --no-deps --only-binary :all: --require-hashes -r .ci/clang-format.txt -d "$work"
+  python3 -m zipfile -e "$work"/*.whl "$work/unpacked"
+  chmod +x "$work/unpacked/clang_format/data/bin/clang-format" # a zip's permissions are not unpacked
+  mv -T "$work/unpacked/clang_format/data/bin/clang-format" .deps/clang-format
+  rm -rf "$work"
+}
+
 check_data() { (cd examples/data/mnist && sha256sum --check --quiet SHA256SUMS); }
 
 # --- Build ------------------------------------------------------------------------------------------------------------------
@@ -300,11 +328,12 @@ build_preset() {
   if ((made)); then note "$made commands"; else note "up to date"; fi
 }
 
-set_up_steps=4  # packages, oneDNN, valijson, data
+set_up_steps=5  # packages, oneDNN, nlohmann-json, valijson, data
 
 set_up() {  # set_up WITH_CATCH2 PACKAGE[:COMMAND]...
   need_packages "$@"
   need_onednn
+  need_json
   need_valijson
   step "MNIST files against their checksums" check_data
 }

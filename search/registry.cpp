@@ -44,7 +44,7 @@ Made make_nlopt(const Space& space, const Options& options) {
   return std::make_unique<NloptSearch>(space, NloptSearchOptions{.seed = options.seed, .method = kMethod});
 }
 
-constexpr std::array<StrategyEntry, 13> kStrategies = {{
+constexpr auto kStrategies = std::to_array<StrategyEntry>({
     {"auto", "The linear model's largest expected improvement; all of a space of up to 64 configurations.", make_auto,
      true},
     {"model", "As auto, but nothing is pruned, audited or walked through: to judge what that costs.",
@@ -71,7 +71,7 @@ constexpr std::array<StrategyEntry, 13> kStrategies = {{
     {"nlopt-direct", "NLopt: divides the space into rectangles, the promising ones first.",
      make_nlopt<NloptMethod::Direct>},
     {"nlopt-esch", "NLopt: an evolution strategy.", make_nlopt<NloptMethod::Esch>},
-}};
+});
 
 }  // namespace
 

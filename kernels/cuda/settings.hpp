@@ -14,9 +14,9 @@
 ///     prefetch       1 …                       batches they make ahead
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 
 #include "kernels/cuda/choices.hpp"
-#include "measure/protocol/nlohmann/json.hpp"
 
 namespace nocturne::cuda {
 

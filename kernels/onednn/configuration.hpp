@@ -3,8 +3,9 @@
 /// From a request's configuration (parameter name → value) to this worker's settings: precision, batch, layout,
 /// threads, data_threads, prefetch, isa (or isa_cap). Parameters of other stages and of the launcher are passed over.
 
+#include <nlohmann/json.hpp>
+
 #include "kernels/onednn/settings.hpp"
-#include "measure/protocol/nlohmann/json.hpp"
 
 namespace nocturne::onednn {
 

@@ -2,8 +2,9 @@
 
 /// What a network is, as JSON: for people, and for whoever turns step times into a share of the machine's peak.
 
+#include <nlohmann/json.hpp>
+
 #include "kernels/networks/network.hpp"
-#include "measure/protocol/nlohmann/json.hpp"
 
 namespace nocturne::onednn {
 

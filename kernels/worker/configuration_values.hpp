@@ -4,10 +4,9 @@
 /// default; a value that cannot be is refused with a sentence that names key, value and what is allowed.
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include "measure/protocol/nlohmann/json.hpp"
 
 namespace nocturne::worker {
 

@@ -4,8 +4,7 @@
 /// reported in `ready`, so that a setting that did not arrive is seen.
 
 #include <cstdint>
-
-#include "measure/protocol/nlohmann/json.hpp"
+#include <nlohmann/json.hpp>
 
 namespace nocturne::worker {
 

@@ -45,7 +45,8 @@ struct BuildFailure {
 
 /// Where and how to build, not part of the key except for what it makes the compiler read.
 struct BuildOptions {
-  /// Prefix of each thing a recipe may use: "onednn" → folder with include/ and lib/. Absent: the system's own.
+  /// Prefix of each library a recipe may use: "onednn" → folder with include/ and lib/, "nlohmann-json" → folder with
+  /// include/. Absent: the system's own.
   std::map<std::string, std::filesystem::path> prefixes;
   int jobs = 1;                        ///< compilers at a time
   std::chrono::seconds deadline{600};  ///< time limit of one build

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
+#include <numeric>
 #include <set>
 
 #include "measure/artifact/parallel.hpp"
@@ -20,8 +22,16 @@ using Clock = std::chrono::steady_clock;
 /// Changes whenever keys of earlier versions of this program must not be reused.
 constexpr int kKeyVersion = 2;
 
-/// Headers of the system belong to the compiler and its packages; its version text stands for them.
+/// From the folder of the JSON library on: "nlohmann/json.hpp". Empty for any other file.
+fs::path json_header(const fs::path& file) {
+  const auto folder = std::ranges::find(file, fs::path("nlohmann"));
+  return std::accumulate(folder, file.end(), fs::path(), std::divides<fs::path>());
+}
+
+/// Headers of the system belong to the compiler and its packages; its version text stands for them. The JSON library has
+/// a version of its own, and is compiled into the program.
 bool is_system_header(const fs::path& file, const fs::path& source_root) {
+  if (!json_header(file).empty()) return false;
   const auto below = [&file](const fs::path& folder) {
     const fs::path relative = file.lexically_relative(folder);
     return !relative.empty() && *relative.begin() != "..";
@@ -55,6 +65,7 @@ std::expected<std::vector<fs::path>, BuildFailure> files_read_by(const BuildPlan
 
 /// The name under which a file enters the key: moving a checkout alone changes nothing.
 std::string name_of(const fs::path& file, const fs::path& source_root) {
+  if (const fs::path header = json_header(file); !header.empty()) return header.string();
   const fs::path relative = file.lexically_relative(source_root);
   return relative.empty() || *relative.begin() == ".." ? file.string() : relative.string();
 }

@@ -93,6 +93,11 @@ std::expected<BuildPlan, BuildFailure> plan_build(const BuildRecipe& recipe, con
     // One partition a core of the slot; plain -flto would take one core.
     plan.link_before.push_back(fmt::format("-flto={}", std::max(1, options.jobs)));
   }
+  if (std::ranges::find(recipe.uses, "nlohmann-json") != recipe.uses.end()) {
+    if (const auto prefix = options.prefixes.find("nlohmann-json"); prefix != options.prefixes.end()) {
+      append(plan.compile, {"-isystem", (prefix->second / "include").string()});
+    }
+  }
   std::vector<std::string> libraries = recipe.libraries;
   std::vector<fs::path> folders;
   if (std::ranges::find(recipe.uses, "onednn") != recipe.uses.end()) {

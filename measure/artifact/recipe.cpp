@@ -30,7 +30,7 @@ constexpr std::array<BuildParameter, 6> kParameters = {{
 }};
 
 constexpr std::array<std::string_view, 6> kOptimisations = {"O0", "O1", "O2", "O3", "Os", "Ofast"};
-constexpr std::array<std::string_view, 2> kUses = {"onednn", "threads"};
+constexpr std::array<std::string_view, 3> kUses = {"nlohmann-json", "onednn", "threads"};
 
 const BuildParameter& row(std::string_view name) {
   return *std::ranges::find(kParameters, name, &BuildParameter::name);
@@ -139,7 +139,7 @@ std::expected<BuildRecipe, std::string> build_recipe_from_json(const json& docum
   if (recipe.together < 1) reader.fail("together", "must be 1 or more");
   for (const std::string& used : recipe.uses) {
     if (std::ranges::find(kUses, used) == kUses.end()) {
-      reader.fail("uses", fmt::format("'{}' is not known; known are onednn and threads", used));
+      reader.fail("uses", fmt::format("'{}' is not known; known are nlohmann-json, onednn and threads", used));
     }
   }
   if (!reader.problem().empty()) return std::unexpected(reader.problem());

@@ -9,7 +9,7 @@
 #include "measure/artifact/process.hpp"
 #include "measure/container/image_trouble.hpp"
 #include "measure/container/runtimes.hpp"
-#include "measure/run/run_files.hpp"
+#include "measure/supervisor/log_tail.hpp"
 
 namespace nocturne::measure {
 namespace {

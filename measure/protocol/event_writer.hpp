@@ -5,11 +5,10 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "measure/protocol/nlohmann/json.hpp"
 
 namespace nocturne::protocol {
 

@@ -5,12 +5,11 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
-
-#include "measure/protocol/nlohmann/json.hpp"
 
 namespace nocturne::protocol {
 namespace {

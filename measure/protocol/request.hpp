@@ -2,14 +2,13 @@
 
 /// What a worker is asked to do: the file named by `--request` (protocol version 1; README.md beside this file).
 ///
-/// C++20, the standard library and the shipped JSON header only: workers on machines without our packages include it.
+/// C++20, the standard library and nlohmann-json only: workers on machines without our packages include it.
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
-
-#include "measure/protocol/nlohmann/json.hpp"
 
 namespace nocturne::protocol {
 

@@ -9,6 +9,7 @@
 #include "measure/run/classify.hpp"
 #include "measure/run/command_line.hpp"
 #include "measure/run/run_files.hpp"
+#include "measure/supervisor/log_tail.hpp"
 
 namespace nocturne::measure {
 namespace {

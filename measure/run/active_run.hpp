@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "measure/run/event_reader.hpp"
-#include "measure/run/run_folder.hpp"
+#include "measure/supervisor/run_folder.hpp"
 #include "measure/run/runner.hpp"
 #include "measure/supervisor/client.hpp"
 #include "space/run.hpp"

@@ -16,7 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "measure/run/run_folder.hpp"
+#include "measure/supervisor/run_folder.hpp"
 #include "space/run.hpp"
 
 namespace nocturne::measure {

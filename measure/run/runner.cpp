@@ -8,6 +8,7 @@
 
 #include "measure/run/active_run.hpp"
 #include "measure/run/run_files.hpp"
+#include "measure/supervisor/log_tail.hpp"
 
 namespace nocturne::measure {
 namespace {

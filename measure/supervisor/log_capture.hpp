@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "measure/run/run_folder.hpp"
+#include "measure/supervisor/run_folder.hpp"
 
 namespace nocturne::measure {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "measure/machine/load.hpp"
-#include "measure/run/run_folder.hpp"
+#include "measure/supervisor/load.hpp"
+#include "measure/supervisor/run_folder.hpp"
 #include "measure/supervisor/cgroup.hpp"
 #include "measure/supervisor/control.hpp"
 #include "measure/supervisor/log_capture.hpp"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "tests/fuzz/scratch.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nocturne;

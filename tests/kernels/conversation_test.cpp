@@ -11,10 +11,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "measure/protocol/nlohmann/json.hpp"
 #include "tests/kernels/tiny_images.hpp"
 #include "tests/support/temporary_folder.hpp"
 

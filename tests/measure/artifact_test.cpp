@@ -121,6 +121,35 @@ TEST_CASE("whatever changes the program changes the key", "[artifact]") {
     workshop.write("prefix/lib/libdnnl.so", "another");
     CHECK(*store.key_of(recipe, kPlain, options) != one);
   }
+  SECTION("the JSON library's headers") {
+    BuildRecipe recipe = workshop.recipe();
+    recipe.uses = {"nlohmann-json"};
+    BuildOptions options = kOptions;
+    options.prefixes = {{"nlohmann-json", workshop / "prefix"}};
+    workshop.write("src/greeting.hpp", "#pragma once\n#include <nlohmann/json_fwd.hpp>\n");
+    workshop.write("prefix/include/nlohmann/json_fwd.hpp", "constexpr int kAnswer = 40;\n");
+    const std::string one = *store.key_of(recipe, kPlain, options);
+    workshop.write("prefix/include/nlohmann/json_fwd.hpp", "constexpr int kAnswer = 41;\n");
+    CHECK(*store.key_of(recipe, kPlain, options) != one);
+  }
+}
+
+TEST_CASE("the JSON library is part of the key wherever it lies, the system's folder included", "[artifact]") {
+  const Workshop workshop;
+  workshop.write("src/greeting.hpp", "#pragma once\n#include <nlohmann/json_fwd.hpp>\nconstexpr int kAnswer = 40;\n");
+  BuildRecipe recipe = workshop.recipe();
+  recipe.uses = {"nlohmann-json"};
+  BuildOptions options = kOptions;
+  if (const fs::path include = NOCTURNE_JSON_INCLUDE; include != "/usr/include") {
+    options.prefixes = {{"nlohmann-json", include.parent_path()}};
+  }
+  const auto deadline = Clock::now() + options.deadline;
+  const auto plan = plan_build(recipe, kPlain, options, deadline, {});
+  REQUIRE(plan);
+  const auto key = compute_key(*plan, options, deadline, {});
+  REQUIRE(key);
+  CHECK(key->inputs["files"].contains("nlohmann/json_fwd.hpp"));
+  CHECK_FALSE(key->inputs["files"].contains("/usr/include/string.h"));
 }
 
 TEST_CASE("what does not change the program does not change the key", "[artifact]") {

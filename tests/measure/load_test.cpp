@@ -1,4 +1,4 @@
-#include "measure/machine/load.hpp"
+#include "measure/supervisor/load.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

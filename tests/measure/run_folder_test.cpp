@@ -1,4 +1,4 @@
-#include "measure/run/run_folder.hpp"
+#include "measure/supervisor/run_folder.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -125,9 +125,10 @@ TEST_CASE("an unknown strategy is named with the nearest and all others", "[sear
   const auto space = bowl(1);
   const auto made = make_strategy("exhastive", space, {});
   REQUIRE_FALSE(made.has_value());
-  CHECK(made.error() ==
-        "unknown strategy 'exhastive', did you mean 'exhaustive'? (there are: auto, model, random, exhaustive, local, "
-        "local-best, genetic, nlopt-cobyla, nlopt-neldermead, nlopt-sbplx, nlopt-crs, nlopt-direct, nlopt-esch)");
+  std::string names;
+  for (const auto& entry : strategies()) names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  CHECK(names.starts_with("auto, model, random, exhaustive, local, "));
+  CHECK(made.error() == "unknown strategy 'exhastive', did you mean 'exhaustive'? (there are: " + names + ")");
 }
 
 TEST_CASE("auto walks through a small space and searches a large one", "[search]") {

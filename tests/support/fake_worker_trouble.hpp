@@ -3,10 +3,9 @@
 /// The modes of the fake worker that are not simply training.
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-
-#include "measure/protocol/nlohmann/json.hpp"
 
 namespace nocturne::fake {
 

@@ -11,7 +11,7 @@
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/replay.hpp"
 #include "tuner/campaign/trial_runner.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -11,7 +11,7 @@
 #include "db/records.hpp"
 #include "space/objective.hpp"
 #include "space/trial.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tuner {
 

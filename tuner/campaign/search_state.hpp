@@ -18,7 +18,7 @@
 #include "tuner/campaign/dead_end.hpp"
 #include "tuner/campaign/observer.hpp"
 #include "tuner/campaign/pacing.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tuner {
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "measure/artifact/full_disk.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::tuner {
 namespace {

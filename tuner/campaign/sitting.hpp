@@ -17,9 +17,9 @@
 #include "measure/run/slot.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/campaign/clock.hpp"
-#include "tuner/campaign/interruption.hpp"
+#include "tuner/executor/interruption.hpp"
 #include "tuner/campaign/observer.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/executor/executor.hpp"
 
 namespace nocturne::tuner {

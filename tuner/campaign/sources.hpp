@@ -15,7 +15,7 @@
 #include "search/strategy.hpp"
 #include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/search_state.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tuner {
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/campaign_file/framework_values.hpp"
 
 namespace nocturne::tuner {

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "measure/run/command_template.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/campaign_file/checks.hpp"
 
 namespace nocturne::tuner {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "space/constraint.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/campaign_file/checks.hpp"
-#include "tuner/executor/frameworks.hpp"
+#include "tuner/installation/frameworks.hpp"
 
 namespace nocturne::tuner {
 

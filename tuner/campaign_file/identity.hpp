@@ -5,7 +5,7 @@
 #include <string>
 
 #include "space/facts.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tuner {
 

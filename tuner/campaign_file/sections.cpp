@@ -10,7 +10,7 @@
 #include "search/registry.hpp"
 #include "space/nearest.hpp"
 #include "tuner/campaign_file/command_section.hpp"
-#include "tuner/executor/frameworks.hpp"
+#include "tuner/installation/frameworks.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -1,12 +1,13 @@
 #include "tuner/campaign_file/workload_section.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "kernels/networks/network.hpp"
 #include "measure/gate/gate.hpp"
 
 namespace nocturne::tuner {
@@ -17,18 +18,20 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kSection = "/workload";
 
-/// What our workers train a network with.
-struct KnownNetwork {
-  std::string_view name, reads;
-  std::string_view data;  ///< for a sentence
-  std::string_view optimizer;
-  bool from_images;  ///< synthetic and folder, not mnist
-};
-constexpr std::array<KnownNetwork, 3> kNetworks = {{
-    {"mnist_cnn", "images of 1 × 28 × 28", "mnist, synthetic", "adadelta", false},
-    {"resnet20", "images of 3 × 32 × 32", "synthetic, folder", "sgd_momentum", true},
-    {"resnet50", "images of 3 × 224 × 224", "synthetic, folder", "sgd_momentum", true},
-}};
+bool has_table(std::string_view name) {
+  const std::vector<std::string_view> names = networks::network_names();
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// The table that our own workers read. Null: they have none of this name.
+const networks::Network* find_table(std::string_view name) {
+  return has_table(name) ? &networks::find_network(name) : nullptr;
+}
+
+/// Reads synthetic images or a folder of them, not MNIST's files.
+bool reads_images(const networks::Network& network) {
+  return network.data != "mnist";
+}
 
 template <typename T>
 void take_key(const Checks& checks, std::string_view key, T& target) {
@@ -45,15 +48,16 @@ std::string where(const Checks& checks, std::string_view key) {
 }
 
 void check_network(Checks& checks, const space::Workload& workload) {
-  const auto* known = std::ranges::find(kNetworks, std::string_view(workload.network), &KnownNetwork::name);
-  if (known == kNetworks.end()) return;
-  const bool fits =
-      known->from_images ? workload.data == "folder" || workload.is_synthetic() : workload.data != "folder";
+  const networks::Network* known = find_table(workload.network);
+  if (known == nullptr) return;
+  const bool images = reads_images(*known);
+  const bool fits = images ? workload.data == "folder" || workload.is_synthetic() : workload.data != "folder";
   if (!fits) {
     checks.add(where(checks, "data"), fmt::format("data '{}' for network {}", workload.data, known->name),
-               fmt::format("{}: it reads {}", known->data, known->reads));
+               fmt::format("{}: it reads images of {} × {} × {}", images ? "synthetic, folder" : "mnist, synthetic",
+                           known->image.channels, known->image.height, known->image.width));
   }
-  if (known->from_images && workload.optimizer != known->optimizer) {
+  if (images && workload.optimizer != known->optimizer) {
     checks.add(where(checks, "optimizer"),
                fmt::format("optimizer '{}' for network {}", workload.optimizer, known->name),
                std::string(known->optimizer));
@@ -121,8 +125,8 @@ space::Workload read_workload(Checks& checks, const fs::path& home, bool ours) {
 }
 
 void fit_to_workload(Checks& checks, const space::Workload& workload, VerifySettings& verify) {
-  const auto* known = std::ranges::find(kNetworks, std::string_view(workload.network), &KnownNetwork::name);
-  if (known != kNetworks.end() && known->from_images) {  // these normalise
+  if (const networks::Network* known = find_table(workload.network); known != nullptr && reads_images(*known)) {
+    // These normalise.
     verify.gate.steps = std::min(verify.gate.steps, measure::kMostNormalisedGateSteps);
   }
   if (workload.is_synthetic()) {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/campaign_file/checks.hpp"
 
 namespace nocturne::tuner {

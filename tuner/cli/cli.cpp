@@ -4,6 +4,7 @@
 #include <exception>
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "space/nearest.hpp"
@@ -35,8 +36,8 @@
 #include "tuner/cli/verbs/status.hpp"
 #include "tuner/cli/verbs/tune.hpp"
 #include "tuner/cli/verbs/verify.hpp"
-#include "tuner/invocation.hpp"
-#include "tuner/version.hpp"
+#include "tuner/installation/invocation.hpp"
+#include "tuner/installation/version.hpp"
 
 namespace nocturne::cli {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include "tuner/cli/app.hpp"
 
 namespace nocturne::cli {
 

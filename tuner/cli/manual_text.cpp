@@ -7,10 +7,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include "tuner/cli/exit_codes.hpp"
 #include "tuner/cli/output/layout.hpp"
-#include "tuner/version.hpp"
+#include "tuner/installation/version.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
+#include "tuner/cli/app.hpp"
 
 namespace nocturne::cli {
 

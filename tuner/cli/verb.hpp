@@ -14,8 +14,7 @@
 #include <memory>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
-
+#include "tuner/cli/app.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 

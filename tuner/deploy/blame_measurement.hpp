@@ -12,7 +12,7 @@
 
 #include "measure/comparison/planned_looks.hpp"
 #include "tuner/campaign/sitting.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/deploy/blame.hpp"
 #include "tuner/deploy/blame_record.hpp"
 #include "tuner/executor/executor.hpp"

@@ -18,7 +18,7 @@
 #include "db/store.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "space/fingerprint.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::deploy {
 

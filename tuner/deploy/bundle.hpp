@@ -25,8 +25,8 @@
 
 #include "tuner/deploy/make_missing.hpp"
 #include "tuner/deploy/profile.hpp"
-#include "tuner/executor/frameworks.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/frameworks.hpp"
+#include "tuner/installation/installation.hpp"
 
 namespace nocturne::deploy {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "tuner/deploy/profile.hpp"
-#include "tuner/executor/frameworks.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/frameworks.hpp"
+#include "tuner/installation/installation.hpp"
 
 namespace nocturne::deploy {
 

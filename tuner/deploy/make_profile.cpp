@@ -10,16 +10,17 @@
 #include "measure/artifact/artifact.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "measure/protocol/request.hpp"
-#include "measure/run/run_folder.hpp"
+#include "measure/supervisor/run_folder.hpp"
 #include "space/fingerprint.hpp"
+#include "tuner/campaign_file/chosen_frameworks.hpp"
 #include "tuner/deploy/exporter.hpp"
-#include "tuner/deploy/write_file.hpp"
-#include "tuner/executor/installation.hpp"
+#include "space/write_file.hpp"
+#include "tuner/installation/installation.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
-#include "tuner/executor/shipped_worker.hpp"
-#include "tuner/executor/worker_catalogue.hpp"
-#include "tuner/version.hpp"
+#include "tuner/installation/shipped_worker.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/version.hpp"
 
 namespace nocturne::deploy {
 namespace {
@@ -297,7 +298,7 @@ std::expected<WrittenProfile, std::string> write_profile(const std::filesystem::
   for (const auto& [name, path] : {std::pair{"json", &written.json}, {"env", &written.env}, {"sh", &written.sh}}) {
     const Exporter* exporter = find_exporter(name);
     *path = folder / fmt::format("{}.{}", file_stem(profile.campaign), exporter->extension);
-    if (auto done = write_file(*path, exporter->text(profile), exporter->executable); !done) {
+    if (auto done = space::write_file(*path, exporter->text(profile), exporter->executable); !done) {
       return std::unexpected(done.error());
     }
   }

@@ -13,7 +13,7 @@
 #include "measure/run/launch.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/deploy/profile.hpp"
-#include "tuner/executor/frameworks.hpp"
+#include "tuner/installation/frameworks.hpp"
 
 namespace nocturne::deploy {
 

@@ -11,8 +11,8 @@
 #include "tuner/deploy/bundle.hpp"
 #include "tuner/deploy/bundle_parts.hpp"
 #include "tuner/deploy/own_command.hpp"
-#include "tuner/deploy/write_file.hpp"
-#include "tuner/invocation.hpp"
+#include "space/write_file.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::deploy {
 namespace {
@@ -40,7 +40,7 @@ class Packing {
 
  private:
   [[nodiscard]] std::expected<void, MakingFailure> write(const std::string& part, const json& document) const {
-    if (auto done = write_file(folder_.content() / part, document.dump(2) + "\n"); !done)
+    if (auto done = space::write_file(folder_.content() / part, document.dump(2) + "\n"); !done)
       return cannot_pack(done.error());
     return {};
   }

@@ -13,7 +13,7 @@
 #include "tuner/campaign/finals/gate.hpp"
 #include "tuner/campaign/finals/named_trials.hpp"
 #include "tuner/campaign/sitting.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::deploy {
 

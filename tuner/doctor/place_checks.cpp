@@ -15,8 +15,8 @@
 #include "measure/run/slot.hpp"
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
-#include "tuner/executor/worker_catalogue.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::tuner {
 namespace {

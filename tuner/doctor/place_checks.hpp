@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tuner/doctor/finding.hpp"
-#include "tuner/executor/frameworks.hpp"
+#include "tuner/installation/frameworks.hpp"
 
 namespace nocturne::tuner {
 

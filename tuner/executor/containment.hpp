@@ -26,7 +26,7 @@
 #include "space/configuration.hpp"
 #include "tuner/executor/executor.hpp"
 #include "tuner/executor/failure_memory.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/installation.hpp"
 
 namespace nocturne::tuner {
 

@@ -1,5 +1,5 @@
 #include "tuner/executor/environment_maker.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 #include <system_error>
 #include <utility>

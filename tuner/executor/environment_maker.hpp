@@ -15,10 +15,10 @@
 #include <string_view>
 
 #include "measure/environment/environment_store.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/executor/executor.hpp"
 #include "tuner/executor/failure_memory.hpp"
-#include "tuner/executor/frameworks.hpp"
+#include "tuner/installation/frameworks.hpp"
 
 namespace nocturne::tuner {
 

@@ -7,10 +7,11 @@
 #include <fmt/ranges.h>
 
 #include "space/digest.hpp"
+#include "tuner/campaign_file/chosen_frameworks.hpp"
 #include "tuner/executor/own_build.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
-#include "tuner/executor/shipped_worker.hpp"
+#include "tuner/installation/shipped_worker.hpp"
 #include "tuner/executor/stray_runs.hpp"
 
 namespace nocturne::tuner {

@@ -12,13 +12,13 @@
 
 #include "measure/artifact/artifact.hpp"
 #include "measure/run/launch.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/executor/containment.hpp"
 #include "tuner/executor/environment_maker.hpp"
 #include "tuner/executor/executor.hpp"
-#include "tuner/executor/frameworks.hpp"
-#include "tuner/executor/installation.hpp"
-#include "tuner/executor/worker_catalogue.hpp"
+#include "tuner/installation/frameworks.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
 
 namespace nocturne::tuner {
 

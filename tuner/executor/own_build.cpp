@@ -2,6 +2,11 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "space/file_contents.hpp"
+#include "tuner/installation/shipped_worker.hpp"
+
 namespace nocturne::tuner {
 
 std::expected<measure::Artifact, PreparationFailure> obtain_build(
@@ -11,6 +16,7 @@ std::expected<measure::Artifact, PreparationFailure> obtain_build(
       measure::load_build_recipe(installation.source_root / worker.build_file, installation.source_root);
   if (!recipe) return std::unexpected(PreparationFailure{space::Outcome::BuildFailed, recipe.error(), {}});
   measure::BuildOptions build;
+  if (!installation.json_prefix.empty()) build.prefixes["nlohmann-json"] = installation.json_prefix;
   if (!onednn_prefix.empty()) build.prefixes["onednn"] = onednn_prefix;
   build.jobs = std::max(1, jobs);
   auto artifact = builds.obtain(*recipe, flags, build, stop);
@@ -18,6 +24,21 @@ std::expected<measure::Artifact, PreparationFailure> obtain_build(
   measure::BuildFailure& failure = artifact.error();
   return std::unexpected(PreparationFailure{failure.interrupted ? space::Outcome::Killed : space::Outcome::BuildFailed,
                                             std::move(failure.reason), std::move(failure.log_tail), failure.no_room});
+}
+
+std::expected<Prepared, PreparationFailure> prepare_shipped(const WorkerRecipe& worker, Prepared prepared) {
+  const std::filesystem::path program = find_shipped(worker);
+  auto digest = space::sha256_of_file(program);
+  if (!digest) {
+    const std::string obstacle = shipped_obstacle(worker);
+    return std::unexpected(
+        PreparationFailure{space::Outcome::Unsupported,
+                           obstacle.empty() ? fmt::format("{} cannot be read", program.string()) : obstacle,
+                           {}});
+  }
+  prepared.argv = {program.string()};
+  prepared.worker = *std::move(digest);
+  return prepared;
 }
 
 }  // namespace nocturne::tuner

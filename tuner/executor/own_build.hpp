@@ -1,6 +1,6 @@
 #pragma once
 
-/// Our own workers, built from source: the part of it that tuning and deployment share.
+/// Our own workers, built from source or with Nocturne: the part of it that tuning and deployment share.
 
 #include <expected>
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 #include "measure/artifact/artifact.hpp"
 #include "tuner/executor/executor.hpp"
-#include "tuner/executor/installation.hpp"
-#include "tuner/executor/worker_catalogue.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
 
 namespace nocturne::tuner {
 
@@ -18,5 +18,10 @@ namespace nocturne::tuner {
 [[nodiscard]] std::expected<measure::Artifact, PreparationFailure> obtain_build(
     const WorkerRecipe& worker, const measure::BuildFlags& flags, const std::filesystem::path& onednn_prefix,
     const Installation& installation, measure::ArtifactStore& builds, int jobs, const std::stop_token& stop);
+
+/// A worker that is built with Nocturne (shipped_worker.hpp): completes what every worker has. The identity is the
+/// program's content.
+[[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_shipped(const WorkerRecipe& worker,
+                                                                          Prepared prepared);
 
 }  // namespace nocturne::tuner

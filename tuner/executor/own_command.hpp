@@ -10,9 +10,9 @@
 
 #include "measure/comparison/pair.hpp"
 #include "measure/run/command_template.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/executor/executor.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/installation.hpp"
 
 namespace nocturne::tuner {
 

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "measure/run/run_folder.hpp"
+#include "measure/supervisor/run_folder.hpp"
 #include "space/folder_entries.hpp"
 #include "tuner/executor/process_document.hpp"
 

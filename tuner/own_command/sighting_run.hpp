@@ -10,7 +10,7 @@
 
 #include "measure/run/command_template.hpp"
 #include "measure/run/runner.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/installation.hpp"
 
 namespace nocturne::tuner {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tuner/executor/worker_catalogue.hpp"
+#include "tuner/campaign_file/chosen_frameworks.hpp"
 
 namespace nocturne::tuner {
 

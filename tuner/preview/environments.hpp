@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tuner/campaign_file.hpp"
-#include "tuner/executor/frameworks.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/installation/frameworks.hpp"
 
 namespace nocturne::tuner {
 

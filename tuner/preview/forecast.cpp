@@ -7,7 +7,7 @@
 
 #include "measure/comparison/location.hpp"
 #include "tuner/campaign/pacing.hpp"
-#include "tuner/roofline/roofline.hpp"
+#include "tuner/campaign/answer/roofline.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "db/store.hpp"
 #include "space/fingerprint.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/preview/survey.hpp"
 
 namespace nocturne::tuner {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "db/store.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tuner {
 

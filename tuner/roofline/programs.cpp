@@ -10,8 +10,8 @@
 #include <fmt/ranges.h>
 
 #include "measure/artifact/process.hpp"
-#include "tuner/executor/shipped_worker.hpp"
-#include "tuner/executor/worker_catalogue.hpp"
+#include "tuner/installation/shipped_worker.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
 
 namespace nocturne::tuner {
 namespace {

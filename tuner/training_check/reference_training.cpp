@@ -10,7 +10,7 @@
 #include "measure/gate/first_losses.hpp"
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
-#include "tuner/deploy/write_file.hpp"
+#include "space/write_file.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -151,7 +151,7 @@ std::expected<const SeedLosses*, ReferenceFailure> ReferenceTraining::losses(std
         {"nocturne_reference_losses", kLossesVersion}, {"key", key}, {"batch", batch}, {"losses", losses}};
     if (file.empty()) continue;
     // Each seed at once: who interrupts keeps what there is.
-    if (const auto written = deploy::write_file(file, document.dump() + "\n"); !written) {
+    if (const auto written = space::write_file(file, document.dump() + "\n"); !written) {
       say("the reference's losses are not kept: " + written.error());
     }
   }

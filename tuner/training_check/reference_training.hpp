@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "space/run.hpp"
-#include "tuner/campaign/interruption.hpp"
+#include "tuner/executor/interruption.hpp"
 #include "tuner/executor/executor.hpp"
 
 namespace nocturne::tuner {

@@ -3,10 +3,10 @@
 /// What a training takes on the GPU, known before there is one.
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 
 #include "kernels/cuda/settings.hpp"
 #include "kernels/networks/network.hpp"
-#include "measure/protocol/nlohmann/json.hpp"
 
 namespace nocturne::cuda {
 

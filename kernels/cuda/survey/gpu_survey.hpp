@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "kernels/cuda/device/device_facts.hpp"
 #include "kernels/machine/measurement.hpp"
 #include "kernels/machine/repeats.hpp"
-#include "measure/protocol/nlohmann/json.hpp"
 
 namespace nocturne::cuda {
 

@@ -10,7 +10,7 @@
 namespace nocturne::tests {
 namespace {
 
-constexpr const char* kRecord = NOCTURNE_SOURCE_FOLDER "/tests/tuner/campaign/equal_configurations.json";
+constexpr const char* kRecord = NOCTURNE_SOURCE_DIR "/tests/tuner/campaign/equal_configurations.json";
 
 struct Record {
   std::vector<double> ratio, level;

@@ -7,7 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "tests/tuner/campaign/sitter.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tests {
 namespace {

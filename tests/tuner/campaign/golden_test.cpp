@@ -24,9 +24,9 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/manual_clock.hpp"
 #include "tests/tuner/campaign_file/sample_facts.hpp"
-#include "tests/tuner/executor/fake_pythons.hpp"
+#include "tests/tuner/installation/fake_pythons.hpp"
 #include "tuner/campaign/campaign.hpp"
-#include "tuner/executor/frameworks.hpp"
+#include "tuner/installation/frameworks.hpp"
 
 namespace nocturne::tests {
 namespace {
@@ -34,7 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-const fs::path kGoldenFolder = fs::path(NOCTURNE_SOURCE_FOLDER) / "tests/tuner/campaign/golden";
+const fs::path kGoldenFolder = fs::path(NOCTURNE_SOURCE_DIR) / "tests/tuner/campaign/golden";
 
 /// Uniform in [0, 1), the same for the same text.
 double draw(const std::string& text) {
@@ -257,7 +257,7 @@ struct GoldenWatcher final : tuner::Observer {
 
 tuner::CampaignSpec spec_of(const Json& header, const tuner::Frameworks& frameworks) {
   auto spec = tuner::parse_campaign(header.at("campaign").dump(), "golden.json",
-                                    fs::path(NOCTURNE_SOURCE_FOLDER) / "examples",
+                                    fs::path(NOCTURNE_SOURCE_DIR) / "examples",
                                     space::facts_from_json(header.at("facts")), &frameworks);
   if (!spec) FAIL(tuner::to_text(spec.error()));
   return std::move(*spec);
@@ -279,7 +279,7 @@ Json line_of(const db::Ask& ask, const db::Asked& asked) {
 /// Plays sessions until the search ended by itself, then reads what was asked.
 void play(Golden& golden) {
   const test::FakePythons pythons;
-  const tuner::Frameworks frameworks({.source_root = NOCTURNE_SOURCE_FOLDER,
+  const tuner::Frameworks frameworks({.source_root = NOCTURNE_SOURCE_DIR,
                                       .user_recipes = {},
                                       .environments = pythons.environments(),
                                       .pythons = [places = pythons.places()] { return places; }});
@@ -370,7 +370,7 @@ std::vector<GoldenCase> golden_cases() {
 }
 
 Golden recorded(const GoldenCase& each) {
-  const auto text = space::read_file(fs::path(NOCTURNE_SOURCE_FOLDER) / "examples" / each.example);
+  const auto text = space::read_file(fs::path(NOCTURNE_SOURCE_DIR) / "examples" / each.example);
   REQUIRE(text);
   Golden golden;
   golden.formula = &each.formula;
@@ -393,7 +393,7 @@ Golden recorded(const GoldenCase& each) {
                    {"preflight", each.preflight},
                    {"enqueued", Json::array()}};
   const test::FakePythons pythons;
-  const tuner::Frameworks frameworks({.source_root = NOCTURNE_SOURCE_FOLDER,
+  const tuner::Frameworks frameworks({.source_root = NOCTURNE_SOURCE_DIR,
                                       .user_recipes = {},
                                       .environments = pythons.environments(),
                                       .pythons = [places = pythons.places()] { return places; }});

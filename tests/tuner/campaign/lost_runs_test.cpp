@@ -10,7 +10,7 @@
 
 #include "tests/tuner/campaign/sitter.hpp"
 #include "tuner/campaign/trial_runner.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tests {
 namespace {

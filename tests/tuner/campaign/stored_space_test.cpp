@@ -17,9 +17,9 @@
 #include "tests/space/random_space.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign_file/sample_facts.hpp"
-#include "tests/tuner/executor/fake_pythons.hpp"
-#include "tuner/campaign_file.hpp"
-#include "tuner/executor/frameworks.hpp"
+#include "tests/tuner/installation/fake_pythons.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/installation/frameworks.hpp"
 
 /// A campaign's space comes back from the database as it went in, with what its constraints knew of the machine.
 
@@ -121,12 +121,12 @@ TEST_CASE("a constraint that cannot be evaluated is named and left out alone", "
 
 TEST_CASE("every shipped campaign comes back from the database with its space", "[campaign]") {
   const test::FakePythons pythons;
-  const tuner::Frameworks frameworks({.source_root = NOCTURNE_SOURCE_FOLDER,
+  const tuner::Frameworks frameworks({.source_root = NOCTURNE_SOURCE_DIR,
                                       .environments = pythons.environments(),
                                       .pythons = [places = pythons.places()] { return places; }});
   Archive archive;
   int count = 0;
-  for (const auto& entry : fs::directory_iterator(fs::path(NOCTURNE_SOURCE_FOLDER) / "examples")) {
+  for (const auto& entry : fs::directory_iterator(fs::path(NOCTURNE_SOURCE_DIR) / "examples")) {
     if (entry.path().extension() != ".json") continue;
     const auto spec = tuner::load_campaign(entry.path(), sample_facts(), &frameworks);
     if (!spec) continue;  // for GPUs; examples_test.cpp says which may

@@ -1,4 +1,4 @@
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 #include <chrono>
 #include <filesystem>

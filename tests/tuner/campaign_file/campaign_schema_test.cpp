@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
-#include "tuner/campaign_file.hpp"
+#include "tuner/schema/campaign_schema.hpp"
 
 using namespace nocturne;
 

@@ -6,20 +6,20 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "tests/tuner/campaign_file/sample_facts.hpp"
-#include "tests/tuner/executor/fake_pythons.hpp"
-#include "tuner/campaign_file.hpp"
-#include "tuner/executor/frameworks.hpp"
+#include "tests/tuner/installation/fake_pythons.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/installation/frameworks.hpp"
 
 using namespace nocturne;
 namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path kExampleFiles = fs::path(NOCTURNE_SOURCE_FOLDER) / "examples";
+const fs::path kExampleFiles = fs::path(NOCTURNE_SOURCE_DIR) / "examples";
 
 /// The recipes of this source tree, on a machine that has the Pythons they want.
 tuner::Frameworks shipped(const test::FakePythons& pythons) {
-  return tuner::Frameworks({.source_root = NOCTURNE_SOURCE_FOLDER,
+  return tuner::Frameworks({.source_root = NOCTURNE_SOURCE_DIR,
                             .environments = pythons.environments(),
                             .pythons = [places = pythons.places()] { return places; }});
 }

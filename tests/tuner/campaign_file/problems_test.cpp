@@ -17,7 +17,7 @@ using tuner::Problem;
 
 namespace {
 
-const std::filesystem::path kShipped = std::filesystem::path(NOCTURNE_SOURCE_FOLDER) / "examples";
+const std::filesystem::path kShipped = std::filesystem::path(NOCTURNE_SOURCE_DIR) / "examples";
 
 std::string text_of_example(const char* name) {
   std::ifstream stream(kShipped / name);

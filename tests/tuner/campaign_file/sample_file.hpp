@@ -10,7 +10,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "tests/tuner/campaign_file/sample_facts.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tests {
 

@@ -7,7 +7,7 @@
 #include "tests/tuner/deploy/sample_profile.hpp"
 #include "tests/tuner/deploy/shell.hpp"
 #include "tuner/deploy/exporter.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/installation.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;

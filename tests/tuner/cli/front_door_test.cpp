@@ -9,8 +9,9 @@
 
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/cli/desk.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/cli.hpp"
+#include "tuner/schema/campaign_schema.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kExample = std::string(NOCTURNE_SOURCE_FOLDER) + "/examples/mnist-exhaustive-small.json";
+const std::string kExample = std::string(NOCTURNE_SOURCE_DIR) + "/examples/mnist-exhaustive-small.json";
 
 /// What bash offers after `words`, the last of which is being typed, sorted and joined by spaces.
 std::string bash_completes(const test::Desk& desk, const std::string& script, const std::string& words) {

@@ -7,7 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "tuner/cli/context.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 using namespace nocturne;
 using namespace nocturne::cli;

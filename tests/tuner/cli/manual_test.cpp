@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
+#include <CLI/CLI.hpp>
 
 #include "tests/tuner/cli/desk.hpp"
 #include "tuner/cli/cli.hpp"
@@ -86,17 +87,17 @@ TEST_CASE("the committed reference is what the program says now: nocturne manual
           "[cli][manual]") {
   test::Desk desk;
   CHECK(desk.nocturne({"manual"}) == ExitCode::Ok);
-  CHECK(desk.out() == text_of(fs::path(NOCTURNE_SOURCE_FOLDER) / "docs/reference.md"));
+  CHECK(desk.out() == text_of(fs::path(NOCTURNE_SOURCE_DIR) / "docs/reference.md"));
 }
 
 TEST_CASE("README's table of subcommands is what the program says now: nocturne manual --table", "[cli][manual]") {
   test::Desk desk;
   CHECK(desk.nocturne({"manual", "--table"}) == ExitCode::Ok);
-  CHECK(text_of(fs::path(NOCTURNE_SOURCE_FOLDER) / "README.md").contains("\n\n" + desk.out() + "\n"));
+  CHECK(text_of(fs::path(NOCTURNE_SOURCE_DIR) / "README.md").contains("\n\n" + desk.out() + "\n"));
 }
 
 TEST_CASE("each relative link of a page leads to a file", "[cli][manual]") {
-  const fs::path root = NOCTURNE_SOURCE_FOLDER;
+  const fs::path root = NOCTURNE_SOURCE_DIR;
   const std::regex link(R"(\]\(([^)#\s]+))");
   std::size_t links = 0;
   for (auto entry = fs::recursive_directory_iterator(root); entry != fs::recursive_directory_iterator(); ++entry) {

@@ -8,7 +8,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "tests/tuner/campaign/sitter.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/cli.hpp"
 #include "tuner/cli/output/format.hpp"
 
@@ -107,7 +107,7 @@ const std::vector<std::vector<std::string>> kPages = {
     {"--version"},
     {"doctor"},
     {"env", "list"},
-    {"space", std::string(NOCTURNE_SOURCE_FOLDER) + "/examples/mnist.json"},
+    {"space", std::string(NOCTURNE_SOURCE_DIR) + "/examples/mnist.json"},
     {"status"},
     {"best"},
     {"best", "--epochs", "90"},

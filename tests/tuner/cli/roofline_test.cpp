@@ -11,9 +11,9 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/cli/desk.hpp"
 #include "tests/tuner/roofline/sample_roof.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/measuring/machine_measuring.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/installation.hpp"
 #include "tuner/roofline/machine_figures.hpp"
 
 using namespace nocturne;

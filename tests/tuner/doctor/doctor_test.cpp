@@ -183,7 +183,7 @@ TEST_CASE("a container runtime that cannot run says why, and none is pressed on 
 TEST_CASE("sources and supervisor are needed", "[doctor]") {
   const test::TemporaryFolder folder;
   CHECK(tuner::check_sources(folder.path()).health == Health::Bad);
-  CHECK(tuner::check_sources(NOCTURNE_SOURCE_FOLDER).health == Health::Good);
+  CHECK(tuner::check_sources(NOCTURNE_SOURCE_DIR).health == Health::Good);
   CHECK(tuner::check_supervisor({}).health == Health::Bad);
   CHECK(tuner::check_supervisor("/bin/x").health == Health::Good);
   CHECK(tuner::check_disk(folder.path() / "not" / "yet").health != Health::Optional);

@@ -6,7 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/tuner/executor/source_tree.hpp"
+#include "tests/tuner/installation/source_tree.hpp"
 #include "tuner/executor/environment_maker.hpp"
 
 using namespace nocturne;

@@ -7,7 +7,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "space/file_contents.hpp"
-#include "tests/tuner/executor/source_tree.hpp"
+#include "tests/tuner/installation/source_tree.hpp"
 #include "tuner/campaign_file/parameter_names.hpp"
 #include "tuner/executor/python_worker.hpp"
 
@@ -63,7 +63,7 @@ TEST_CASE("a recipe's variables yield to the configuration's, the caller's Pytho
 // Each worker says in `choices` what of the shared parameters it knows.
 TEST_CASE("a campaign may name every parameter that a worker in Python reads", "[tuner][python_worker]") {
   std::set<std::string> read;
-  for (const auto& entry : std::filesystem::directory_iterator(NOCTURNE_SOURCE_FOLDER "/kernels/python")) {
+  for (const auto& entry : std::filesystem::directory_iterator(NOCTURNE_SOURCE_DIR "/kernels/python")) {
     if (!entry.path().string().ends_with("_worker.py")) continue;
     const std::string text = space::read_file(entry.path()).value();
     const std::size_t begin = text.find("    choices = {");

@@ -5,7 +5,7 @@
 
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign_file/sample_facts.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/own_command/command_document.hpp"
 #include "tuner/own_command/step_lines.hpp"

@@ -2,8 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/tuner/executor/source_tree.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tests/tuner/installation/source_tree.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/preview/environments.hpp"
 
 using namespace nocturne;

@@ -10,7 +10,7 @@
 #include "measure/comparison/noise.hpp"
 #include "measure/run/launch.hpp"
 #include "space/configuration.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tuner {
 

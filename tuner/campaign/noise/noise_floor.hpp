@@ -13,8 +13,8 @@
 #include "measure/comparison/noise.hpp"
 #include "measure/run/slot.hpp"
 #include "tuner/campaign/clock.hpp"
-#include "tuner/campaign/interruption.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/executor/interruption.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/executor/executor.hpp"
 
 namespace nocturne::tuner {

@@ -16,7 +16,7 @@
 
 #include "measure/comparison/noise.hpp"
 #include "tuner/campaign/noise/noise_floor.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tuner {
 

@@ -4,12 +4,13 @@
 #include <ostream>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "measure/run/shell_words.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 

@@ -1,5 +1,6 @@
 #include "tuner/cli/choice/pair_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "tuner/cli/choice/number_checks.hpp"

@@ -2,7 +2,7 @@
 
 /// `--pairs N` and `--most-pairs N`: of verbs that compare in pairs of fresh processes.
 
-#include <CLI/CLI.hpp>
+#include "tuner/cli/app.hpp"
 
 #include "measure/comparison/planned_looks.hpp"
 

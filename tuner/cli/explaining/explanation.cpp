@@ -12,7 +12,7 @@
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/output/history_lines.hpp"
 #include "tuner/cli/output/memory_lines.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {

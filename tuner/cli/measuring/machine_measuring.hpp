@@ -6,11 +6,10 @@
 #include <filesystem>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "db/store.hpp"
 #include "measure/machine/machine.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/cli/app.hpp"
 #include "tuner/cli/context.hpp"
 
 namespace nocturne::cli {

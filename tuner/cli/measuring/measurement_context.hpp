@@ -19,13 +19,13 @@
 #include "space/fingerprint.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/sitting.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 #include "tuner/cli/measuring/progress_display.hpp"
 #include "tuner/cli/measuring/signals.hpp"
-#include "tuner/executor/frameworks.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/frameworks.hpp"
+#include "tuner/installation/installation.hpp"
 #include "tuner/executor/local_executor.hpp"
 
 namespace nocturne::cli {

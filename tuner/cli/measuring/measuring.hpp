@@ -7,8 +7,8 @@
 
 #include "measure/machine/machine.hpp"
 #include "tuner/cli/context.hpp"
-#include "tuner/executor/frameworks.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/frameworks.hpp"
+#include "tuner/installation/installation.hpp"
 #include "tuner/executor/local_executor.hpp"
 
 namespace nocturne::cli {

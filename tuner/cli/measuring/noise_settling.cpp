@@ -6,13 +6,14 @@
 #include <ostream>
 #include <string>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "tuner/campaign/noise/noise_floor.hpp"
 #include "tuner/campaign/noise/noise_plan.hpp"
 #include "tuner/campaign/noise/stored_noise.hpp"
 #include "tuner/cli/context.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 #include "tuner/preview/length.hpp"
 
 namespace nocturne::cli {

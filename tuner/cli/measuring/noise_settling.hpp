@@ -3,12 +3,12 @@
 /// `tune` and the noise of the machine: what is stored decides how the campaign compares; on a new machine a long
 /// campaign measures it first.
 
-#include <CLI/CLI.hpp>
-
 #include "db/store.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/cli/app.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/executor/executor.hpp"
+#include "tuner/executor/interruption.hpp"
 
 namespace nocturne::cli {
 

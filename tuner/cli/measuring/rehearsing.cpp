@@ -1,5 +1,7 @@
 #include "tuner/cli/measuring/rehearsing.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 
 #include "tuner/cli/choice/campaign_choice.hpp"

@@ -5,11 +5,10 @@
 #include <chrono>
 #include <optional>
 
-#include <CLI/CLI.hpp>
-
 #include "db/store.hpp"
 #include "tuner/campaign/campaign.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/cli/app.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 

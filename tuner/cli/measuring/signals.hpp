@@ -19,7 +19,7 @@
 #include <memory>
 #include <string>
 
-#include "tuner/campaign/interruption.hpp"
+#include "tuner/executor/interruption.hpp"
 #include "tuner/cli/exit_codes.hpp"
 
 namespace nocturne::cli {

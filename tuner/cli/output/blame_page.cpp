@@ -11,7 +11,7 @@
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/deploy/shell_quote.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/output/command_line.hpp"
 #include "tuner/cli/output/format.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {

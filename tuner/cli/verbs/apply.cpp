@@ -9,12 +9,13 @@
 #include <optional>
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
-#include "tuner/campaign/interruption.hpp"
+#include "tuner/executor/interruption.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
@@ -28,9 +29,9 @@
 #include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/deploy/training_request.hpp"
-#include "tuner/deploy/write_file.hpp"
-#include "tuner/executor/installation.hpp"
-#include "tuner/invocation.hpp"
+#include "space/write_file.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -69,7 +70,7 @@ std::expected<void, std::string> prepare_training(const deploy::ApplyPlan& plan,
                                                   const Context& context) {
   std::error_code ignored;
   fs::remove(plan.working_folder / "events.jsonl", ignored);  // of an earlier training in the same folder
-  auto written = deploy::write_file(plan.working_folder / "request.json", protocol::to_json(request).dump(2) + "\n");
+  auto written = space::write_file(plan.working_folder / "request.json", protocol::to_json(request).dump(2) + "\n");
   if (written) {
     *context.err << "results: " << (plan.working_folder / "events.jsonl").string() << '\n';
   }

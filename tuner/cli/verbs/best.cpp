@@ -1,5 +1,6 @@
 #include "tuner/cli/verbs/best.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "space/nearest.hpp"

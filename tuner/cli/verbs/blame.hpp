@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
+#include "tuner/cli/app.hpp"
 
 #include "measure/comparison/planned_looks.hpp"
 #include "tuner/cli/context.hpp"

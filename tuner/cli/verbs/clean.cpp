@@ -5,6 +5,7 @@
 #include <map>
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "tuner/campaign_file/quantity.hpp"

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "measure/machine/fingerprint.hpp"

@@ -5,12 +5,13 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include "tuner/cli/app.hpp"
 
 #include "measure/comparison/planned_looks.hpp"
-#include "tuner/cli/choice/campaign_source.hpp"
+#include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
+#include "tuner/cli/measuring/campaign_source.hpp"
 
 namespace nocturne::cli {
 

@@ -1,5 +1,7 @@
 #include "tuner/cli/verbs/completion.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <ostream>
 
 #include "tuner/cli/choice/campaign_choice.hpp"

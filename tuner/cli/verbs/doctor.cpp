@@ -1,12 +1,14 @@
 #include "tuner/cli/verbs/doctor.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <ostream>
 #include <thread>
 #include <vector>
 
-#include "measure/machine/load.hpp"
+#include "measure/supervisor/load.hpp"
 #include "measure/machine/machine.hpp"
 #include "measure/run/runner.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
@@ -16,8 +18,8 @@
 #include "tuner/doctor/gpu_checks.hpp"
 #include "tuner/doctor/machine_checks.hpp"
 #include "tuner/doctor/place_checks.hpp"
-#include "tuner/executor/installation.hpp"
-#include "tuner/executor/shipped_worker.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/shipped_worker.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -2,8 +2,7 @@
 
 /// `nocturne doctor`: what this machine can run, what not, why, and what to install.
 
-#include <CLI/CLI.hpp>
-
+#include "tuner/cli/app.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 

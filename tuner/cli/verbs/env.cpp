@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,9 +11,9 @@
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/verbs/env_actions.hpp"
-#include "tuner/executor/installation.hpp"
-#include "tuner/executor/worker_catalogue.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "tuner/campaign/interruption.hpp"
+#include "tuner/executor/interruption.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 #include "tuner/cli/verbs/env.hpp"
-#include "tuner/executor/frameworks.hpp"
+#include "tuner/installation/frameworks.hpp"
 
 namespace nocturne::cli {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/interruption.hpp"
+#include "tuner/executor/interruption.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
 #include "tuner/cli/measuring/signals.hpp"
@@ -14,7 +14,7 @@
 #include "tuner/cli/verbs/bundles.hpp"
 #include "tuner/cli/verbs/env_actions.hpp"
 #include "tuner/deploy/bundle.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {

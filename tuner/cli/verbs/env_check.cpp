@@ -11,17 +11,17 @@
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
 #include "measure/run/slot.hpp"
-#include "tuner/campaign/interruption.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/executor/interruption.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/measuring/signals.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/verbs/env_actions.hpp"
-#include "tuner/executor/installation.hpp"
+#include "tuner/installation/installation.hpp"
 #include "tuner/executor/local_executor.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {

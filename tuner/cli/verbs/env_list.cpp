@@ -18,9 +18,9 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/cli/verbs/env_actions.hpp"
-#include "tuner/deploy/write_file.hpp"
-#include "tuner/executor/installation.hpp"
-#include "tuner/invocation.hpp"
+#include "space/write_file.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -208,7 +208,7 @@ ExitCode export_environment(const EnvOrder& order, Context& context) {
     print_json(context, "env-export", lock);
     return ExitCode::Ok;
   }
-  const auto written = deploy::write_file(order.options.output, document.dump(2) + "\n", false);
+  const auto written = space::write_file(order.options.output, document.dump(2) + "\n", false);
   return written ? ExitCode::Ok : complain(context, ExitCode::Unavailable, written.error());
 }
 

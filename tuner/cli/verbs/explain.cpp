@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "tuner/campaign/answer/answer.hpp"

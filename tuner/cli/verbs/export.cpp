@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "space/nearest.hpp"
@@ -14,9 +15,9 @@
 #include "tuner/deploy/make_profile.hpp"
 #include "tuner/deploy/proof.hpp"
 #include "tuner/deploy/shell_quote.hpp"
-#include "tuner/deploy/write_file.hpp"
-#include "tuner/executor/installation.hpp"
-#include "tuner/invocation.hpp"
+#include "space/write_file.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -127,7 +128,7 @@ ExitCode run(const ExportOptions& options, Context& context) {
       options.output.empty()
           ? context.profiles_folder() / fmt::format("{}.{}", deploy::file_stem(profile->campaign), format->extension)
           : std::filesystem::absolute(options.output).lexically_normal();
-  if (const auto done = deploy::write_file(file, format->text(*profile), format->executable); !done) {
+  if (const auto done = space::write_file(file, format->text(*profile), format->executable); !done) {
     return complain(context, ExitCode::Unavailable, done.error());
   }
   if (context.json) {

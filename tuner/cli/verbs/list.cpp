@@ -6,6 +6,7 @@
 #include <ostream>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "measure/artifact/artifact.hpp"
@@ -18,7 +19,7 @@
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/deploy/exporter.hpp"
-#include "tuner/executor/worker_catalogue.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "db/store.hpp"
@@ -17,8 +18,8 @@
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/executor/installation.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
 #include "tuner/roofline/machine_figures.hpp"
 
 namespace nocturne::cli {

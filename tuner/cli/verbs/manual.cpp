@@ -2,10 +2,11 @@
 
 #include <filesystem>
 #include <ostream>
+#include <CLI/CLI.hpp>
 
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/manual_text.hpp"
-#include "tuner/deploy/write_file.hpp"
+#include "space/write_file.hpp"
 
 namespace nocturne::cli {
 
@@ -28,7 +29,7 @@ ExitCode run(const ManualOptions& options, Context& context) {
     return ExitCode::Ok;
   }
   for (const auto& [name, text] : man_pages(*context.app)) {
-    const auto written = deploy::write_file(std::filesystem::path(options.man_folder) / name, text);
+    const auto written = space::write_file(std::filesystem::path(options.man_folder) / name, text);
     if (!written) return complain(context, ExitCode::Unavailable, written.error());
   }
   return ExitCode::Ok;

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
+#include "tuner/cli/app.hpp"
 
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"

@@ -1,5 +1,6 @@
 #include "tuner/cli/verbs/model.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "tuner/campaign/learned.hpp"

@@ -4,12 +4,13 @@
 #include <array>
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "measure/run/slot.hpp"
 #include "tuner/campaign/noise/noise_floor.hpp"
 #include "tuner/campaign/noise/stored_noise.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"

@@ -1,5 +1,6 @@
 #include "tuner/cli/verbs/replay.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,9 +22,9 @@
 #include "tuner/cli/output/claims_page.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/scoreboard_page.hpp"
-#include "tuner/deploy/write_file.hpp"
-#include "tuner/recorded_campaign.hpp"
-#include "tuner/replay_history.hpp"
+#include "space/write_file.hpp"
+#include "tuner/campaign/recorded_campaign.hpp"
+#include "tuner/campaign/replay_history.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -102,7 +103,7 @@ std::expected<void, std::string> save(const Spaces& spaces, const std::filesyste
       return std::unexpected(fmt::format("a folder cannot be named after the space '{}'", each.name()));
     const auto files = replay::write_space_folder(each);
     for (const auto& [file, text] : {std::pair("results.csv.gz", &files.results), {"space.json", &files.description}}) {
-      if (auto written = deploy::write_file(folder / name / file, *text); !written) return written;
+      if (auto written = space::write_file(folder / name / file, *text); !written) return written;
     }
   }
   return {};

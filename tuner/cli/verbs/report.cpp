@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "measure/machine/fingerprint.hpp"
@@ -21,8 +22,8 @@
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/claims_report.hpp"
 #include "tuner/cli/output/json.hpp"
-#include "tuner/executor/installation.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -4,11 +4,10 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
-#include "tuner/cli/choice/campaign_source.hpp"
+#include "tuner/cli/app.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
+#include "tuner/cli/measuring/campaign_source.hpp"
 
 namespace nocturne::cli {
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "space/fingerprint.hpp"
@@ -15,7 +16,7 @@
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/roofline/roofline.hpp"
+#include "tuner/campaign/answer/roofline.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -3,15 +3,16 @@
 #include <ostream>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "space/file_contents.hpp"
 #include "space/nearest.hpp"
-#include "tuner/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/output/document_schema.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
+#include "tuner/schema/campaign_schema.hpp"
 
 namespace nocturne::cli {
 namespace {

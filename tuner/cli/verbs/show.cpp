@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "measure/comparison/data_wait.hpp"
@@ -18,7 +19,7 @@
 #include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -3,8 +3,7 @@
 /// `nocturne status [CAMPAIGN]`: what a campaign is doing now, and its answer so far. For another terminal: reads the
 /// database and the heartbeat, writes nothing, takes no lock.
 
-#include <CLI/CLI.hpp>
-
+#include "tuner/cli/app.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"

@@ -9,13 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "db/store.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/downloads.hpp"
 #include "tuner/campaign/heartbeat/heartbeat_writer.hpp"
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/choice/number_checks.hpp"

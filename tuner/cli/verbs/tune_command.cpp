@@ -5,17 +5,18 @@
 #include <ostream>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "db/store.hpp"
 #include "measure/run/launch.hpp"
-#include "tuner/campaign/interruption.hpp"
+#include "tuner/executor/interruption.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/measuring/signals.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/deploy/shell_quote.hpp"
-#include "tuner/deploy/write_file.hpp"
+#include "space/write_file.hpp"
 #include "tuner/own_command/command_document.hpp"
 #include "tuner/own_command/sighting_run.hpp"
 #include "tuner/own_command/step_lines.hpp"
@@ -216,7 +217,7 @@ ExitCode write_campaign(const CommandOptions& options, const Context& context, c
     context.verbatim() << text;
     return ExitCode::Ok;
   }
-  if (const auto written = deploy::write_file(fs::absolute(options.write_campaign), text); !written) {
+  if (const auto written = space::write_file(fs::absolute(options.write_campaign), text); !written) {
     *context.err << "nocturne tune: " << written.error() << '\n';
     return ExitCode::Unavailable;
   }

@@ -5,7 +5,7 @@
 #include <expected>
 #include <string>
 
-#include "tuner/campaign_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/verbs/tune.hpp"
 
 namespace nocturne::cli {

@@ -14,8 +14,8 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/deploy/make_profile.hpp"
 #include "tuner/deploy/proof.hpp"
-#include "tuner/executor/installation.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "tuner/deploy/shell_quote.hpp"
-#include "tuner/invocation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 

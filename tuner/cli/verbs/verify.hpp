@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include "tuner/cli/app.hpp"
 
 #include "measure/comparison/planned_looks.hpp"
 #include "tuner/cli/context.hpp"

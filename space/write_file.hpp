@@ -1,0 +1,17 @@
+#pragma once
+
+/// A file that is either the old one or the new one, never half of it.
+
+#include <expected>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace nocturne::space {
+
+/// Writes beside the target, makes it durable (fsync), then renames it into place; makes missing folders. Mode 0644, or
+/// 0755 where `executable`, less the umask. The error is a sentence with the path; the old file then stays.
+[[nodiscard]] std::expected<void, std::string> write_file(const std::filesystem::path& file, std::string_view text,
+                                                          bool executable = false);
+
+}  // namespace nocturne::space

@@ -1,0 +1,165 @@
+#include "tuner/campaign/recorded_campaign.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "measure/comparison/location.hpp"
+#include "search/replay/cell_reader.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+namespace replay = search::replay;
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+/// The last trial of a configuration, and what all of them measured.
+struct Measured {
+  db::StoredTrial last;
+  std::vector<double> values;
+};
+
+/// In the order in which they were asked first.
+std::vector<Measured> distinct(std::vector<db::StoredTrial> trials) {
+  std::map<std::string, std::size_t> seen;
+  std::vector<Measured> result;
+  for (auto& each : trials) {
+    if (each.trial.outcome == space::Outcome::Killed) continue;
+    const auto [place, is_new] = seen.emplace(each.trial.configuration.identity(), result.size());
+    if (is_new) result.emplace_back();
+    auto& measured = result[place->second];
+    if (each.trial.estimate && !each.reused_from) measured.values.push_back(each.trial.estimate->value);
+    measured.last = std::move(each);
+  }
+  return result;
+}
+
+/// Trials of all generations of the campaign's identity, the oldest first.
+std::expected<std::vector<db::StoredTrial>, db::Error> trials_of_all_passes(const db::Store& store,
+                                                                            const db::CampaignSummary& campaign) {
+  auto all = store.list_campaigns();
+  if (!all) return std::unexpected(all.error());
+  std::erase_if(*all, [&](const auto& each) {
+    return each.name != campaign.name || each.identity != campaign.identity || each.fingerprint != campaign.fingerprint;
+  });
+  std::ranges::sort(*all, {}, &db::CampaignSummary::generation);
+  std::vector<db::StoredTrial> trials;
+  for (const auto& pass : *all) {
+    auto stored = store.list_trials({.campaign = pass.id, .state = db::TrialState::Finished});
+    if (!stored) return stored;
+    std::ranges::move(*stored, std::back_inserter(trials));
+  }
+  return trials;
+}
+
+std::vector<space::Value> occurring(const std::vector<Measured>& trials, const std::string& name) {
+  std::vector<space::Value> values;
+  for (const auto& each : trials) {
+    const auto* value = each.last.trial.configuration.find(name);
+    if (value != nullptr && std::ranges::find(values, *value) == values.end()) values.push_back(*value);
+  }
+  // std::variant orders by kind, then by value.
+  std::ranges::sort(values);
+  return values;
+}
+
+/// The stored list where it has all that occurs; else what occurs.
+space::DomainSpec domain_of(const db::ParameterRecord& record, std::vector<space::Value> values) {
+  const auto list =
+      record.domain.is_object() ? record.domain.value("values", nlohmann::json::array()) : nlohmann::json::array();
+  std::vector<space::Value> stored;
+  for (const auto& each : list) {
+    if (each.is_boolean() || each.is_number() || each.is_string()) stored.push_back(space::value_from_json(each));
+  }
+  const auto is_stored = [&](const auto& each) { return std::ranges::find(stored, each) != stored.end(); };
+  if (std::ranges::all_of(values, is_stored)) values = std::move(stored);
+  const auto is_flag = [](const auto& each) { return std::holds_alternative<bool>(each); };
+  if (std::ranges::all_of(values, is_flag)) return space::BooleanSpec{};
+  const auto is_text = [](const auto& each) { return std::holds_alternative<std::string>(each); };
+  const bool ordinal = record.domain.is_object() && record.domain.value("type", "") == "ordinal";
+  if (!ordinal && std::ranges::any_of(values, is_text)) return space::CategoricalSpec{std::move(values)};
+  return space::OrdinalSpec{std::move(values)};
+}
+
+replay::Rows rows_of(const std::vector<Measured>& trials, const std::vector<space::ParameterSpec>& parameters) {
+  const bool has_passes = std::ranges::any_of(trials, [](const auto& each) { return each.values.size() > 1; });
+  replay::Rows rows;
+  rows.columns = parameters.size();
+  std::vector<replay::CellReader> readers(parameters.begin(), parameters.end());
+  for (const auto& [each, values] : trials) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const auto* value = each.trial.configuration.find(parameters[i].name);
+      rows.cells.push_back(value == nullptr ? space::kNoValue : readers[i].find_value(*value).value());
+    }
+    const auto& estimate = each.trial.estimate;
+    const double own_value = estimate ? estimate->value : kUnknown;  // also where it was taken over from elsewhere
+    rows.objectives.push_back(estimate && !values.empty() ? measure::median(values) : own_value);
+    if (has_passes) {
+      rows.first_time.push_back(rows.times.size());
+      for (const double value : values) rows.times.push_back(static_cast<float>(value));
+    }
+    rows.outcomes.push_back(each.trial.outcome);
+    const bool own = each.finished_unix_ns && !each.reused_from;
+    rows.cost_ms.push_back(own ? static_cast<double>(*each.finished_unix_ns - each.claimed_unix_ns) / 1e6 : kUnknown);
+  }
+  if (has_passes) rows.first_time.push_back(rows.times.size());
+  return rows;
+}
+
+}  // namespace
+
+std::expected<FileCampaign, std::string> find_file_campaign(const std::filesystem::path& path,
+                                                            const std::string& name) {
+  auto store = db::Store::open(path, db::Mode::ReadOnly);
+  if (!store) return std::unexpected(store.error().message);
+  auto all = store->list_campaigns();
+  if (!all) return std::unexpected(all.error().message);
+  const auto found = std::ranges::find_if(*all, [&](const auto& each) { return name.empty() || each.name == name; });
+  if (found == all->end()) {
+    return std::unexpected(name.empty() ? fmt::format("{}: there is no campaign in it", path.string())
+                                        : fmt::format("{}: there is no campaign '{}' in it", path.string(), name));
+  }
+  return FileCampaign{.store = *std::move(store), .campaign = std::move(*found)};
+}
+
+std::expected<replay::RecordedSpace, std::string> recorded_campaign(const db::Store& store,
+                                                                    const db::CampaignSummary& campaign) {
+  auto stored = trials_of_all_passes(store, campaign);
+  if (!stored) return std::unexpected(stored.error().message);
+  const auto records = store.parameters(campaign.id);
+  if (!records) return std::unexpected(records.error().message);
+  const auto trials = distinct(*std::move(stored));
+  replay::SpaceDescription description;
+  description.facts = stored_facts(campaign.spec);
+  for (const auto& record : *records) {
+    auto values = occurring(trials, record.name);
+    if (values.empty()) continue;  // never active in what was measured
+    space::ParameterSpec spec;
+    spec.name = record.name;
+    spec.stage = record.stage;
+    spec.domain = domain_of(record, std::move(values));
+    spec.unit = record.unit;
+    spec.description = record.description;
+    spec.active_if = record.active_if;
+    description.parameters.push_back(std::move(spec));
+  }
+  auto rows = rows_of(trials, description.parameters);
+  description.rows = replay::table_of(description, rows);
+  const bool chose = campaign.strategy != "exhaustive" && campaign.strategy != "random";
+  auto recorded =
+      replay::RecordedSpace::create(campaign.name, std::string(chose ? replay::RecordedSpace::kSearched : "campaign"),
+                                    std::move(description), std::move(rows));
+  if (!recorded)
+    return std::unexpected(
+        fmt::format("campaign '{}', generation {}: {}", campaign.name, campaign.generation, recorded.error()));
+  return recorded;
+}
+
+}  // namespace nocturne::tuner

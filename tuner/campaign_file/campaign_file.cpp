@@ -1,0 +1,152 @@
+#include "tuner/campaign_file/campaign_file.hpp"
+
+#include <utility>
+
+#include "measure/container/container.hpp"
+#include "space/facts_json.hpp"
+#include "tuner/campaign_file/checks.hpp"
+#include "tuner/campaign_file/command_section.hpp"
+#include "tuner/campaign_file/extends.hpp"
+#include "tuner/campaign_file/framework_values.hpp"
+#include "tuner/campaign_file/identity.hpp"
+#include "tuner/campaign_file/schema_check.hpp"
+#include "tuner/campaign_file/sections.hpp"
+#include "tuner/campaign_file/space_section.hpp"
+#include "tuner/campaign_file/workload_section.hpp"
+#include "tuner/schema/campaign_schema.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+namespace fs = std::filesystem;
+using CampaignResult = std::expected<CampaignSpec, std::vector<Problem>>;
+
+const nlohmann::json& parsed_schema() {
+  static const nlohmann::json schema = nlohmann::json::parse(campaign_schema());
+  return schema;
+}
+
+}  // namespace
+
+void add_containers(space::Facts& facts, const nlohmann::json& document) {
+  if (facts.find(kContainersFact) != nullptr || !document.dump().contains(kContainersFact)) return;
+  facts.set(kContainersFact, measure::available_containers());
+}
+
+namespace {
+
+nlohmann::json machine_json(const space::Facts& facts, const std::vector<UnavailableFramework>& unavailable) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [framework, reason] : unavailable) list.push_back({{"framework", framework}, {"reason", reason}});
+  return {{"facts", space::to_json(facts)}, {"unavailable", std::move(list)}};
+}
+
+const nlohmann::json* machine_of(const nlohmann::json& document) {
+  const auto found = document.find(kStoredMachine);
+  return found != document.end() && found->is_object() ? &*found : nullptr;
+}
+
+}  // namespace
+
+space::Facts stored_facts(const nlohmann::json& document) {
+  const nlohmann::json* machine = machine_of(document);
+  return machine == nullptr ? space::Facts() : space::facts_from_json(machine->value("facts", nlohmann::json()));
+}
+
+std::vector<UnavailableFramework> stored_unavailable(const nlohmann::json& document) {
+  std::vector<UnavailableFramework> result;
+  const nlohmann::json* machine = machine_of(document);
+  if (machine == nullptr) return result;
+  for (const auto& each : machine->value("unavailable", nlohmann::json::array())) {
+    result.push_back({.name = each.value("framework", ""), .reason = each.value("reason", "")});
+  }
+  return result;
+}
+
+namespace {
+
+CampaignResult complete(Document document, const std::string& name, const fs::path& folder, space::Facts facts,
+                        const Frameworks* known) {
+  if (document.value.is_object())
+    document.value.erase(kStoredMachine);  // where it was stored before: this machine's are asked for
+  const Frameworks own_workers;
+  const Frameworks& frameworks = known != nullptr ? *known : own_workers;
+  // Asks every Python of the machine: only where somebody wants to know.
+  const bool names_frameworks = document.value.dump().find(kFrameworksFact) != std::string::npos;
+  if (names_frameworks && facts.find(kFrameworksFact) == nullptr) add_frameworks(facts, frameworks);
+  add_containers(facts, document.value);
+  Checks checks(document);
+  for (SchemaFinding& finding : check_against_schema(parsed_schema(), document.value)) {
+    checks.add(finding.pointer, std::move(finding.found), std::move(finding.allowed), std::move(finding.nearest),
+               finding.at);
+  }
+  if (!document.value.is_object()) return std::unexpected(checks.take());
+
+  const WorkerChoice worker = read_worker(checks, folder, name, frameworks);
+  const bool own = !worker.own.empty();
+  const fs::path home = home_of(document.place("/workload/data_folder"), folder, name);
+  const space::Workload workload =
+      own ? command_workload(checks, worker.own) : read_workload(checks, home, worker.command.empty());
+  space::Objective objective = read_objective(checks);
+  const StrategyChoice strategy = read_strategy(checks);
+  const Budget budget = read_budget(checks);
+  const RunSettings run = read_run(checks);
+  VerifySettings verify = read_verify(checks);
+  const EnvironmentSettings environments = read_environments(checks);
+  if (own) {
+    fit_to_command(checks, worker.own, objective, verify);
+    check_places(checks, worker.own);
+  } else {
+    fit_to_workload(checks, workload, verify);
+  }
+  std::vector<UnavailableFramework> unavailable = read_framework_values(checks, worker, frameworks);
+  std::optional<space::Space> space = read_space(checks, facts, worker, unavailable);
+  if (!checks.empty() || !space) return std::unexpected(checks.take());
+
+  nlohmann::json stored = document.value;
+  stored.erase("$schema");
+  stored[kStoredMachine] = machine_json(facts, unavailable);
+  if (!worker.command.empty()) stored["worker"]["command"] = worker.command;
+  if (!workload.data_folder.empty()) stored["workload"]["data_folder"] = workload.data_folder;
+  if (workload.is_synthetic() || workload.data == "folder") {  // their default is another
+    stored["verify"]["accuracy_epochs"] = verify.accuracy_epochs;
+  }
+  if (own) {  // what the file leaves to us, and where it stands: others read the stored document
+    stored["workload"] = space::to_json(workload);
+    stored["worker"]["folder"] = worker.own.folder.string();
+    stored["objective"]["epochs"] = objective.epochs;
+  }
+  return CampaignSpec{.name = document.value["campaign"].get<std::string>(),
+                      .description = document.value.value("description", ""),
+                      .file = fs::absolute(folder / fs::path(name).filename()).lexically_normal(),
+                      .workload = workload,
+                      .objective = objective,
+                      .space = *space,
+                      .strategy = strategy,
+                      .budget = budget,
+                      .run = run,
+                      .worker = worker,
+                      .verify = verify,
+                      .environments = environments,
+                      .unavailable = std::move(unavailable),
+                      .facts = facts,
+                      .identity_json = identity_json(workload, objective, *space, worker, facts),
+                      .document = std::move(stored)};
+}
+
+}  // namespace
+
+CampaignResult load_campaign(const fs::path& path, const space::Facts& facts, const Frameworks* frameworks) {
+  auto document = read_with_bases(path);
+  if (!document) return std::unexpected(std::move(document.error()));
+  return complete(*document, path.string(), path.parent_path(), facts, frameworks);
+}
+
+CampaignResult parse_campaign(std::string_view text, const std::string& name, const fs::path& folder,
+                              const space::Facts& facts, const Frameworks* frameworks) {
+  auto document = read_text_with_bases(text, name, folder);
+  if (!document) return std::unexpected(std::move(document.error()));
+  return complete(*document, name, folder, facts, frameworks);
+}
+
+}  // namespace nocturne::tuner
