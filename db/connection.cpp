@@ -101,14 +101,15 @@ Expected<void> prepare_for_writing(SQLite::Database& database, const std::filesy
   if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {  // SQLite falls back to this in silence
     return std::unexpected(read_only_error(path));
   }
-  const auto empty = check_identity(database, path);
+  const int newest = newest_version(options.migrations);
+  const auto empty = check_identity(database, path, newest);
   if (!empty) {
     return std::unexpected(empty.error());
   }
   if (*empty) {
     create_schema(database);
     // Another program may have filled the file since; then this says so.
-    if (const auto made = check_identity(database, path); !made) {
+    if (const auto made = check_identity(database, path, newest); !made) {
       return std::unexpected(made.error());
     }
   }
@@ -117,19 +118,20 @@ Expected<void> prepare_for_writing(SQLite::Database& database, const std::filesy
   } else {
     switch_to_wal(database, options.busy_timeout);
   }
-  if (stored_version(database) < newest_version()) {
-    if (const auto migrated = migrate(database, migrations()); !migrated) {
+  if (stored_version(database) < newest) {
+    if (const auto migrated = migrate(database, options.migrations); !migrated) {
       return std::unexpected(
           Error{ErrorCode::Damaged, fmt::format("'{}' could not be brought to version {}: {}. It was "
                                                 "left as it was.",
-                                                path.string(), newest_version(), migrated.error())});
+                                                path.string(), newest, migrated.error())});
     }
   }
   return {};
 }
 
-Expected<void> check_for_reading(SQLite::Database& database, const std::filesystem::path& path) {
-  const auto empty = check_identity(database, path);
+Expected<void> check_for_reading(SQLite::Database& database, const std::filesystem::path& path,
+                                 const StoreOptions& options) {
+  const auto empty = check_identity(database, path, newest_version(options.migrations));
   if (!empty) {
     return std::unexpected(empty.error());
   }
@@ -176,9 +178,10 @@ Expected<std::unique_ptr<Connection>> Connection::open(const std::filesystem::pa
     auto opened = open_any_version(path, mode, options);
     if (!opened) return opened;
     const int version = stored_version((*opened)->database());
-    if (version >= newest_version()) return opened;
+    const int newest = newest_version(options.migrations);
+    if (version >= newest) return opened;
     opened->reset();  // it was opened to be read: writing has migrated
-    if (!options.migrate) return std::unexpected(older_error(path, version));
+    if (!options.migrate) return std::unexpected(older_error(path, version, newest));
     if (const auto migrated = open(path, Mode::ReadWrite, options); !migrated) {
       return std::unexpected(Error{ErrorCode::Older, fmt::format("'{}' is of an older version and must be migrated "
                                                                  "before it can be read: {}",
@@ -211,7 +214,7 @@ Expected<std::unique_ptr<Connection>> Connection::open_any_version(const std::fi
                                              : open_for_reading(path, options);
   set_rules(database);
   const auto ready =
-      to_write ? prepare_for_writing(database, path, options, place.remote) : check_for_reading(database, path);
+      to_write ? prepare_for_writing(database, path, options, place.remote) : check_for_reading(database, path, options);
   if (!ready) {
     return std::unexpected(ready.error());
   }
@@ -258,7 +261,8 @@ void Connection::wait_as_campaign(bool campaign) {
 std::optional<Error> Connection::may_not_write() const {
   if (auto lost = lost_on_network()) return lost;
   const int version = stored_version(database_);
-  return version == newest_version() ? std::nullopt : std::optional(newer_error(path_, version));
+  const int newest = newest_version(options_.migrations);
+  return version == newest ? std::nullopt : std::optional(newer_error(path_, version, newest));
 }
 
 std::optional<Error> Connection::lost_on_network() const {

@@ -24,8 +24,8 @@ class ForeignKeysOff {
 
 }  // namespace
 
-int newest_version() {
-  return migrations().empty() ? 1 : migrations().back().version;
+int newest_version(std::span<const Migration> steps) {
+  return steps.empty() ? 1 : steps.back().version;
 }
 
 int stored_version(const SQLite::Database& database) {

@@ -2,8 +2,9 @@
 
 /// The versions of the schema and the steps between them.
 ///
-/// schema.sql is the newest version; migrations/NNN_what.sql leads a file of version NNN - 1 to NNN. A file's version
-/// is its `PRAGMA user_version`, that it is ours says its `PRAGMA application_id`.
+/// schema.sql is the newest version; migrations/NNN_what.sql leads a file of version NNN - 1 to NNN. There is one
+/// version so far, and no step. A file's version is its `PRAGMA user_version`; its `PRAGMA application_id` says that it
+/// is ours.
 
 #include <cstdint>
 #include <span>
@@ -18,8 +19,13 @@ class Database;
 
 namespace nocturne::db {
 
-/// "NOCT", at byte 68 of the file: `file` and `sqlite3 FILE .dbinfo` show it.
-inline constexpr std::int32_t kApplicationId = 0x4E4F4354;
+/// "NCTN", at byte 68 of the file: `file` and `sqlite3 FILE .dbinfo` show it.
+inline constexpr std::int32_t kApplicationId = 0x4E43544E;
+
+/// "NOCT": nine versions from before the first release, whose numbers 1 to 9 mean other tables than ours. They are told
+/// apart by an id of our own and not by an offset of the version: so a program of then, too, takes a file of today for
+/// another program's and leaves it alone, and versions count from 1.
+inline constexpr std::int32_t kUnreleasedApplicationId = 0x4E4F4354;
 
 struct Migration {
   int version = 0;  ///< to which it leads
@@ -30,8 +36,8 @@ struct Migration {
 /// Ascending, without gaps, the first leads to version 2. Empty while there is only one version.
 [[nodiscard]] std::span<const Migration> migrations();
 [[nodiscard]] std::string_view newest_schema();
-/// The version of newest_schema().
-[[nodiscard]] int newest_version();
+/// The version that `steps` lead to; without any argument, that of newest_schema().
+[[nodiscard]] int newest_version(std::span<const Migration> steps = migrations());
 
 [[nodiscard]] int stored_version(const SQLite::Database& database);
 

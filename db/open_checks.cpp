@@ -33,6 +33,17 @@ Error not_ours(const std::filesystem::path& path, std::string_view what) {
                       what)};
 }
 
+/// Of a file whose application id is not ours.
+Error wrong_application(const std::filesystem::path& path, std::uint32_t id) {
+  if (id != static_cast<std::uint32_t>(kUnreleasedApplicationId)) {
+    return not_ours(path, fmt::format("is the database of another program (application id 0x{:08x})", id));
+  }
+  return {ErrorCode::Older,
+          fmt::format("'{}' is from before the first release of Nocturne, whose tables were others; it was left "
+                      "untouched. Move it away, or name another file with --db, and tune again.",
+                      path.string())};
+}
+
 Error damaged(const std::filesystem::path& path, std::string_view what) {
   return {ErrorCode::Damaged,
           fmt::format("'{0}' is damaged: {1}. Restore a copy of it, or move it away together with '{0}-wal' and save "
@@ -94,7 +105,7 @@ std::optional<Error> check_header(const std::filesystem::path& path) {
     id = id << 8 | static_cast<unsigned char>(header[kApplicationIdOffset + i]);
   }
   if (id != 0 && id != static_cast<std::uint32_t>(kApplicationId)) {
-    return not_ours(path, fmt::format("is the database of another program (application id 0x{:08x})", id));
+    return wrong_application(path, id);
   }
   return std::nullopt;
 }
@@ -118,14 +129,14 @@ std::optional<Error> make_folder(const std::filesystem::path& path) {
                            error.message())};
 }
 
-Expected<bool> check_identity(SQLite::Database& database, const std::filesystem::path& path) {
+Expected<bool> check_identity(SQLite::Database& database, const std::filesystem::path& path, int newest) {
   // Of one moment: another process may be making the schema just now.
   const SQLite::Transaction moment(database, SQLite::TransactionBehavior::DEFERRED);
   const auto id = read_number(database, "PRAGMA application_id");
   const auto version = stored_version(database);
   if (id == kApplicationId) {
-    if (version > newest_version()) {
-      return std::unexpected(newer_error(path, version));
+    if (version > newest) {
+      return std::unexpected(newer_error(path, version, newest));
     }
     if (version < 1) {
       return std::unexpected(damaged(path, "it has no version number"));
@@ -135,8 +146,7 @@ Expected<bool> check_identity(SQLite::Database& database, const std::filesystem:
   if (id == 0 && version == 0 && read_number(database, "SELECT count(*) FROM sqlite_master") == 0) {
     return true;
   }
-  return std::unexpected(
-      not_ours(path, fmt::format("is the database of another program (application id 0x{:08x})", id)));
+  return std::unexpected(wrong_application(path, static_cast<std::uint32_t>(id)));
 }
 
 Error read_only_error(const std::filesystem::path& path) {
@@ -145,18 +155,18 @@ Error read_only_error(const std::filesystem::path& path) {
                                            path.string())};
 }
 
-Error older_error(const std::filesystem::path& path, int found) {
+Error older_error(const std::filesystem::path& path, int found, int newest) {
   return {ErrorCode::Older,
           fmt::format("'{}' has version {} of the database and is not changed while an older Nocturne "
                       "may be writing it. When nothing tunes any more, 'nocturne list' brings it to "
                       "version {}.",
-                      path.string(), found, newest_version())};
+                      path.string(), found, newest)};
 }
 
-Error newer_error(const std::filesystem::path& path, int found) {
+Error newer_error(const std::filesystem::path& path, int found, int newest) {
   return {ErrorCode::Newer, fmt::format("'{}' has version {} of the database, this program knows up to version {}. Use "
                                         "the newer Nocturne that wrote it, or name another file with --db.",
-                                        path.string(), found, newest_version())};
+                                        path.string(), found, newest)};
 }
 
 Error describe_exception(const std::exception& exception, const std::filesystem::path& path,

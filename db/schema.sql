@@ -1,4 +1,4 @@
--- The database of Nocturne, version 9: what was asked, measured and concluded. This file is its manual.
+-- The database of Nocturne, version 1: what was asked, measured and concluded. This file is its manual.
 --
 -- Units are in the names: _unix_ns is nanoseconds since 1970 UTC, _ns a duration in nanoseconds, _s one in seconds.
 -- *_json holds JSON text. Hashes are hexadecimal text. A column without NOT NULL is empty where nothing is known;
@@ -34,7 +34,7 @@ CREATE TABLE campaigns (
   strategy TEXT NOT NULL,          -- as last used; each ask remembers its own
   seed INTEGER NOT NULL,           -- likewise
   fingerprint_hash TEXT REFERENCES fingerprints (hash),  -- of the machine when last begun or resumed
-  is_fresh INTEGER NOT NULL DEFAULT 0 CHECK (is_fresh IN (0, 1)),  -- 1: reuses no trial of other campaigns
+  is_fresh INTEGER NOT NULL CHECK (is_fresh IN (0, 1)),  -- 1: reuses no trial of other campaigns
   created_unix_ns INTEGER NOT NULL,
   opened_unix_ns INTEGER NOT NULL, -- last begun or resumed; the newest is what the name alone means
   finished_unix_ns INTEGER,        -- its budget was spent or nothing was left to propose
@@ -168,8 +168,8 @@ CREATE TABLE ask_answers (
   number INTEGER NOT NULL,         -- the trial's
   ordinal INTEGER NOT NULL,        -- the ask's
   configuration_id INTEGER NOT NULL REFERENCES configurations (id),
-  purpose TEXT NOT NULL DEFAULT 'search' CHECK (purpose IN ('search', 'audit', 'verify', 'gate')),
-  reason TEXT NOT NULL DEFAULT '', -- why it was chosen, one clause
+  purpose TEXT NOT NULL CHECK (purpose IN ('search', 'audit', 'verify', 'gate')),
+  reason TEXT NOT NULL,            -- why it was chosen, one clause; may be empty
   claimed_log_bound REAL,          -- of an audit: ln of the least time, in seconds, that the model thought possible
   claimed_log_margin REAL,         -- and by how much that was above the incumbent's, ln of the ratio
   PRIMARY KEY (campaign_id, number),
@@ -311,10 +311,10 @@ CREATE TABLE comparisons (
   candidate_configuration_id INTEGER NOT NULL REFERENCES configurations (id),
   baseline_configuration_id INTEGER NOT NULL REFERENCES configurations (id),
   role TEXT NOT NULL,              -- select: to choose the winner; verify: fresh pairs, whose gain is reported
-  started_unix_ns INTEGER NOT NULL,
-  method TEXT NOT NULL DEFAULT 'slices' CHECK (method IN ('sequential', 'slices', 'duet')),  -- how its pairs are measured
-  estimator TEXT NOT NULL DEFAULT 'paired'
-    CHECK (estimator IN ('median', 'minimum', 'paired'))  -- of a process's steady steps; paired: neighbouring slices
+  method TEXT NOT NULL CHECK (method IN ('sequential', 'slices', 'duet')),  -- how its pairs are measured
+  estimator TEXT NOT NULL          -- of a process's steady steps; paired: neighbouring slices
+    CHECK (estimator IN ('median', 'minimum', 'paired')),
+  started_unix_ns INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX comparisons_by_campaign ON comparisons (campaign_id);
 

@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "db/error.hpp"
+#include "db/migrations.hpp"
 #include "db/network_options.hpp"
 #include "db/records.hpp"
 
@@ -64,6 +65,8 @@ struct StoreOptions {
   std::function<bool(const LockWait&)> waiting = {};
   /// False: a reader leaves an older file as it is (Older), for an older program may be in the middle of writing it.
   bool migrate = true;
+  /// The steps that an older file is led through. Only tests give others, for there is no older version yet.
+  std::span<const Migration> migrations = db::migrations();
   NetworkOptions network{};
 };
 

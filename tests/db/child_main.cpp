@@ -5,6 +5,8 @@
 ///   watch                        reads all there is again and again until it is killed; a line now and then
 ///   die-after-claim NAME         claims trial 0, begins a run, and kills itself
 ///   die-inside NAME N            kills itself as the N-th statement of finish_trial() begins; 0: at its commit
+///   die-migrating N              opens a file of this version with the step to a made-up next one, and kills itself as
+///                                the N-th statement begins; 0: at the commit
 ///   hold NAME                    begins the campaign, says "held", and waits for ever
 ///   open-as-nobody read|write    gives up root's rights, opens, and prints "CODE MESSAGE"
 ///   fill NAME                    on a file system of its own of 1 MiB, writes until it is full; makes room; goes on
@@ -30,6 +32,7 @@
 #include <vector>
 
 #include "db/store.hpp"
+#include "tests/db/next_version.hpp"
 #include "tests/support/small_disk.hpp"
 
 namespace {
@@ -184,6 +187,18 @@ void die_inside(const std::string& path, const std::string& name, int statement)
   std::cout << "survived" << std::endl;
 }
 
+void die_migrating(const std::string& path, int statement) {
+  sqlite3_auto_extension(reinterpret_cast<void (*)()>(hook));
+  const auto steps = db::test::step_to_next_version();
+  statements_until_death = statement == 0 ? -1 : statement;
+  die_at_commit = statement == 0;
+  db::StoreOptions options = store_options();
+  options.migrations = steps;
+  must(db::Store::open(path, db::Mode::ReadWrite, options));
+  statements_until_death = -1;
+  std::cout << "survived" << std::endl;
+}
+
 void hold(const std::string& path, const std::string& name) {
   db::Store store = open_to(db::Mode::ReadWrite, path);
   must(store.begin_or_resume_campaign(campaign(name)));
@@ -284,6 +299,7 @@ int main(int argc, char** argv) {
       {"watch", [&] { watch(path); }},
       {"die-after-claim", [&] { die_after_claim(path, first); }},
       {"die-inside", [&] { die_inside(path, first, number); }},
+      {"die-migrating", [&] { die_migrating(path, static_cast<int>(std::strtol(first.c_str(), nullptr, 10))); }},
       {"hold", [&] { hold(path, first); }},
       {"open-as-nobody", [&] { open_as_nobody(path, first); }},
       {"fill", [&] { fill(path, first); }},

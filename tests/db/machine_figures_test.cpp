@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
 #include <catch2/catch_test_macros.hpp>
 
-#include "db/migrations.hpp"
 #include "tests/db/fixture.hpp"
 
 using namespace nocturne::db;
@@ -56,19 +53,4 @@ TEST_CASE("a roof belongs to its campaign, whose tuner alone writes it", "[db]")
   must(store.remove_campaign(id));
   CHECK_FALSE(must(store.roof(id)));
   CHECK(must(store.integrity_check()).empty());
-}
-
-TEST_CASE("a database of the version before gets the tables and keeps what it has", "[db]") {
-  const TemporaryFolder folder;
-  const auto path = folder / "old.db";
-  execute_sql(path, read_bytes(std::filesystem::path(NOCTURNE_DB_VERSIONS) / "5.sql"));
-  execute_sql(path, fmt::format("PRAGMA application_id = {}; PRAGMA user_version = 5", kApplicationId));
-  execute_sql(path,
-              "INSERT INTO campaigns (name, generation, identity, spec_json, strategy, seed, created_unix_ns,"
-              " opened_unix_ns) VALUES ('old', 1, 'i', '{}', 'random', 1, 5, 5)");
-  Store store = open(path);
-  CHECK(must(store.find_campaign("old")).created_unix_ns == 5);
-  CHECK_FALSE(must(store.machine_figures("k")));
-  must(store.save_machine_figures({.key = "k", .fields = {{"a", "b"}}, .figures = {{"format", 1}}}));
-  CHECK(must(store.machine_figures("k")));
 }

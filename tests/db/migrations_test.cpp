@@ -2,13 +2,18 @@
 
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
-#include <fmt/format.h>
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <csignal>
+#include <string>
 
+#include "tests/db/child.hpp"
+#include "tests/db/faulty_disk.hpp"
 #include "tests/db/fixture.hpp"
+#include "tests/db/next_version.hpp"
 #include "tests/db/schema_shape.hpp"
 
 using namespace nocturne::db;
@@ -32,43 +37,115 @@ std::int64_t number(const SQLite::Database& database, const std::string& sql) {
   return statement.getColumn(0).getInt64();
 }
 
-/// A database as version `version` made it, with a row in it.
-void write_old(const std::filesystem::path& path, int version) {
-  execute_sql(path, read_bytes(std::filesystem::path(NOCTURNE_DB_VERSIONS) / fmt::format("{}.sql", version)));
-  execute_sql(path, fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; PRAGMA journal_mode = WAL",
-                                kApplicationId, version));
-  execute_sql(path,
-              "INSERT INTO campaigns (name, generation, identity, spec_json, strategy, seed, created_unix_ns,"
-              " opened_unix_ns) VALUES ('old', 1, 'i', '{}', 'random', 1, 5, 5)");
+std::string next_shape() {
+  SQLite::Database database = in_memory();
+  create_schema(database);
+  if (!migrate(database, step_to_next_version())) FAIL("the made-up step was refused");
+  return schema_shape(database);
+}
+
+/// A database of the newest version with a campaign in it, that is the old version to who knows the made-up step.
+void write_old(const std::filesystem::path& path) {
+  Store store = open(path);
+  must(store.begin_or_resume_campaign(campaign("old")));
+  must(store.append_event({.what = "begun"}));
+}
+
+Expected<Store> open_as_next(const std::filesystem::path& path, Mode mode, bool migrate = true) {
+  static const auto steps = step_to_next_version();
+  return Store::open(path, mode, {.migrate = migrate, .migrations = steps});
+}
+
+enum class Found { Old, New };
+
+/// What is in the file: the whole of one version, or the test fails.
+Found version_in(const std::filesystem::path& path) {
+  const SQLite::Database database(path.string(), SQLite::OPEN_READWRITE);
+  SQLite::Statement check(database, "PRAGMA integrity_check");
+  check.executeStep();
+  CHECK(check.getColumn(0).getString() == "ok");
+  CHECK(number(database, "SELECT count(*) FROM campaigns WHERE name = 'old'") == 1);
+  CHECK(number(database, "SELECT count(*) FROM events") == 1);
+  const bool is_new = stored_version(database) == newest_version() + 1;
+  if (!is_new) CHECK(stored_version(database) == newest_version());
+  CHECK(schema_shape(database) == (is_new ? next_shape() : fresh_shape()));
+  if (is_new) CHECK(number(database, "SELECT count(*) FROM moods") == 1);
+  return is_new ? Found::New : Found::Old;
 }
 
 }  // namespace
 
-TEST_CASE("a file of every earlier version is led to the schema of a fresh one", "[db]") {
-  for (int version = 1; version <= newest_version(); ++version) {
-    for (const Mode mode : {Mode::ReadWrite, Mode::ReadOnly}) {
-      CAPTURE(version);
-      const TemporaryFolder folder;
-      const auto path = folder / "old.db";
-      write_old(path, version);
-      const Store store = open(path, mode);
-      CHECK(must(store.find_campaign("old")).created_unix_ns == 5);
-      const SQLite::Database database(path.string(), SQLite::OPEN_READONLY);
-      CHECK(schema_shape(database) == fresh_shape());
-      CHECK(stored_version(database) == newest_version());
-    }
+TEST_CASE("a file of the version before is led to the next one by who writes and by who reads", "[db]") {
+  for (const Mode mode : {Mode::ReadWrite, Mode::ReadOnly}) {
+    const TemporaryFolder folder;
+    const auto path = folder / "old.db";
+    write_old(path);
+    const Store store = must(open_as_next(path, mode));
+    CHECK(must(store.find_campaign("old")).generation == 1);
+    CHECK(version_in(path) == Found::New);
   }
+}
+
+TEST_CASE("a file that is made anew has the next version at once", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "new.db";
+  Store store = must(open_as_next(path, Mode::ReadWrite));
+  must(store.begin_or_resume_campaign(campaign("c")));
+  const SQLite::Database database(path.string(), SQLite::OPEN_READONLY);
+  CHECK(stored_version(database) == newest_version() + 1);
+  CHECK(schema_shape(database) == next_shape());
 }
 
 TEST_CASE("a reader that only looks leaves an older file as it is", "[db]") {
   const TemporaryFolder folder;
   const auto path = folder / "old.db";
-  write_old(path, 1);
-  const auto store = Store::open(path, Mode::ReadOnly, {.migrate = false});
+  write_old(path);
+  const auto store = open_as_next(path, Mode::ReadOnly, false);
   REQUIRE_FALSE(store);
   CHECK(store.error().code == ErrorCode::Older);
-  const SQLite::Database database(path.string(), SQLite::OPEN_READONLY);
-  CHECK(stored_version(database) == 1);
+  CHECK(version_in(path) == Found::Old);
+}
+
+TEST_CASE("a process killed at any statement of a migration leaves the old version or the new one", "[db]") {
+  int statement = 0;  // 0: while it commits
+  int left_old = 0;
+  for (bool survived = false; !survived; ++statement) {
+    CAPTURE(statement);
+    const TemporaryFolder folder;
+    const auto path = folder / "old.db";
+    write_old(path);
+    Child child("die-migrating", path, {std::to_string(statement)});
+    survived = child.rest() == "survived\n";
+    REQUIRE((survived || child.wait().signal == SIGKILL));
+    const Found found = version_in(path);
+    if (survived) CHECK(found == Found::New);
+    left_old += found == Found::Old ? 1 : 0;
+    must(open_as_next(path, Mode::ReadWrite));
+    CHECK(version_in(path) == Found::New);
+  }
+  CHECK(left_old > 10);  // the pragmas, the step's statements, the checks and the commit are more than that
+}
+
+TEST_CASE("a disk that breaks at any write of a migration leaves the old version or the new one", "[db]") {
+  const Fault fault = GENERATE(Fault::Once, Fault::ForGood, Fault::Torn, Fault::Full);
+  CAPTURE(static_cast<int>(fault));
+  FaultyDisk disk;
+  int at = 0, left_old = 0;
+  for (bool broke = true; broke;) {
+    CAPTURE(++at);
+    const TemporaryFolder folder;
+    const auto path = folder / "old.db";
+    write_old(path);
+    disk.break_at(at, fault);
+    const bool opened = open_as_next(path, Mode::ReadWrite).has_value();
+    broke = disk.mend();
+    const Found found = version_in(path);
+    if (opened) CHECK(found == Found::New);
+    left_old += found == Found::Old ? 1 : 0;
+    must(open_as_next(path, Mode::ReadWrite));
+    CHECK(version_in(path) == Found::New);
+  }
+  CHECK(left_old > 10);
 }
 
 TEST_CASE("schemas that differ have different shapes", "[db]") {

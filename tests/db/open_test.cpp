@@ -1,6 +1,9 @@
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 
@@ -96,6 +99,21 @@ TEST_CASE("another program's database is refused and left untouched", "[db]") {
   const std::string before = read_bytes(path);
   CHECK(refused(path).code == ErrorCode::NotOurs);
   CHECK(refused(path, Mode::ReadOnly).code == ErrorCode::NotOurs);
+  CHECK(read_bytes(path) == before);
+}
+
+TEST_CASE("a database from before the first release is refused with what to do, and left untouched", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "n.db";
+  const int version = GENERATE(1, 9);
+  execute_sql(path, fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; CREATE TABLE campaigns (a)",
+                                kUnreleasedApplicationId, version));
+  const std::string before = read_bytes(path);
+  for (const Mode mode : {Mode::ReadWrite, Mode::ReadOnly}) {
+    const Error error = refused(path, mode);
+    CHECK(error.code == ErrorCode::Older);
+    CHECK_THAT(error.message, ContainsSubstring("before the first release") && ContainsSubstring("Move it away"));
+  }
   CHECK(read_bytes(path) == before);
 }
 

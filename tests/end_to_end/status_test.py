@@ -1,8 +1,10 @@
 """A campaign seen from another terminal, and the program that is started at its end."""
 
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 import unittest
 
 from workspace import PATIENCE, Workspace, campaign, supervisors_of, wait_until, workers_alive
@@ -102,16 +104,19 @@ class Status(unittest.TestCase):
                 self.assertEqual(workspace.json("status")["condition"], "finished")
                 connection.rollback()
 
-    def test_a_database_of_an_older_version_is_not_migrated_by_a_look(self):
+    def test_a_database_from_before_the_first_release_is_refused_and_left_as_it_is(self):
         with Workspace() as workspace:
-            workspace.run("tune", workspace.write(campaign(trials=2)), check=0)
-            with workspace.database() as connection:
-                newest = connection.execute("PRAGMA user_version").fetchone()[0]
-                connection.execute(f"PRAGMA user_version = {newest - 1}")
-            done = workspace.run("status", check=4)
-            self.assertIn("is not changed while an older Nocturne", done.stderr)
-            with workspace.database() as connection:
-                self.assertEqual(connection.execute("PRAGMA user_version").fetchone()[0], newest - 1)
+            workspace.data.mkdir(parents=True, exist_ok=True)
+            database = workspace.data / "nocturne.db"
+            with contextlib.closing(sqlite3.connect(database)) as connection:
+                connection.executescript("PRAGMA application_id = 0x4E4F4354; PRAGMA user_version = 9;"
+                                         "CREATE TABLE campaigns (name TEXT)")
+            before = database.read_bytes()
+            for command in (["status"], ["list"], ["tune", workspace.write(campaign(trials=2))]):
+                done = workspace.run(*command, check=4)
+                self.assertIn("is from before the first release of Nocturne", done.stderr)
+                self.assertIn("Move it away, or name another file with --db, and tune again.", done.stderr)
+            self.assertEqual(database.read_bytes(), before)
 
 
 class OnFinish(unittest.TestCase):
