@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "measure/artifact/parallel.hpp"
 #include "measure/container/runtimes.hpp"
 
 namespace nocturne::measure {
@@ -36,9 +37,15 @@ const ContainerRuntime* find_container_runtime(std::string_view name) {
 }
 
 std::vector<std::string> available_containers() {
+  const auto runtimes = container_runtimes();
+  std::vector<std::string> obstacles(runtimes.size());
+  for_each_in_parallel(runtimes.size(), static_cast<int>(runtimes.size()), [&](std::size_t i) {
+    obstacles[i] = runtimes[i]->obstacle();
+    return true;
+  });
   std::vector<std::string> names = {"host"};
-  for (const ContainerRuntime* runtime : container_runtimes()) {
-    if (runtime->obstacle().empty()) names.emplace_back(runtime->name());
+  for (std::size_t i = 0; i < runtimes.size(); ++i) {
+    if (obstacles[i].empty()) names.emplace_back(runtimes[i]->name());
   }
   return names;
 }

@@ -14,6 +14,7 @@
 
 #include "measure/artifact/parallel.hpp"
 #include "measure/artifact/process.hpp"
+#include "measure/environment/python_memory.hpp"
 #include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
@@ -28,7 +29,7 @@ constexpr int kAskedAtOnce = 4;
 constexpr const char* kQuestion =
     "import sys, os, json, sysconfig, venv, ensurepip\n"
     "print(json.dumps([os.path.realpath(sys.executable), list(sys.version_info[:3]), sys.implementation.name,"
-    " sysconfig.get_config_var('SOABI') or '']))";
+    " sysconfig.get_config_var('SOABI') or '', venv.__file__, ensurepip.__file__]))";
 
 std::vector<fs::path> split_paths(const char* list) {
   std::vector<fs::path> result;
@@ -69,6 +70,10 @@ void add_folder(std::vector<fs::path>& programs, const fs::path& folder) {
   for (const fs::path& program : found) add_program(programs, program);
 }
 
+void add_versions(std::vector<fs::path>& programs, const fs::path& versions) {
+  for (const fs::directory_entry& entry : space::entries_of(versions)) add_folder(programs, entry.path() / "bin");
+}
+
 std::vector<fs::path> candidates(const PythonPlaces& places) {
   std::vector<fs::path> programs;
   for (const fs::path& named : places.named) {
@@ -76,47 +81,64 @@ std::vector<fs::path> candidates(const PythonPlaces& places) {
     add_folder(programs, named);
     add_folder(programs, named / "bin");
   }
-  for (const fs::path& folder : places.folders) add_folder(programs, folder);
-  for (const fs::path& versions : places.version_folders) {
-    for (const fs::directory_entry& entry : space::entries_of(versions)) {
-      add_folder(programs, entry.path() / "bin");
+  for (const fs::path& folder : places.folders) {
+    const auto versions = std::ranges::find(places.version_folders, folder.parent_path() / "versions");
+    if (folder.filename() == "shims" && versions != places.version_folders.end()) {
+      add_versions(programs, *versions);
+    } else {
+      add_folder(programs, folder);
     }
   }
+  for (const fs::path& versions : places.version_folders) add_versions(programs, versions);
   return programs;
 }
 
-std::optional<PythonInterpreter> interpret(const std::string& answer) {
-  const auto document = nlohmann::json::parse(answer, nullptr, /*allow_exceptions=*/false);
-  if (!document.is_array() || document.size() != 4 || document[2] != "cpython") return std::nullopt;
+struct Answer {
+  PythonInterpreter python;
+  std::vector<fs::path> modules;  ///< files without which it would have been none
+};
+
+std::optional<Answer> interpret(const std::string& text) {
+  const auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!document.is_array() || document.size() < 4 || document[2] != "cpython") return std::nullopt;
   const auto& version = document[1];
   const auto is_number = [](const nlohmann::json& part) { return part.is_number_integer(); };
   if (!document[0].is_string() || !document[3].is_string() || !version.is_array() || version.size() != 3 ||
       !std::ranges::all_of(version, is_number)) {
     return std::nullopt;
   }
-  PythonInterpreter python{.program = document[0].get<std::string>(),
+  Answer answer{.python = {.program = document[0].get<std::string>(),
                            .version = {.major = version[0], .minor = version[1], .patch = version[2]},
-                           .abi = document[3].get<std::string>()};
-  if (python.abi.starts_with("cpython-")) python.abi = "cp" + python.abi.substr(std::string_view("cpython-").size());
-  return python;
+                           .abi = document[3].get<std::string>()},
+                .modules = {}};
+  std::string& abi = answer.python.abi;
+  if (abi.starts_with("cpython-")) abi = "cp" + abi.substr(std::string_view("cpython-").size());
+  for (std::size_t i = 4; i < document.size(); ++i) {
+    if (document[i].is_string()) answer.modules.emplace_back(document[i].get<std::string>());
+  }
+  return answer;
 }
 
 /// What a program says it is. Asked once as long as the file stays the same: a campaign looks at many recipes.
-std::optional<PythonInterpreter> ask(const fs::path& program) {
+std::optional<Answer> ask(const fs::path& program) {
   static std::mutex mutex;
-  static std::map<std::pair<fs::path, fs::file_time_type>, std::optional<PythonInterpreter>> known;
+  static std::map<std::pair<fs::path, fs::file_time_type>, std::optional<Answer>> known;
   std::error_code error;
   const auto key = std::pair(program, fs::last_write_time(program, error));
   {
     const std::scoped_lock lock(mutex);
     if (const auto found = known.find(key); found != known.end()) return found->second;
   }
-  const auto answer = command_output({.argv = {program.string(), "-I", "-c", kQuestion}},
-                                     std::chrono::steady_clock::now() + kPatienceForPython);
-  const auto python = answer ? interpret(*answer) : std::nullopt;
+  const auto text = command_output({.argv = {program.string(), "-I", "-c", kQuestion}},
+                                   std::chrono::steady_clock::now() + kPatienceForPython);
+  auto answer = text ? interpret(*text) : std::nullopt;
   const std::scoped_lock lock(mutex);
-  known[key] = python;
-  return python;
+  return known[key] = std::move(answer);
+}
+
+/// Whether it spoke for itself and said what that rests on.
+bool can_be_kept(const Answer& answer, const fs::path& asked) {
+  return answer.python.program == asked && answer.modules.size() == 2;
 }
 
 }  // namespace
@@ -124,19 +146,35 @@ std::optional<PythonInterpreter> ask(const fs::path& program) {
 PythonPlaces python_places() {
   const fs::path home = variable_or("HOME", "/nonexistent");
   const fs::path data = variable_or("XDG_DATA_HOME", home / ".local/share");
+  const bool homeless = std::getenv("HOME") == nullptr && std::getenv("XDG_CACHE_HOME") == nullptr;
+  const fs::path cache = variable_or("XDG_CACHE_HOME", home / ".cache");
   return {.named = split_paths(std::getenv("NOCTURNE_PYTHONS")),
           .folders = split_paths(std::getenv("PATH")),
           .version_folders = {variable_or("PYENV_ROOT", home / ".pyenv") / "versions",
-                              variable_or("UV_PYTHON_INSTALL_DIR", data / "uv/python")}};
+                              variable_or("UV_PYTHON_INSTALL_DIR", data / "uv/python")},
+          .memory = homeless ? fs::path() : cache / "nocturne" / "pythons.json"};
 }
 
 std::vector<PythonInterpreter> find_pythons(const PythonPlaces& places) {
   const std::vector<fs::path> programs = candidates(places);
+  PythonMemory memory(places.memory);
   std::vector<std::optional<PythonInterpreter>> answers(programs.size());
-  for_each_in_parallel(programs.size(), kAskedAtOnce, [&](std::size_t i) {
-    answers[i] = ask(programs[i]);
+  std::vector<std::size_t> to_ask;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    answers[i] = memory.find(programs[i]);
+    if (!answers[i]) to_ask.push_back(i);
+  }
+  std::vector<std::optional<Answer>> said(to_ask.size());
+  for_each_in_parallel(to_ask.size(), kAskedAtOnce, [&](std::size_t i) {
+    said[i] = ask(programs[to_ask[i]]);
     return true;
   });
+  for (std::size_t i = 0; i < to_ask.size(); ++i) {
+    if (!said[i]) continue;
+    answers[to_ask[i]] = said[i]->python;
+    if (can_be_kept(*said[i], programs[to_ask[i]])) memory.keep(said[i]->python, said[i]->modules);
+  }
+  memory.save();
   std::vector<PythonInterpreter> result;
   std::set<fs::path> seen;
   for (auto& answer : answers) {

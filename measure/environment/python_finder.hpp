@@ -29,11 +29,14 @@ struct PythonPlaces {
   std::vector<std::filesystem::path> named;            ///< programs or folders, by the user's configuration; first
   std::vector<std::filesystem::path> folders;          ///< folders of PATH
   std::vector<std::filesystem::path> version_folders;  ///< pyenv's versions/, uv's python/: X/bin/python3
+  std::filesystem::path memory{};  ///< file of python_memory.hpp; empty: each is asked
 };
-/// Reads $NOCTURNE_PYTHONS (a list like PATH), PATH, ~/.pyenv/versions ($PYENV_ROOT), uv's folder.
+/// Reads $NOCTURNE_PYTHONS (a list like PATH), PATH, ~/.pyenv/versions ($PYENV_ROOT), uv's folder. What they said is
+/// remembered in $XDG_CACHE_HOME/nocturne/pythons.json, else in ~/.cache.
 [[nodiscard]] PythonPlaces python_places();
 
-/// Each is asked once for its version (five seconds at most); those without venv and pip are left out. Newest first.
+/// Each is asked once for its version; those without venv and pip are left out. Newest first. pyenv's shims, the folder
+/// beside its versions, stand for these: they are scripts that take their time, and answer for one of them.
 [[nodiscard]] std::vector<PythonInterpreter> find_pythons(const PythonPlaces& places);
 
 /// Comma-separated comparisons as in ">=3.6,<3.8" or "==3.7": true where all hold. The error names the part.

@@ -4,9 +4,12 @@
 #include <gnu/libc-version.h>
 
 #include <chrono>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "measure/artifact/compiler.hpp"
+#include "measure/artifact/parallel.hpp"
 #include "measure/artifact/process.hpp"
 #include "measure/run/launch.hpp"
 #include "measure/machine/parts.hpp"
@@ -18,15 +21,21 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kProgramDeadline{10};  // a compiler that does not tell its version by then is broken
 constexpr std::size_t kDigestDigits = 16;
+constexpr int kCompilersAtOnce = 4;
 
 std::vector<Compiler> compilers() {
-  std::vector<Compiler> found;
-  for (const fs::path& path : find_compilers()) {
+  const std::vector<fs::path> paths = find_compilers();
+  std::vector<std::optional<std::string>> versions(paths.size());  // empty: it does not tell
+  for_each_in_parallel(paths.size(), kCompilersAtOnce, [&](std::size_t i) {
     const auto text =
-        command_output({.argv = {path.string(), "--version"}}, std::chrono::steady_clock::now() + kProgramDeadline);
-    if (text) {
-      found.push_back({.name = path.filename(), .path = path.string(), .version = text->substr(0, text->find('\n'))});
-    }
+        command_output({.argv = {paths[i].string(), "--version"}}, std::chrono::steady_clock::now() + kProgramDeadline);
+    if (text) versions[i] = text->substr(0, text->find('\n'));
+    return true;
+  });
+  std::vector<Compiler> found;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (!versions[i]) continue;
+    found.push_back({.name = paths[i].filename(), .path = paths[i].string(), .version = *std::move(versions[i])});
   }
   return found;
 }

@@ -2,20 +2,23 @@
 
 #include <algorithm>
 
+#include "measure/artifact/parallel.hpp"
 #include "measure/container/container.hpp"
 
 namespace nocturne::tuner {
 
 std::vector<RuntimeState> probe_runtimes() {
-  std::vector<RuntimeState> states;
-  for (const measure::ContainerRuntime* runtime : measure::container_runtimes()) {
-    RuntimeState state{.name = std::string(runtime->name()),
-                       .version = {},
-                       .obstacle = runtime->obstacle(),
-                       .package = std::string(runtime->package())};
-    if (state.obstacle.empty()) state.version = runtime->version();
-    states.push_back(std::move(state));
-  }
+  const auto runtimes = measure::container_runtimes();
+  std::vector<RuntimeState> states(runtimes.size());
+  // Each is a program that takes its time.
+  measure::for_each_in_parallel(runtimes.size(), static_cast<int>(runtimes.size()), [&](std::size_t i) {
+    RuntimeState& state = states[i];
+    state.name = runtimes[i]->name();
+    state.package = runtimes[i]->package();
+    state.obstacle = runtimes[i]->obstacle();
+    if (state.obstacle.empty()) state.version = runtimes[i]->version();
+    return true;
+  });
   return states;
 }
 

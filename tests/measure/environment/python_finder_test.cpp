@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
+#include <iterator>
 
+#include "measure/environment/python_memory.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace nocturne::measure {
@@ -88,6 +90,60 @@ TEST_CASE("Pythons are found where they were named, on PATH and in folders of ve
   CHECK(to_text(found[2].version) == "3.7.2");
   CHECK(to_text(found[3].version) == "3.6.15");
   CHECK(found[3].abi == "cp36m-x86_64-linux-gnu");
+}
+
+TEST_CASE("what a Python said of itself is remembered while its files are the same", "[environment][python]") {
+  const test::TemporaryFolder folder;
+  const fs::path root = folder.path();
+  const fs::path program = root / "bin/python3.12", asked = root / "asked";
+  const auto write = [&](const std::string& patch, const std::string& speaks_for) {
+    const std::string modules = R"(", ")" + (root / "venv.py").string() + R"(", ")" + (root / "ensurepip.py").string();
+    write_python(program, R"([")" + speaks_for + R"(", [3, 12, )" + patch + R"(], "cpython", "abi)" + modules + R"("])");
+    std::ofstream(program, std::ios::app) << "echo >> '" << asked.string() << "'\n";
+  };
+  const PythonPlaces places{.folders = {root / "bin"}, .memory = root / "cache/pythons.json"};
+  const auto starts = [&] {  // of the program, as often as it was asked in processes that ended since
+    std::ifstream lines(asked);
+    return std::ranges::count(std::string(std::istreambuf_iterator<char>(lines), {}), '\n');
+  };
+  std::ofstream(root / "venv.py") << "1";
+  std::ofstream(root / "ensurepip.py") << "1";
+  write("0", program.string());
+  const auto first = find_pythons(places);
+  REQUIRE(first.size() == 1);
+  CHECK(starts() == 1);
+  const PythonMemory memory(places.memory);
+  REQUIRE(memory.find(program));
+  CHECK(memory.find(program)->version == first[0].version);
+  CHECK(memory.find(program)->abi == first[0].abi);
+  CHECK_FALSE(memory.find(root / "bin/python3.11"));
+
+  fs::remove(root / "ensurepip.py");  // apt-get remove python3-venv
+  CHECK_FALSE(PythonMemory(places.memory).find(program));
+  std::ofstream(root / "ensurepip.py") << "22";
+  CHECK_FALSE(PythonMemory(places.memory).find(program));
+  write("10", program.string());
+  CHECK(find_pythons(places).at(0).version.patch == 10);
+  REQUIRE(PythonMemory(places.memory).find(program));
+  CHECK(PythonMemory(places.memory).find(program)->version.patch == 10);
+
+  write("222", (root / "bin/python").string());  // a shim that answers for another one
+  CHECK(find_pythons(places).size() == 1);
+  CHECK_FALSE(PythonMemory(places.memory).find(program));
+  std::ofstream(places.memory) << "torn";
+  CHECK_FALSE(PythonMemory(places.memory).find(program));
+}
+
+TEST_CASE("pyenv's shims stand for the versions beside them", "[environment][python]") {
+  const test::TemporaryFolder folder;
+  const fs::path root = folder.path();
+  const fs::path real = root / "versions/3.9.1/bin/python3.9";
+  write_python(real, answer_of(real, "3, 9, 1", ""));
+  write_python(root / "shims/python3.9", answer_of(root / "asked a shim", "3, 9, 2", ""));
+  const auto found = find_pythons({.folders = {root / "shims"}, .version_folders = {root / "versions"}});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].program == real);
+  CHECK(find_pythons({.folders = {root / "shims"}}).at(0).version.patch == 2);  // of another program
 }
 
 TEST_CASE("this machine's Pythons say who they are", "[environment][python]") {

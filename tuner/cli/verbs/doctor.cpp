@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <ostream>
 #include <thread>
 #include <vector>
@@ -28,7 +29,7 @@ using tuner::Finding;
 using tuner::Health;
 
 // Long enough for the kernel's ticks (10 ms) to show a neighbour that takes a twentieth of the machine.
-constexpr std::chrono::milliseconds kLook{300};
+constexpr std::chrono::milliseconds kLook{200};
 
 space::Load look_at_load() {
   const auto before = measure::read_load();
@@ -43,8 +44,15 @@ std::filesystem::path gpu_worker() {
 
 std::vector<Finding> examine(const Context& context) {
   const tuner::Installation installation = tuner::find_installation();
-  const measure::MachineFacts facts =
-      measure::probe_machine({.root = "/", .onednn_prefix = installation.onednn_prefix});
+  // What asks other programs goes beside each other; the look at the load comes when all of them are gone.
+  auto runtimes = std::async(std::launch::async, tuner::probe_runtimes);
+  auto machine = std::async(std::launch::async, [&installation] {
+    return measure::probe_machine({.root = "/", .onednn_prefix = installation.onednn_prefix});
+  });
+  auto data = std::async(std::launch::async, [&installation] { return tuner::check_data(installation.data_set("mnist")); });
+  const Finding frameworks = tuner::check_frameworks(*frameworks_here(context, installation));
+  const measure::MachineFacts facts = machine.get();
+  const std::vector<Finding> containers = tuner::check_containers(runtimes.get());
   std::vector<Finding> findings = {tuner::check_processor(facts),
                                    tuner::check_instructions(facts),
                                    tuner::check_memory(facts),
@@ -54,16 +62,15 @@ std::vector<Finding> examine(const Context& context) {
                                    tuner::check_onednn(facts),
                                    tuner::check_sources(installation.source_root),
                                    tuner::check_supervisor(measure::find_supervisor()),
-                                   tuner::check_data(installation.data_set("mnist")),
+                                   data.get(),
                                    tuner::check_database(context.database()),
                                    tuner::check_disk(context.data_folder()),
                                    tuner::check_slot(),
                                    tuner::check_allocators(facts),
-                                   tuner::check_frameworks(*frameworks_here(context, installation)),
+                                   frameworks,
                                    tuner::check_huge_pages(facts),
                                    tuner::check_steadiness(facts),
                                    tuner::check_quiet(facts, look_at_load())};
-  const std::vector<Finding> containers = tuner::check_containers(tuner::probe_runtimes());
   findings.insert(findings.end() - 3, containers.begin(), containers.end());
   return findings;
 }
