@@ -1,6 +1,7 @@
 #include "tuner/preview/survey.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -57,16 +58,35 @@ bool is_prepared(const space::Parameter& parameter) {
   return parameter.stage == space::Stage::Environment || parameter.stage == space::Stage::Build;
 }
 
-/// By walking all configurations.
+/// The values of its prepared parameters.
+space::Configuration build_of(const space::Configuration& configuration,
+                              const std::vector<const space::Parameter*>& prepared) {
+  space::Configuration build;
+  for (const space::Parameter* parameter : prepared) {
+    if (const space::Value* value = configuration.find(parameter->name)) build.set(parameter->name, *value);
+  }
+  return build;
+}
+
+/// By walking all configurations. What is prepared changes last there, so most have the build of the one before.
 std::uint64_t walked_builds(const space::Space& space) {
+  std::vector<const space::Parameter*> prepared;
+  for (const space::Parameter& parameter : space.parameters()) {
+    if (is_prepared(parameter)) prepared.push_back(&parameter);
+  }
+  const auto same = [&](const space::Configuration& a, const space::Configuration& b) {
+    return std::ranges::all_of(prepared, [&](const space::Parameter* each) {
+      const space::Value* x = a.find(each->name);
+      const space::Value* y = b.find(each->name);
+      return (x == nullptr) == (y == nullptr) && (x == nullptr || *x == *y);
+    });
+  };
   std::set<std::string> builds;
+  std::optional<space::Configuration> last;
   space.for_each([&](const space::Configuration& configuration) {
-    space::Configuration build;
-    for (const space::Parameter& parameter : space.parameters()) {
-      const space::Value* value = is_prepared(parameter) ? configuration.find(parameter.name) : nullptr;
-      if (value != nullptr) build.set(parameter.name, *value);
-    }
-    builds.insert(build.canonical());
+    if (last && same(*last, configuration)) return true;
+    last = configuration;
+    builds.insert(build_of(configuration, prepared).canonical());
     return true;
   });
   return builds.size();
