@@ -189,7 +189,7 @@ unpack_onednn() {
   cp -a "$work"/unpacked/*.data/data/. "$work/prefix/"
   ln -sf libdnnl.so.3.2 "$work/prefix/lib/libdnnl.so.3"
   ln -sf libdnnl.so.3.2 "$work/prefix/lib/libdnnl.so"
-  mv -T "$work/prefix" .deps/onednn  # the last step, so that a half-made one is never taken for whole
+  mv -T "$work/prefix" .deps/onednn  # the last step, so that an incomplete one is never taken for whole
   rm -rf "$work"
 }
 
@@ -228,7 +228,7 @@ unpack_cuda() {
     rm "$wheel"
   done
   chmod +x "$work"/prefix/nvidia/cu13/bin/* "$work"/prefix/nvidia/cu13/nvvm/bin/* # a zip's permissions are not unpacked
-  mv -T "$work/prefix" .deps/cuda  # the last step, so that a half-made one is never taken for whole
+  mv -T "$work/prefix" .deps/cuda  # the last step, so that an incomplete one is never taken for whole
   rm -rf "$work"
 }
 
@@ -253,7 +253,7 @@ unpack_cudnn_frontend() {
     --platform manylinux_2_28_x86_64 --require-hashes -r .ci/cudnn-frontend.txt -d "$work/wheels"
   python3 -m zipfile -e "$work"/wheels/*.whl "$work/unpacked"
   mv "$work/unpacked/include" "$work/prefix/include"
-  mv -T "$work/prefix" .deps/cudnn-frontend  # the last step, so that a half-made one is never taken for whole
+  mv -T "$work/prefix" .deps/cudnn-frontend  # the last step, so that an incomplete one is never taken for whole
   rm -rf "$work"
 }
 

@@ -213,8 +213,8 @@ Expected<std::unique_ptr<Connection>> Connection::open_any_version(const std::fi
                               : place.remote ? open_unchanging(readable.file, options)
                                              : open_for_reading(path, options);
   set_rules(database);
-  const auto ready =
-      to_write ? prepare_for_writing(database, path, options, place.remote) : check_for_reading(database, path, options);
+  const auto ready = to_write ? prepare_for_writing(database, path, options, place.remote)
+                              : check_for_reading(database, path, options);
   if (!ready) {
     return std::unexpected(ready.error());
   }

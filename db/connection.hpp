@@ -81,7 +81,7 @@ class Connection {
   [[nodiscard]] bool writes_on_network() const { return network_ != nullptr; }
   [[nodiscard]] std::optional<std::int64_t> copied_unix_ns() const { return copied_unix_ns_; }
 
-  /// Names this connection among the owners of leases and claims.
+  /// Names this connection among the owners of leases and reservations.
   [[nodiscard]] const std::string& token() const { return token_; }
   /// The process that took a lease through this connection; empty: it took none.
   [[nodiscard]] std::optional<std::int64_t> owner_pid() const { return owner_pid_; }

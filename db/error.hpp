@@ -20,7 +20,7 @@ enum class ErrorCode {
   Owned,         ///< a living process tunes this campaign already
   NotOwner,      ///< this store does not hold the campaign (never began it, or released it)
   Inconsistent,  ///< the request contradicts what is stored (a trial finished twice, an unknown fingerprint, …)
-  Io,            ///< any other trouble of the file system
+  Io,            ///< any other error of the file system
 };
 
 struct Error {

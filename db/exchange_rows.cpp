@@ -29,7 +29,7 @@ void read_asks(const SQLite::Database& database, CampaignId campaign, std::map<s
   }
   SQLite::Statement answers = query(database,
                                     "SELECT ordinal, number, canonical_json, purpose, reason,"
-                                    " claimed_log_bound, claimed_log_margin FROM ask_answers"
+                                    " predicted_log_bound, predicted_log_margin FROM ask_answers"
                                     " JOIN configurations ON configurations.id = configuration_id"
                                     " WHERE campaign_id = ?1 ORDER BY number",
                                     campaign);
@@ -37,8 +37,8 @@ void read_asks(const SQLite::Database& database, CampaignId campaign, std::map<s
     std::int64_t ordinal = 0;
     std::string canonical, purpose;
     Asked asked;
-    Reader(answers).into(ordinal, asked.number, canonical, purpose, asked.reason, asked.claimed_log_bound,
-                         asked.claimed_log_margin);
+    Reader(answers).into(ordinal, asked.number, canonical, purpose, asked.reason, asked.predicted_log_bound,
+                         asked.predicted_log_margin);
     asked.purpose = space::purpose_from_text(purpose).value_or(space::Purpose::Search);
     asked.configuration = parse_configuration(canonical);
     std::get<Ask>(log.at(ordinal)).answer.push_back(std::move(asked));
@@ -80,10 +80,10 @@ void append_ask(SQLite::Database& database, CampaignId campaign, const Ask& ask)
           campaign, ordinal, ask.strategy, ask.seed, ask.count);
   SQLite::Statement answer(database,
                            "INSERT INTO ask_answers (campaign_id, ordinal, number, configuration_id, purpose, reason,"
-                           " claimed_log_bound, claimed_log_margin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+                           " predicted_log_bound, predicted_log_margin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
   for (const Asked& asked : ask.answer) {
     execute(answer, campaign, ordinal, asked.number, save_configuration(database, asked.configuration),
-            space::to_text(asked.purpose), asked.reason, asked.claimed_log_bound, asked.claimed_log_margin);
+            space::to_text(asked.purpose), asked.reason, asked.predicted_log_bound, asked.predicted_log_margin);
   }
 }
 

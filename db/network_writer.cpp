@@ -85,7 +85,7 @@ void NetworkWriter::publish(SQLite::Database& database) {
   try {
     copied = copy_database(database, database_);
   } catch (const std::exception&) {
-    // As for the commit itself: what follows will meet the same trouble, and is told of it.
+    // As for the commit itself: what follows will meet the same error, and is told of it.
   }
   copied_ = std::chrono::steady_clock::now();
   took_ = copied_ - began;

@@ -56,7 +56,7 @@ struct CampaignRecord {
   std::string name{};
   std::string identity{};  ///< hash of workload, space and objective: equal identity, same campaign
   nlohmann::json spec{};   ///< the whole campaign file, extended and completed; replaced when resumed
-  std::string strategy{};  ///< may change between sittings of one campaign; so may the seed
+  std::string strategy{};  ///< may change between sessions of one campaign; so may the seed
   std::int64_t seed = 1;
   FingerprintRecord fingerprint{};
   std::vector<ParameterRecord> parameters{};
@@ -93,10 +93,10 @@ struct CampaignSummary {
   std::optional<std::int64_t> owner_pid{};         ///< of the living process that tunes it now
 };
 
-enum class TrialState { Claimed, Finished };
+enum class TrialState { Reserved, Finished };
 
-/// What claims a trial.
-struct TrialClaim {
+/// What reserves a trial.
+struct TrialReservation {
   std::int64_t number = 0;
   space::Configuration configuration{};
   space::Fidelity fidelity{};
@@ -117,16 +117,16 @@ struct TrialResult {
   std::optional<space::Parts> parts{};        ///< likewise
 };
 
-/// A trial as stored, without its runs. `trial.outcome` is Killed and says nothing while the state is Claimed.
+/// A trial as stored, without its runs. `trial.outcome` is Killed and says nothing while the state is reserved.
 struct StoredTrial {
   TrialId id = 0;
   CampaignId campaign = 0;
   std::string campaign_name{};
   std::int64_t generation = 1;
-  TrialState state = TrialState::Claimed;
+  TrialState state = TrialState::Reserved;
   std::string key{};
   space::Trial trial{};
-  std::int64_t claimed_unix_ns = 0;
+  std::int64_t reserved_unix_ns = 0;
   std::optional<std::int64_t> finished_unix_ns{};
   std::optional<TrialId> reused_from{};  ///< the trial whose runs these are; it has none of its own at first
   std::int64_t runs = 0;                 ///< how many, those reused included
@@ -153,7 +153,7 @@ struct TrialDetail {
 
 /// What a process that is gone left behind in a campaign.
 struct Recovered {
-  std::vector<StoredTrial> trials{};  ///< claimed and not finished, by number
+  std::vector<StoredTrial> trials{};  ///< reserved and not finished, by number
   std::int64_t runs = 0;              ///< that were in flight
 };
 
@@ -173,8 +173,9 @@ struct Asked {
   space::Configuration configuration{};
   space::Purpose purpose = space::Purpose::Search;  ///< Search or Audit
   std::string reason{};                             ///< why it was chosen; may be empty
-  std::optional<double> claimed_log_bound{};  ///< of an audit (search::AuditClaim); empty: another, or from before
-  std::optional<double> claimed_log_margin{};
+  std::optional<double>
+      predicted_log_bound{};  ///< of an audit (search::AuditPrediction); empty: another, or from before
+  std::optional<double> predicted_log_margin{};
 };
 struct Ask {
   std::string strategy{};  ///< which one answered; asks of another strategy or seed cannot be replayed, only told
@@ -193,15 +194,15 @@ using Exchange = std::variant<Ask, Tell>;
 
 /// A row, that is a set of values of the environment and build parameters, prepared and trained a few steps before the
 /// search.
-struct RehearsalRecord {
-  space::Configuration row{};
+struct PreflightRecord {
+  space::Configuration stack{};
   space::Configuration configuration{};  ///< that was trained last
   space::Outcome outcome = space::Outcome::Killed;
   std::string reason{};                   ///< empty when ok
   std::vector<std::int64_t> too_large{};  ///< batches that were out of memory before it, in the order tried
   std::chrono::nanoseconds prepare{}, train{};
   std::string log_tail{};              ///< the compiler's or the worker's last words, where it failed
-  std::int64_t rehearsed_unix_ns = 0;  ///< 0 when stored: now
+  std::int64_t preflight_unix_ns = 0;  ///< 0 when stored: now
 };
 
 /// What one machine can do at best.
@@ -245,7 +246,7 @@ struct ComparisonRecord {
   CampaignId campaign = 0;
   space::Configuration candidate{}, baseline{};
   std::string role = "verify";  ///< select: to choose the winner; verify: fresh pairs, from which the gain is reported;
-                                ///< compare: a person asked; blame: the present program against one of then
+                                ///< compare: the user asked; blame: the present program against one of then
   std::string method = "slices";     ///< of measuring its pairs: sequential, slices, duet
   std::string estimator = "paired";  ///< median or minimum of a process's steady steps; paired: neighbouring slices
 };

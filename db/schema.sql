@@ -91,8 +91,8 @@ CREATE TABLE configuration_values (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX configuration_values_by_value ON configuration_values (parameter, value);
 
--- A configuration at a fidelity within a campaign, and what is thought of it now. Kept as claimed while it is worked
--- on; a claimed trial whose owner is dead was interrupted, and is claimed again under the same number.
+-- A configuration at a fidelity within a campaign, and what is thought of it now. Kept as published while it is worked
+-- on; a reserved trial whose owner is dead was interrupted, and is reserved again under the same number.
 CREATE TABLE trials (
   id INTEGER PRIMARY KEY,
   campaign_id INTEGER NOT NULL REFERENCES campaigns (id) ON DELETE CASCADE,
@@ -100,9 +100,9 @@ CREATE TABLE trials (
   configuration_id INTEGER NOT NULL REFERENCES configurations (id),
   fidelity_steps INTEGER NOT NULL, -- timed steps
   trial_key TEXT NOT NULL,         -- hash of workload, configuration, fidelity, and of the fingerprint what must match
-  state TEXT NOT NULL CHECK (state IN ('claimed', 'finished')),
-  claimed_by INTEGER REFERENCES owners (id),  -- who works, or worked last, on it
-  claimed_unix_ns INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('reserved', 'finished')),
+  reserved_by INTEGER REFERENCES owners (id),  -- who works, or worked last, on it
+  reserved_unix_ns INTEGER NOT NULL,
   finished_unix_ns INTEGER,
   reused_from INTEGER REFERENCES trials (id),  -- the equal trial whose runs count as its own; that one reuses nothing
   outcome TEXT,                    -- ok, unsupported, build_failed, failed, crashed, timeout, out_of_memory, diverged,
@@ -127,19 +127,19 @@ CREATE INDEX trials_by_configuration ON trials (configuration_id);
 CREATE INDEX trials_by_objective ON trials (campaign_id, objective_s) WHERE objective_s IS NOT NULL;
 CREATE INDEX trials_by_reuse ON trials (reused_from) WHERE reused_from IS NOT NULL;
 
--- What was tried before the search: each row prepared and trained a few steps.
-CREATE TABLE rehearsals (
+-- What was tried before the search: each software stack prepared and trained a few steps.
+CREATE TABLE preflights (
   campaign_id INTEGER NOT NULL REFERENCES campaigns (id) ON DELETE CASCADE,
-  row_json TEXT NOT NULL,          -- values of its environment and build parameters; {}: there are none
+  stack_json TEXT NOT NULL,          -- values of its environment and build parameters; {}: there are none
   configuration_json TEXT NOT NULL,  -- that was trained last
-  outcome TEXT NOT NULL,           -- as in trials; ok: go, anything else: no-go
+  outcome TEXT NOT NULL,           -- as in trials; ok: passed, anything else: failed
   reason TEXT NOT NULL,            -- empty when ok
   too_large_json TEXT NOT NULL,    -- batches that were out of memory before it: [1024, 512]
   prepare_ns INTEGER NOT NULL,     -- environment and build
   train_ns INTEGER NOT NULL,       -- of the last run, start to end
   log_tail TEXT NOT NULL,          -- the compiler's or the worker's last words where it failed, byte for byte
-  rehearsed_unix_ns INTEGER NOT NULL,
-  PRIMARY KEY (campaign_id, row_json)
+  preflight_unix_ns INTEGER NOT NULL,
+  PRIMARY KEY (campaign_id, stack_json)
 ) STRICT, WITHOUT ROWID;
 
 -- The conversation with the strategy, in order: one row for each ask() and for each trial told. Replaying it rebuilds
@@ -170,8 +170,8 @@ CREATE TABLE ask_answers (
   configuration_id INTEGER NOT NULL REFERENCES configurations (id),
   purpose TEXT NOT NULL CHECK (purpose IN ('search', 'audit', 'verify', 'gate')),
   reason TEXT NOT NULL,            -- why it was chosen, one clause; may be empty
-  claimed_log_bound REAL,          -- of an audit: ln of the least time, in seconds, that the model thought possible
-  claimed_log_margin REAL,         -- and by how much that was above the incumbent's, ln of the ratio
+  predicted_log_bound REAL,          -- of an audit: ln of the least time, in seconds, that the model thought possible
+  predicted_log_margin REAL,         -- and by how much that was above the incumbent's, ln of the ratio
   PRIMARY KEY (campaign_id, number),
   FOREIGN KEY (campaign_id, ordinal) REFERENCES asks (campaign_id, ordinal) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
@@ -389,9 +389,9 @@ CREATE TABLE networks (
 ) STRICT, WITHOUT ROWID;
 
 -- What a campaign's model knew of both when it began: resumed, it must know the same, or it would ask otherwise.
-CREATE TABLE roofs (
+CREATE TABLE peak_figures (
   campaign_id INTEGER PRIMARY KEY REFERENCES campaigns (id) ON DELETE CASCADE,
-  roof_json TEXT NOT NULL          -- {"figures", "network", "optimizer"}
+  peaks_json TEXT NOT NULL          -- {"figures", "network", "optimizer"}
 ) STRICT;
 
 -- Artifacts in the cache of builds. Removing a folder removes the row; runs keep the key they ran with.

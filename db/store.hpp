@@ -16,7 +16,7 @@
 ///
 /// The way of a trial, each step one transaction:
 ///
-///   record_ask() ─► claim_trial() ─► begin_run() … add_run() ─► finish_trial() ─► update_trial() …
+///   record_ask() ─► reserve_trial() ─► begin_run() … add_run() ─► finish_trial() ─► update_trial() …
 ///                        └────────► reuse_trial() (an equal trial exists: nothing is run)
 ///
 /// finish_trial(), reuse_trial() and update_trial() also append the tell to the log that exchanges() gives back, so a
@@ -107,34 +107,34 @@ class Store {
 
   /// Logs one ask() and its answer. Numbers of the answer were not asked before. OWNER
   Expected<void> record_ask(CampaignId campaign, const Ask& ask);
-  /// Asks and tells in the order in which they happened. Numbers that were asked and never claimed are still to do.
+  /// Asks and tells in the order in which they happened. Numbers that were asked and never reserved are still to do.
   [[nodiscard]] Expected<std::vector<Exchange>> exchanges(CampaignId campaign) const;
 
-  // ---- what was tried before the search (store_rehearsals.cpp) ----
+  // ---- what was tried before the search (store_preflights.cpp) ----
 
   /// Replaces an earlier one of the same row. The outcome is not Killed. OWNER
-  Expected<void> save_rehearsal(CampaignId campaign, const RehearsalRecord& rehearsal);
-  /// In the order in which they were rehearsed last.
-  [[nodiscard]] Expected<std::vector<RehearsalRecord>> rehearsals(CampaignId campaign) const;
+  Expected<void> save_preflight(CampaignId campaign, const PreflightRecord& preflight);
+  /// In the order in which they were tried in the preflight last.
+  [[nodiscard]] Expected<std::vector<PreflightRecord>> preflights(CampaignId campaign) const;
 
   // ---- trials (store_trials.cpp; reading: store_trial_queries.cpp) ----
 
-  /// Short transaction 1: says that this trial is being worked on. A recovered trial is claimed again with the same
+  /// Short transaction 1: says that this trial is being worked on. A recovered trial is reserved again with the same
   /// number and must have the same configuration and fidelity (its key may differ: a driver was upgraded). OWNER
-  [[nodiscard]] Expected<TrialId> claim_trial(CampaignId campaign, const TrialClaim& claim);
+  [[nodiscard]] Expected<TrialId> reserve_trial(CampaignId campaign, const TrialReservation& reservation);
   /// Short transaction 2: result, runs with all they measured, and the tell, all or nothing. Runs begun by begin_run()
   /// are replaced, those of add_run() may be listed again and are kept. The outcome is not Killed: a killed trial is
-  /// left claimed, and is recovered. OWNER
+  /// left reserved, and is recovered. OWNER
   Expected<void> finish_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs = {});
   /// A later judgement of a finished trial (more runs, an audit, the gate): replaces its result, adds runs, tells
   /// again. OWNER
   Expected<void> update_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs = {});
-  /// Claims and finishes at once with the result of an equal trial, whose runs are its runs from now on. OWNER
-  [[nodiscard]] Expected<TrialId> reuse_trial(CampaignId campaign, const TrialClaim& claim, TrialId source);
+  /// Reserves and finishes at once with the result of an equal trial, whose runs are its runs from now on. OWNER
+  [[nodiscard]] Expected<TrialId> reuse_trial(CampaignId campaign, const TrialReservation& reservation, TrialId source);
   /// The latest finished trial with this key, ok before failed ones, in any campaign — in a fresh one, only of that
   /// campaign itself. The caller decides whether a failure still stands (a timeout does not, with a longer deadline).
   [[nodiscard]] Expected<std::optional<StoredTrial>> find_equal_trial(CampaignId campaign, std::string_view key) const;
-  /// Trials claimed by a process that is gone. Marks the runs it left in flight as killed; each trial can be claimed
+  /// Trials reserved by a process that is gone. Marks the runs it left in flight as killed; each trial can be reserved
   /// again with the same number and configuration. OWNER
   [[nodiscard]] Expected<Recovered> recover_interrupted(CampaignId campaign);
 
@@ -156,8 +156,8 @@ class Store {
   /// Runs with purpose gate and one of `count` seeds from `first_seed` on that ended ok, of any campaign: what a
   /// reference trained for one campaign serves the next. By seed, oldest first.
   [[nodiscard]] Expected<std::vector<CampaignRun>> gate_runs(std::int64_t first_seed, std::int64_t count) const;
-  /// What a campaign has worked on beside its trials, in all sittings: runs of rehearsals and of the gate, pairs but
-  /// for those that a person asked for, and builds and environments made since it began that its runs use.
+  /// What a campaign has worked on beside its trials, in all sessions: runs of preflights and of the gate, pairs but
+  /// for those that the user asked for, and builds and environments made since it began that its runs use.
   [[nodiscard]] Expected<std::chrono::nanoseconds> time_beside_trials(CampaignId campaign) const;
 
   // ---- paired verification (store_comparisons.cpp) ----
@@ -196,9 +196,9 @@ class Store {
   [[nodiscard]] Expected<std::optional<MachineFiguresRecord>> machine_figures(std::string_view key) const;
   Expected<void> save_network(std::string_view name, const nlohmann::json& description);  ///< replaces an earlier one
   [[nodiscard]] Expected<std::optional<nlohmann::json>> network(std::string_view name) const;  ///< empty: not known
-  /// What the campaign's model knows of both, for all its sittings. OWNER
-  Expected<void> save_roof(CampaignId campaign, const nlohmann::json& roof);
-  [[nodiscard]] Expected<std::optional<nlohmann::json>> roof(CampaignId campaign) const;  ///< empty: nothing
+  /// What the campaign's model knows of both, for all its sessions. OWNER
+  Expected<void> save_peaks(CampaignId campaign, const nlohmann::json& peaks);
+  [[nodiscard]] Expected<std::optional<nlohmann::json>> peaks(CampaignId campaign) const;  ///< empty: nothing
 
   // ---- upkeep (store_upkeep.cpp) ----
 

@@ -57,7 +57,7 @@ CampaignId insert_generation(SQLite::Database& database, const CampaignRecord& r
   return database.getLastInsertRowid();
 }
 
-/// What may differ from sitting to sitting.
+/// What may differ from session to session.
 void update_campaign(SQLite::Database& database, CampaignId campaign, const CampaignRecord& record) {
   std::optional<std::string> fingerprint;
   if (!record.fingerprint.hash.empty()) {

@@ -53,19 +53,19 @@ Expected<std::optional<nlohmann::json>> Store::network(std::string_view name) co
   return one_document(*connection_, "SELECT description_json FROM networks WHERE name = ?1", name);
 }
 
-Expected<void> Store::save_roof(CampaignId campaign, const nlohmann::json& roof) {
+Expected<void> Store::save_peaks(CampaignId campaign, const nlohmann::json& peaks) {
   return connection_->write([&](SQLite::Database& database) -> Expected<void> {
     if (auto owner = require_owner(*connection_, campaign); !owner) {
       return owner;
     }
-    execute(database, "INSERT OR REPLACE INTO roofs (campaign_id, roof_json) VALUES (?1, ?2)", campaign,
-            json_text(roof));
+    execute(database, "INSERT OR REPLACE INTO peak_figures (campaign_id, peaks_json) VALUES (?1, ?2)", campaign,
+            json_text(peaks));
     return {};
   });
 }
 
-Expected<std::optional<nlohmann::json>> Store::roof(CampaignId campaign) const {
-  return one_document(*connection_, "SELECT roof_json FROM roofs WHERE campaign_id = ?1", campaign);
+Expected<std::optional<nlohmann::json>> Store::peaks(CampaignId campaign) const {
+  return one_document(*connection_, "SELECT peaks_json FROM peak_figures WHERE campaign_id = ?1", campaign);
 }
 
 }  // namespace nocturne::db

@@ -82,7 +82,7 @@ Expected<std::chrono::nanoseconds> Store::time_beside_trials(CampaignId campaign
             " UNION ALL SELECT build_ns FROM builds"
             " WHERE created_unix_ns >= (SELECT created_unix_ns FROM campaigns WHERE id = ?1) AND build_key IN"
             " (SELECT artifact_key FROM runs JOIN trials ON trials.id = trial_id WHERE campaign_id = ?1)"
-            " UNION ALL SELECT train_ns FROM rehearsals WHERE campaign_id = ?1)",
+            " UNION ALL SELECT train_ns FROM preflights WHERE campaign_id = ?1)",
             campaign)
             .value_or(0));
   });

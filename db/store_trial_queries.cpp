@@ -23,7 +23,7 @@ Expected<std::vector<StoredTrial>> Store::list_trials(const TrialFilter& filter)
   return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<StoredTrial>> {
     const bool by_value = filter.order == TrialFilter::Order::ByValue;
     const auto state =
-        filter.state ? std::optional(*filter.state == TrialState::Finished ? "finished" : "claimed") : std::nullopt;
+        filter.state ? std::optional(*filter.state == TrialState::Finished ? "finished" : "reserved") : std::nullopt;
     const auto outcome = filter.outcome ? std::optional(to_text(*filter.outcome)) : std::nullopt;
     const auto configuration = filter.configuration.empty() ? std::nullopt : std::optional(filter.configuration);
     SQLite::Statement found =

@@ -23,7 +23,7 @@ Expected<StoredTrial> own_trial(const Connection& connection, TrialId trial, Tri
     return std::unexpected(
         Error{ErrorCode::Inconsistent,
               fmt::format("trial {} of campaign '{}' is {}", stored->trial.number, stored->campaign_name,
-                          state == TrialState::Claimed ? "finished already" : "not finished yet")});
+                          state == TrialState::Reserved ? "finished already" : "not finished yet")});
   }
   return stored;
 }
@@ -51,24 +51,24 @@ Expected<void> store_result(Connection& connection, TrialId trial, TrialState st
 
 }  // namespace
 
-Expected<TrialId> Store::claim_trial(CampaignId campaign, const TrialClaim& claim) {
+Expected<TrialId> Store::reserve_trial(CampaignId campaign, const TrialReservation& reservation) {
   return connection_->write([&](SQLite::Database& database) -> Expected<TrialId> {
     if (auto owner = require_owner(*connection_, campaign); !owner) {
       return std::unexpected(owner.error());
     }
-    return write_claim(database, connection_->token(), campaign, claim);
+    return write_reservation(database, connection_->token(), campaign, reservation);
   });
 }
 
 Expected<void> Store::finish_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs) {
-  return store_result(*connection_, trial, TrialState::Claimed, result, runs);
+  return store_result(*connection_, trial, TrialState::Reserved, result, runs);
 }
 
 Expected<void> Store::update_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs) {
   return store_result(*connection_, trial, TrialState::Finished, result, runs);
 }
 
-Expected<TrialId> Store::reuse_trial(CampaignId campaign, const TrialClaim& claim, TrialId source) {
+Expected<TrialId> Store::reuse_trial(CampaignId campaign, const TrialReservation& reservation, TrialId source) {
   return connection_->write([&](SQLite::Database& database) -> Expected<TrialId> {
     if (auto owner = require_owner(*connection_, campaign); !owner) {
       return std::unexpected(owner.error());
@@ -77,12 +77,12 @@ Expected<TrialId> Store::reuse_trial(CampaignId campaign, const TrialClaim& clai
     if (!equal) {
       return std::unexpected(equal.error());
     }
-    if (equal->state != TrialState::Finished || equal->key != claim.key) {
+    if (equal->state != TrialState::Finished || equal->key != reservation.key) {
       return std::unexpected(
           Error{ErrorCode::Inconsistent, fmt::format("trial {} of campaign '{}' is not finished, or not an equal one",
                                                      equal->trial.number, equal->campaign_name)});
     }
-    const auto id = write_claim(database, connection_->token(), campaign, claim);
+    const auto id = write_reservation(database, connection_->token(), campaign, reservation);
     if (!id) {
       return id;
     }
@@ -103,10 +103,10 @@ Expected<Recovered> Store::recover_interrupted(CampaignId campaign) {
     if (auto owner = require_owner(*connection_, campaign); !owner) {
       return std::unexpected(owner.error());
     }
-    // Only the holder of the lease claims trials: what another store claimed, its owner left behind.
+    // Only the holder of the lease reserves trials: what another store reserved, its owner left behind.
     const std::string interrupted =
-        "t.campaign_id = ?1 AND t.state = 'claimed'"
-        " AND t.claimed_by IS NOT (SELECT id FROM owners WHERE token = ?2)";
+        "t.campaign_id = ?1 AND t.state = 'reserved'"
+        " AND t.reserved_by IS NOT (SELECT id FROM owners WHERE token = ?2)";
     SQLite::Statement found = query(database, select_trials() + "WHERE " + interrupted + " ORDER BY t.number", campaign,
                                     connection_->token());
     Recovered recovered{.trials = read_trials(found)};
@@ -115,7 +115,7 @@ Expected<Recovered> Store::recover_interrupted(CampaignId campaign) {
         database,
         "UPDATE runs SET in_flight = 0, outcome = 'killed', reason = 'the tuner ended while this run was in flight'"
         " WHERE in_flight = 1 AND trial_id IN (SELECT t.id FROM trials t WHERE t.campaign_id = ?1"
-        " AND (t.state = 'finished' OR t.claimed_by IS NOT (SELECT id FROM owners WHERE token = ?2)))",
+        " AND (t.state = 'finished' OR t.reserved_by IS NOT (SELECT id FROM owners WHERE token = ?2)))",
         campaign, connection_->token());
     return recovered;
   });

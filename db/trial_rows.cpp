@@ -24,14 +24,14 @@ bool has_nan(const TrialResult& result) {
 
 /// An earlier row of the number, or answer of the strategy, names another configuration: then the campaign would not
 /// be the one it was.
-Expected<void> check_past(const SQLite::Database& database, CampaignId campaign, const TrialClaim& claim,
+Expected<void> check_past(const SQLite::Database& database, CampaignId campaign, const TrialReservation& reservation,
                           std::int64_t configuration) {
   const auto asked = first_value<std::int64_t>(
       database, "SELECT configuration_id FROM ask_answers WHERE campaign_id = ?1 AND number = ?2", campaign,
-      claim.number);
+      reservation.number);
   if (asked && *asked != configuration) {
     return std::unexpected(inconsistent(fmt::format("trial {} was asked with another configuration than {}",
-                                                    claim.number, claim.configuration.canonical())));
+                                                    reservation.number, reservation.configuration.canonical())));
   }
   return {};
 }
@@ -95,7 +95,7 @@ Expected<void> check_result(const TrialResult& result) {
 std::string select_trials() {
   return fmt::format(
       "SELECT t.id, t.campaign_id, c.name, c.generation, t.state, t.trial_key, t.number, k.canonical_json,"
-      " t.fidelity_steps, t.claimed_unix_ns, t.finished_unix_ns, t.reused_from,"
+      " t.fidelity_steps, t.reserved_unix_ns, t.finished_unix_ns, t.reused_from,"
       " (SELECT count(*) FROM runs WHERE trial_id IN (t.id, t.reused_from)), {}, {}"
       " FROM trials t JOIN campaigns c ON c.id = t.campaign_id JOIN configurations k ON k.id = t.configuration_id ",
       kPeakColumns, kResultColumns);
@@ -107,10 +107,10 @@ StoredTrial read_trial(const SQLite::Statement& statement) {
   std::string canonical;
   Reader reader(statement);
   reader.into(stored.id, stored.campaign, stored.campaign_name, stored.generation, state, stored.key,
-              stored.trial.number, canonical, stored.trial.fidelity.steps, stored.claimed_unix_ns,
+              stored.trial.number, canonical, stored.trial.fidelity.steps, stored.reserved_unix_ns,
               stored.finished_unix_ns, stored.reused_from, stored.runs, stored.trial.peak_bytes,
               stored.trial.device_bytes, stored.trial.device_memory_bytes);
-  stored.state = state == "finished" ? TrialState::Finished : TrialState::Claimed;
+  stored.state = state == "finished" ? TrialState::Finished : TrialState::Reserved;
   stored.trial.configuration = parse_configuration(canonical);
   TrialResult result = read_result(reader);
   stored.trial.outcome = result.outcome;
@@ -147,20 +147,21 @@ void write_result(SQLite::Database& database, TrialId trial, const TrialResult& 
   update.exec();
 }
 
-Expected<TrialId> write_claim(SQLite::Database& database, const std::string& owner_token, CampaignId campaign,
-                              const TrialClaim& claim) {
-  const std::int64_t configuration = save_configuration(database, claim.configuration);
-  if (auto past = check_past(database, campaign, claim, configuration); !past) {
+Expected<TrialId> write_reservation(SQLite::Database& database, const std::string& owner_token, CampaignId campaign,
+                                    const TrialReservation& reservation) {
+  const std::int64_t configuration = save_configuration(database, reservation.configuration);
+  if (auto past = check_past(database, campaign, reservation, configuration); !past) {
     return std::unexpected(past.error());
   }
   SQLite::Statement found = query(
       database, "SELECT id, state, configuration_id, fidelity_steps FROM trials WHERE campaign_id = ?1 AND number = ?2",
-      campaign, claim.number);
+      campaign, reservation.number);
   if (!found.executeStep()) {
     execute(database,
-            "INSERT INTO trials (campaign_id, number, configuration_id, fidelity_steps, trial_key, state, claimed_by,"
-            " claimed_unix_ns) VALUES (?1, ?2, ?3, ?4, ?5, 'claimed', (SELECT id FROM owners WHERE token = ?6), ?7)",
-            campaign, claim.number, configuration, claim.fidelity.steps, claim.key, owner_token, now_unix_ns());
+            "INSERT INTO trials (campaign_id, number, configuration_id, fidelity_steps, trial_key, state, reserved_by,"
+            " reserved_unix_ns) VALUES (?1, ?2, ?3, ?4, ?5, 'reserved', (SELECT id FROM owners WHERE token = ?6), ?7)",
+            campaign, reservation.number, configuration, reservation.fidelity.steps, reservation.key, owner_token,
+            now_unix_ns());
     return database.getLastInsertRowid();
   }
   TrialId id = 0;
@@ -170,18 +171,19 @@ Expected<TrialId> write_claim(SQLite::Database& database, const std::string& own
   Reader(found).into(id, state, stored_configuration, steps);
   found.reset();
   if (state == "finished") {
-    return std::unexpected(inconsistent(fmt::format("trial {} is finished; it is not claimed again", claim.number)));
-  }
-  if (stored_configuration != configuration || steps != claim.fidelity.steps) {
     return std::unexpected(
-        inconsistent(fmt::format("trial {} was interrupted with another configuration or fidelity than {} at {} steps",
-                                 claim.number, claim.configuration.canonical(), claim.fidelity.steps)));
+        inconsistent(fmt::format("trial {} is finished; it is not reserved again", reservation.number)));
+  }
+  if (stored_configuration != configuration || steps != reservation.fidelity.steps) {
+    return std::unexpected(inconsistent(
+        fmt::format("trial {} was interrupted with another configuration or fidelity than {} at {} steps",
+                    reservation.number, reservation.configuration.canonical(), reservation.fidelity.steps)));
   }
   execute(
       database,
-      "UPDATE trials SET trial_key = ?2, claimed_by = (SELECT id FROM owners WHERE token = ?3), claimed_unix_ns = ?4"
+      "UPDATE trials SET trial_key = ?2, reserved_by = (SELECT id FROM owners WHERE token = ?3), reserved_unix_ns = ?4"
       " WHERE id = ?1",
-      id, claim.key, owner_token, now_unix_ns());
+      id, reservation.key, owner_token, now_unix_ns());
   return id;
 }
 

@@ -51,7 +51,7 @@ void bind_result(SQLite::Statement& statement, int first, const TrialResult& res
 void write_result(SQLite::Database& database, TrialId trial, const TrialResult& result);
 
 /// Gives the trial a new row, or takes an interrupted one again; says Inconsistent what contradicts the number's past.
-[[nodiscard]] Expected<TrialId> write_claim(SQLite::Database& database, const std::string& owner_token,
-                                            CampaignId campaign, const TrialClaim& claim);
+[[nodiscard]] Expected<TrialId> write_reservation(SQLite::Database& database, const std::string& owner_token,
+                                                  CampaignId campaign, const TrialReservation& reservation);
 
 }  // namespace nocturne::db

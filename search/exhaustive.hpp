@@ -1,6 +1,6 @@
 #pragma once
 
-/// Every valid configuration once, in the order of Space::enumerate(): what is dear to prepare changes last.
+/// Every valid configuration once, in the order of Space::enumerate(): what is expensive to prepare changes last.
 
 #include "search/asked.hpp"
 #include "search/strategy.hpp"

@@ -30,7 +30,7 @@ void LocalSearch::tell(std::span<const space::Trial> finished) {
   }
 }
 
-const LocalSearch::Told* LocalSearch::told(const Identity& identity) const {
+const LocalSearch::Observation* LocalSearch::told(const Identity& identity) const {
   const auto found = told_.find(identity);
   return found == told_.end() ? nullptr : &found->second;
 }

@@ -47,7 +47,7 @@ class LocalSearch : public Strategy {
 
  private:
   using Identity = std::string;
-  struct Told {
+  struct Observation {
     space::Configuration configuration;
     std::optional<double> value;  // empty: failed
   };
@@ -56,14 +56,14 @@ class LocalSearch : public Strategy {
   std::optional<space::Configuration> begin_descent(space::Random& random);
   void choose_centre();
   void list_neighbours(space::Random& random);
-  [[nodiscard]] const Told* told(const Identity& identity) const;
+  [[nodiscard]] const Observation* told(const Identity& identity) const;
 
   const space::Space& space_;
   LocalSearchOptions options_;
   std::uint64_t asks_ = 0;
   std::size_t descents_ = 0;
   Asked asked_;
-  std::map<Identity, Told> told_;
+  std::map<Identity, Observation> told_;
   std::set<Identity> descent_;                    // trials of this descent: its start and neighbours asked
   std::optional<Identity> centre_;                // best told of the descent
   std::optional<Identity> listed_;                // the centre whose neighbours are listed

@@ -13,7 +13,7 @@ constexpr std::size_t kPeaksOfOneBatch = 8;  // of a group: more of the same say
 // So sure a line must have been for an out-of-memory to be none of its business.
 constexpr double kAllButCertain = 0.999;
 // One that was ended at its limit held this much of it: the last look may have missed the rest; and a limit of an
-// earlier sitting may have been another one.
+// earlier session may have been another one.
 constexpr double kNearLimit = 0.8;
 
 std::size_t axis_of(const space::Lattice& lattice, const std::string& name) {
@@ -55,13 +55,13 @@ void MemoryGuard::tell(const space::Trial& trial) {
   }
 }
 
-std::optional<MemoryGuard::Known> MemoryGuard::known_of(const space::Trial& trial) const {
+std::optional<MemoryGuard::KnownDemand> MemoryGuard::known_of(const space::Trial& trial) const {
   auto point = lattice_.point_of(trial.configuration);
   const auto* batch = trial.configuration.find(batch_);
   const auto* number = batch == nullptr ? nullptr : std::get_if<std::int64_t>(batch);
   if (!point || number == nullptr) return std::nullopt;
   const auto host = static_cast<double>(trial.peak_bytes.value_or(0));
-  Known known{.configuration = trial.configuration, .point = *std::move(point), .batch = *number};
+  KnownDemand known{.configuration = trial.configuration, .point = *std::move(point), .batch = *number};
   known.bytes = on_device_ ? static_cast<double>(trial.device_bytes.value_or(0)) : host;
   known.exceeded = trial.outcome == space::Outcome::OutOfMemory;
   if (!known.exceeded) {
@@ -100,7 +100,7 @@ std::vector<space::Configuration> MemoryGuard::take_unexplained() {
 
 /// By the peaks alone: one that ran out of memory says less than any that did not.
 bool MemoryGuard::choose_groups() {
-  const auto exceeded = static_cast<std::size_t>(std::ranges::count_if(known_, &Known::exceeded));
+  const auto exceeded = static_cast<std::size_t>(std::ranges::count_if(known_, &KnownDemand::exceeded));
   const bool grown = known_.size() >= chosen_for_ + std::max<std::size_t>(1, chosen_for_ / 4);
   if (!grown && !(stale_ && exceeded <= kAtOnce)) return false;
   chosen_for_ = known_.size();
@@ -117,7 +117,7 @@ bool MemoryGuard::choose_groups() {
   return true;
 }
 
-void MemoryGuard::add_peak(const Known& known) {
+void MemoryGuard::add_peak(const KnownDemand& known) {
   if (++peaks_told_[{known.group, known.batch}] > kPeaksOfOneBatch) return;
   model_.tell(known.group, known.batch, known.bytes);
   pooled_.tell("", known.batch, known.bytes);
@@ -127,7 +127,7 @@ void MemoryGuard::add_peak(const Known& known) {
 }
 
 void MemoryGuard::build() {
-  const auto exceeded = static_cast<std::size_t>(std::ranges::count_if(known_, &Known::exceeded));
+  const auto exceeded = static_cast<std::size_t>(std::ranges::count_if(known_, &KnownDemand::exceeded));
   const bool settled = known_.size() - exceeded >= kSettled;
   model_ = {};
   pooled_ = {};
@@ -137,13 +137,13 @@ void MemoryGuard::build() {
   for (const auto& each : known_) {
     if (!each.exceeded) add_peak(each);
   }
-  std::map<std::pair<std::string, std::int64_t>, std::vector<Known*>> cells;  // that ran out of memory
+  std::map<std::pair<std::string, std::int64_t>, std::vector<KnownDemand*>> cells;  // that ran out of memory
   for (auto& each : known_) {
     if (!each.exceeded) continue;
     cells[{each.group, each.batch}].push_back(&each);
     ++met_[each.group];
   }
-  std::map<std::string, std::vector<Known*>> surprising;
+  std::map<std::string, std::vector<KnownDemand*>> surprising;
   for (auto& [cell, members] : cells) {
     const double bytes = members.front()->bytes;
     const bool fitted = model_.has_fitted(cell.first, cell.second, bytes);

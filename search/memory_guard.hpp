@@ -63,7 +63,7 @@ class MemoryGuard {
   [[nodiscard]] const model::MemoryModel& lines();
 
  private:
-  struct Known {
+  struct KnownDemand {
     space::Configuration configuration;
     std::vector<space::Level> point;
     std::int64_t batch = 0;
@@ -74,7 +74,7 @@ class MemoryGuard {
     std::string group{};
   };
   /// What the trial says of memory; empty: nothing that can be used.
-  [[nodiscard]] std::optional<Known> known_of(const space::Trial& trial) const;
+  [[nodiscard]] std::optional<KnownDemand> known_of(const space::Trial& trial) const;
   /// Switches once from the host's memory to the device's; takes the larger size if a trial names one.
   void look_at_device(const space::Trial& trial);
   void learn();
@@ -82,7 +82,7 @@ class MemoryGuard {
   bool choose_groups();
   /// Builds the lines from the peaks, then judges which of the out-of-memories belong to them.
   void build();
-  void add_peak(const Known& known);
+  void add_peak(const KnownDemand& known);
   [[nodiscard]] double judge(const std::string& group, std::int64_t batch) const;
   /// Least P(fits) over the values alone, while groups are not settled; by itself it rules out nothing.
   [[nodiscard]] double judge_cautiously(space::Point point, std::int64_t batch);
@@ -93,7 +93,7 @@ class MemoryGuard {
   std::optional<std::size_t> axis_;
   double limit_, host_limit_;
   bool on_device_ = false;
-  std::vector<Known> known_;
+  std::vector<KnownDemand> known_;
   std::unordered_map<std::string, std::size_t> place_;  // by identity of the configuration
   std::vector<space::Configuration> unexplained_;       // not taken yet
 
@@ -107,12 +107,12 @@ class MemoryGuard {
   std::vector<model::MemoryModel> by_value_;  // by parameter, its levels as groups; empty once groups are settled
   std::map<std::string, std::size_t> met_;    // out-of-memories by group, whatever explains them
   std::map<std::pair<std::string, std::int64_t>, std::size_t> peaks_told_;  // by group and batch
-  struct Judged {
+  struct LevelForecast {
     double fits = 1, risk = 0;
   };
-  std::unordered_map<std::uint64_t, Judged> judged_;    // by hash of the batch's level and those of the group
-  std::vector<space::Level> key_;                       // of judged_, in the making
-  std::unordered_map<std::uint64_t, double> cautious_;  // by parameter, its level and the batch's
+  std::unordered_map<std::uint64_t, LevelForecast> judged_;  // by hash of the batch's level and those of the group
+  std::vector<space::Level> key_;                            // of judged_, in the making
+  std::unordered_map<std::uint64_t, double> cautious_;       // by parameter, its level and the batch's
 };
 
 }  // namespace nocturne::search

@@ -45,8 +45,8 @@ class ModelSearch : public Strategy {
   void tell(std::span<const space::Trial> finished) override;
   void mark_pending(std::span<const space::Configuration> in_flight) override;
 
-  /// What is to come last: `whole`, asked of every candidate, only where there is nothing else; `single`, dear to ask,
-  /// where the kTries best of the others are all such.
+  /// What is to come last: `whole`, asked of every candidate, only where there is nothing else; `single`, expensive to
+  /// ask, where the kTries best of the others are all such.
   void defer(std::function<bool(space::Point)> whole, std::function<bool(space::Point)> single);
 
   /// What it has learnt, for reports. Valid until the next call.

@@ -85,12 +85,12 @@ void NloptSearch::tell(std::span<const space::Trial> finished) {
   awaited_.reset();
 }
 
-const NloptSearch::Told* NloptSearch::told(const space::Configuration& configuration) const {
+const NloptSearch::Observation* NloptSearch::told(const space::Configuration& configuration) const {
   const auto found = told_.find(configuration.identity());
   return found == told_.end() ? nullptr : &found->second;
 }
 
-double NloptSearch::value_of(const Told& told) const {
+double NloptSearch::value_of(const Observation& told) const {
   if (told.log_value) return *told.log_value;
   return best_ ? worst_value_ + 0.1 * (1 + worst_value_ - best_value_) : 0;
 }
@@ -101,13 +101,13 @@ space::Configuration NloptSearch::configuration_at(const std::vector<double>& po
   return repair(encoding_.decode(vector));
 }
 
-/// Takes over values of the best known configuration, always the one that mends most, until nothing is violated; that
+/// Takes over values of the best known configuration, always the one that fixes most, until nothing is violated; that
 /// configuration itself is where this ends at the latest.
 space::Configuration NloptSearch::repair(space::Configuration configuration) const {
   const auto& anchor = best_ ? *best_ : first_ ? *first_ : space_.default_configuration();
   auto violated = space_.check(configuration).size();
   while (violated > 0) {
-    std::optional<space::Configuration> mended;
+    std::optional<space::Configuration> fixed;
     for (const auto& [name, value] : anchor.values()) {
       const auto* own = configuration.find(name);
       if (own != nullptr && *own == value) continue;
@@ -115,13 +115,13 @@ space::Configuration NloptSearch::repair(space::Configuration configuration) con
       changed.set(name, value);
       changed = space_.normalise(changed);
       const auto left = space_.check(changed).size();
-      if (mended && left >= violated) continue;
+      if (fixed && left >= violated) continue;
       violated = left;
-      mended = std::move(changed);
+      fixed = std::move(changed);
       if (left == 0) break;
     }
-    if (!mended || *mended == configuration) return anchor;
-    configuration = std::move(*mended);
+    if (!fixed || *fixed == configuration) return anchor;
+    configuration = std::move(*fixed);
   }
   return configuration;
 }

@@ -62,7 +62,7 @@ class NloptSearch : public Strategy {
   [[nodiscard]] std::size_t runs() const { return runs_; }
 
  private:
-  struct Told {
+  struct Observation {
     space::Configuration configuration;
     std::optional<double> log_value;  // empty: failed
   };
@@ -72,8 +72,8 @@ class NloptSearch : public Strategy {
   std::optional<space::Configuration> advance();
   [[nodiscard]] space::Configuration configuration_at(const std::vector<double>& point) const;
   [[nodiscard]] space::Configuration repair(space::Configuration configuration) const;
-  [[nodiscard]] double value_of(const Told& told) const;
-  [[nodiscard]] const Told* told(const space::Configuration& configuration) const;
+  [[nodiscard]] double value_of(const Observation& told) const;
+  [[nodiscard]] const Observation* told(const space::Configuration& configuration) const;
   void begin(const space::Configuration& start, space::Random& random);
 
   const space::Space& space_;
@@ -83,7 +83,7 @@ class NloptSearch : public Strategy {
   std::uint64_t asks_ = 0;
   std::size_t runs_ = 0;
   Asked asked_;
-  std::map<std::string, Told> told_;
+  std::map<std::string, Observation> told_;
   std::optional<space::Configuration> first_, best_;
   double best_value_ = 0, worst_value_ = 0;  // logarithms
 

@@ -25,7 +25,7 @@ constexpr std::size_t kLookAgain = 10;
 PrunedSearch::PrunedSearch(const space::Space& space, const Options& options)
     : options_(options),
       inner_(space, options),
-      dear_(std::ranges::any_of(space.parameters(), [](const space::Parameter& each) {
+      expensive_(std::ranges::any_of(space.parameters(), [](const space::Parameter& each) {
         return each.stage < space::Stage::Compile && (each.is_real() || each.size() > 1);
       })) {
   inner_.defer([this](space::Point point) { return pruned_level(point) != nullptr; },
@@ -114,7 +114,7 @@ void PrunedSearch::judge(const space::Trial& trial) {
   if (worked(trial)) {
     const auto logs = logs_of(trial);
     record.log_value = logs[primary()];
-    record.beat_its_bound = *record.log_value < record.claim.log_bound;
+    record.beat_its_bound = *record.log_value < record.prediction.log_bound;
     for (std::size_t i = 0; i < logs.size(); ++i) {
       bool best = true;
       for (const auto& [identity, others] : worked_)
@@ -161,7 +161,7 @@ void PrunedSearch::refresh() {
     forecast = &*objective_forecast_;
   }
   pruning_.emplace(*forecast, std::move(best), audit_.widening());
-  if (!dear_) return;
+  if (!expensive_) return;
   if (worked_.size() < looked_ + looked_ / kLookAgain && worked_.size() >= looked_) return;
   looked_ = worked_.size();
   auto& times = inner_.times();
@@ -197,13 +197,13 @@ std::optional<double> PrunedSearch::margin(const space::Configuration& configura
   return margin(*point);
 }
 
-std::vector<model::Outlook> PrunedSearch::outlook(const space::Configuration& configuration) {
+std::vector<model::HorizonPrediction> PrunedSearch::predict_horizons(const space::Configuration& configuration) {
   refresh();
   const auto point = inner_.lattice().point_of(configuration);
   if (!pruning_ || !point) return {};
   model::Forecast& forecast = parts_ ? static_cast<model::Forecast&>(*parts_forecast_) : *objective_forecast_;
-  std::vector<model::Outlook> result(forecast.horizons());
-  forecast.outlook(*point, audit_.widening(), result);
+  std::vector<model::HorizonPrediction> result(forecast.horizons());
+  forecast.predict_horizons(*point, audit_.widening(), result);
   return result;
 }
 
@@ -217,15 +217,15 @@ std::pair<std::size_t, std::size_t> PrunedSearch::pruned_share(std::size_t draws
   return {pruned, drawn};
 }
 
-void PrunedSearch::adopt_audit(const space::Configuration& configuration, std::optional<AuditClaim> claim) {
-  if (!claim) {
+void PrunedSearch::adopt_audit(const space::Configuration& configuration, std::optional<AuditPrediction> prediction) {
+  if (!prediction) {
     settle();
     const auto now = margin(configuration);
     if (!now) return;
-    claim = {.log_bound = outlook(configuration)[primary()].log_optimistic, .margin = *now};
+    prediction = {.log_bound = predict_horizons(configuration)[primary()].log_optimistic, .margin = *now};
   }
   open_audits_.insert_or_assign(configuration.identity(), records_.size());
-  records_.push_back({.configuration = configuration, .claim = *claim});
+  records_.push_back({.configuration = configuration, .prediction = *prediction});
 }
 
 std::optional<Proposal> PrunedSearch::draw_audit(space::Random& random) {
@@ -237,14 +237,15 @@ std::optional<Proposal> PrunedSearch::draw_audit(space::Random& random) {
     if (margin <= 0 || inner_.memory().fits(point) == 0) continue;
     auto configuration = inner_.lattice().configuration(point);
     if (asked_.contains(configuration)) continue;
-    const AuditClaim claim{.log_bound = outlook(configuration)[primary()].log_optimistic, .margin = margin};
+    const AuditPrediction prediction{.log_bound = predict_horizons(configuration)[primary()].log_optimistic,
+                                     .margin = margin};
     open_audits_.emplace(configuration.identity(), records_.size());
-    records_.push_back({.configuration = configuration, .claim = claim});
+    records_.push_back({.configuration = configuration, .prediction = prediction});
     return Proposal{.configuration = std::move(configuration),
                     .purpose = space::Purpose::Audit,
                     .reason = fmt::format("audit: drawn from the pruned, at best {:.3g} % slower than the incumbent",
                                           100 * std::expm1(margin)),
-                    .claim = claim};
+                    .prediction = prediction};
   }
   return std::nullopt;
 }

@@ -9,9 +9,9 @@
 ///   Purpose::Audit. Its time is held against the bound that was predicted when it was drawn; where audits fail too
 ///   often, all bounds of pruning are widened.
 ///
-/// Trials with parts are judged at every horizon of the objective (three models, model/outlook.hpp), others by the
-/// objective alone. Nothing is pruned before kFirst trials have worked; those of earlier campaigns count that are
-/// believed (history/prior.hpp), so that with them pruning begins with the first trial.
+/// Trials with parts are judged at every horizon of the objective (three models, model/horizon_prediction.hpp), others
+/// by the objective alone. Nothing is pruned before kFirst trials have worked; those of earlier campaigns count that
+/// are believed (history/prior.hpp), so that with them pruning begins with the first trial.
 
 #include <cstdint>
 #include <map>
@@ -23,7 +23,7 @@
 #include "search/asked.hpp"
 #include "search/candidates.hpp"
 #include "search/model/audit.hpp"
-#include "search/model/outlook.hpp"
+#include "search/model/horizon_prediction.hpp"
 #include "search/model/pruning.hpp"
 #include "search/model_search.hpp"
 #include "search/registry.hpp"
@@ -34,7 +34,7 @@ namespace nocturne::search {
 /// An audit: what was claimed, and what came of it.
 struct AuditRecord {
   space::Configuration configuration;
-  AuditClaim claim;                   ///< when it was drawn
+  AuditPrediction prediction;         ///< when it was drawn
   std::optional<double> log_value{};  ///< empty: under way, or failed
   bool told = false;
   bool beat_its_bound = false;
@@ -56,9 +56,9 @@ class PrunedSearch : public Strategy {
   // For reports: what is known now. References are valid until the next ask or tell.
   /// Fits all models to all that was told. A search that goes on afterwards may go another way than without.
   void settle();
-  /// Takes over an audit that was drawn in an earlier sitting and is not told yet. Without its claim that is made again
+  /// Takes over an audit that was drawn in an earlier session and is not told yet. Without its claim that is made again
   /// from what is known now: fits the models.
-  void adopt_audit(const space::Configuration& configuration, std::optional<AuditClaim> claim = std::nullopt);
+  void adopt_audit(const space::Configuration& configuration, std::optional<AuditPrediction> prediction = std::nullopt);
   [[nodiscard]] ModelSearch& models() { return inner_; }
   [[nodiscard]] const model::Audit& audit() const { return audit_; }
   [[nodiscard]] const std::vector<AuditRecord>& audits() const { return records_; }
@@ -69,7 +69,7 @@ class PrunedSearch : public Strategy {
   /// configuration is of another space.
   [[nodiscard]] std::optional<double> margin(const space::Configuration& configuration);
   /// One for each horizon; empty as margin().
-  [[nodiscard]] std::vector<model::Outlook> outlook(const space::Configuration& configuration);
+  [[nodiscard]] std::vector<model::HorizonPrediction> predict_horizons(const space::Configuration& configuration);
   /// Draws configurations uniformly and counts: {pruned, drawn}.
   [[nodiscard]] std::pair<std::size_t, std::size_t> pruned_share(std::size_t draws);
 
@@ -104,7 +104,7 @@ class PrunedSearch : public Strategy {
   std::uint64_t asks_ = 0;
   std::size_t trials_ = 0;  // asked or told, distinct
 
-  bool dear_;                            // there are levels that may be pruned as such
+  bool expensive_;                       // there are levels that may be pruned as such
   bool parts_ = true;                    // all trials that worked have them
   bool stale_ = true;                    // told since the last refresh
   PointSet own_;                         // points that were told

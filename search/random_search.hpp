@@ -1,7 +1,7 @@
 #pragma once
 
-/// Uniform random search without repetition: the yardstick of every other strategy (Bergstra and Bengio, "Random search
-/// for hyper-parameter optimization", JMLR 13, 2012).
+/// Uniform random search without repetition: the random-search baseline of every other strategy (Bergstra and Bengio,
+/// "Random search for hyper-parameter optimization", JMLR 13, 2012).
 
 #include <cstdint>
 

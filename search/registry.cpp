@@ -54,7 +54,7 @@ constexpr auto kStrategies = std::to_array<StrategyEntry>({
      [](const Space& space, const Options& options) -> Made {
        return std::make_unique<RandomSearch>(space, options.seed);
      }},
-    {"exhaustive", "Walks through all valid configurations; what is dear to prepare changes last.",
+    {"exhaustive", "Walks through all valid configurations; what is expensive to prepare changes last.",
      [](const Space& space, const Options&) -> Made { return std::make_unique<Exhaustive>(space); }},
     {"local", "Moves to the first better neighbour; restarts at random where there is none.",
      [](const Space& space, const Options& options) { return make_local(space, options, Improvement::First); }},

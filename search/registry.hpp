@@ -34,7 +34,7 @@ struct Options {
   /// What finished campaigns say, the most telling first. Empty: starts from nothing. Strategies without a model
   /// ignore it.
   std::vector<History> history{};
-  /// Told what a person should know, a sentence: history that does not hold any more. May be empty.
+  /// Told what the user should know, a sentence: history that does not hold any more. May be empty.
   std::function<void(const std::string&)> note{};
   /// Expected seconds that preparing this configuration still costs (what is built or installed costs nothing).
   /// Empty: preparation is free, proposals are judged by the trial alone.

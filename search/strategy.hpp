@@ -15,18 +15,18 @@
 namespace nocturne::search {
 
 /// What a model said of a configuration that is measured to see whether it was right. Both are logarithms of times.
-struct AuditClaim {
+struct AuditPrediction {
   double log_bound = 0;  ///< the least time of the primary horizon that it thought possible
   double margin = 0;     ///< log_bound minus the incumbent's log time; above 0: it was pruned
-  friend bool operator==(const AuditClaim&, const AuditClaim&) = default;
+  friend bool operator==(const AuditPrediction&, const AuditPrediction&) = default;
 };
 
 /// A configuration that a strategy wants to see measured, and why.
 struct Proposal {
   space::Configuration configuration;
   space::Purpose purpose = space::Purpose::Search;  ///< Audit: drawn from what is pruned, to test the claim
-  std::string reason{};               ///< one clause for the log: "expected improvement 3.1 %"; may be empty
-  std::optional<AuditClaim> claim{};  ///< what the model said; present if purpose is Audit
+  std::string reason{};                         ///< one clause for the log: "expected improvement 3.1 %"; may be empty
+  std::optional<AuditPrediction> prediction{};  ///< what the model said; present if purpose is Audit
   friend bool operator==(const Proposal&, const Proposal&) = default;
 };
 

@@ -27,7 +27,8 @@ class Configuration {
 
   /// JSON object with sorted keys, no white space: equal configurations give equal text.
   [[nodiscard]] std::string canonical() const;
-  /// First 128 bits of SHA-256 of canonical(), 32 hexadecimal digits. Independent of the order in which values were set.
+  /// First 128 bits of SHA-256 of canonical(), 32 hexadecimal digits. Independent of the order in which values were
+  /// set.
   [[nodiscard]] std::string identity() const;
   [[nodiscard]] nlohmann::json to_json() const;
   /// The error names the key that is not a boolean, number or string.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What every configuration of a space must satisfy, with the sentence a person sees when one does not.
+/// What every configuration of a space must satisfy, with the sentence the user sees when one does not.
 
 #include <string>
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "space/counting/row_table.hpp"
 #include "space/expression/expression.hpp"
 #include "space/expression/operand.hpp"
 #include "space/expression/program.hpp"
-#include "space/counting/row_table.hpp"
 #include "space/space.hpp"
 
 namespace nocturne::space {

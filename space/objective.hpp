@@ -23,7 +23,7 @@ struct Parts {
   double compile = 0;
   double first_step_excess = 0;  ///< first step less a steady one
   double epoch_overhead = 0;
-  double steps_per_epoch = 0;    ///< a count; fractional where the partial batch is trained
+  double steps_per_epoch = 0;  ///< a count; fractional where the partial batch is trained
   double steady_step = 0;
   friend bool operator==(const Parts&, const Parts&) = default;
 };

@@ -7,8 +7,8 @@
 #include <limits>
 #include <optional>
 
-#include "space/expression/expression.hpp"
 #include "space/expression/checker.hpp"
+#include "space/expression/expression.hpp"
 #include "space/expression/operand.hpp"
 
 namespace nocturne::space {

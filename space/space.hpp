@@ -31,10 +31,10 @@
 #include "space/configuration.hpp"
 #include "space/constraint.hpp"
 #include "space/count.hpp"
+#include "space/counting/row_table.hpp"
 #include "space/facts.hpp"
 #include "space/parameter.hpp"
 #include "space/random.hpp"
-#include "space/counting/row_table.hpp"
 
 namespace nocturne::space {
 
@@ -111,8 +111,8 @@ class Space {
   /// The valid configuration with that number, 0 … count - 1, in an order of the diagram's own; a bijection.
   /// Empty: number too large, or count() is not exact.
   [[nodiscard]] std::optional<Configuration> at(Count number) const;
-  /// All valid configurations, one after the other: by stage, so that what is dear to prepare changes last, then in
-  /// the order of declaration. Real ranges: kRealGrid values.
+  /// All valid configurations, one after the other: by stage, so that what is expensive to prepare changes last, then
+  /// in the order of declaration. Real ranges: kRealGrid values.
   [[nodiscard]] Enumerator enumerate() const;
   /// The same; stops where `visit` returns false. Returns whether it came to the end.
   bool for_each(const std::function<bool(const Configuration&)>& visit) const;

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "space/counting/counting.hpp"
+#include "space/counting/row_table_resolver.hpp"
 #include "space/model.hpp"
 #include "space/parameter_resolver.hpp"
-#include "space/counting/row_table_resolver.hpp"
 #include "space/space.hpp"
 
 namespace nocturne::space {

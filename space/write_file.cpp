@@ -48,14 +48,14 @@ std::expected<void, std::string> write_file(const std::filesystem::path& file, s
   const mode_t mask = ::umask(022);
   ::umask(mask);
   const mode_t mode = (executable ? mode_t{0755} : mode_t{0644}) & ~mask;
-  const char* trouble = ::fchmod(descriptor, mode) != 0 ? std::strerror(errno) : write_all(descriptor, text);
+  const char* problem = ::fchmod(descriptor, mode) != 0 ? std::strerror(errno) : write_all(descriptor, text);
   ::close(descriptor);
-  if (trouble == nullptr && ::rename(name.c_str(), file.c_str()) != 0) {
-    trouble = std::strerror(errno);
+  if (problem == nullptr && ::rename(name.c_str(), file.c_str()) != 0) {
+    problem = std::strerror(errno);
   }
-  if (trouble != nullptr) {
+  if (problem != nullptr) {
     ::unlink(name.c_str());
-    return failure(trouble);
+    return failure(problem);
   }
   return {};
 }

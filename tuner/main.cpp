@@ -16,8 +16,8 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   nocturne::cli::Context context = nocturne::cli::process_context();
   OutputBuffer out_buffer(STDOUT_FILENO,
-                          context.out_is_terminal ? OutputBuffer::Reader::Person : OutputBuffer::Reader::Program);
-  OutputBuffer err_buffer(STDERR_FILENO, OutputBuffer::Reader::Person);
+                          context.out_is_terminal ? OutputBuffer::Reader::Terminal : OutputBuffer::Reader::Program);
+  OutputBuffer err_buffer(STDERR_FILENO, OutputBuffer::Reader::Terminal);
   std::ostream out(&out_buffer), err(&err_buffer);
   context.out = &out;
   context.err = &err;

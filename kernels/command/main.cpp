@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/command/conversation.hpp"
+#include "kernels/command/command_run.hpp"
 
 int main(int argc, char** argv) {
   using namespace nocturne;

@@ -21,12 +21,12 @@ using cuda::Options;
 int serve(const Options& options) {
   worker::ProtocolReporter reporter(options.events_path, cuda::kWorkerName, cuda::kWorkerVersion);
   return worker::serve(options.request_path, reporter,
-                       [&](const protocol::Request& request) { return cuda::run_session(request, reporter); });
+                       [&](const protocol::Request& request) { return cuda::run_request(request, reporter); });
 }
 
 int train(const Options& options) {
   worker::ConsoleReporter reporter;
-  return cuda::run_session(options.request, reporter);
+  return cuda::run_request(options.request, reporter);
 }
 
 int plan(const Options& options) {

@@ -190,7 +190,7 @@ class Session {
 
 }  // namespace
 
-int run_session(const protocol::Request& request, Reporter& reporter) {
+int run_request(const protocol::Request& request, Reporter& reporter) {
   std::string status = "ok", reason;
   std::int64_t device_bytes = 0;
   const auto ended = [&](const char* how, const char* why) { status = how, reason = why; };

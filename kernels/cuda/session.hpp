@@ -11,6 +11,6 @@ namespace nocturne::cuda {
 /// code: 0 for ok, unsupported, diverged and out_of_memory, 1 for failed. Throws only where the reporter itself does.
 ///
 /// Without a GPU that can do what is asked the answer is `unsupported`, before any data is read.
-[[nodiscard]] int run_session(const protocol::Request& request, worker::Reporter& reporter);
+[[nodiscard]] int run_request(const protocol::Request& request, worker::Reporter& reporter);
 
 }  // namespace nocturne::cuda

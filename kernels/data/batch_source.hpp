@@ -71,7 +71,7 @@ struct SourceOptions {
 /// A sequence of batches: epoch after epoch, without end.
 ///
 /// Which images a batch has is decided by the seed (or by `visits`) and by nothing else: not by threads, prefetch or
-/// luck. To be used by one thread at a time. The destructor ends the threads, wherever they are.
+/// between-process spread. To be used by one thread at a time. The destructor ends the threads, wherever they are.
 class BatchSource {
  public:
   BatchSource() = default;

@@ -33,7 +33,7 @@ struct Decoded {
 /// Large pictures are decoded to a half, a quarter or an eighth of their size, where the crop still has a pixel for
 /// each that is asked for: the cosine transform does it on the way. Rows above and below the crop are passed over. Grey
 /// pictures become RGB, CMYK ones too. The orientation that a camera noted is not looked at. Throws BrokenImage, also
-/// for a file that ends too soon; for what libjpeg only warns of and mends without loss (bytes between two markers) it
+/// for a file that ends too soon; for what libjpeg only warns of and fixes without loss (bytes between two markers) it
 /// does not.
 [[nodiscard]] Decoded decode_jpeg(std::span<const std::uint8_t> file,
                                   const std::function<Crop(std::int64_t width, std::int64_t height)>& choose,

@@ -78,7 +78,7 @@ bool has_stamp(const Block& block, std::uint64_t index) {
 struct Passed {
   std::size_t blocks = 0;
   double seconds = 0;
-  std::string trouble{};
+  std::string error{};
 };
 
 std::string words_of_errno(const std::string& doing) {
@@ -92,12 +92,12 @@ Passed write_blocks(int file, const Block& block, std::size_t blocks, Seconds li
     stamp(block, passed.blocks);
     const auto place = static_cast<off_t>(passed.blocks * kBlock);
     if (pwrite(file, block.get(), kBlock, place) != static_cast<ssize_t>(kBlock)) {
-      passed.trouble = words_of_errno("it cannot be written");
+      passed.error = words_of_errno("it cannot be written");
       return passed;
     }
     ++passed.blocks;
   }
-  if (fsync(file) != 0) passed.trouble = words_of_errno("it cannot be brought to the disk");
+  if (fsync(file) != 0) passed.error = words_of_errno("it cannot be brought to the disk");
   passed.seconds = std::max(1e-9, Seconds(Clock::now() - begin).count());
   return passed;
 }
@@ -109,7 +109,7 @@ Passed read_blocks(int file, const Block& block, std::size_t blocks, Seconds lim
   while (passed.blocks < blocks && (passed.blocks == 0 || Clock::now() - begin < limit)) {
     const auto place = static_cast<off_t>(passed.blocks * kBlock);
     if (pread(file, block.get(), kBlock, place) != static_cast<ssize_t>(kBlock)) {
-      passed.trouble = words_of_errno("it cannot be read back");
+      passed.error = words_of_errno("it cannot be read back");
       return passed;
     }
     right = right && has_stamp(block, passed.blocks);
@@ -166,7 +166,7 @@ std::vector<Measurement> measure_disk(const std::filesystem::path& folder, Secon
       const Seconds limit = budget / (2 * kRepeats);
       const Passed passed = which == 0 ? write_blocks(file.get(), block, blocks, limit)
                                        : read_blocks(file.get(), block, written, limit, each.right);
-      if (!passed.trouble.empty()) return absent_disk(folder.string() + ": " + passed.trouble);
+      if (!passed.error.empty()) return absent_disk(folder.string() + ": " + passed.error);
       if (which == 0) written = std::min(written, passed.blocks);
       rates.push_back(static_cast<double>(passed.blocks * kBlock) / passed.seconds / 1e9);
     }

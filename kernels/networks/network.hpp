@@ -56,7 +56,8 @@ struct Network {
   std::int64_t classes = 0;
   std::int64_t parameters = 0;  ///< as its paper states them: find_network() checks the table against it
   std::span<const Layer> layers;
-  std::string_view data = "mnist", optimizer = "adadelta";  ///< names of what it is trained with (data: mnist or synthetic)
+  std::string_view data = "mnist",
+                   optimizer = "adadelta";  ///< names of what it is trained with (data: mnist or synthetic)
 };
 
 /// What one layer is for one image, derived from the table.

@@ -22,13 +22,13 @@ using onednn::Options;
 int serve(const Options& options) {
   worker::ProtocolReporter reporter(options.events_path, onednn::kWorkerName, onednn::kWorkerVersion);
   return worker::serve(options.request_path, reporter,
-                       [&](const protocol::Request& request) { return onednn::run_session(request, reporter); });
+                       [&](const protocol::Request& request) { return onednn::run_request(request, reporter); });
 }
 
 int train(const Options& options) {
   worker::ConsoleReporter reporter;
   onednn::Profile profile;
-  const int code = onednn::run_session(options.request, reporter, options.profile ? &profile : nullptr);
+  const int code = onednn::run_request(options.request, reporter, options.profile ? &profile : nullptr);
   if (options.profile) onednn::print_profile(profile, options.peak_gflops, std::cout);
   return code;
 }

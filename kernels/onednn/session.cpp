@@ -191,7 +191,7 @@ void train(const protocol::Request& request, Reporter& reporter, Profile* profil
 
 }  // namespace
 
-int run_session(const protocol::Request& request, Reporter& reporter, Profile* profile, const Sabotage& sabotage) {
+int run_request(const protocol::Request& request, Reporter& reporter, Profile* profile, const Sabotage& sabotage) {
   std::string status = "ok", reason;
   try {
     train(request, reporter, profile, sabotage);

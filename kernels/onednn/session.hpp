@@ -25,7 +25,7 @@ struct Sabotage {
 /// other samples are of equal work.
 ///
 /// With `request.gate` it runs the gate's steps instead (gate_run.hpp).
-[[nodiscard]] int run_session(const protocol::Request& request, worker::Reporter& reporter, Profile* profile = nullptr,
+[[nodiscard]] int run_request(const protocol::Request& request, worker::Reporter& reporter, Profile* profile = nullptr,
                               const Sabotage& sabotage = {});
 
 }  // namespace nocturne::onednn

@@ -9,8 +9,8 @@
 
 namespace nocturne::onednn {
 
-/// f32, or bf16 with f32 master weights, gradients of weights, and optimizer state; activations and their differences
-/// are then bf16.
+/// f32, or bf16 with f32 master weights, gradients of weights, and optimizer state; activations and their activation
+/// gradients are then bf16.
 enum class Precision { F32, Bf16 };
 
 /// Blocked: each primitive chooses the layout of its tensors, reorders stand where neighbours differ.

@@ -2,7 +2,7 @@
 
     device          cpu, cuda
     graph_compiler  xla: there is no other way to run (absent: the same)
-    precision       f32; bf16: activations and their differences, while master weights, loss and optimizer stay f32;
+    precision       f32; bf16: activations and their gradients, while master weights, loss and optimizer stay f32;
                     tf32, on a GPU: f32 whose products are taken in TF32
     pooling         reshape: the maximum over two axes of a reshaped tensor, which XLA's CPU backend fuses;
                     window: reduce_window, as written for accelerators

@@ -2,7 +2,7 @@
 
     device          cpu, cuda
     graph_compiler  none; xla: jit_compile of the whole step, before TensorFlow 2.5 automatic clustering for the CPU
-    precision       f32; bf16: activations and their differences, while master weights, loss and optimizer stay f32;
+    precision       f32; bf16: activations and their gradients, while master weights, loss and optimizer stay f32;
                     tf32, on a GPU: f32 whose products are taken in TF32
     onednn          true, false: TensorFlow's own switch (TensorFlow 2.5 and later)
     threads, inter_threads   of one operation; operations side by side (absent: as many as threads)

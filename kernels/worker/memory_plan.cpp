@@ -10,14 +10,14 @@ bool meet(const Lifetime& a, const Lifetime& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-struct Taken {
+struct Interval {
   std::int64_t begin = 0, end = 0;
 };
 
 // The offset of the smallest gap that holds `bytes`, else the end of what is taken. REQUIRES: sorted by begin.
-std::int64_t find_place(const std::vector<Taken>& taken, std::int64_t bytes) {
+std::int64_t find_place(const std::vector<Interval>& taken, std::int64_t bytes) {
   std::int64_t reached = 0, best = -1, best_gap = 0;
-  for (const Taken& each : taken) {
+  for (const Interval& each : taken) {
     const std::int64_t gap = each.begin - reached;
     if (gap >= bytes && (best < 0 || gap < best_gap)) best = reached, best_gap = gap;
     reached = std::max(reached, each.end);
@@ -35,12 +35,12 @@ MemoryPlan plan_memory(const std::vector<Lifetime>& buffers, Occupied occupied) 
   MemoryPlan plan{.offsets = std::vector<std::int64_t>(buffers.size(), 0), .bytes = 0};
   std::vector<std::size_t> placed;
   for (const std::size_t current : order) {
-    std::vector<Taken> taken;
+    std::vector<Interval> taken;
     for (const std::size_t other : placed) {
       if (!meet(buffers[current], buffers[other])) continue;
       taken.push_back({plan.offsets[other], plan.offsets[other] + occupied(buffers[other].bytes)});
     }
-    std::sort(taken.begin(), taken.end(), [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
+    std::sort(taken.begin(), taken.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
     const std::int64_t bytes = occupied(buffers[current].bytes);
     plan.offsets[current] = find_place(taken, bytes);
     plan.bytes = std::max(plan.bytes, plan.offsets[current] + bytes);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Where a training tells what happens: to the tuner as protocol events, or to a person at a terminal.
+/// Where a training tells what happens: to the tuner as protocol events, or to the user at a terminal.
 
 #include <chrono>
 #include <cstdint>

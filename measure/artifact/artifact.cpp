@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "measure/artifact/full_disk.hpp"
-#include "measure/artifact/half_made.hpp"
+#include "measure/artifact/incomplete.hpp"
 #include "measure/artifact/lock.hpp"
 #include "measure/artifact/plan.hpp"
 #include "space/file_contents.hpp"
@@ -73,7 +73,7 @@ std::int64_t unix_ns() {
       .count();
 }
 
-BuildFailure trouble(std::string reason, const std::stop_token& stop) {
+BuildFailure build_failure(std::string reason, const std::stop_token& stop) {
   return {.reason = std::move(reason), .log_tail = {}, .interrupted = stop.stop_requested()};
 }
 
@@ -82,7 +82,7 @@ BuildFailure trouble(std::string reason, const std::stop_token& stop) {
 ArtifactStore::ArtifactStore(const fs::path& root) {
   fs::create_directories(root);
   root_ = fs::canonical(root);
-  sweep_half_made(root_);
+  sweep_incomplete(root_);
 }
 
 std::vector<ArtifactStore::KnownFile> ArtifactStore::look_at(const std::vector<fs::path>& files) {
@@ -151,7 +151,8 @@ std::expected<Artifact, BuildFailure> ArtifactStore::obtain(const BuildRecipe& r
     return *artifact;
   }
   const auto lock = FileLock::take(lock_of_name(root_, key), stop);
-  if (!lock) return std::unexpected(trouble("the build was stopped before it began, or its lock cannot be made", stop));
+  if (!lock)
+    return std::unexpected(build_failure("the build was stopped before it began, or its lock cannot be made", stop));
   if (auto artifact = whole_artifact(folder, key)) {  // somebody built it while we waited
     mark_used(folder);
     return *artifact;
@@ -162,13 +163,14 @@ std::expected<Artifact, BuildFailure> ArtifactStore::obtain(const BuildRecipe& r
     const auto deadline = began + options.deadline;
     const auto plan = plan_build(recipe, flags, options, deadline, stop);
     if (!plan) return std::unexpected(plan.error());
-    HalfMade making(root_, key);
+    Incomplete making(root_, key);
     if (auto done = carry_out(*plan, options, making.path(), deadline, stop); !done) {
       done.error().no_room = is_nearly_full(making.path());  // asked while what was made is still there
       return std::unexpected(std::move(done.error()));
     }
     if (!is_unchanged(known->files)) {
-      return std::unexpected(trouble("a source, header or library changed while the program was being built", stop));
+      return std::unexpected(
+          build_failure("a source, header or library changed while the program was being built", stop));
     }
     const std::chrono::nanoseconds took = Clock::now() - began;
     const fs::path program = making.path() / plan->name;
@@ -192,7 +194,7 @@ std::expected<Artifact, BuildFailure> ArtifactStore::obtain(const BuildRecipe& r
                     .compiler = plan->compiler.version,
                     .bytes = manifest["program_bytes"].get<std::uintmax_t>()};
   } catch (const fs::filesystem_error& error) {  // a full disk is a failed build, not the end of the campaign
-    return std::unexpected(trouble(error.what(), stop));
+    return std::unexpected(build_failure(error.what(), stop));
   }
 }
 
@@ -222,7 +224,7 @@ bool ArtifactStore::remove(const std::string& key) {
   std::error_code error;
   if (!lock || !fs::exists(folder_of(key), error)) return false;
   // Renamed first: nobody sees a folder that is half gone, and what a kill leaves is swept.
-  const fs::path aside = half_made_folder(root_, key);
+  const fs::path aside = incomplete_folder(root_, key);
   fs::rename(folder_of(key), aside, error);
   if (error) return false;
   fs::remove_all(aside, error);

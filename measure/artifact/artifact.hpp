@@ -4,7 +4,7 @@
 ///
 ///   ROOT/<key>/   the program, build.log, manifest.json (inputs, flags, compiler, time, size)
 ///   ROOT/.lock/<key>   held (flock) while a build runs: whoever comes second waits and finds the result
-///   ROOT/.making/…     half-made folders; what is left of a killed build is swept when the store is opened
+///   ROOT/.making/…     incomplete folders; what is left of a killed build is swept when the store is opened
 ///
 /// The key is SHA-256 over: contents of all sources and of every header the compiler reads outside the system's folders
 /// (from its own dependency output), the flags with `native` spelled out by the compiler (a node of another kind never
@@ -66,8 +66,8 @@ struct StoredArtifact {
 /// Last use is the modification time of the artifact's manifest.
 class ArtifactStore {
  public:
-  /// Creates the folder and sweeps half-made builds whose maker is gone. Throws std::filesystem::filesystem_error where
-  /// the folder cannot be made.
+  /// Creates the folder and sweeps incomplete builds whose maker is gone. Throws std::filesystem::filesystem_error
+  /// where the folder cannot be made.
   explicit ArtifactStore(const std::filesystem::path& root);
 
   /// Finds or builds. `stop` ends a running build within a second.

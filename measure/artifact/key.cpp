@@ -28,8 +28,8 @@ fs::path json_header(const fs::path& file) {
   return std::accumulate(folder, file.end(), fs::path(), std::divides<fs::path>());
 }
 
-/// Headers of the system belong to the compiler and its packages; its version text stands for them. The JSON library has
-/// a version of its own, and is compiled into the program.
+/// Headers of the system belong to the compiler and its packages; its version text stands for them. The JSON library
+/// has a version of its own, and is compiled into the program.
 bool is_system_header(const fs::path& file, const fs::path& source_root) {
   if (!json_header(file).empty()) return false;
   const auto below = [&file](const fs::path& folder) {

@@ -47,8 +47,7 @@ fs::path locate(const CompilerIdentity& compiler, const std::string& library, co
 std::vector<std::vector<fs::path>> units_of(const std::vector<fs::path>& sources, std::size_t together) {
   std::vector<std::vector<fs::path>> units;
   for (const fs::path& source : sources) {
-    if (units.empty() || units.back().size() >= together ||
-        units.back().back().parent_path() != source.parent_path()) {
+    if (units.empty() || units.back().size() >= together || units.back().back().parent_path() != source.parent_path()) {
       units.emplace_back();
     }
     units.back().push_back(source);

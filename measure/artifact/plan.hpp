@@ -19,13 +19,13 @@ namespace nocturne::measure {
 /// All that a build consists of, decided before the first file is compiled.
 struct BuildPlan {
   CompilerIdentity compiler;
-  std::string name;                                ///< name of the program
-  std::filesystem::path source_root;               ///< working directory of all commands
+  std::string name;                                       ///< name of the program
+  std::filesystem::path source_root;                      ///< working directory of all commands
   std::vector<std::vector<std::filesystem::path>> units;  ///< sources compiled as one each, relative to it
-  std::vector<std::string> compile{};              ///< arguments before -c SOURCE -o OBJECT
-  std::vector<std::string> link_before{};          ///< arguments before the objects
-  std::vector<std::string> link_after{};           ///< arguments after the objects
-  std::vector<std::filesystem::path> libraries{};  ///< files linked, as far as the compiler tells where they are
+  std::vector<std::string> compile{};                     ///< arguments before -c SOURCE -o OBJECT
+  std::vector<std::string> link_before{};                 ///< arguments before the objects
+  std::vector<std::string> link_after{};                  ///< arguments after the objects
+  std::vector<std::filesystem::path> libraries{};         ///< files linked, as far as the compiler tells where they are
 };
 
 [[nodiscard]] std::expected<BuildPlan, BuildFailure> plan_build(const BuildRecipe& recipe, const BuildFlags& flags,

@@ -23,8 +23,9 @@ namespace nocturne::measure {
 ///
 /// `together`: at most so many sources that follow one another in a folder are compiled as one unit, which reads the
 /// headers they share once; names in their anonymous namespaces must then differ. Default: 1.
-/// `uses`: "nlohmann-json" (headers, from the prefix in BuildOptions), "onednn" (from its prefix: include folder, library
-/// folder, rpath, -ldnnl) and "threads" (-pthread). `comment` is ignored; // comments are allowed; any other key is an error.
+/// `uses`: "nlohmann-json" (headers, from the prefix in BuildOptions), "onednn" (from its prefix: include folder,
+/// library folder, rpath, -ldnnl) and "threads" (-pthread). `comment` is ignored; // comments are allowed; any other
+/// key is an error.
 struct BuildRecipe {
   std::string name;
   std::filesystem::path source_root;

@@ -15,7 +15,7 @@ namespace {
 constexpr int kMostPairs = 1'000'000;
 
 /// Log ratio that n pairs tell apart, in units of the sd of a pair.
-double told_apart_by(int pairs, const Power& power) {
+double resolution_in_sds(int pairs, const Power& power) {
   const boost::math::students_t_distribution<double> student(pairs - 1);
   return (boost::math::quantile(student, 1 - power.error / 2) + boost::math::quantile(student, power.power)) /
          std::sqrt(static_cast<double>(pairs));
@@ -82,18 +82,18 @@ Noise noise_of(std::span<const double> log_ratios) {
 
 std::optional<int> pairs_to_tell(double sd, double percent, const Power& power) {
   const double wanted = std::log1p(percent / 100);
-  if (sd * told_apart_by(kMostPairs, power) > wanted) return std::nullopt;
+  if (sd * resolution_in_sds(kMostPairs, power) > wanted) return std::nullopt;
   int low = 1, high = kMostPairs;  // `low` pairs do not, `high` pairs do
   while (high - low > 1) {
     const int middle = low + (high - low) / 2;
-    (sd * told_apart_by(middle, power) <= wanted ? high : low) = middle;
+    (sd * resolution_in_sds(middle, power) <= wanted ? high : low) = middle;
   }
   return high;
 }
 
-double told_apart_percent(double sd, int pairs, const Power& power) {
+double resolution_percent(double sd, int pairs, const Power& power) {
   assert(pairs >= 2);
-  return 100 * std::expm1(sd * told_apart_by(pairs, power));
+  return 100 * std::expm1(sd * resolution_in_sds(pairs, power));
 }
 
 }  // namespace nocturne::measure

@@ -53,6 +53,6 @@ struct Power {
 [[nodiscard]] std::optional<int> pairs_to_tell(double sd, double percent, const Power& power = {});
 
 /// The smallest difference, in per cent, that so many pairs tell apart. REQUIRES: pairs ≥ 2.
-[[nodiscard]] double told_apart_percent(double sd, int pairs, const Power& power = {});
+[[nodiscard]] double resolution_percent(double sd, int pairs, const Power& power = {});
 
 }  // namespace nocturne::measure

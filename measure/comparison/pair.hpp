@@ -1,6 +1,6 @@
 #pragma once
 
-/// Measures two workers in alternation, both alive: what is compared closely must share the machine's luck, and a
+/// Measures two workers in alternation, both alive: what is compared closely must share the machine's noise, and a
 /// machine drifts within seconds.
 ///
 /// Each side is brought past its first step alone, then stopped. Then slices alternate, the order swapped every time

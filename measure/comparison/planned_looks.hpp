@@ -37,11 +37,10 @@ struct Look {
   friend bool operator==(const Look&, const Look&) = default;
 };
 
-/// How strictly so many pairs are judged which, ended by time or trouble, need not be the number of a planned look: as
+/// How strictly so many pairs are judged which, ended by time or error, need not be the number of a planned look: as
 /// the stricter of the looks around it; before the first one, as if it had been planned there. `error` is that of the
 /// plan. REQUIRES: pairs ≥ 2, a plan of plan_looks().
-[[nodiscard]] double confidence_after(std::int64_t pairs, std::span<const Look> plan,
-                                      double error = kComparisonError);
+[[nodiscard]] double confidence_after(std::int64_t pairs, std::span<const Look> plan, double error = kComparisonError);
 
 /// Looks at `first` pairs, then at about a third more each time, the last at `most`. With first == most there is one
 /// look and its confidence is 1 − error. REQUIRES: 2 ≤ first ≤ most, 0 < error < 1.

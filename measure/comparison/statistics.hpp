@@ -5,7 +5,8 @@
 ///   T(N) = import + data + compile + first_step_excess + N · (epoch_overhead + steps_per_epoch · steady_step)
 ///
 /// - import, data, compile: the phases of these names; `build` (the worker makes its primitives) counts as compile.
-/// - steady_step: steady_location (location.hpp) of wall / steps of the samples behind the warm-up (warm_up.hpp). What a
+/// - steady_step: steady_location (location.hpp) of wall / steps of the samples behind the warm-up (warm_up.hpp). What
+/// a
 ///   step waits for its data is in it; data_wait.hpp says how much that is.
 /// - first_step_excess: phase first_step less a steady step, plus what the warm-up samples took beyond steady steps (a
 ///   second compilation in step 2 is paid in each process too). Never below 0.
@@ -75,7 +76,7 @@ struct TrialSummary {
 };
 
 /// Several runs: the value is their mean, its error from the scatter between them, but not below what the scatter
-/// within them accounts for (two runs can agree by luck). One run: the error within.
+/// within them accounts for (two runs can agree by chance). One run: the error within.
 [[nodiscard]] std::expected<TrialSummary, std::string> summarise(std::span<const space::Run> runs,
                                                                  const Schedule& schedule,
                                                                  const space::Objective& objective);

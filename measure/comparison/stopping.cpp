@@ -14,9 +14,9 @@ namespace nocturne::measure {
 namespace {
 
 /// Variance of the log of an estimate.
-double log_variance_of(const space::Estimate& estimate, double luck) {
+double log_variance_of(const space::Estimate& estimate, double process_sd) {
   const double within = estimate.value > 0 ? estimate.standard_error / estimate.value : 0;
-  return luck * luck / std::max(1, estimate.runs) + within * within;
+  return process_sd * process_sd / std::max(1, estimate.runs) + within * within;
 }
 
 /// Planning costs milliseconds, and is asked for after each run. What is remembered is a function of its arguments.
@@ -34,7 +34,7 @@ bool is_hopeless(const space::Estimate& estimate, const space::Estimate& incumbe
   if (look == looks.end()) return false;  // none is planned here
   const double behind = std::log(estimate.value / incumbent.value);
   const double scatter =
-      std::sqrt(log_variance_of(estimate, options.process_luck) + log_variance_of(incumbent, options.process_luck));
+      std::sqrt(log_variance_of(estimate, options.process_sd) + log_variance_of(incumbent, options.process_sd));
   return behind > normal_critical(look->confidence) * scatter;
 }
 

@@ -20,9 +20,9 @@ namespace nocturne::measure {
 
 struct StoppingOptions {
   int repeats = 3;  ///< runs of a trial that may be the best, from the campaign; at least 1
-  /// Standard deviation of the log of a process's time, by luck (memory placement: 2 to 7 % on virtual machines): from
-  /// the machine's noise where that is known.
-  double process_luck = 0.05;
+  /// Standard deviation of the log of a process's time, by chance (memory placement: 2 to 7 % on virtual machines):
+  /// from the machine's noise where that is known.
+  double process_sd = 0.05;
   double error = 0.05;  ///< of giving up, at some look, a trial that is as fast as the incumbent
 };
 

@@ -7,7 +7,7 @@
 
 #include "measure/artifact/full_disk.hpp"
 #include "measure/artifact/process.hpp"
-#include "measure/container/image_trouble.hpp"
+#include "measure/container/image_error.hpp"
 #include "measure/container/runtimes.hpp"
 #include "measure/supervisor/log_tail.hpp"
 
@@ -52,9 +52,9 @@ std::expected<void, ImageFailure> ImageSession::step(const std::vector<std::stri
   failure.reason = fmt::format("{}: {}{}{}", what, to_text(result), last.empty() ? "" : ": ", last);
   // Who cannot write to the disk cannot write that into the log either.
   failure.no_room = is_nearly_full(log.parent_path());
-  const ImageTrouble trouble = image_trouble(failure.no_room ? "No space left on device" : failure.log_tail);
-  failure.unreachable = trouble.unreachable;
-  if (!trouble.remedy.empty()) failure.reason += fmt::format("; {}", trouble.remedy);
+  const ImageError error = image_error(failure.no_room ? "No space left on device" : failure.log_tail);
+  failure.unreachable = error.unreachable;
+  if (!error.remedy.empty()) failure.reason += fmt::format("; {}", error.remedy);
   return std::unexpected(std::move(failure));
 }
 

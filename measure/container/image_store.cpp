@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/artifact/half_made.hpp"
+#include "measure/artifact/incomplete.hpp"
 #include "measure/artifact/lock.hpp"
 #include "measure/container/image_steps.hpp"
 #include "space/digest.hpp"
@@ -60,7 +60,7 @@ std::optional<std::string> kept_by(const ContainerRuntime& runtime, const fs::pa
 ImageStore::ImageStore(const fs::path& root) {
   fs::create_directories(root);
   root_ = fs::canonical(root);
-  sweep_half_made(root_);
+  sweep_incomplete(root_);
 }
 
 std::expected<ContainerImage, ImageFailure> ImageStore::obtain(const ImageRecipe& recipe,
@@ -80,7 +80,7 @@ std::expected<ContainerImage, ImageFailure> ImageStore::obtain(const ImageRecipe
     json manifest = read_json(folder / kImageManifest);
     const bool whole = manifest.is_object() && manifest.value("digest", json()).is_string();
     if (!whole) {
-      HalfMade making(root_, name);
+      Incomplete making(root_, name);
       session.log = making.path() / "log.txt";
       auto digest = session.make_root(recipe, making.path());
       if (!digest) return std::unexpected(std::move(digest.error()));

@@ -5,7 +5,7 @@
 ///   ROOT/NAME-<key, 12 digits>/     root/ (kind debootstrap, or what a runtime unpacked), manifest.json, log.txt,
 ///                                   RUNTIME.json (the image's id in that runtime's storage)
 ///   ROOT/.lock/NAME-<key>           held (flock) while one is made or removed: whoever comes second waits
-///   ROOT/.making/…                  half-made ones, never used; swept where their maker is gone
+///   ROOT/.making/…                  incomplete ones, never used; swept where their maker is gone
 ///
 /// The key is SHA-256 over the recipe. The digest, which enters the identity of what is measured, is over what came
 /// out: of `debootstrap` the installed packages with their versions, of a `folder` its files, else the id in the
@@ -51,7 +51,7 @@ struct ImageOptions {
 /// Several processes may use a folder at the same time; one instance is not thread-safe.
 class ImageStore {
  public:
-  /// Makes the folder and sweeps half-made images whose maker is gone. Throws std::filesystem::filesystem_error.
+  /// Makes the folder and sweeps incomplete images whose maker is gone. Throws std::filesystem::filesystem_error.
   explicit ImageStore(const std::filesystem::path& root);
 
   /// Finds or makes the image in the form that the runtime runs. `stop` ends a program within a second.

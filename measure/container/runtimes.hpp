@@ -33,7 +33,7 @@ struct PodmanHost {
 [[nodiscard]] PodmanHost probe_podman_host();
 /// Why Podman cannot work on such a machine, a sentence; empty: nothing is known against it.
 [[nodiscard]] std::string podman_obstacle(const PodmanHost& host);
-/// Options before the verb.
+/// Options before the subcommand.
 [[nodiscard]] std::vector<std::string> podman_global_options(const PodmanHost& host);
 [[nodiscard]] std::expected<ContainerCommand, std::string> podman_command(const ContainerImage& image,
                                                                           const ContainerOrder& order,

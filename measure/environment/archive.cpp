@@ -12,7 +12,7 @@
 
 #include "measure/artifact/process.hpp"
 #include "measure/container/runtimes.hpp"
-#include "measure/environment/pip_trouble.hpp"
+#include "measure/environment/pip_error.hpp"
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
 

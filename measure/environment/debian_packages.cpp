@@ -9,7 +9,7 @@
 #include <set>
 
 #include "measure/container/runtimes.hpp"
-#include "measure/environment/pip_trouble.hpp"
+#include "measure/environment/pip_error.hpp"
 #include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
@@ -43,7 +43,7 @@ std::expected<std::vector<DebianPackage>, EnvironmentFailure> resolve_packages(I
   if (!session.options().lock.empty()) {
     for (const std::string& line : session.options().lock) {
       auto package = package_of_lock(line);
-      if (!package) return std::unexpected(session.trouble(package.error()));
+      if (!package) return std::unexpected(session.error(package.error()));
       wanted.push_back(std::move(*package));
     }
     return wanted;
@@ -178,7 +178,7 @@ std::expected<std::vector<std::string>, EnvironmentFailure> unpack_debian_packag
   const std::vector<DebianFile> files = files_of(folder, *wanted);
   if (files.size() < wanted->size()) {
     return std::unexpected(
-        session.trouble(fmt::format("of {} packages {} are there whole; install again", wanted->size(), files.size())));
+        session.error(fmt::format("of {} packages {} are there whole; install again", wanted->size(), files.size())));
   }
   session.say("unpack them");
   std::set<std::string> lock;

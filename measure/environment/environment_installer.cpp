@@ -13,7 +13,7 @@
 #include "measure/environment/debian_packages.hpp"
 #include "measure/environment/install_session.hpp"
 #include "measure/environment/package_hashes.hpp"
-#include "measure/environment/pip_trouble.hpp"
+#include "measure/environment/pip_error.hpp"
 #include "measure/environment/python_choice.hpp"
 #include "measure/environment/requirement.hpp"
 #include "measure/environment/source_build.hpp"
@@ -119,7 +119,7 @@ std::expected<std::vector<EnvironmentRecipe::Step>, EnvironmentFailure> steps_of
   const std::vector<std::string>& lock = session.options().lock;
   if (lock.empty()) return session.recipe().steps;
   if (const auto strange = std::ranges::find_if_not(lock, is_locked_package); strange != lock.end()) {
-    return std::unexpected(session.trouble(fmt::format("the lock's '{}' is no package with its version", *strange)));
+    return std::unexpected(session.error(fmt::format("the lock's '{}' is no package with its version", *strange)));
   }
   auto arguments = locked_arguments(session, interpreter, lock);
   if (!arguments) return std::unexpected(std::move(arguments.error()));

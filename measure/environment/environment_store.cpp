@@ -9,11 +9,11 @@
 #include <fstream>
 #include <utility>
 
-#include "measure/artifact/half_made.hpp"
+#include "measure/artifact/incomplete.hpp"
 #include "measure/artifact/lock.hpp"
 #include "measure/environment/environment_installer.hpp"
 #include "measure/environment/environment_manifest.hpp"
-#include "measure/environment/pip_trouble.hpp"
+#include "measure/environment/pip_error.hpp"
 #include "measure/environment/python_choice.hpp"
 #include "measure/environment/source_build.hpp"
 #include "space/folder_entries.hpp"
@@ -39,12 +39,12 @@ bool is_folder_of(std::string_view name, std::string_view recipe) {
          std::ranges::all_of(name.substr(1), [](unsigned char c) { return std::isxdigit(c) != 0; });
 }
 
-EnvironmentFailure trouble_with(const EnvironmentRecipe& recipe, std::string_view what) {
+EnvironmentFailure error_with(const EnvironmentRecipe& recipe, std::string_view what) {
   return {.reason = fmt::format("{}: {}", recipe.name, what), .log_tail = {}};
 }
 
 EnvironmentFailure full_disk(const EnvironmentRecipe& recipe, const fs::path& root) {
-  EnvironmentFailure failure = trouble_with(recipe, explain_pip("No space left on device", root));
+  EnvironmentFailure failure = error_with(recipe, explain_pip("No space left on device", root));
   failure.no_room = true;
   return failure;
 }
@@ -89,7 +89,7 @@ EnvironmentStore::EnvironmentStore(const fs::path& root) {
   root_ = fs::canonical(root);
   fs::permissions(root_, fs::perms::owner_all);
   for (const char* folder : {".downloads", ".log"}) fs::create_directories(root_ / folder);
-  sweep_half_made(root_);
+  sweep_incomplete(root_);
 }
 
 std::optional<fs::path> EnvironmentStore::current_folder(const std::string& recipe) const {
@@ -136,7 +136,7 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make(const Envi
   }
   if (!lock) {
     EnvironmentFailure failure =
-        trouble_with(recipe, fmt::format("{} cannot be locked, or it was stopped", lock_file.string()));
+        error_with(recipe, fmt::format("{} cannot be locked, or it was stopped", lock_file.string()));
     failure.interrupted = stop.stop_requested();
     return std::unexpected(std::move(failure));
   }
@@ -145,7 +145,7 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make(const Envi
     return make_locked(recipe, places, options, stop);
   } catch (const fs::filesystem_error& error) {
     const bool full = error.code() == std::errc::no_space_on_device;
-    return std::unexpected(full ? full_disk(recipe, root_) : trouble_with(recipe, error.what()));
+    return std::unexpected(full ? full_disk(recipe, root_) : error_with(recipe, error.what()));
   }
 }
 
@@ -156,19 +156,17 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
   const auto began = Clock::now();
   const auto python = python_for(recipe, places);
   const auto fix_ups = fix_up_digests(recipe, options.fix_ups);
-  if (!python || !fix_ups) return std::unexpected(trouble_with(recipe, python ? fix_ups.error() : python.error()));
-  const HalfMade making(root_, recipe.name);
+  if (!python || !fix_ups) return std::unexpected(error_with(recipe, python ? fix_ups.error() : python.error()));
+  const Incomplete making(root_, recipe.name);
   const fs::path environment = making.path() / "environment";
   const fs::path temporary = making.path() / "tmp";
   fs::create_directories(temporary);
   const fs::path log = root_ / ".log" / (recipe.name + ".txt");
   fs::remove(log);
-  auto lock = install_environment(recipe, *python, options,
-                                  {.folder = environment,
-                                   .temporary = temporary,
-                                   .downloads = root_ / ".downloads" / recipe.name,
-                                   .log = log},
-                                  stop);
+  auto lock = install_environment(
+      recipe, *python, options,
+      {.folder = environment, .temporary = temporary, .downloads = root_ / ".downloads" / recipe.name, .log = log},
+      stop);
   if (!lock) {
     lock.error().reason += fmt::format(" (all its output: {})", log.string());
     return std::unexpected(std::move(lock.error()));
@@ -198,7 +196,7 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
     fs::rename(environment, made.folder);
   }
   if (!replace_text(root_ / (recipe.name + std::string(kCurrent)), made.folder.filename().string())) {
-    return std::unexpected(trouble_with(recipe, root_.string() + " cannot be written"));
+    return std::unexpected(error_with(recipe, root_.string() + " cannot be written"));
   }
   remove_folders(recipe.name, {made.folder, before.value_or(made.folder)});  // a campaign may still use the one before
   std::error_code ignored;

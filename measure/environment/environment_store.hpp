@@ -5,7 +5,7 @@
 ///   ROOT/NAME-<key, 12 digits>/   bin/python …, lock.txt (versions, hashes), manifest.json, install.log
 ///   ROOT/NAME.current             text file with the folder's name: which one counts now; replaced by rename
 ///   ROOT/.lock/NAME               held (flock) while one is made or removed: whoever comes second waits
-///   ROOT/.making/…                half-made ones, never used; swept when a store is opened or the recipe is installed
+///   ROOT/.making/…                incomplete ones, never used; swept when a store is opened or the recipe is installed
 ///   ROOT/.downloads/NAME/         the installer's cache, so that a later install goes on; gone once it is whole
 ///   ROOT/.log/NAME.txt            output of the latest installation, failed ones too
 ///
@@ -72,7 +72,7 @@ struct InstallOptions {
 
 class EnvironmentStore {
  public:
-  /// Makes the folder (0700) and sweeps half-made ones whose maker is gone. Throws std::filesystem::filesystem_error.
+  /// Makes the folder (0700) and sweeps incomplete ones whose maker is gone. Throws std::filesystem::filesystem_error.
   explicit EnvironmentStore(const std::filesystem::path& root);
 
   /// What is installed and whole for this recipe now; nothing is installed. Cheap: reads one manifest. An environment

@@ -10,7 +10,7 @@
 #include "measure/artifact/full_disk.hpp"
 #include "measure/container/runtimes.hpp"
 #include "measure/environment/debian_packages.hpp"
-#include "measure/environment/pip_trouble.hpp"
+#include "measure/environment/pip_error.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -96,12 +96,12 @@ EnvironmentFailure InstallSession::failure(const Ended& ended, std::string_view 
 }
 
 EnvironmentFailure InstallSession::full_disk() const {
-  EnvironmentFailure failure = trouble(explain_pip(kFullDisk, store()));
+  EnvironmentFailure failure = error(explain_pip(kFullDisk, store()));
   failure.no_room = true;
   return failure;
 }
 
-EnvironmentFailure InstallSession::trouble(std::string_view what) const {
+EnvironmentFailure InstallSession::error(std::string_view what) const {
   return {.reason = fmt::format("{}: {}", recipe_.name, what), .log_tail = {}};
 }
 

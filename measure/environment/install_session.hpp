@@ -45,7 +45,7 @@ class InstallSession {
   /// What could not be written for want of room.
   [[nodiscard]] EnvironmentFailure full_disk() const;
   /// A failure that no command ended with.
-  [[nodiscard]] EnvironmentFailure trouble(std::string_view what) const;
+  [[nodiscard]] EnvironmentFailure error(std::string_view what) const;
 
   [[nodiscard]] const EnvironmentRecipe& recipe() const { return recipe_; }
   [[nodiscard]] const InstallOptions& options() const { return options_; }

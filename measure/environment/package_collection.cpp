@@ -6,7 +6,7 @@
 #include "measure/environment/environment_installer.hpp"
 #include "measure/environment/install_session.hpp"
 #include "measure/environment/package_hashes.hpp"
-#include "measure/environment/pip_trouble.hpp"
+#include "measure/environment/pip_error.hpp"
 #include "space/file_contents.hpp"
 
 namespace nocturne::measure {
@@ -36,7 +36,7 @@ std::optional<EnvironmentFailure> collect_debian(const InstallSession& session, 
   std::vector<DebianPackage> packages;
   for (const std::string& line : environment.lock) {
     auto package = package_of_lock(line);
-    if (!package) return session.trouble(package.error());
+    if (!package) return session.error(package.error());
     packages.push_back(std::move(*package));
   }
   return download_debian_packages(session, packages, folder);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "measure/environment/pip_trouble.hpp"
+#include "measure/environment/pip_error.hpp"
 #include "measure/environment/requirement.hpp"
 #include "space/file_contents.hpp"
 #include "space/folder_entries.hpp"
@@ -101,12 +101,12 @@ std::expected<std::vector<std::string>, EnvironmentFailure> with_hashes(const In
   const auto ended = session.start(std::move(arguments));
   if (!ended.result.ok())
     return std::unexpected(session.failure(ended, "pip download", explain_pip(ended.output, session.store())));
-  if (!add_hashes_of(folder, lock)) return std::unexpected(session.trouble("its packages cannot be read again"));
+  if (!add_hashes_of(folder, lock)) return std::unexpected(session.error("its packages cannot be read again"));
   std::error_code ignored;
   fs::remove_all(folder, ignored);
   for (const std::string& line : unknown) {
     if (std::ranges::find(lock, line) != lock.end())
-      return std::unexpected(session.trouble(fmt::format("the file of {} was not found again", line)));
+      return std::unexpected(session.error(fmt::format("the file of {} was not found again", line)));
   }
   return lock;
 }

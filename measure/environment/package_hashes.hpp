@@ -25,7 +25,7 @@ namespace nocturne::measure {
 [[nodiscard]] std::expected<std::vector<std::string>, EnvironmentFailure> locked_arguments(
     const InstallSession& session, const PythonInterpreter& interpreter, std::vector<std::string> lock);
 
-/// Not so with Python 3.6 and 3.7: their pips know no manylinux2014 and resolve by luck.
+/// Not so with Python 3.6 and 3.7: their pips know no manylinux2014 and resolve by chance.
 [[nodiscard]] bool brings_good_pip(const PythonInterpreter& python);
 
 /// Where Pythons keep the wheels of pip and setuptools that each virtual environment begins with; Debian's last.

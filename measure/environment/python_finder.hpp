@@ -29,7 +29,7 @@ struct PythonPlaces {
   std::vector<std::filesystem::path> named;            ///< programs or folders, by the user's configuration; first
   std::vector<std::filesystem::path> folders;          ///< folders of PATH
   std::vector<std::filesystem::path> version_folders;  ///< pyenv's versions/, uv's python/: X/bin/python3
-  std::filesystem::path memory{};  ///< file of python_memory.hpp; empty: each is asked
+  std::filesystem::path memory{};                      ///< file of python_memory.hpp; empty: each is asked
 };
 /// Reads $NOCTURNE_PYTHONS (a list like PATH), PATH, ~/.pyenv/versions ($PYENV_ROOT), uv's folder. What they said is
 /// remembered in $XDG_CACHE_HOME/nocturne/pythons.json, else in ~/.cache.

@@ -1,12 +1,12 @@
 #pragma once
 
-/// What Pythons have said of themselves, kept from one program run to the next: starting an interpreter takes a tenth of a
-/// second, and a machine has a dozen.
+/// What Pythons have said of themselves, kept from one program run to the next: starting an interpreter takes a tenth
+/// of a second, and a machine has a dozen.
 ///
-/// An answer stands while the files that it rests on (the program, its modules venv and ensurepip) have the size, inode and
-/// time of change that they had. Only what a program said of itself is kept: one that answers for another (a shim) is asked
-/// each time, and so is one that could not answer, which may have been mended since. The file is a cache: one that cannot
-/// be written or read is none.
+/// An answer stands while the files that it rests on (the program, its modules venv and ensurepip) have the size, inode
+/// and time of change that they had. Only what a program said of itself is kept: one that answers for another (a shim)
+/// is asked each time, and so is one that could not answer, which may have been fixed since. The file is a cache: one
+/// that cannot be written or read is none.
 
 #include <filesystem>
 #include <map>

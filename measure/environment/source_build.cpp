@@ -11,7 +11,7 @@
 
 #include "measure/container/runtimes.hpp"
 #include "measure/environment/debian_packages.hpp"
-#include "measure/environment/pip_trouble.hpp"
+#include "measure/environment/pip_error.hpp"
 #include "measure/machine/machine.hpp"
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
@@ -66,7 +66,7 @@ std::expected<fs::path, EnvironmentFailure> get_source(InstallSession& session) 
   const auto targets = session.start({"apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)"});
   const std::string mirror = debian_mirror(targets.output);
   if (!targets.result.ok() || mirror.empty()) {
-    return std::unexpected(session.trouble("apt knows no archive of Debian here, so there is no source to be had"));
+    return std::unexpected(session.error("apt knows no archive of Debian here, so there is no source to be had"));
   }
   const fs::path folder = session.places().temporary / "apt";
   for (const char* each : {"lists/partial", "cache/archives/partial", "source"}) fs::create_directories(folder / each);

@@ -11,8 +11,8 @@
 #include "measure/artifact/compiler.hpp"
 #include "measure/artifact/parallel.hpp"
 #include "measure/artifact/process.hpp"
-#include "measure/run/launch.hpp"
 #include "measure/machine/parts.hpp"
+#include "measure/run/launch.hpp"
 
 namespace nocturne::measure {
 namespace {

@@ -86,12 +86,9 @@ void EventWriter::ready(const nlohmann::json& fields) {
 }
 
 void EventWriter::sample(const SampleEvent& sample) {
-  nlohmann::json event = {{"event", "sample"},
-                          {"first_step", sample.first_step},
-                          {"steps", sample.steps},
-                          {"wall_ns", sample.wall_ns},
-                          {"cpu_ns", sample.cpu_ns},
-                          {"data_wait_ns", sample.data_wait_ns}};
+  nlohmann::json event = {{"event", "sample"},       {"first_step", sample.first_step},
+                          {"steps", sample.steps},   {"wall_ns", sample.wall_ns},
+                          {"cpu_ns", sample.cpu_ns}, {"data_wait_ns", sample.data_wait_ns}};
   if (sample.loss_known) event["loss"] = number(sample.loss);
   write(event);
 }

@@ -18,8 +18,8 @@ struct SampleEvent {
   std::int64_t wall_ns = 0;
   std::int64_t cpu_ns = 0;  ///< of all threads of the process
   std::int64_t data_wait_ns = 0;
-  double loss = 0;          ///< mean over the batch, of the last step
-  bool loss_known = true;   ///< false: the event has none
+  double loss = 0;         ///< mean over the batch, of the last step
+  bool loss_known = true;  ///< false: the event has none
 };
 
 /// The size of one tensor of parameters while the gate runs.

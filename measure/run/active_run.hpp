@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "measure/run/event_reader.hpp"
-#include "measure/supervisor/run_folder.hpp"
 #include "measure/run/runner.hpp"
 #include "measure/supervisor/client.hpp"
+#include "measure/supervisor/run_folder.hpp"
 #include "space/run.hpp"
 
 namespace nocturne::measure {

@@ -2,7 +2,7 @@
 
 /// A user's own command as a campaign file describes it, and the command line of one configuration.
 ///
-/// `{name}` in a word stands for the value of that parameter, as a person reads it: true, 3, 0.25. `{name?TEXT}` as a
+/// `{name}` in a word stands for the value of that parameter, as the user reads it: true, 3, 0.25. `{name?TEXT}` as a
 /// whole word is TEXT where the boolean `name` is true, and left out where it is false. `{run.steps}` and `{run.seed}`
 /// are what this run shall do. One more brace on each side takes the meaning away: `{{name}}` is the text `{name}`.
 /// Everything else, JSON and awk included, is text. No shell sees a word, and a value is never split into several.

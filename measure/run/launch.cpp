@@ -29,7 +29,7 @@ constexpr std::array<LaunchParameter, 7> kLaunchParameters = {{
      "Whether threads spin at a barrier or sleep. Spinning is faster on a quiet machine and much slower on a busy "
      "one."},
     {"huge_pages", "true, false", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1, or MALLOC_CONF=thp:always under jemalloc",
-     "Lets the kernel back large blocks with 2 MiB pages: fewer TLB misses, less luck of placement."},
+     "Lets the kernel back large blocks with 2 MiB pages: fewer TLB misses, less spread by placement."},
     {"allocator", "glibc, glibc-large, jemalloc, tcmalloc",
      "LD_PRELOAD, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_",
      "Who serves malloc. glibc-large keeps big blocks instead of returning them to the kernel at every free."},

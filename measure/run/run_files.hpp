@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <string>
 
-#include "measure/supervisor/run_folder.hpp"
 #include "measure/run/runner.hpp"
+#include "measure/supervisor/run_folder.hpp"
 
 namespace nocturne::measure {
 

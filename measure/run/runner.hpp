@@ -31,7 +31,7 @@ struct RunPlan {
   std::vector<std::string> unset;                  ///< names removed from it
   std::vector<int> cpus;                           ///< affinity of the worker; empty: as the tuner's own
   protocol::Request request;                       ///< run_id is filled in from `id`
-  std::chrono::milliseconds deadline{60'000};  ///< on the time in which the worker may run, not while it is stopped
+  std::chrono::milliseconds deadline{60'000};      ///< on the time in which the worker may run, not while it is stopped
   std::optional<std::chrono::milliseconds> total_limit;  ///< on all time; empty: none beside the deadline
   std::chrono::milliseconds grace{500};                  ///< time between SIGTERM and SIGKILL
   std::optional<std::int64_t> memory_limit_bytes;        ///< limit for the worker and its descendants together

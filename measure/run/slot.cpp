@@ -91,7 +91,8 @@ std::string tame(std::string_view name) {
 }
 
 /// Whether the kernel knows a lock of this process on this file. A line of /proc/locks (proc(5)):
-/// "1: FLOCK  ADVISORY  WRITE 4711 fe:01:12345 0 EOF". The device is left out: some file systems show another one there.
+/// "1: FLOCK  ADVISORY  WRITE 4711 fe:01:12345 0 EOF". The device is left out: some file systems show another one
+/// there.
 bool holds_lock(std::int64_t pid, int file) {
   struct stat info{};
   if (::fstat(file, &info) != 0) return false;
@@ -100,7 +101,8 @@ bool holds_lock(std::int64_t pid, int file) {
     std::istringstream words(line);
     std::string number, kind, advisory, access, owner, place;
     words >> number >> kind >> advisory >> access >> owner >> place;
-    if (kind == "FLOCK" && owner == std::to_string(pid) && place.ends_with(":" + std::to_string(info.st_ino))) return true;
+    if (kind == "FLOCK" && owner == std::to_string(pid) && place.ends_with(":" + std::to_string(info.st_ino)))
+      return true;
   }
   return false;
 }
@@ -130,9 +132,8 @@ std::string describe(const SlotHolder& holder) {
   // Any user may have written it, and a second too far away has no local time: that would throw.
   constexpr std::int64_t kLastSecond = 253'402'214'400;  // a day before the year 10000
   const std::int64_t since = std::clamp<std::int64_t>(holder.since_unix_s, 0, kLastSecond);
-  std::string sentence =
-      fmt::format("CPU {} is measured by campaign '{}' (process {}) since {:%H:%M:%S}", holder.cpu, holder.campaign,
-                  holder.pid, fmt::localtime(static_cast<std::time_t>(since)));
+  std::string sentence = fmt::format("CPU {} is measured by campaign '{}' (process {}) since {:%H:%M:%S}", holder.cpu,
+                                     holder.campaign, holder.pid, fmt::localtime(static_cast<std::time_t>(since)));
   if (holder.stopped) {
     sentence += fmt::format("; that process is stopped: 'kill -CONT {}' continues it, 'kill -KILL {}' ends it",
                             holder.pid, holder.pid);

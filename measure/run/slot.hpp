@@ -32,14 +32,14 @@ struct SlotHolder {
   std::string campaign;
   std::int64_t since_unix_s = 0;
   /// Its process is stopped (SIGSTOP, Ctrl-Z), so it keeps the slot until somebody continues or ends it. Only where the
-  /// kernel itself says that this process holds the lock (/proc/locks): any user may write a number into the file, and a
-  /// reader is told to send signals to it.
+  /// kernel itself says that this process holds the lock (/proc/locks): any user may write a number into the file, and
+  /// a reader is told to send signals to it.
   bool stopped = false;
   friend bool operator==(const SlotHolder&, const SlotHolder&) = default;
 };
 
-/// One sentence: "CPU 0 is measured by campaign 'mnist' (process 4711) since 21:04:10", and, of one that is stopped, the
-/// commands that continue and end it.
+/// One sentence: "CPU 0 is measured by campaign 'mnist' (process 4711) since 21:04:10", and, of one that is stopped,
+/// the commands that continue and end it.
 [[nodiscard]] std::string describe(const SlotHolder& holder);
 
 /// Holds the lock while it lives. Move-only: a slot cannot be held twice.

@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "measure/supervisor/load.hpp"
-#include "measure/supervisor/run_folder.hpp"
 #include "measure/supervisor/cgroup.hpp"
 #include "measure/supervisor/control.hpp"
+#include "measure/supervisor/load.hpp"
 #include "measure/supervisor/log_capture.hpp"
 #include "measure/supervisor/memory_watch.hpp"
 #include "measure/supervisor/process_tree.hpp"
+#include "measure/supervisor/run_folder.hpp"
 
 namespace nocturne::measure {
 

@@ -195,7 +195,7 @@ ChangeForecast::ChangeForecast(LinearModel& model, const space::Lattice& lattice
   }
 }
 
-void ChangeForecast::outlook(space::Point point, double widening, std::span<Outlook> result) {
+void ChangeForecast::predict_horizons(space::Point point, double widening, std::span<HorizonPrediction> result) {
   std::size_t trials = model_.size(), beside = model_.size(), others = 1;
   bool tried = true;
   for (std::size_t i = 0; i < point.size(); ++i) {

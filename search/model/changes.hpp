@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
+#include "search/model/horizon_prediction.hpp"
 #include "search/model/linear_model.hpp"
-#include "search/model/outlook.hpp"
 #include "search/model/prediction.hpp"
 #include "space/lattice.hpp"
 
@@ -66,7 +66,7 @@ class ChangeForecast : public Forecast {
   ChangeForecast(LinearModel& model, const space::Lattice& lattice, space::Point point, const ChangeOptions& options);
   [[nodiscard]] std::size_t horizons() const override { return 1; }
   /// Optimistic and pessimistic end: of the interval for all levels of a parameter together.
-  void outlook(space::Point point, double widening, std::span<Outlook> result) override;
+  void predict_horizons(space::Point point, double widening, std::span<HorizonPrediction> result) override;
 
  private:
   /// What the trials say of one level.

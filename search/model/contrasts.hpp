@@ -1,6 +1,6 @@
 #pragma once
 
-/// Effects as a person asks for them: one value of a parameter against another, in words.
+/// Effects as the user asks for them: one value of a parameter against another, in words.
 
 #include <string>
 

@@ -165,7 +165,7 @@ std::optional<MemoryModel::Largest> MemoryModel::largest(const std::string& grou
                                                          double confidence) const {
   if (!need(group, 1, confidence)) return std::nullopt;
   // The largest batch of which this end of the need stays below the limit: needs grow with the batch.
-  const auto where = [&](double Need::*end) {
+  const auto where = [&](double Need::* end) {
     std::int64_t fits = 0;
     std::int64_t fails = kUnbounded;
     while (fails - fits > 1) {

@@ -19,17 +19,17 @@ constexpr std::size_t kMostLevels = 64;
 }  // namespace
 
 Pruning::Pruning(Forecast& forecast, std::vector<double> log_best, double widening)
-    : forecast_(forecast), log_best_(std::move(log_best)), widening_(widening), outlook_(forecast.horizons()) {}
+    : forecast_(forecast), log_best_(std::move(log_best)), widening_(widening), prediction_(forecast.horizons()) {}
 
 double Pruning::margin(space::Point point) {
-  return least(point, &Outlook::log_extreme);
+  return least(point, &HorizonPrediction::log_extreme);
 }
 
 /// How much slower than the incumbent that end is, at the horizon where it comes nearest.
-double Pruning::least(space::Point point, double Outlook::* end) {
-  forecast_.outlook(point, widening_, outlook_);
+double Pruning::least(space::Point point, double HorizonPrediction::* end) {
+  forecast_.predict_horizons(point, widening_, prediction_);
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < outlook_.size(); ++i) least = std::min(least, outlook_[i].*end - log_best_[i]);
+  for (std::size_t i = 0; i < prediction_.size(); ++i) least = std::min(least, prediction_[i].*end - log_best_[i]);
   return least;
 }
 
@@ -58,7 +58,7 @@ std::optional<double> Pruning::most_hopeful(space::Lattice& lattice, const space
   std::vector<space::Level> best;
   double least_margin = std::numeric_limits<double>::infinity();
   const auto look = [&](space::Point candidate) {
-    const double value = least(candidate, &Outlook::log_optimistic);
+    const double value = least(candidate, &HorizonPrediction::log_optimistic);
     if (value >= least_margin) return;
     least_margin = value;
     best.assign(candidate.begin(), candidate.end());

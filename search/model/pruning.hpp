@@ -3,11 +3,11 @@
 /// What need not be measured: configurations, and whole levels of stages that cost minutes, that lose even if all goes
 /// well.
 ///
-/// A configuration is *pruned* where the extreme end of its predictive distribution (1e-5; outlook.hpp) is slower than
-/// the best measured value, at every horizon; one that may win at any horizon is not. Its *margin* is how much slower,
-/// in log units, at the horizon where it comes nearest: pruned means margin > 0. At the 5 % end one in twenty of
-/// thousands would be ruled out wrongly, and the best of them all is the first to be. Audits test the 5 % end: it can
-/// be tested.
+/// A configuration is *pruned* where the extreme end of its predictive distribution (1e-5; prediction.hpp) is slower
+/// than the best measured value, at every horizon; one that may win at any horizon is not. Its *margin* is how much
+/// slower, in log units, at the horizon where it comes nearest: pruned means margin > 0. At the 5 % end one in twenty
+/// of thousands would be ruled out wrongly, and the best of them all is the first to be. Audits test the 5 % end: it
+/// can be tested.
 ///
 /// A level (a framework, a compiler) is pruned where no configuration found with it is optimistically (5 %) as fast as
 /// the incumbent. The best one is looked for from good trials moved to that level and from random points, downhill over
@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "search/model/outlook.hpp"
+#include "search/model/horizon_prediction.hpp"
 #include "space/lattice.hpp"
 #include "space/random.hpp"
 
@@ -46,14 +46,14 @@ class Pruning {
                                                 space::Random& random);
 
  private:
-  [[nodiscard]] double least(space::Point point, double Outlook::* end);
+  [[nodiscard]] double least(space::Point point, double HorizonPrediction::* end);
   [[nodiscard]] std::optional<double> most_hopeful(space::Lattice& lattice, const space::PointList& starts,
                                                    space::Random& random, std::size_t parameter, space::Level level);
 
   Forecast& forecast_;
   std::vector<double> log_best_;
   double widening_;
-  std::vector<Outlook> outlook_;
+  std::vector<HorizonPrediction> prediction_;
 };
 
 /// "framework=tensorflow-1.14 pruned: at best 31 % slower (5 % optimistic bound) than the incumbent at 1, 12 and 90

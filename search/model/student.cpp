@@ -7,7 +7,7 @@
 namespace nocturne::search::model {
 namespace {
 
-struct Known {
+struct CachedQuantile {
   double degrees = 0;
   double probability = 0;
   double quantile = 0;
@@ -19,9 +19,9 @@ constexpr std::size_t kRemembered = 16;
 }  // namespace
 
 double student_quantile(double degrees, double probability) {
-  static thread_local std::array<Known, kRemembered> known;
+  static thread_local std::array<CachedQuantile, kRemembered> known;
   static thread_local std::size_t next = 0;
-  for (const Known& each : known) {
+  for (const CachedQuantile& each : known) {
     if (each.degrees == degrees && each.probability == probability) return each.quantile;
   }
   const double quantile = boost::math::quantile(boost::math::students_t_distribution<double>(degrees), probability);

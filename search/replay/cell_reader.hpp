@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "space/parameter.hpp"
 #include "space/counting/row_table.hpp"
+#include "space/parameter.hpp"
 #include "space/value.hpp"
 
 namespace nocturne::search::replay {

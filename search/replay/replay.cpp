@@ -14,7 +14,7 @@
 #include <unordered_set>
 
 #include "search/registry.hpp"
-#include "search/replay/yardstick.hpp"
+#include "search/replay/random_baseline.hpp"
 #include "space/random.hpp"
 
 namespace nocturne::search::replay {
@@ -45,7 +45,7 @@ void fail(space::Trial& trial, space::Outcome outcome, const char* reason) {
   trial.reason = reason;
 }
 
-Outcome evaluate(const RecordedSpace& recorded, RecordedSpace::Place place, const Trouble& trouble,
+Outcome evaluate(const RecordedSpace& recorded, RecordedSpace::Place place, const Disturbance& disturbance,
                  std::uint64_t seed) {
   Outcome result;
   const auto& rows = recorded.rows();
@@ -56,34 +56,35 @@ Outcome evaluate(const RecordedSpace& recorded, RecordedSpace::Place place, cons
   }
   const double truth = rows.objectives[place.row];
   double told = truth;
-  if (trouble.any()) {
-    // A seed of its own, so that trouble and the strategy's draws are not the same numbers.
+  if (disturbance.any()) {
+    // A seed of its own, so that disturbance and the strategy's draws are not the same numbers.
     space::Random random(seed ^ 0x5DEECE66D1234567U, key_of(place));
     const double fails = random.unit();
     const double strays = random.unit();
     // Box and Muller, "A note on the generation of random normal deviates", Ann. Math. Stat. 29, 1958.
     const double radius = std::sqrt(-2 * std::log(1 - random.unit()));
     const double normal = radius * std::cos(2 * std::numbers::pi * random.unit());
-    if (fails < trouble.failures) {
+    if (fails < disturbance.failures) {
       fail(result.told, space::Outcome::Crashed, "made to fail");
       return result;
     }
-    told *= std::exp(trouble.noise * normal) * (strays < trouble.outliers ? 10 : 1);
+    told *= std::exp(disturbance.noise * normal) * (strays < disturbance.outliers ? 10 : 1);
   }
   result.truth = truth;
   result.told.outcome = space::Outcome::Ok;
-  result.told.estimate = space::Estimate{.value = told, .standard_error = trouble.noise * told, .runs = 1};
+  result.told.estimate = space::Estimate{.value = told, .standard_error = disturbance.noise * told, .runs = 1};
   return result;
 }
 
 /// What a strategy was told, kept while its claims are to be checked.
-class ClaimChecker {
+class CalibrationChecker {
  public:
-  ClaimChecker(const RecordedSpace& recorded, const ReplayOptions& options, std::uint64_t seed, Strategy& strategy)
+  CalibrationChecker(const RecordedSpace& recorded, const ReplayOptions& options, std::uint64_t seed,
+                     Strategy& strategy)
       : recorded_(recorded),
         options_(options),
         seed_(seed),
-        search_(options.claims ? dynamic_cast<PrunedSearch*>(&strategy) : nullptr) {}
+        search_(options.calibration ? dynamic_cast<PrunedSearch*>(&strategy) : nullptr) {}
 
   void heard(const space::Trial& told) {
     if (search_ != nullptr) told_.push_back(told);
@@ -97,11 +98,11 @@ class ClaimChecker {
                          .best = best_of(trace.values, evaluations, std::numeric_limits<double>::infinity()),
                          .measured = [&](auto place) { return seen.contains(key_of(place)); },
                          .truth = [&](auto place) -> std::optional<double> {
-                           const auto outcome = evaluate(recorded_, place, options_.trouble, seed_);
+                           const auto outcome = evaluate(recorded_, place, options_.disturbance, seed_);
                            return std::isnan(outcome.truth) ? std::nullopt : std::optional(outcome.truth);
                          },
                          .told = told_};
-    if (auto claims = check_claims(*search_, recorded_, state)) trace.claims.push_back(*claims);
+    if (auto calibration = check_calibration(*search_, recorded_, state)) trace.calibration.push_back(*calibration);
   }
 
  private:
@@ -123,7 +124,7 @@ Run run_once(const RecordedSpace& recorded, const std::string& name, const Repla
   auto& strategy = **made;
   trace.cpu_seconds += thread_seconds() - begun;
   std::unordered_set<std::uint64_t> seen;
-  ClaimChecker checker(recorded, options, seed, strategy);
+  CalibrationChecker checker(recorded, options, seed, strategy);
   for (std::size_t repetitions = 0; trace.values.size() < options.evaluations && repetitions < kRepetitions;) {
     begun = thread_seconds();
     auto proposals = strategy.ask(1);
@@ -135,7 +136,7 @@ Run run_once(const RecordedSpace& recorded, const std::string& name, const Repla
       return std::unexpected(fmt::format("strategy '{}' proposed what is not in the space '{}' (seed {}): {}", name,
                                          recorded.name(), seed, configuration.canonical()));
     }
-    auto outcome = evaluate(recorded, *place, options.trouble, seed);
+    auto outcome = evaluate(recorded, *place, options.disturbance, seed);
     outcome.told.number = static_cast<std::int64_t>(trace.values.size());
     outcome.told.configuration = std::move(configuration);
     const bool is_new = seen.insert(key_of(*place)).second;
@@ -150,7 +151,7 @@ Run run_once(const RecordedSpace& recorded, const std::string& name, const Repla
   return trace;
 }
 
-/// Hands out runs to threads and keeps the first error by order, so that it does not depend on luck.
+/// Hands out runs to threads and keeps the first error by order, so that it does not depend on chance.
 class Crew {
  public:
   Crew(std::span<const RecordedSpace> spaces, const ReplayOptions& options, const Progress& progress, const Stop& stop)

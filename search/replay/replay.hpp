@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "search/registry.hpp"
-#include "search/replay/claims.hpp"
+#include "search/replay/calibration.hpp"
 #include "search/replay/recorded_space.hpp"
 
 namespace nocturne::search::replay {
 
 /// What strategies are told instead of the truth, decided by run seed and configuration alone. Scores use the truth.
-struct Trouble {
+struct Disturbance {
   double noise = 0;     ///< values are multiplied by exp(noise · z), z standard normal
   double outliers = 0;  ///< probability that a value is told ten times as large
   double failures = 0;  ///< probability that a configuration that is ok fails instead; such an evaluation finds nothing
@@ -40,17 +40,17 @@ struct ReplayOptions {
   std::size_t repeats = 20;       ///< runs a space and strategy, with seeds seed, seed + 1, …
   std::uint64_t seed = 1;
   std::size_t threads = 0;  ///< 0: one a core. The results do not depend on it
-  Trouble trouble{};
-  HistoryOf history{};  ///< what each run is given as a prior; empty: nothing
-  bool claims = false;  ///< at kBudgets, check what `auto` claims; takes half as long again
+  Disturbance disturbance{};
+  HistoryOf history{};       ///< what each run is given as a prior; empty: nothing
+  bool calibration = false;  ///< at kBudgets, check what `auto` claims; takes half as long again
 };
 
 /// One run of one strategy on one space.
 struct RunTrace {
   std::uint64_t seed = 0;
-  std::vector<double> values;    ///< true objectives in the order of first evaluation; NaN: failed
-  double cpu_seconds = 0;        ///< CPU time of the thread in ask() and tell()
-  std::vector<Claims> claims{};  ///< one for each budget, if asked for and possible
+  std::vector<double> values;                   ///< true objectives in the order of first evaluation; NaN: failed
+  double cpu_seconds = 0;                       ///< CPU time of the thread in ask() and tell()
+  std::vector<CalibrationCheck> calibration{};  ///< one for each budget, if asked for and possible
 };
 
 /// The runs of one strategy on one space, by seed.

@@ -10,17 +10,18 @@ namespace {
 
 constexpr double kNear = 1.05;
 
-Cell cell_at(std::span<const RunValues> runs, const Yardstick& yardstick, std::size_t budget) {
+Cell cell_at(std::span<const RunValues> runs, const RandomBaseline& random_baseline, std::size_t budget) {
   const auto count = static_cast<double>(runs.size());
   std::vector<double> ratios;
   double mean = 0;
   for (const auto run : runs) {
-    ratios.push_back(best_of(run, budget, yardstick.worst()) / yardstick.optimum());
+    ratios.push_back(best_of(run, budget, random_baseline.worst()) / random_baseline.optimum());
     mean += ratios.back();
   }
   mean /= count;
-  Cell cell{
-      .ratio = mean, .standard_error = std::nullopt, .random = yardstick.expected_best(budget) / yardstick.optimum()};
+  Cell cell{.ratio = mean,
+            .standard_error = std::nullopt,
+            .random = random_baseline.expected_best(budget) / random_baseline.optimum()};
   if (runs.size() < 2) return cell;
   double squares = 0;
   for (const double ratio : ratios) squares += (ratio - mean) * (ratio - mean);
@@ -56,14 +57,14 @@ double milliseconds_of(const Series& series) {
   return evaluations == 0 ? 0 : 1e3 * seconds / static_cast<double>(evaluations);
 }
 
-SpaceRow row_of(const Series& series, const Yardstick& yardstick, const Scoreboard& board) {
+SpaceRow row_of(const Series& series, const RandomBaseline& random_baseline, const Scoreboard& board) {
   std::vector<RunValues> runs;
   for (const auto& run : series.runs) runs.emplace_back(run.values);
   SpaceRow row{.space = series.space, .strategy = series.strategy, .cells = {}, .score = {}, .score_100 = {}};
-  for (const auto budget : board.budgets) row.cells.push_back(cell_at(runs, yardstick, budget));
-  row.score = yardstick.score(runs, board.cap);
-  row.score_100 = yardstick.score(runs, 100);
-  row.median_to_5_percent = median_evaluations(runs, yardstick.optimum() * kNear);
+  for (const auto budget : board.budgets) row.cells.push_back(cell_at(runs, random_baseline, budget));
+  row.score = random_baseline.score(runs, board.cap);
+  row.score_100 = random_baseline.score(runs, 100);
+  row.median_to_5_percent = median_evaluations(runs, random_baseline.optimum() * kNear);
   row.milliseconds = milliseconds_of(series);
   return row;
 }
@@ -119,13 +120,13 @@ Scoreboard make_scoreboard(std::span<const RecordedSpace> spaces, const ReplayOp
   std::ranges::copy_if(kBudgets, std::back_inserter(board.budgets),
                        [&](std::size_t budget) { return budget <= options.evaluations; });
   if (board.budgets.empty()) board.budgets.push_back(options.evaluations);
-  std::optional<Yardstick> yardstick;
+  std::optional<RandomBaseline> random_baseline;
   for (std::size_t i = 0; i < series.size(); ++i) {
     if (i == 0 || series[i].space != series[i - 1].space) {
       const auto& recorded = spaces[series[i].space];
-      yardstick.emplace(recorded.ordered(), recorded.rows().size());
+      random_baseline.emplace(recorded.ordered(), recorded.rows().size());
     }
-    board.rows.push_back(row_of(series[i], *yardstick, board));
+    board.rows.push_back(row_of(series[i], *random_baseline, board));
   }
   for (std::size_t s = 0; s < options.strategies.size(); ++s) board.summaries.push_back(summary_of(s, board));
   return board;

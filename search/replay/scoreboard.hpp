@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "search/replay/random_baseline.hpp"
 #include "search/replay/recorded_space.hpp"
 #include "search/replay/replay.hpp"
-#include "search/replay/yardstick.hpp"
 
 namespace nocturne::search::replay {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "space/nearest.hpp"
 #include "space/expression/program.hpp"
+#include "space/nearest.hpp"
 
 namespace nocturne::space {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "space/expression/parser.hpp"
-#include "space/expression/tree.hpp"
 #include "space/expression/program.hpp"
+#include "space/expression/tree.hpp"
 
 namespace nocturne::space {
 namespace {

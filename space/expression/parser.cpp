@@ -63,7 +63,9 @@ class Parser {
   bool failed() const { return tree_.error().has_value(); }
   const Token& token() const { return failed() ? tokens_.back() : tokens_[at_]; }
   Token take() { return std::move(tokens_[at_++]); }
-  bool is(TokenKind kind, std::string_view spelling) const { return token().kind == kind && token().spelling == spelling; }
+  bool is(TokenKind kind, std::string_view spelling) const {
+    return token().kind == kind && token().spelling == spelling;
+  }
   bool is_symbol(std::string_view spelling) const { return is(TokenKind::Symbol, spelling); }
   bool is_word(std::string_view spelling) const { return is(TokenKind::Name, spelling); }
 

@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "space/expression/program.hpp"
 #include "space/counting/rule.hpp"
+#include "space/expression/program.hpp"
 
 namespace nocturne::space {
 

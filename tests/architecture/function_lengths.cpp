@@ -29,7 +29,7 @@ std::size_t end_of_opaque(std::string_view text, std::size_t at) {
   const char quote = rest.front();
   if (quote != '"' && (quote != '\'' || !begins_word)) return at;  // 1'000 is a number
   std::size_t end = at + 1;
-  while (end < text.size() && text[end] != quote) end += text[end] == '\\' ? 2 : 1;
+  while (end < text.size() && text[end] != quote) end += text[end] == '\\' ? 2U : 1U;
   return std::min(end + 1, text.size());
 }
 

@@ -15,8 +15,8 @@ struct Function {
   friend bool operator==(const Function&, const Function&) = default;
 };
 
-/// All definitions, of classes' members too, in the order of their ends. Lambdas and local classes belong to the function
-/// around them.
+/// All definitions, of classes' members too, in the order of their ends. Lambdas and local classes belong to the
+/// function around them.
 [[nodiscard]] std::vector<Function> functions_of(std::string_view source);
 
 }  // namespace nocturne::architecture

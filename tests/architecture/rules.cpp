@@ -23,21 +23,10 @@ constexpr std::size_t kLongestFunction = 60;  // one screen
 constexpr auto kLongFunctions = std::to_array<std::string_view>({
     "measure/container/image_store.cpp ImageStore::obtain",
     "tuner/campaign/answer/answer.cpp answer_of",
-    "tuner/campaign/campaign.cpp Campaign::search",
-    "tuner/campaign/campaign_open.cpp Campaign::open",
-    "tuner/campaign/trial_runner.cpp TrialRunner::run",
     "tuner/campaign_file/campaign_file.cpp complete",
-    "tuner/cli/output/rows.cpp run_row",
     "tuner/cli/upkeep/leftovers.cpp find_leftovers",
-    "tuner/cli/verbs/blame.cpp run",
-    "tuner/cli/verbs/env.cpp run",
-    "tuner/cli/verbs/explain.cpp run",
-    "tuner/cli/verbs/show.cpp print_run",
-    "tuner/cli/verbs/tune.cpp setup",
-    "tuner/cli/verbs/tune.cpp tune",
-    "tuner/cli/verbs/verify_family.cpp run_family",
-    "tuner/deploy/make_profile.cpp make_profile",
-    "tuner/deploy/profile_reader.cpp profile_from_json",
+    "tuner/cli/subcommands/env.cpp run",
+    "tuner/cli/subcommands/show.cpp print_run",
 });
 
 // Which of the tree's parts a part may include besides itself.
@@ -55,32 +44,15 @@ const std::map<std::string, std::set<std::string>, std::less<>> kArrows = {
     {"tuner", {"space", "search", "measure", "measure/protocol", "db", "kernels/networks"}},
 };
 
-// The components of a part that has several, each with its level: it includes lower levels, never its own or a higher one.
+// The components of a part that has several, each with its level: it includes lower levels, never its own or a higher
+// one.
 const std::map<std::string, int, std::less<>> kLevels = {
-    {"measure/artifact", 0},
-    {"measure/gate", 0},
-    {"measure/supervisor", 0},
-    {"measure/container", 1},
-    {"measure/run", 2},
-    {"measure/comparison", 3},
-    {"measure/machine", 3},
-    {"measure/environment", 4},
-    {"tuner/installation", 0},
-    {"tuner/schema", 0},
-    {"tuner/campaign_file", 1},
-    {"tuner/registry", 1},
-    {"tuner/roofline", 2},
-    {"tuner/executor", 3},
-    {"tuner/training_check", 4},
-    {"tuner/campaign", 5},
-    {"tuner/doctor", 6},
-    {"tuner/own_command", 6},
-    {"tuner/predict", 6},
-    {"tuner/preview", 6},
-    {"tuner/deploy", 7},
-    {"tuner/report", 8},
-    {"tuner/request", 9},
-    {"tuner/cli", 10},
+    {"measure/artifact", 0},   {"measure/gate", 0},       {"measure/supervisor", 0},   {"measure/container", 1},
+    {"measure/run", 2},        {"measure/comparison", 3}, {"measure/machine", 3},      {"measure/environment", 4},
+    {"tuner/installation", 0}, {"tuner/schema", 0},       {"tuner/campaign_file", 1},  {"tuner/registry", 1},
+    {"tuner/roofline", 2},     {"tuner/executor", 3},     {"tuner/training_check", 4}, {"tuner/campaign", 5},
+    {"tuner/doctor", 6},       {"tuner/own_command", 6},  {"tuner/predict", 6},        {"tuner/preview", 6},
+    {"tuner/deploy", 7},       {"tuner/report", 8},       {"tuner/request", 9},        {"tuner/cli", 10},
     {"tuner/main.cpp", 11},
 };
 
@@ -154,17 +126,19 @@ std::optional<std::string> wrong_include(std::string_view path, std::string_view
   return from + " may not include " + to + " (" + std::string(target) + ")";
 }
 
-/// Of a component with a level: its first folder. Any other is a part itself: "space", "measure/protocol", "kernels/onednn".
+/// Of a component with a level: its first folder. Any other is a part itself: "space", "measure/protocol",
+/// "kernels/onednn".
 std::string_view part_of(std::string_view component) {
   return kLevels.contains(component) ? component.substr(0, component.find('/')) : component;
 }
 
 /// Longer than a screen, but for those that always were; and those that no longer are.
-std::vector<Finding> long_functions(std::string_view path, std::string_view text) {
-  std::vector<Finding> findings;
+std::vector<Violation> long_functions(std::string_view path, std::string_view text) {
+  std::vector<Violation> findings;
   std::set<std::string> listed;
   for (const std::string_view each : kLongFunctions) {
-    if (each.starts_with(path) && each.substr(path.size()).starts_with(' ')) listed.emplace(each.substr(path.size() + 1));
+    if (each.starts_with(path) && each.substr(path.size()).starts_with(' '))
+      listed.emplace(each.substr(path.size() + 1));
   }
   for (const Function& function : functions_of(text)) {
     if (function.lines <= kLongestFunction || listed.erase(function.name) > 0) continue;
@@ -200,7 +174,8 @@ std::string component_of(std::string_view path) {
   const auto slash = path.find('/');
   if (slash == std::string_view::npos) return {};
   const std::string_view first = path.substr(0, slash);
-  if (first == "kernels" || first == "measure" || first == "tuner") return std::string(path.substr(0, path.find('/', slash + 1)));
+  if (first == "kernels" || first == "measure" || first == "tuner")
+    return std::string(path.substr(0, path.find('/', slash + 1)));
   if (first == "tests" || kArrows.contains(first)) return std::string(first);
   return {};
 }
@@ -217,8 +192,8 @@ bool may_include(std::string_view from, std::string_view to) {
   return arrows != kArrows.end() && arrows->second.contains(std::string(to_part));
 }
 
-std::vector<Finding> check_text(std::string_view path, std::string_view text) {
-  std::vector<Finding> findings;
+std::vector<Violation> check_text(std::string_view path, std::string_view text) {
+  std::vector<Violation> findings;
   const auto report = [&](std::size_t line, std::string what) {
     findings.push_back({std::string(path), line, std::move(what)});
   };
@@ -248,7 +223,8 @@ std::vector<Finding> check_text(std::string_view path, std::string_view text) {
   }
   if (is_third_party(path)) report(0, "third-party code is no part of the tree: name the package that has it");
   if (!guarded) report(1, "a header starts with #pragma once");
-  if (is_cpp(path) && is_homeless(component)) report(0, "belongs to no component: a folder with a level in tests/architecture");
+  if (is_cpp(path) && is_homeless(component))
+    report(0, "belongs to no component: a folder with a level in tests/architecture");
   if (is_cpp(path) && !is_test) std::ranges::move(long_functions(path, whole), std::back_inserter(findings));
   return findings;
 }
@@ -271,13 +247,13 @@ std::vector<fs::path> files_of(const fs::path& root) {
   return files;
 }
 
-std::vector<Finding> check_tree(const fs::path& root) {
-  std::vector<Finding> findings;
+std::vector<Violation> check_tree(const fs::path& root) {
+  std::vector<Violation> findings;
   for (const fs::path& file : files_of(root)) {
     std::ranges::move(check_text(file.lexically_relative(root).generic_string(), read(file)),
                       std::back_inserter(findings));
   }
-  std::ranges::sort(findings, {}, [](const Finding& f) { return std::tie(f.file, f.line, f.what); });
+  std::ranges::sort(findings, {}, [](const Violation& f) { return std::tie(f.file, f.line, f.what); });
   return findings;
 }
 

@@ -47,7 +47,7 @@ std::string include_of(std::string_view header) {
 TEST_CASE("the source tree keeps its own rules", "[architecture]") {
   const fs::path root = NOCTURNE_SOURCE_DIR;
   REQUIRE(files_of(root).size() > 50);  // what reads nothing finds nothing
-  for (const Finding& finding : check_tree(root)) {
+  for (const Violation& finding : check_tree(root)) {
     FAIL_CHECK(finding.file << ":" << finding.line << ": " << finding.what);
   }
 }
@@ -59,7 +59,7 @@ TEST_CASE("a planted arrow is found with its file and line", "[architecture]") {
   REQUIRE(check_tree(tree.root()).empty());
   tree.plant("space/bad.cpp", "// space knows nobody\n" + include_of("db/store.hpp"));
   CHECK(check_tree(tree.root()) ==
-        std::vector<Finding>{{"space/bad.cpp", 2, "space may not include db (db/store.hpp)"}});
+        std::vector<Violation>{{"space/bad.cpp", 2, "space may not include db (db/store.hpp)"}});
 }
 
 TEST_CASE("each arrow that is not in the table is refused", "[architecture]") {
@@ -149,7 +149,7 @@ TEST_CASE("a function of more than 60 lines is found, with its name and where it
   for (int i = 0; i < 57; ++i) body += "  work();\n";
   CHECK(check_text("space/a.cpp", top + body + "}\n").empty());
   const auto found = check_text("space/a.cpp", top + body + "  work();\n}\n");
-  CHECK(found == std::vector<Finding>{{"space/a.cpp", 4, "Campaign::open has 61 lines; 60 fit on a screen"}});
+  CHECK(found == std::vector<Violation>{{"space/a.cpp", 4, "Campaign::open has 61 lines; 60 fit on a screen"}});
   CHECK(check_text("tests/space/a_test.cpp", top + body + body + "}\n").empty());  // sentences beside each other
 }
 

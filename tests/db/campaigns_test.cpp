@@ -16,8 +16,8 @@ TEST_CASE("a campaign of equal name and identity is resumed, with budget and str
     CHECK(!first.resumed);
     CHECK(first.generation == 1);
     CHECK(first.trials == 0);
-    must(store.finish_trial(must(store.claim_trial(first.id, claim(0))), ok_result(3)));
-    must(store.claim_trial(first.id, claim(1)));
+    must(store.finish_trial(must(store.reserve_trial(first.id, reservation(0))), ok_result(3)));
+    must(store.reserve_trial(first.id, reservation(1)));
     must(store.finish_campaign(first.id));
     CHECK(must(store.find_campaign("c")).finished_unix_ns.has_value());
   }
@@ -60,7 +60,7 @@ TEST_CASE("another identity under the same name begins a new generation, and its
   CHECK(must(store.list_campaigns()).size() == 3);
 }
 
-TEST_CASE("fresh begins a new generation of the same identity, which later sittings resume", "[db]") {
+TEST_CASE("fresh begins a new generation of the same identity, which later sessions resume", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   must(store.begin_or_resume_campaign(campaign("c")));
@@ -111,9 +111,9 @@ TEST_CASE("a campaign that was not begun here is not written", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   const auto handle = must(store.begin_or_resume_campaign(campaign("c")));
-  const auto trial = must(store.claim_trial(handle.id, claim(0)));
+  const auto trial = must(store.reserve_trial(handle.id, reservation(0)));
   must(store.release_campaign(handle.id));
-  CHECK(store.claim_trial(handle.id, claim(1)).error().code == ErrorCode::NotOwner);
+  CHECK(store.reserve_trial(handle.id, reservation(1)).error().code == ErrorCode::NotOwner);
   CHECK(store.finish_trial(trial, ok_result(1)).error().code == ErrorCode::NotOwner);
   CHECK(store.add_run(trial, run("r")).error().code == ErrorCode::NotOwner);
   CHECK(store.record_ask(handle.id, {}).error().code == ErrorCode::NotOwner);

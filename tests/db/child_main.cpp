@@ -3,7 +3,7 @@
 ///   tune NAME COUNT              finishes trials 0 … COUNT - 1, a line "finished N" after each
 ///   tune-and-die NAME COUNT      likewise, and then kills itself
 ///   watch                        reads all there is again and again until it is killed; a line now and then
-///   die-after-claim NAME         claims trial 0, begins a run, and kills itself
+///   die-after-reservation NAME         reservation trial 0, begins a run, and kills itself
 ///   die-inside NAME N            kills itself as the N-th statement of finish_trial() begins; 0: at its commit
 ///   die-migrating N              opens a file of this version with the step to a made-up next one, and kills itself as
 ///                                the N-th statement begins; 0: at the commit
@@ -75,7 +75,7 @@ db::CampaignRecord campaign(const std::string& name) {
   return {.name = name, .identity = "identity-of-" + name, .strategy = "random", .seed = 1};
 }
 
-db::TrialClaim claim(std::int64_t number) {
+db::TrialReservation reservation(std::int64_t number) {
   space::Configuration configuration;
   configuration.set("threads", number);
   return {.number = number, .configuration = configuration, .fidelity = {.steps = 40}, .key = std::to_string(number)};
@@ -108,7 +108,7 @@ db::TrialResult result(std::int64_t number) {
 
 db::Expected<void> one_trial(db::Store& store, db::CampaignId id, const std::string& name, std::int64_t number,
                              std::int64_t samples) {
-  const auto trial = store.claim_trial(id, claim(number));
+  const auto trial = store.reserve_trial(id, reservation(number));
   if (!trial) {
     return std::unexpected(trial.error());
   }
@@ -142,10 +142,10 @@ void tune(const std::string& path, const std::string& name, std::int64_t count, 
   }
 }
 
-void die_after_claim(const std::string& path, const std::string& name) {
+void die_after_reservation(const std::string& path, const std::string& name) {
   db::Store store = open_to(db::Mode::ReadWrite, path);
   const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
-  const auto trial = must(store.claim_trial(handle.id, claim(0)));
+  const auto trial = must(store.reserve_trial(handle.id, reservation(0)));
   must(store.begin_run(trial, run(name, 0, 0)));
   die();
 }
@@ -178,7 +178,7 @@ void die_inside(const std::string& path, const std::string& name, int statement)
   sqlite3_auto_extension(reinterpret_cast<void (*)()>(hook));
   db::Store store = open_to(db::Mode::ReadWrite, path);
   const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
-  const auto trial = must(store.claim_trial(handle.id, claim(0)));
+  const auto trial = must(store.reserve_trial(handle.id, reservation(0)));
   statements_until_death = statement == 0 ? -1 : statement;
   die_at_commit = statement == 0;
   const db::RunRecord record = run(name, 0, 5);
@@ -297,7 +297,7 @@ int main(int argc, char** argv) {
       {"tune", [&] { tune(path, first, number, false); }},
       {"tune-and-die", [&] { tune(path, first, number, true); }},
       {"watch", [&] { watch(path); }},
-      {"die-after-claim", [&] { die_after_claim(path, first); }},
+      {"die-after-reservation", [&] { die_after_reservation(path, first); }},
       {"die-inside", [&] { die_inside(path, first, number); }},
       {"die-migrating", [&] { die_migrating(path, static_cast<int>(std::strtol(first.c_str(), nullptr, 10))); }},
       {"hold", [&] { hold(path, first); }},

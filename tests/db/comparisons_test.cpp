@@ -14,8 +14,8 @@ TEST_CASE("pairs, slices and verdicts come back as they were stored", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  const auto baseline = must(store.claim_trial(id, claim(0)));
-  const auto candidate = must(store.claim_trial(id, claim(1)));
+  const auto baseline = must(store.reserve_trial(id, reservation(0)));
+  const auto candidate = must(store.reserve_trial(id, reservation(1)));
   must(store.finish_trial(baseline, ok_result(2)));
   must(store.finish_trial(candidate, ok_result(1)));
   const auto comparison = must(store.begin_comparison(
@@ -70,13 +70,13 @@ TEST_CASE("pairs, slices and verdicts come back as they were stored", "[db]") {
   CHECK(must(store.load_trial(candidate)).runs.size() == 2);
 }
 
-TEST_CASE("the time beside a campaign's trials is that of its pairs, gate, rehearsal and builds", "[db]") {
+TEST_CASE("the time beside a campaign's trials is that of its pairs, gate, preflight and builds", "[db]") {
   using std::chrono::seconds;
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  const auto baseline = must(store.claim_trial(id, claim(0)));
-  const auto candidate = must(store.claim_trial(id, claim(1)));
+  const auto baseline = must(store.reserve_trial(id, reservation(0)));
+  const auto candidate = must(store.reserve_trial(id, reservation(1)));
   const auto lasting = [](const std::string& name, seconds time, nocturne::space::Purpose purpose) {
     RunRecord record = run(name);
     record.run.wall = time;
@@ -106,7 +106,7 @@ TEST_CASE("the time beside a campaign's trials is that of its pairs, gate, rehea
     CHECK(must(store.time_beside_trials(id)) == expected);
   }
 
-  must(store.save_rehearsal(
+  must(store.save_preflight(
       id, {.configuration = configuration(1), .outcome = nocturne::space::Outcome::Ok, .train = seconds(3)}));
   expected += seconds(3);
   CHECK(must(store.time_beside_trials(id)) == expected);
@@ -123,7 +123,7 @@ TEST_CASE("half a pair is not stored", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  const auto trial = must(store.claim_trial(id, claim(0)));
+  const auto trial = must(store.reserve_trial(id, reservation(0)));
   const auto comparison = must(store.begin_comparison({.campaign = id}));
   PairRecord pair{.candidate_trial = trial, .baseline_trial = 99, .candidate = run("c"), .baseline = run("b")};
   CHECK(store.add_pair(comparison, pair).error().code == ErrorCode::Inconsistent);

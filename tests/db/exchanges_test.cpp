@@ -11,7 +11,7 @@ TEST_CASE("asks and tells come back in the order in which they happened, as they
   {
     Store store = open(folder / "n.db");
     id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-    must(store.finish_trial(must(store.claim_trial(id, claim(0))), ok_result(9)));
+    must(store.finish_trial(must(store.reserve_trial(id, reservation(0))), ok_result(9)));
     must(store.record_ask(id, {.strategy = "random",
                                .seed = 7,
                                .count = 3,
@@ -20,9 +20,9 @@ TEST_CASE("asks and tells come back in the order in which they happened, as they
                                            .configuration = configuration(2),
                                            .purpose = nocturne::space::Purpose::Audit,
                                            .reason = "drawn from the pruned",
-                                           .claimed_log_bound = 2.5,
-                                           .claimed_log_margin = 0.25}}}));
-    const auto one = must(store.claim_trial(id, claim(1)));
+                                           .predicted_log_bound = 2.5,
+                                           .predicted_log_margin = 0.25}}}));
+    const auto one = must(store.reserve_trial(id, reservation(1)));
     must(store.finish_trial(one, ok_result(5)));
     must(store.record_ask(id, {.strategy = "local", .seed = 8, .count = 1, .answer = {}}));
     must(store.update_trial(one, failed_result(nocturne::space::Outcome::Wrong, "accuracy 0.1 after one epoch")));
@@ -42,9 +42,9 @@ TEST_CASE("asks and tells come back in the order in which they happened, as they
   CHECK(ask.answer[0].reason.empty());
   CHECK(ask.answer[1].purpose == nocturne::space::Purpose::Audit);
   CHECK(ask.answer[1].reason == "drawn from the pruned");
-  CHECK_FALSE(ask.answer[0].claimed_log_bound);
-  CHECK(ask.answer[1].claimed_log_bound == 2.5);
-  CHECK(ask.answer[1].claimed_log_margin == 0.25);
+  CHECK_FALSE(ask.answer[0].predicted_log_bound);
+  CHECK(ask.answer[1].predicted_log_bound == 2.5);
+  CHECK(ask.answer[1].predicted_log_margin == 0.25);
   const auto& then = std::get<Tell>(log[2]).trial;
   CHECK(then.number == 1);
   CHECK(then.configuration == configuration(1));
@@ -60,7 +60,7 @@ TEST_CASE("asks and tells come back in the order in which they happened, as they
   CHECK(!later.estimate);
 }
 
-TEST_CASE("numbers that were asked count, although nothing was claimed yet", "[db]") {
+TEST_CASE("numbers that were asked count, although nothing was reserved yet", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
@@ -73,9 +73,9 @@ TEST_CASE("numbers that were asked count, although nothing was claimed yet", "[d
     CHECK(must(store.exchanges(id)).size() == 1);
   }
   SECTION("a trial has the configuration that was asked") {
-    TrialClaim other = claim(0);
+    TrialReservation other = reservation(0);
     other.configuration = configuration(5);
-    CHECK(store.claim_trial(id, other).error().code == ErrorCode::Inconsistent);
-    CHECK(store.claim_trial(id, claim(0)));
+    CHECK(store.reserve_trial(id, other).error().code == ErrorCode::Inconsistent);
+    CHECK(store.reserve_trial(id, reservation(0)));
   }
 }

@@ -155,7 +155,7 @@ void FaultyDisk::grant_every_lock() {
   disk.locks_lie = true;
 }
 
-bool FaultyDisk::mend() {
+bool FaultyDisk::fix() {
   disk.left = 0;
   disk.broken = false;
   return disk.broke;

@@ -24,7 +24,7 @@ class FaultyDisk {
   /// Breaks at the `count`-th change from now, counted from 1.
   void break_at(int count, Fault fault);
   /// Well again from now on. Returns whether it broke.
-  bool mend();
+  bool fix();
 
   /// From now on every lock is granted to everybody, as some network file systems do. For files opened after it.
   void grant_every_lock();

@@ -68,7 +68,7 @@ space::Configuration configuration(std::int64_t threads) {
   return result;
 }
 
-TrialClaim claim(std::int64_t number) {
+TrialReservation reservation(std::int64_t number) {
   return {.number = number,
           .configuration = configuration(number),
           .fidelity = {.steps = 40},

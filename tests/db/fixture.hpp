@@ -27,7 +27,7 @@ class TemporaryFolder {
 [[nodiscard]] CampaignRecord campaign(const std::string& name, const std::string& identity = "identity-1");
 [[nodiscard]] space::Configuration configuration(std::int64_t threads);
 /// Trial `number`, with as many threads, at 40 steps.
-[[nodiscard]] TrialClaim claim(std::int64_t number);
+[[nodiscard]] TrialReservation reservation(std::int64_t number);
 [[nodiscard]] TrialResult ok_result(double value);
 [[nodiscard]] TrialResult failed_result(space::Outcome outcome, const std::string& reason);
 /// Every field filled; `samples` of them.

@@ -30,7 +30,7 @@ Sat sit(const std::filesystem::path& path, const std::string& who) {
   if (!handle) return {.acknowledged = {}, .error = handle.error()};
   if (const auto recovered = store->recover_interrupted(handle->id); !recovered) sat.error = recovered.error();
   for (std::int64_t number = handle->finished; number < kTrials && !sat.error; ++number) {
-    const auto trial = store->claim_trial(handle->id, claim(number));
+    const auto trial = store->reserve_trial(handle->id, reservation(number));
     if (!trial) {
       sat.error = trial.error();
       break;
@@ -73,7 +73,7 @@ TEST_CASE("a disk that breaks at any write loses nothing that was acknowledged, 
     const auto path = folder / "n.db";
     disk.break_at(at, fault);
     const Sat first = sit(path, "first");
-    broke = disk.mend();
+    broke = disk.fix();
     told += first.error ? 1 : 0;
     if (first.error) {
       CAPTURE(first.error->message);

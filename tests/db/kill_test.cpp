@@ -18,10 +18,10 @@ CampaignRecord as_child(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("a process killed between claim and finish leaves a trial that is run again, the same", "[db]") {
+TEST_CASE("a process killed between reservation and finish leaves a trial that is run again, the same", "[db]") {
   const TemporaryFolder folder;
   const auto path = folder / "n.db";
-  Child child("die-after-claim", path, {"c"});
+  Child child("die-after-reservation", path, {"c"});
   CHECK(child.rest().empty());
   REQUIRE(child.wait().signal == SIGKILL);
 
@@ -43,10 +43,10 @@ TEST_CASE("a process killed between claim and finish leaves a trial that is run 
   CHECK(killed.record.run.outcome == Outcome::Killed);
   CHECK(!killed.record.run.reason.empty());
 
-  TrialClaim wrong = claim(0);
-  CHECK(store.claim_trial(handle.id, wrong).error().code == ErrorCode::Inconsistent);
-  TrialClaim again{.number = 0, .configuration = same, .fidelity = {.steps = 40}, .key = "0"};
-  const auto trial = must(store.claim_trial(handle.id, again));
+  TrialReservation wrong = reservation(0);
+  CHECK(store.reserve_trial(handle.id, wrong).error().code == ErrorCode::Inconsistent);
+  TrialReservation again{.number = 0, .configuration = same, .fidelity = {.steps = 40}, .key = "0"};
+  const auto trial = must(store.reserve_trial(handle.id, again));
   CHECK(trial == interrupted[0].id);
   CHECK(must(store.recover_interrupted(handle.id)).trials.empty());  // it is ours now
   must(store.finish_trial(trial, ok_result(1)));

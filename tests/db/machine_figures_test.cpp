@@ -38,19 +38,19 @@ TEST_CASE("what a network takes is stored by its name", "[db]") {
   CHECK(stored->at("parameters") == 2);
 }
 
-TEST_CASE("a roof belongs to its campaign, whose tuner alone writes it", "[db]") {
+TEST_CASE("a peak figures belongs to its campaign, whose tuner alone writes it", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  CHECK_FALSE(must(store.roof(id)));
-  const nlohmann::json roof = {{"figures", {{"format", 1}}}};
-  must(store.save_roof(id, roof));
-  const auto stored = must(store.roof(id));
+  CHECK_FALSE(must(store.peaks(id)));
+  const nlohmann::json peaks = {{"figures", {{"format", 1}}}};
+  must(store.save_peaks(id, peaks));
+  const auto stored = must(store.peaks(id));
   REQUIRE(stored);
-  CHECK(*stored == roof);
+  CHECK(*stored == peaks);
   must(store.release_campaign(id));
-  CHECK(store.save_roof(id, roof).error().code == ErrorCode::NotOwner);
+  CHECK(store.save_peaks(id, peaks).error().code == ErrorCode::NotOwner);
   must(store.remove_campaign(id));
-  CHECK_FALSE(must(store.roof(id)));
+  CHECK_FALSE(must(store.peaks(id)));
   CHECK(must(store.integrity_check()).empty());
 }

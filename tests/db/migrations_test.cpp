@@ -138,7 +138,7 @@ TEST_CASE("a disk that breaks at any write of a migration leaves the old version
     write_old(path);
     disk.break_at(at, fault);
     const bool opened = open_as_next(path, Mode::ReadWrite).has_value();
-    broke = disk.mend();
+    broke = disk.fix();
     const Found found = version_in(path);
     if (opened) CHECK(found == Found::New);
     left_old += found == Found::Old ? 1 : 0;

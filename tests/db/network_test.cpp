@@ -116,7 +116,7 @@ TEST_CASE("compacting changes nothing once another writer has come, before it or
   Store store = open_on_nfs(path);
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
   const std::vector<RunRecord> runs = {run("r", 20'000)};
-  must(store.finish_trial(must(store.claim_trial(id, claim(0))), ok_result(1), runs));
+  must(store.finish_trial(must(store.reserve_trial(id, reservation(0))), ok_result(1), runs));
   must(store.remove_campaign(id));
   const std::string before = read_bytes(path);
   SECTION("undisturbed it gives the room back") {
@@ -154,7 +154,7 @@ TEST_CASE("readers have a copy that is whole, and how old it is", "[db]") {
   CHECK(read_events(before) == std::vector<std::string>{"one"});
   REQUIRE(before.copied_unix_ns());
   CHECK_THAT(before.notice(), ContainsSubstring("this is read from a copy that is ") && ContainsSubstring(" s old"));
-  const auto trial = must(writer.claim_trial(handle.id, claim(0)));
+  const auto trial = must(writer.reserve_trial(handle.id, reservation(0)));
   const std::vector<RunRecord> runs = {run("r", 500)};
   must(writer.finish_trial(trial, ok_result(1), runs));
   CHECK(must(before.list_trials()).empty());  // of one moment, as long as it is open

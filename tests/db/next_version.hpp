@@ -8,7 +8,8 @@
 
 namespace nocturne::db::test {
 
-/// Its one step does what steps do: adds a column, makes a table and fills it, and rebuilds a table that others refer to.
+/// Its one step does what steps do: adds a column, makes a table and fills it, and rebuilds a table that others refer
+/// to.
 [[nodiscard]] inline std::array<Migration, 1> step_to_next_version() {
   return {Migration{newest_version() + 1, "made_up", R"sql(
     ALTER TABLE events ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey';

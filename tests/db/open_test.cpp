@@ -156,7 +156,7 @@ TEST_CASE("overwritten pages are found by the integrity check", "[db]") {
   {
     Store store = open(path);
     const auto handle = must(store.begin_or_resume_campaign(campaign("c")));
-    const auto trial = must(store.claim_trial(handle.id, claim(0)));
+    const auto trial = must(store.reserve_trial(handle.id, reservation(0)));
     const std::vector<RunRecord> runs = {run("r", 5000)};
     must(store.finish_trial(trial, ok_result(1), runs));
   }

@@ -56,7 +56,7 @@ TEST_CASE("a reader sees one moment while another process writes", "[db]") {
   while (writing) {
     writing = writer.line().has_value();
     for (const StoredTrial& stored : must(reader.list_trials({}))) {
-      REQUIRE((stored.state == TrialState::Claimed || stored.runs == 1));
+      REQUIRE((stored.state == TrialState::Reserved || stored.runs == 1));
     }
   }
   CHECK(must(reader.list_trials({.state = TrialState::Finished})).size() == 100);

@@ -29,16 +29,16 @@ void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
 }
 
 /// A tuner that was killed with its last results in the -wal.
-struct Left {
+struct Remains {
   std::string database, wal;
   std::int64_t acknowledged = 0;
 };
 
-Left what_a_kill_leaves() {
+Remains what_a_kill_leaves() {
   const TemporaryFolder folder;
   const auto path = folder / "n.db";
   Child child("tune-and-die", path, {"c", "12"});
-  Left left{.database = {}, .wal = {}, .acknowledged = 12};
+  Remains left{.database = {}, .wal = {}, .acknowledged = 12};
   CHECK(child.rest().ends_with("finished 11\n"));
   REQUIRE(child.wait().signal == SIGKILL);
   left.database = read_bytes(path);
@@ -48,7 +48,7 @@ Left what_a_kill_leaves() {
 }
 
 /// Opens what is left: whole trials from the first on, and it goes on. Returns how many trials there are.
-std::int64_t opened_again(const Left& left, const std::string& wal) {
+std::int64_t opened_again(const Remains& left, const std::string& wal) {
   const TemporaryFolder folder;
   const auto path = folder / "n.db";
   write_bytes(path, left.database);
@@ -76,7 +76,7 @@ std::int64_t opened_again(const Left& left, const std::string& wal) {
 }  // namespace
 
 TEST_CASE("a -wal that was cut anywhere gives whole trials, the whole one all that was acknowledged", "[db]") {
-  const Left left = what_a_kill_leaves();
+  const Remains left = what_a_kill_leaves();
   CHECK(opened_again(left, left.wal) >= left.acknowledged);
   const std::int64_t without = opened_again(left, "");
   CHECK(without < left.acknowledged);  // so the -wal matters
@@ -96,7 +96,7 @@ TEST_CASE("a -wal that was cut anywhere gives whole trials, the whole one all th
 }
 
 TEST_CASE("a -wal with a sector that never arrived ends before it", "[db]") {
-  const Left left = what_a_kill_leaves();
+  const Remains left = what_a_kill_leaves();
   std::mt19937 random(11);
   std::int64_t fewest = left.acknowledged;
   for (int i = 0; i < 40; ++i) {

@@ -39,7 +39,7 @@ struct Begun {
   TemporaryFolder folder;
   Store store = open(folder / "n.db");
   CampaignId campaign_id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  TrialId trial = must(store.claim_trial(campaign_id, claim(0)));
+  TrialId trial = must(store.reserve_trial(campaign_id, reservation(0)));
 };
 
 }  // namespace
@@ -125,7 +125,7 @@ TEST_CASE("a run that ended stays as it is", "[db]") {
   CHECK(must(begun.store.load_trial(begun.trial)).runs.size() == 2);
   record.run.outcome = Outcome::Failed;
   CHECK(begun.store.add_run(begun.trial, record).error().code == ErrorCode::Inconsistent);
-  const auto other = must(begun.store.claim_trial(begun.campaign_id, claim(1)));
+  const auto other = must(begun.store.reserve_trial(begun.campaign_id, reservation(1)));
   CHECK(begun.store.add_run(other, run("r")).error().code == ErrorCode::Inconsistent);
   CHECK(must(begun.store.load_run("r")).record.run.outcome == Outcome::Ok);
 }

@@ -9,13 +9,13 @@ using namespace nocturne::db::test;
 using nocturne::space::Outcome;
 using nocturne::space::Purpose;
 
-TEST_CASE("a trial is claimed, finished with its runs, and read back whole", "[db]") {
+TEST_CASE("a trial is reserved, finished with its runs, and read back whole", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  const auto trial = must(store.claim_trial(id, claim(0)));
+  const auto trial = must(store.reserve_trial(id, reservation(0)));
   auto stored = must(store.find_trial(id, 0));
-  CHECK(stored.state == TrialState::Claimed);
+  CHECK(stored.state == TrialState::Reserved);
   CHECK(!stored.finished_unix_ns);
   const std::vector<RunRecord> runs = {run("r1"), run("r2")};
   must(store.finish_trial(trial, ok_result(12.5), runs));
@@ -32,7 +32,7 @@ TEST_CASE("a trial is claimed, finished with its runs, and read back whole", "[d
   CHECK(stored.trial.outcome == Outcome::Ok);
   CHECK(stored.trial.estimate == ok_result(12.5).estimate);
   CHECK(stored.trial.parts == ok_result(12.5).parts);
-  CHECK(stored.finished_unix_ns >= stored.claimed_unix_ns);
+  CHECK(stored.finished_unix_ns >= stored.reserved_unix_ns);
   CHECK(stored.runs == 2);
   REQUIRE(detail.runs.size() == 2);
   CHECK(detail.runs[1].record.run.id == "r2");
@@ -42,7 +42,7 @@ TEST_CASE("a result that contradicts itself is refused", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  const auto trial = must(store.claim_trial(id, claim(0)));
+  const auto trial = must(store.reserve_trial(id, reservation(0)));
   TrialResult result = ok_result(1);
   SECTION("ok without an estimate") {
     result.estimate.reset();
@@ -57,18 +57,18 @@ TEST_CASE("a result that contradicts itself is refused", "[db]") {
     result = failed_result(Outcome::Killed, "by us");
   }
   CHECK(store.finish_trial(trial, result).error().code == ErrorCode::Inconsistent);
-  CHECK(must(store.find_trial(id, 0)).state == TrialState::Claimed);
+  CHECK(must(store.find_trial(id, 0)).state == TrialState::Reserved);
 }
 
 TEST_CASE("a trial is finished once, and updated only then", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  const auto trial = must(store.claim_trial(id, claim(0)));
+  const auto trial = must(store.reserve_trial(id, reservation(0)));
   CHECK(store.update_trial(trial, ok_result(1)).error().code == ErrorCode::Inconsistent);
   must(store.finish_trial(trial, ok_result(2)));
   CHECK(store.finish_trial(trial, ok_result(3)).error().code == ErrorCode::Inconsistent);
-  CHECK(store.claim_trial(id, claim(0)).error().code == ErrorCode::Inconsistent);
+  CHECK(store.reserve_trial(id, reservation(0)).error().code == ErrorCode::Inconsistent);
   const std::vector<RunRecord> runs = {run("audit")};
   must(store.update_trial(trial, ok_result(4), runs));
   CHECK(must(store.find_trial(id, 0)).trial.estimate->value == 4);
@@ -79,7 +79,7 @@ TEST_CASE("a finish that fails half-way leaves nothing of itself", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  const auto trial = must(store.claim_trial(id, claim(0)));
+  const auto trial = must(store.reserve_trial(id, reservation(0)));
   std::vector<RunRecord> runs = {run("good"), run("bad")};
   runs[1].fingerprint = "of no machine we know";
   const auto finished = store.finish_trial(trial, ok_result(1), runs);
@@ -87,14 +87,14 @@ TEST_CASE("a finish that fails half-way leaves nothing of itself", "[db]") {
   CHECK_THAT(finished.error().message, Catch::Matchers::ContainsSubstring("of no machine we know"));
   CHECK(store.load_run("good").error().code == ErrorCode::NotFound);
   CHECK(must(store.exchanges(id)).empty());
-  CHECK(must(store.find_trial(id, 0)).state == TrialState::Claimed);
+  CHECK(must(store.find_trial(id, 0)).state == TrialState::Reserved);
 }
 
 TEST_CASE("an equal trial is found in any campaign and reused with its runs", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   const auto first = must(store.begin_or_resume_campaign(campaign("c", "A"))).id;
-  const auto source = must(store.claim_trial(first, claim(0)));
+  const auto source = must(store.reserve_trial(first, reservation(0)));
   const auto second = must(store.begin_or_resume_campaign(campaign("c", "B"))).id;
   CHECK(!must(store.find_equal_trial(second, "key-0")));  // not finished yet
   const std::vector<RunRecord> runs = {run("r1")};
@@ -104,7 +104,7 @@ TEST_CASE("an equal trial is found in any campaign and reused with its runs", "[
   CHECK(equal->id == source);
   CHECK(!must(store.find_equal_trial(second, "key-1")));
 
-  const auto reused = must(store.reuse_trial(second, claim(0), source));
+  const auto reused = must(store.reuse_trial(second, reservation(0), source));
   const auto detail = must(store.load_trial(reused));
   CHECK(detail.stored.reused_from == source);
   CHECK(detail.stored.trial.estimate == ok_result(6).estimate);
@@ -114,7 +114,7 @@ TEST_CASE("an equal trial is found in any campaign and reused with its runs", "[
   CHECK(std::get<Tell>(must(store.exchanges(second)).at(0)).trial.number == 0);
 
   const auto third = must(store.begin_or_resume_campaign(campaign("d"))).id;
-  const auto again = must(store.reuse_trial(third, claim(0), reused));
+  const auto again = must(store.reuse_trial(third, reservation(0), reused));
   CHECK(must(store.load_trial(again)).stored.reused_from == source);  // no chains
 
   CampaignRecord fresh = campaign("c", "A");
@@ -134,7 +134,7 @@ TEST_CASE("the peak of a trial is that of its own runs, whatever is run or kille
     return record;
   };
   const auto first = must(store.begin_or_resume_campaign(campaign("c", "A"))).id;
-  const auto trial = must(store.claim_trial(first, claim(0)));
+  const auto trial = must(store.reserve_trial(first, reservation(0)));
   CHECK_FALSE(must(store.find_trial(first, 0)).trial.peak_bytes);
   must(store.add_run(trial, run_of("killed", 900, Purpose::Search, Outcome::Killed)));
   const std::vector<RunRecord> runs = {run_of("r1", 100, Purpose::Search), run_of("r2", 300, Purpose::Audit)};
@@ -144,7 +144,7 @@ TEST_CASE("the peak of a trial is that of its own runs, whatever is run or kille
   CHECK(std::get<Tell>(must(store.exchanges(first)).at(0)).trial.peak_bytes == 300);
 
   const auto second = must(store.begin_or_resume_campaign(campaign("c", "B"))).id;
-  must(store.reuse_trial(second, claim(0), trial));
+  must(store.reuse_trial(second, reservation(0), trial));
   CHECK(must(store.find_trial(second, 0)).trial.peak_bytes == 300);
   CHECK(std::get<Tell>(must(store.exchanges(second)).at(0)).trial.peak_bytes == 300);
 }
@@ -161,11 +161,11 @@ TEST_CASE("what a trial held of a device, and what that has, is read back, and t
     return record;
   };
   const std::vector<RunRecord> on_device = {run_of("r1", 30, Purpose::Search), run_of("r2", 50, Purpose::Audit)};
-  const auto trial = must(store.claim_trial(id, claim(0)));
+  const auto trial = must(store.reserve_trial(id, reservation(0)));
   must(store.finish_trial(trial, ok_result(6), on_device));
   must(store.add_run(trial, run_of("verified", 70, Purpose::Verify)));
   const std::vector<RunRecord> on_host = {run_of("r3", 0, Purpose::Search)};
-  must(store.finish_trial(must(store.claim_trial(id, claim(1))), ok_result(6), on_host));
+  must(store.finish_trial(must(store.reserve_trial(id, reservation(1))), ok_result(6), on_host));
 
   const auto log = must(store.exchanges(id));
   for (const auto& known : {must(store.find_trial(id, 0)).trial, std::get<Tell>(log.at(0)).trial}) {
@@ -183,12 +183,13 @@ TEST_CASE("an equal trial that went well is preferred to one that failed later",
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   const auto first = must(store.begin_or_resume_campaign(campaign("a"))).id;
-  const auto good = must(store.claim_trial(first, claim(0)));
+  const auto good = must(store.reserve_trial(first, reservation(0)));
   must(store.finish_trial(good, ok_result(6)));
   const auto second = must(store.begin_or_resume_campaign(campaign("b"))).id;
-  must(store.finish_trial(must(store.claim_trial(second, claim(0))), failed_result(Outcome::Timeout, "after 60 s")));
+  must(store.finish_trial(must(store.reserve_trial(second, reservation(0))),
+                          failed_result(Outcome::Timeout, "after 60 s")));
   CHECK(must(store.find_equal_trial(second, "key-0"))->id == good);
-  CHECK(store.reuse_trial(second, claim(1), good).error().code == ErrorCode::Inconsistent);  // another key
+  CHECK(store.reuse_trial(second, reservation(1), good).error().code == ErrorCode::Inconsistent);  // another key
 }
 
 TEST_CASE("trials are listed by number, value, outcome, state and configuration", "[db]") {
@@ -197,12 +198,13 @@ TEST_CASE("trials are listed by number, value, outcome, state and configuration"
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
   const std::vector<double> values = {5, 3, 4};
   for (std::int64_t n = 0; n < 3; ++n) {
-    must(store.finish_trial(must(store.claim_trial(id, claim(n))), ok_result(values[static_cast<std::size_t>(n)])));
+    must(store.finish_trial(must(store.reserve_trial(id, reservation(n))),
+                            ok_result(values[static_cast<std::size_t>(n)])));
   }
-  must(store.finish_trial(must(store.claim_trial(id, claim(3))), failed_result(Outcome::Crashed, "SIGSEGV")));
-  must(store.claim_trial(id, claim(4)));
+  must(store.finish_trial(must(store.reserve_trial(id, reservation(3))), failed_result(Outcome::Crashed, "SIGSEGV")));
+  must(store.reserve_trial(id, reservation(4)));
   const auto other = must(store.begin_or_resume_campaign(campaign("other"))).id;
-  must(store.finish_trial(must(store.claim_trial(other, claim(1))), ok_result(1)));
+  must(store.finish_trial(must(store.reserve_trial(other, reservation(1))), ok_result(1)));
 
   const auto numbers = [&](const TrialFilter& filter) {
     std::vector<std::int64_t> result;
@@ -216,7 +218,7 @@ TEST_CASE("trials are listed by number, value, outcome, state and configuration"
   CHECK(numbers({.campaign = id, .order = TrialFilter::Order::ByValue}) == V{1, 2, 0});
   CHECK(numbers({.campaign = id, .order = TrialFilter::Order::ByValue, .limit = 1}) == V{1});
   CHECK(numbers({.campaign = id, .outcome = Outcome::Crashed}) == V{3});
-  CHECK(numbers({.campaign = id, .state = TrialState::Claimed}) == V{4});
+  CHECK(numbers({.campaign = id, .state = TrialState::Reserved}) == V{4});
   CHECK(numbers({.configuration = configuration(1).identity()}) == V{1, 1});
   CHECK(numbers({}).size() == 6);
   CHECK(must(store.best(id))->trial.number == 1);
@@ -228,7 +230,8 @@ TEST_CASE("a campaign without an ok trial has no best one", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  must(store.finish_trial(must(store.claim_trial(id, claim(0))), failed_result(Outcome::Failed, "exit code 1")));
+  must(
+      store.finish_trial(must(store.reserve_trial(id, reservation(0))), failed_result(Outcome::Failed, "exit code 1")));
   CHECK(!must(store.best(id)));
 }
 
@@ -238,7 +241,7 @@ TEST_CASE("configurations are shared, and their values can be queried with their
   Store store = open(path);
   for (const char* name : {"a", "b"}) {
     const auto id = must(store.begin_or_resume_campaign(campaign(name))).id;
-    must(store.claim_trial(id, claim(2)));
+    must(store.reserve_trial(id, reservation(2)));
   }
   CHECK(query_number(path, "SELECT count(*) FROM configurations") == 1);
   const auto has = [&](const std::string& condition) {

@@ -13,7 +13,7 @@ TEST_CASE("a campaign is removed with all that is its own", "[db]") {
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
   must(store.record_ask(
       id, {.strategy = "random", .count = 1, .answer = {{.number = 0, .configuration = configuration(0)}}}));
-  const auto trial = must(store.claim_trial(id, claim(0)));
+  const auto trial = must(store.reserve_trial(id, reservation(0)));
   const std::vector<RunRecord> runs = {run("r")};
   must(store.finish_trial(trial, ok_result(1), runs));
   const auto comparison =
@@ -40,13 +40,13 @@ TEST_CASE("removing a campaign keeps the runs that others reuse", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
   const auto first = must(store.begin_or_resume_campaign(campaign("c", "A"))).id;
-  const auto source = must(store.claim_trial(first, claim(0)));
+  const auto source = must(store.reserve_trial(first, reservation(0)));
   const std::vector<RunRecord> runs = {run("r")};
   must(store.finish_trial(source, ok_result(1), runs));
   std::vector<TrialId> heirs;
   for (const char* identity : {"B", "C"}) {
     const auto id = must(store.begin_or_resume_campaign(campaign("c", identity))).id;
-    heirs.push_back(must(store.reuse_trial(id, claim(0), source)));
+    heirs.push_back(must(store.reuse_trial(id, reservation(0), source)));
   }
   must(store.remove_campaign(first));
   CHECK(!must(store.load_trial(heirs[0])).stored.reused_from);
@@ -64,7 +64,7 @@ TEST_CASE("run folders are listed by age, those in use not, and forgotten one by
   const auto path = folder / "n.db";
   Store store = open(path);
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  const auto trial = must(store.claim_trial(id, claim(0)));
+  const auto trial = must(store.reserve_trial(id, reservation(0)));
   RunRecord old = run("old");
   old.run.started_unix_ns = 100;
   RunRecord young = run("young");
@@ -92,7 +92,7 @@ TEST_CASE("compacting gives the room of what was removed back", "[db]") {
   Store store = open(path);
   const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
   const std::vector<RunRecord> runs = {run("r", 20'000)};
-  must(store.finish_trial(must(store.claim_trial(id, claim(0))), ok_result(1), runs));
+  must(store.finish_trial(must(store.reserve_trial(id, reservation(0))), ok_result(1), runs));
   must(store.compact());
   const auto before = std::filesystem::file_size(path);
   must(store.remove_campaign(id));

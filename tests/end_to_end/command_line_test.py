@@ -11,14 +11,14 @@ from workspace import NOCTURNE, PATIENCE, Workspace, campaign
 
 
 class CommandLine(unittest.TestCase):
-    def test_every_verb_has_a_help_with_examples(self):
+    def test_every_subcommand_has_a_help_with_examples(self):
         listed = subprocess.run([NOCTURNE, "--help"], capture_output=True, text=True, check=True).stdout
-        verbs = re.findall(r"(?m)^  ([a-z]+) +\S", listed.split("\nStart:\n")[1].split("\nOptions:\n")[0])
-        self.assertGreater(len(verbs), 20, listed)
-        for verb in verbs:
-            shown = subprocess.run([NOCTURNE, verb, "--help"], capture_output=True, text=True)
-            self.assertEqual(shown.returncode, 0, verb)
-            self.assertIn("Example", shown.stdout, f"{verb} --help has no examples")
+        subcommands = re.findall(r"(?m)^  ([a-z]+) +\S", listed.split("\nStart:\n")[1].split("\nOptions:\n")[0])
+        self.assertGreater(len(subcommands), 20, listed)
+        for subcommand in subcommands:
+            shown = subprocess.run([NOCTURNE, subcommand, "--help"], capture_output=True, text=True)
+            self.assertEqual(shown.returncode, 0, subcommand)
+            self.assertIn("Example", shown.stdout, f"{subcommand} --help has no examples")
 
     def test_unknown_words_name_the_nearest(self):
         done = subprocess.run([NOCTURNE, "tnue"], capture_output=True, text=True)
@@ -95,7 +95,7 @@ class CommandLine(unittest.TestCase):
             self.assertIn("nowhere", workspace.run("verify", "nowhere.json", check=3).stderr)
             self.assertIn("torn.json", workspace.run("verify", workspace.write("{", "torn.json"), check=2).stderr)
 
-    def test_db_is_accepted_before_and_after_the_verb(self):
+    def test_db_is_accepted_before_and_after_the_subcommand(self):
         with Workspace() as workspace:
             elsewhere = workspace.folder / "other.db"
             workspace.run("--db", elsewhere, "tune", workspace.write(campaign(trials=3)), check=0)

@@ -37,7 +37,7 @@ class Reader(threading.Thread):
         super().__init__()
         self.workspace = workspace
         self.end = threading.Event()
-        self.answers, self.trouble = 0, []
+        self.answers, self.error = 0, []
 
     def run(self):
         while not self.end.is_set():
@@ -47,7 +47,7 @@ class Reader(threading.Thread):
                 self.answers += 1
                 # 3: nothing there yet. 1: nothing runs now. Both are answers.
                 if done.returncode not in (0, 1, 3) or "locked" in done.stderr:
-                    self.trouble.append((question, done.returncode, done.stderr))
+                    self.error.append((question, done.returncode, done.stderr))
                 # A person reads what was said: as long again, so that a long list leaves the tuners some of the machine.
                 if self.end.wait(time.monotonic() - began):
                     return
@@ -152,7 +152,7 @@ class Crowd(unittest.TestCase):
 
     def check(self, workspace, tuners, readers):
         for reader in readers:
-            self.assertEqual(reader.trouble, [])
+            self.assertEqual(reader.error, [])
             self.assertGreater(reader.answers, 0)
         for tuner in tuners:
             tuner.check()
@@ -173,7 +173,7 @@ class Crowd(unittest.TestCase):
     def test_nothing_is_lost_or_double_and_nobody_hears_of_a_lock(self):
         seed = OPTIONS.seed if OPTIONS.seed is not None else random.randrange(1 << 30)
         print(f"seed {seed}", file=sys.stderr)
-        began, kills, trouble, answers = time.monotonic(), 0, "interrupted", 0
+        began, kills, error, answers = time.monotonic(), 0, "interrupted", 0
         with contextlib.ExitStack() as stack:
             workspace = stack.enter_context(Workspace(OPTIONS.folder))
             tuners = [Tuner(self, workspace, index) for index in range(OPTIONS.tuners)]
@@ -189,18 +189,18 @@ class Crowd(unittest.TestCase):
                             reader.join()
                 answers = sum(reader.answers for reader in readers)
                 self.check(workspace, tuners, readers)
-                trouble = None
+                error = None
             except Exception as error:
-                trouble = (str(error).strip().splitlines() or [type(error).__name__])[0]
+                error = (str(error).strip().splitlines() or [type(error).__name__])[0]
                 raise
             finally:
-                good = trouble is None
+                good = error is None
                 done = self.finished(workspace)
                 for tuner in tuners:
                     tuner.close()
                 print(f"processes: {OPTIONS.tuners + OPTIONS.readers} ({OPTIONS.tuners} tuners, {OPTIONS.readers} readers), "
                       f"results: {done} of {OPTIONS.tuners * OPTIONS.results}, kills: {kills}, answers: {answers}, "
-                      + ("lost: 0, double: 0, told of a lock: 0, corrupt: 0" if good else f"FAILED: {trouble}")
+                      + ("lost: 0, double: 0, told of a lock: 0, corrupt: 0" if good else f"FAILED: {error}")
                       + f"; {time.monotonic() - began:.0f} s, seed {seed}", file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Frameworks in environments, from outside: installed, unavailable, failing; a killed installation; the verb env.
+"""Frameworks in environments, from outside: installed, unavailable, failing; a killed installation; the subcommand env.
 
 The recipes need nothing but pip, which an environment begins with, so nothing is downloaded; the worker is a small program in Python.
 """
@@ -234,7 +234,7 @@ class Frameworks(unittest.TestCase):
                         for trial in workspace.json("list", "trials")["trials"]}
             self.assertEqual(outcomes, {("quick-1", "ok"), ("own-1", "ok")})
 
-    def test_the_verb_env(self):
+    def test_the_subcommand_env(self):
         with Workspace() as workspace:
             tree = Tree(workspace)
             tree.add("quick-1")

@@ -119,7 +119,7 @@ class ImageFolder(unittest.TestCase):
             self.assertIn(f"there is no folder {workspace.folder / 'images'}", done.stderr)
             self.assertIn("/workload/data_folder", done.stderr)
 
-    def test_images_that_are_gone_end_the_sitting_and_blame_no_trial(self):
+    def test_images_that_are_gone_end_the_session_and_blame_no_trial(self):
         with Workspace() as workspace:
             images = workspace.folder / "images"
             images.mkdir()
@@ -139,9 +139,9 @@ class ImageFolder(unittest.TestCase):
             self.assertIn("images: there is no class in it", self.failure(workspace))
 
 
-def played(parameters):
+def simulated(parameters):
     document = campaign(parameters=parameters, strategy="exhaustive")
-    document["worker"] = {"command": [sys.executable, str(ROOT / "tests/support/played_worker.py")]}
+    document["worker"] = {"command": [sys.executable, str(ROOT / "tests/support/simulated_worker.py")]}
     return document
 
 
@@ -151,11 +151,11 @@ class Waiting(unittest.TestCase):
             return [{"name": "data_wait_percent", "stage": "run", "values": [percent], "default": percent},
                     {"name": "batch", "stage": "run", "values": [64, 128], "default": 64}]
         with Workspace() as workspace:
-            done = workspace.run("tune", workspace.write(played(parameters(40))), check=0)
+            done = workspace.run("tune", workspace.write(simulated(parameters(40))), check=0)
             self.assertRegex(done.stdout, r"(?m)^Data +the best waits for it [\d.]+ .s of each step \(40\.0 %, .* in all\)")
             self.assertAlmostEqual(workspace.json("best")["best"]["data_wait"]["share"], 0.4, places=3)
         with Workspace() as workspace:
-            done = workspace.run("tune", workspace.write(played(parameters(0))), check=0)
+            done = workspace.run("tune", workspace.write(simulated(parameters(0))), check=0)
             self.assertNotRegex(done.stdout, r"(?m)^Data ")
 
 

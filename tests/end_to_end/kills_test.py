@@ -139,7 +139,7 @@ class Tally:
               f"{self.campaigns + 1}, {self.took():.0f} s", file=sys.stderr, flush=True)
 
     def add(self, disturbed):
-        """Of a campaign that ended, or of one in trouble: that is not saved."""
+        """Of a campaign that ended, or of one when something fails: that is not saved."""
         self.kills += disturbed.kills
         self.real += disturbed.real
         self.in_run += disturbed.in_run
@@ -148,8 +148,8 @@ class Tally:
         for victim, count in disturbed.victims.items():
             self.victims[victim] = self.victims.get(victim, 0) + count
 
-    def last_line(self, trouble):
-        found = f"FAILED: {trouble}" if trouble else "corrupt: 0, equal to undisturbed: yes"
+    def last_line(self, error):
+        found = f"FAILED: {error}" if error else "corrupt: 0, equal to undisturbed: yes"
         return (f"kills: {self.kills} ({self.real} in real training, {self.in_run} in the midst of a run; {self.victims}), "
                 f"campaigns: {self.campaigns}, runs lost: {self.lost} (at most one a kill), {found}; {self.took():.0f} s, "
                 f"seed {self.seed}")
@@ -267,16 +267,16 @@ class Kills(unittest.TestCase):
         worker = pathlib.Path(OPTIONS.worker or pathlib.Path(NOCTURNE).parent / "nocturne-onednn")
         if OPTIONS.real > 0 and not worker.exists():
             self.skipTest(f"there is no {worker}; --worker names it")
-        trouble = None
+        error = None
         try:
             if OPTIONS.real > 0:
                 self.disturb(tally, Training(worker), lambda now: tally.real + (now.real if now else 0) >= OPTIONS.real)
             self.disturb(tally, Spinning(), lambda now: tally.kills + (now.kills if now else 0) >= OPTIONS.kills)
         except BaseException as error:
-            trouble = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            error = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise
         finally:
-            print(tally.last_line(trouble), file=sys.stderr, flush=True)
+            print(tally.last_line(error), file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

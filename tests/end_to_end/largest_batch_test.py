@@ -7,7 +7,7 @@ import unittest
 
 from workspace import Workspace, campaign
 
-PLAYED = pathlib.Path(__file__).resolve().parent.parent / "support/played_worker.py"
+SIMULATED = pathlib.Path(__file__).resolve().parent.parent / "support/simulated_worker.py"
 ONEDNN = os.environ.get("NOCTURNE_ONEDNN", "")
 
 
@@ -25,7 +25,7 @@ class OnADevice(unittest.TestCase):
         batch = {"name": "batch", "stage": "run", "values": self.BATCHES, "type": "ordinal", "default": 64}
         device = {"name": "device_mib", "stage": "run", "values": [1024], "default": 1024}
         document = campaign(strategy="auto", trials=trials, parameters=[batch, device] + parameters)
-        document["worker"] = {"command": [sys.executable, str(PLAYED)]}
+        document["worker"] = {"command": [sys.executable, str(SIMULATED)]}
         return workspace.run("tune", workspace.write(document), check=0)
 
     def test_its_memory_is_modelled_and_met_twice_at_most(self):

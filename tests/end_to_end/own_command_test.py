@@ -1,4 +1,4 @@
-"""Commands that know nothing of Nocturne: timed as a whole, by what they print, by nocturne_steps; and their troubles."""
+"""Commands that know nothing of Nocturne: timed as a whole, by what they print, by nocturne_steps; and their errors."""
 
 import json
 import os
@@ -189,7 +189,7 @@ class OwnCommand(unittest.TestCase):
             self.assertTrue(all(("--steps" in words) == ("--fast" in words) for words in seen))
             self.assertFalse(marker.exists())
 
-    def test_each_trouble_has_its_outcome_and_its_reason(self):
+    def test_each_error_has_its_outcome_and_its_reason(self):
         modes = ["process", "exit", "crash", "hang", "memory", "nothing"]
         parameters = [{"name": "mode", "stage": "run", "values": modes}]
         with Workspace() as workspace:

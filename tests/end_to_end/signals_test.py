@@ -59,7 +59,7 @@ class Terminate(unittest.TestCase):
             self.assertRegex(out, rf"Go on +\S*nocturne[^|]*tune[ \\\n]+{file}")
             self.assertNotIn("killed", run_outcomes(workspace))
 
-    def test_a_run_that_does_not_fit_is_killed_and_repeated_by_the_next_sitting(self):
+    def test_a_run_that_does_not_fit_is_killed_and_repeated_by_the_next_session(self):
         with Workspace() as workspace:
             file = workspace.write(campaign(trials=1, mode="hang", run={"deadline": "600s"}))
             tuner = workspace.start("tune", file, "--grace", "50ms")
@@ -74,7 +74,7 @@ class Terminate(unittest.TestCase):
             again.send_signal(signal.SIGTERM)
             _, err = again.communicate(timeout=PATIENCE)
             # Another sentence where it found something of somebody else's that had to be ended first.
-            self.assertRegex(err, "The last sitting ended in trial 0: it runs again|trial 0 was in flight and runs again")
+            self.assertRegex(err, "The last session ended in trial 0: it runs again|trial 0 was in flight and runs again")
 
     def test_a_second_one_ends_at_once(self):
         with Workspace() as workspace:
@@ -130,9 +130,9 @@ class HangUp(unittest.TestCase):
             reader.join(timeout=PATIENCE)
             os.close(terminal)
             self.assertEqual(len(workspace.finished_trials()), 5)
-            self.assertIn("Going on  ", log.read_text())  # the answer, to its last lines; a profile, where noise allows one
+            self.assertIn("More time ", log.read_text())  # the answer, to its last lines; a profile, where noise allows one
             self.assertNotIn("\x1b", log.read_text())
-            self.assertNotIn(b"Going on  ", b"".join(shown))
+            self.assertNotIn(b"More time ", b"".join(shown))
 
     def test_without_a_terminal_it_is_nothing(self):
         with Workspace() as workspace:
@@ -150,7 +150,7 @@ class StopAndContinue(unittest.TestCase):
     def test_nothing_measures_while_it_is_stopped_and_the_run_is_repeated(self):
         with Workspace() as workspace:
             go, file = held(workspace, trials=2)
-            tuner = workspace.start("tune", file, "--no-rehearsal", "--no-noise")
+            tuner = workspace.start("tune", file, "--no-preflight", "--no-noise")
             self.assertTrue(wait_until(lambda: workers_alive(workspace.data)))
             tuner.send_signal(signal.SIGTSTP)
             self.assertTrue(wait_until(lambda: state_of(tuner.pid) == "T"))
@@ -171,7 +171,7 @@ class StopAndContinue(unittest.TestCase):
             speeds = [{"name": "step_us", "stage": "run", "values": [2000, 20], "default": 2000}]
             go, file = held(workspace, "until_in_turns", trials=2, parameters=speeds, strategy="exhaustive",
                             verify={"pairs": 3, "most_pairs": 3})
-            tuner = workspace.start("tune", file, "--no-rehearsal", "--no-noise")
+            tuner = workspace.start("tune", file, "--no-preflight", "--no-noise")
             # Some stops fall to the first side, some to both; more of them than pairs may fail.
             for sides in [1, 2, 1, 2, 2]:
                 self.assertTrue(wait_until(lambda: workspace.run("status").stdout.count("measuring pair") == 1))

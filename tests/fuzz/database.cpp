@@ -29,10 +29,10 @@ void read_all(const db::Store& store) {
   for (const db::CampaignSummary& campaign : *campaigns) {
     told(store.exchanges(campaign.id));
     told(store.comparisons(campaign.id));
-    told(store.rehearsals(campaign.id));
+    told(store.preflights(campaign.id));
     told(store.parameters(campaign.id));
     told(store.history(campaign.id));
-    told(store.roof(campaign.id));
+    told(store.peaks(campaign.id));
     told(store.noise_floors("mnist_cnn/mnist/adadelta"));
     if (!campaign.fingerprint.empty()) told(store.load_fingerprint(campaign.fingerprint));
     const auto trials = store.list_trials({.campaign = campaign.id});

@@ -14,7 +14,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "kernels/command/child.hpp"
-#include "kernels/command/conversation.hpp"
+#include "kernels/command/command_run.hpp"
 #include "kernels/command/line_rule.hpp"
 #include "kernels/command/options.hpp"
 #include "kernels/command/output_steps.hpp"

@@ -201,7 +201,7 @@ class Acceptance {
     request.configuration["precision"] = precision;
     request.partial_batch = protocol::PartialBatch::Train;
     RecordingReporter reporter;
-    static_cast<void>(onednn::run_session(request, reporter, nullptr, sabotage));  // the record says how it ended
+    static_cast<void>(onednn::run_request(request, reporter, nullptr, sabotage));  // the record says how it ended
     return std::move(reporter.run);
   }
 

@@ -36,7 +36,7 @@ protocol::Request gate_request(const nlohmann::json& configuration, std::uint64_
 
 space::Run trained(const protocol::Request& request, const Sabotage& sabotage = {}) {
   test::RecordingReporter reporter;
-  const int code = run_session(request, reporter, nullptr, sabotage);
+  const int code = run_request(request, reporter, nullptr, sabotage);
   INFO(reporter.run.reason);
   CHECK((code == 0) == (reporter.run.outcome != space::Outcome::Failed));
   return reporter.run;

@@ -36,7 +36,7 @@ std::vector<std::string> failures(const std::vector<GradientCheck>& checks) {
 TEST_CASE("gradients of every layer agree with the double-precision reference, f32", "[onednn]") {
   const Layout layout = GENERATE(Layout::Blocked, Layout::Plain);
   const auto checks = check_kernels(networks::kMnistCnn, options_of(Precision::F32, layout));
-  CHECK(checks.size() == 22);  // 7 outputs, the loss, 4 × weights and biases, 6 input differences
+  CHECK(checks.size() == 22);  // 7 outputs, the loss, 4 × weights and biases, 6 input activation gradients
   require_all_pass(checks);
 }
 

@@ -29,7 +29,8 @@ TEST_CASE("the MNIST CNN is a chain whose gates wait for the dropout below", "[o
   CHECK_FALSE(graph.is_free(-1));
 }
 
-TEST_CASE("a buffer with two readers is nobody's to write over, nor a difference that a sum hands on", "[onednn]") {
+TEST_CASE("a buffer with two readers is nobody's to write over, nor an activation gradient that a sum hands on",
+          "[onednn]") {
   const Graph graph(kEveryKind);
   CHECK_FALSE(graph.is_chain());
   const std::size_t pool = row_of(graph, "pool"), sum = row_of(graph, "block1.add");
@@ -39,10 +40,10 @@ TEST_CASE("a buffer with two readers is nobody's to write over, nor a difference
   CHECK(graph.gates(sum));
   CHECK_FALSE(graph.gates(row_of(graph, "norm1")));  // normalisation has a gate of its own
   CHECK(graph.is_free(static_cast<std::int64_t>(row_of(graph, "block1.norm2"))));
-  CHECK(graph.difference_is_shared(row_of(graph, "block1.norm2")));
-  CHECK(graph.difference_is_shared(row_of(graph, "block1.norm3")));
-  CHECK_FALSE(graph.difference_is_shared(row_of(graph, "block2.conv1")));  // its gate wrote a buffer of its own
-  CHECK_FALSE(graph.difference_is_shared(row_of(graph, "norm1")));
+  CHECK(graph.gradient_is_shared(row_of(graph, "block1.norm2")));
+  CHECK(graph.gradient_is_shared(row_of(graph, "block1.norm3")));
+  CHECK_FALSE(graph.gradient_is_shared(row_of(graph, "block2.conv1")));  // its gate wrote a buffer of its own
+  CHECK_FALSE(graph.gradient_is_shared(row_of(graph, "norm1")));
 }
 
 TEST_CASE("a layer that nobody reads is refused by name", "[onednn]") {

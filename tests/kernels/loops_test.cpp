@@ -54,11 +54,11 @@ TEST_CASE("finiteness is read from the bits", "[onednn]") {
   CHECK_FALSE(is_finite(std::numeric_limits<float>::quiet_NaN()));
 }
 
-TEST_CASE("a closed ReLU lets no difference through", "[onednn]") {
-  std::vector<float> difference = {1, 2, 3, -4};
+TEST_CASE("a closed ReLU lets no activation gradient through", "[onednn]") {
+  std::vector<float> activation_gradient = {1, 2, 3, -4};
   const std::vector<float> output = {0, 1, -0.0F, 5};
-  gate_relu(difference.data(), output.data(), 4);
-  CHECK(difference == std::vector<float>{0, 2, 0, -4});
+  gate_relu(activation_gradient.data(), output.data(), 4);
+  CHECK(activation_gradient == std::vector<float>{0, 2, 0, -4});
   std::vector<Bfloat16> small = {to_bf16(1), to_bf16(2), to_bf16(3), to_bf16(-4)};
   const std::vector<Bfloat16> small_output = {0, to_bf16(1), 0x8000, to_bf16(5)};
   gate_relu(small.data(), small_output.data(), 4);
@@ -109,24 +109,24 @@ TEST_CASE("dropout does not depend on how the range is split", "[onednn]") {
 }
 
 TEST_CASE("dropout remembers the ReLU's gate where it is asked to", "[onednn]") {
-  std::vector<float> values(4096, 1.0F), difference(4096, 1.0F);
+  std::vector<float> values(4096, 1.0F), activation_gradient(4096, 1.0F);
   for (std::size_t i = 0; i < values.size(); i += 2) values[i] = 0;
   std::vector<std::uint8_t> passed(4096);
   const DropoutDraw draw = dropout_draw(0.25, key_of(1, 1), true);
   dropout_forward(values.data(), passed.data(), 0, 4096, draw);
-  dropout_backward(difference.data(), passed.data(), 4096, draw.scale);
-  for (std::size_t i = 0; i < values.size(); ++i) REQUIRE(difference[i] == values[i]);
+  dropout_backward(activation_gradient.data(), passed.data(), 4096, draw.scale);
+  for (std::size_t i = 0; i < values.size(); ++i) REQUIRE(activation_gradient[i] == values[i]);
 }
 
 TEST_CASE("softmax cross-entropy of hand-computed logits", "[onednn]") {
   // Row 1: probabilities 1/4, 1/2, 1/4. Row 2: equal, with logits that would overflow an exponential.
   const std::vector<float> logits = {0, std::log(2.0F), 0, 1000, 1000, 1000};
   const std::vector<std::int32_t> labels = {1, 2};
-  std::vector<float> difference(6);
-  const float loss = softmax_loss(logits.data(), labels.data(), {.count = 2, .classes = 3}, difference.data());
+  std::vector<float> activation_gradient(6);
+  const float loss = softmax_loss(logits.data(), labels.data(), {.count = 2, .classes = 3}, activation_gradient.data());
   CHECK(loss == Approx((std::log(2.0) + std::log(3.0)) / 2));
   const std::vector<float> expected = {0.125F, -0.25F, 0.125F, 1 / 6.0F, 1 / 6.0F, -2 / 6.0F};
-  for (std::size_t i = 0; i < 6; ++i) CHECK(difference[i] == Approx(expected[i]).margin(1e-7));
+  for (std::size_t i = 0; i < 6; ++i) CHECK(activation_gradient[i] == Approx(expected[i]).margin(1e-7));
   const Score score = judge(logits.data(), labels.data(), 2, 3);
   CHECK(score.correct == 1);
   CHECK(score.loss == Approx(std::log(2.0) + std::log(3.0)));
@@ -135,13 +135,13 @@ TEST_CASE("softmax cross-entropy of hand-computed logits", "[onednn]") {
 TEST_CASE("a smoothed label is one for every class", "[onednn]") {
   const std::vector<float> logits = {0, std::log(2.0F), 0};  // probabilities 1/4, 1/2, 1/4
   const std::int32_t label = 1;
-  std::vector<float> difference(3);
+  std::vector<float> activation_gradient(3);
   const LossOptions options{.count = 1, .classes = 3, .smoothing = 0.3F};  // 0.1, 0.8, 0.1
-  const float loss = softmax_loss(logits.data(), &label, options, difference.data());
+  const float loss = softmax_loss(logits.data(), &label, options, activation_gradient.data());
   CHECK(loss == Approx(0.2 * std::log(4.0) + 0.8 * std::log(2.0)));
-  CHECK(difference[0] == Approx(0.15));
-  CHECK(difference[1] == Approx(-0.3));
-  CHECK(difference[2] == Approx(0.15));
+  CHECK(activation_gradient[0] == Approx(0.15));
+  CHECK(activation_gradient[1] == Approx(-0.3));
+  CHECK(activation_gradient[2] == Approx(0.15));
 }
 
 TEST_CASE("sums of values are rectified where asked, and keep what is not a number", "[onednn]") {
@@ -161,7 +161,7 @@ TEST_CASE("sums of values are rectified where asked, and keep what is not a numb
   CHECK(small == std::vector<Bfloat16>{to_bf16(1.5F), to_bf16(0)});
 }
 
-TEST_CASE("sums of differences pass where the ReLU was open", "[onednn]") {
+TEST_CASE("sums of activation gradients pass where the ReLU was open", "[onednn]") {
   std::vector<float> sum = {1, 2, 3};
   const std::vector<float> other = {10, 20, 30}, output = {0, 5, -0.0F};
   add_gated(sum.data(), other.data(), output.data(), 3);
@@ -199,9 +199,9 @@ TEST_CASE("momentum follows its formula, two steps by hand, and decays where it 
 
 TEST_CASE("a loss of logits that are no numbers is not finite", "[onednn]") {
   const std::vector<float> logits = {0, std::numeric_limits<float>::quiet_NaN(), 0};
-  std::vector<float> difference(3);
+  std::vector<float> activation_gradient(3);
   const std::int32_t label = 0;
-  CHECK_FALSE(is_finite(softmax_loss(logits.data(), &label, {.count = 1, .classes = 3}, difference.data())));
+  CHECK_FALSE(is_finite(softmax_loss(logits.data(), &label, {.count = 1, .classes = 3}, activation_gradient.data())));
 }
 
 TEST_CASE("Adadelta follows its formula, two steps by hand", "[onednn]") {

@@ -25,7 +25,7 @@ int serve(int argc, char** argv) {
   const auto request = nocturne::protocol::parse_request(nlohmann::json::parse(file));
   using namespace nocturne;
   worker::ProtocolReporter reporter(events_file, onednn::kWorkerName, onednn::kWorkerVersion);
-  return onednn::run_session(request, reporter, nullptr, test::planted(plant));
+  return onednn::run_request(request, reporter, nullptr, test::planted(plant));
 }
 
 }  // namespace

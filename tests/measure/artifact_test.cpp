@@ -253,7 +253,7 @@ TEST_CASE("two campaigns build once, the second waits for the first", "[artifact
   CHECK(fine == 2);
 }
 
-TEST_CASE("half-made builds of the dead are swept, those of the living are not", "[artifact]") {
+TEST_CASE("incomplete builds of the dead are swept, those of the living are not", "[artifact]") {
   const Workshop workshop;
   const std::string dead(64, 'd'), living(64, 'a');
   {

@@ -21,11 +21,11 @@ space::Parts line(double start, double epoch) {
 /// Pairs of a plain side and one that starts `start` later and whose epoch takes `epoch`; noise on both epochs.
 std::vector<PairParts> noisy_pairs(double start, double epoch, double noise, unsigned seed, int count = 8) {
   std::mt19937 generator(seed);
-  std::normal_distribution<double> luck(0, noise);
+  std::normal_distribution<double> process_sd(0, noise);
   std::vector<PairParts> pairs;
   for (int i = 0; i < count; ++i) {
-    pairs.push_back({.baseline = line(1, 10 * std::exp(luck(generator))),
-                     .candidate = line(1 + start, epoch * std::exp(luck(generator)))});
+    pairs.push_back({.baseline = line(1, 10 * std::exp(process_sd(generator))),
+                     .candidate = line(1 + start, epoch * std::exp(process_sd(generator)))});
   }
   return pairs;
 }

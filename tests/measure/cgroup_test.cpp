@@ -7,8 +7,8 @@
 
 #include <filesystem>
 
-#include "measure/supervisor/process_tree.hpp"
 #include "measure/run/sweep.hpp"
+#include "measure/supervisor/process_tree.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace nocturne;

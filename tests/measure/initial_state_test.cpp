@@ -77,7 +77,7 @@ TEST_CASE("a file cut short anywhere, or longer, is refused with a sentence", "[
   CHECK_THAT(file.refusal(), ContainsSubstring("its header promises"));
 }
 
-TEST_CASE("no byte of a file can be changed into trouble", "[gate]") {
+TEST_CASE("no byte of a file can be changed into error", "[gate]") {
   const File file;
   write_initial_state(file.path, kState);
   const std::string whole = file.bytes();

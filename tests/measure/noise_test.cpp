@@ -29,7 +29,7 @@ TEST_CASE("pairs to tell a difference apart agree with the usual formula where t
 
 TEST_CASE("what so many pairs tell apart is what needs so many pairs", "[noise]") {
   for (const int pairs : {2, 3, 6, 20, 300}) {
-    const double percent = told_apart_percent(0.03, pairs);
+    const double percent = resolution_percent(0.03, pairs);
     CHECK(pairs_to_tell(0.03, percent * 1.0001).value() == pairs);
     CHECK(pairs_to_tell(0.03, percent * 0.9999).value() == pairs + 1);
   }
@@ -37,7 +37,7 @@ TEST_CASE("what so many pairs tell apart is what needs so many pairs", "[noise]"
 
 TEST_CASE("the power that is promised is there", "[noise]") {
   const double sd = 0.03;
-  const double truth = std::log1p(told_apart_percent(sd, 6) / 100);
+  const double truth = std::log1p(resolution_percent(sd, 6) / 100);
   std::mt19937_64 random(5);
   std::normal_distribution<double> pair(truth, sd);
   int found = 0;

@@ -110,8 +110,10 @@ TEST_CASE("each look is as strict as planned, and stricter where several share t
     for (const Look& look : members == 1 ? alone : shared) {
       CHECK(comparison.next_look() == look.pairs);
       // Alternating ratios decide nothing.
-      tell_all(comparison, [](std::size_t, std::size_t pair) { return pair % 2 == 0 ? 1.0 : -1.0; },
-               look.pairs * static_cast<int>(members) - static_cast<int>(comparison.members()[0].log_ratios.size() * members));
+      tell_all(
+          comparison, [](std::size_t, std::size_t pair) { return pair % 2 == 0 ? 1.0 : -1.0; },
+          look.pairs * static_cast<int>(members) -
+              static_cast<int>(comparison.members()[0].log_ratios.size() * members));
       CHECK(comparison.members()[0].confidence == look.confidence);
       CHECK(comparison.members()[0].state == MemberState::Open);
     }
@@ -189,7 +191,8 @@ TEST_CASE("a pair that failed is tried again, and a member whose pairs fail agai
 }
 
 TEST_CASE("two failures between looks are forgiven", "[sequential]") {
-  SequentialComparison comparison(std::vector<std::vector<double>>(1), {.pairs = 2, .most_pairs = 12, .margin_percent = 0});
+  SequentialComparison comparison(std::vector<std::vector<double>>(1),
+                                  {.pairs = 2, .most_pairs = 12, .margin_percent = 0});
   int failures = 0;
   std::size_t failed_at = 99;
   const std::set<std::size_t> looks = {0, 2, 4, 6};

@@ -129,7 +129,7 @@ TEST_CASE("several runs: the mean, and the scatter between processes", "[statist
   CHECK(estimate_at(trial->runs, 10).value == Approx(4680 * 0.052));
 }
 
-TEST_CASE("two runs that agree by luck keep the error they have within", "[statistics]") {
+TEST_CASE("two runs that agree by chance keep the error they have within", "[statistics]") {
   space::Run run = steady_run(50ms, 50ms, 20);
   for (std::size_t i = 0; i < run.samples.size(); ++i) run.samples[i].wall += (i * 7 % 5) * 1ms;
   const space::Objective objective{.epochs = {1}, .primary = 1};

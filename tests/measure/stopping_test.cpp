@@ -14,14 +14,14 @@ using space::Outcome;
 
 namespace {
 
-/// A machine on which processes have luck.
-struct LuckyMachine {
+/// A machine on which processes have between-process spread.
+struct NoisyMachine {
   std::mt19937_64 random{5};
-  double luck = 0.05;
+  double process_sd = 0.05;
 
   /// The estimate of a trial of `truth` seconds after one run more.
   Estimate another(const std::optional<Estimate>& before, double truth) {
-    std::normal_distribution<double> normal(0, luck);
+    std::normal_distribution<double> normal(0, process_sd);
     const int runs = before ? before->runs : 0;
     const double sum = before ? before->value * runs : 0;
     return {.value = (sum + truth * std::exp(normal(random))) / (runs + 1), .standard_error = 0, .runs = runs + 1};
@@ -29,8 +29,8 @@ struct LuckyMachine {
   /// All the runs that the rule gives it.
   Estimate trial(double truth, const std::optional<Estimate>& incumbent, int repeats = 3) {
     std::optional<Estimate> estimate;
-    while (
-        needs_another_run(Outcome::Ok, estimate, incumbent, {.repeats = repeats, .process_luck = luck}).another_run) {
+    while (needs_another_run(Outcome::Ok, estimate, incumbent, {.repeats = repeats, .process_sd = process_sd})
+               .another_run) {
       estimate = another(estimate, truth);
     }
     return *estimate;
@@ -60,7 +60,7 @@ TEST_CASE("a hopeless trial ends early", "[stopping]") {
   CHECK(decision.because == "after 1 of 3 runs it is surely slower than the best (150 s against 100 s)");
 }
 
-TEST_CASE("one run says nothing of the luck between processes", "[stopping]") {
+TEST_CASE("one run says nothing of the between-process spread between processes", "[stopping]") {
   const Estimate incumbent{.value = 100, .standard_error = 0.1, .runs = 3};
   CHECK(needs_another_run(Outcome::Ok, Estimate{110, 0.1, 1}, incumbent).another_run);
   CHECK_FALSE(needs_another_run(Outcome::Ok, Estimate{110, 0.1, 2}, incumbent).another_run);
@@ -75,7 +75,7 @@ TEST_CASE("a failure ends the trial, an interruption does not", "[stopping]") {
 
 TEST_CASE("what is as fast as the incumbent is given up in at most one case of twenty", "[stopping]") {
   for (const int repeats : {2, 3, 5}) {
-    LuckyMachine machine;
+    NoisyMachine machine;
     int given_up = 0;
     for (int i = 0; i < 4000; ++i) {
       const Estimate incumbent = machine.trial(100, std::nullopt, repeats);
@@ -88,7 +88,7 @@ TEST_CASE("what is as fast as the incumbent is given up in at most one case of t
 }
 
 TEST_CASE("one run for the hopeless, all of them for a contender", "[stopping]") {
-  LuckyMachine machine;
+  NoisyMachine machine;
   int one_run = 0, all_runs = 0;
   for (int i = 0; i < 1000; ++i) {
     const Estimate incumbent = machine.trial(100, std::nullopt);
@@ -104,7 +104,7 @@ TEST_CASE("a planted best of 2, 5 and 10 per cent stays in the race, for fewer r
   constexpr int kCampaigns = 300;
   constexpr int kTrials = 30;
   for (const double gain : {0.02, 0.05, 0.10}) {
-    LuckyMachine machine;
+    NoisyMachine machine;
     int kept = 0, runs = 0;
     for (int campaign = 0; campaign < kCampaigns; ++campaign) {
       // The default and others up to 60 % slower than it, one of them planted.
@@ -122,7 +122,7 @@ TEST_CASE("a planted best of 2, 5 and 10 per cent stays in the race, for fewer r
         if (!best || estimate.value < best->value) best = estimate;
       }
       // As finalists are chosen: within two standard errors of the smallest.
-      const double scatter = machine.luck * std::sqrt(1.0 / of_planted.runs + 1.0 / best->runs);
+      const double scatter = machine.process_sd * std::sqrt(1.0 / of_planted.runs + 1.0 / best->runs);
       kept += std::log(of_planted.value / best->value) <= 2 * scatter ? 1 : 0;
     }
     CAPTURE(gain, kept, runs);

@@ -3,14 +3,14 @@
 #include <cmath>
 
 #include "search/model/contrasts.hpp"
-#include "search/model/prospect.hpp"
+#include "search/model/expected_gain.hpp"
 #include "tests/space/build.hpp"
 
 namespace nocturne::search::model {
 
 using namespace space::test;
 
-TEST_CASE("contrasts read as a person would say them", "[model]") {
+TEST_CASE("contrasts read as the user would say them", "[model]") {
   CHECK(contrast_text(std::log(1 / 1.43), {std::log(1 / 1.45), std::log(1 / 1.41)}, "f32") ==
         "43 % faster than f32 (41 to 45 %)");
   CHECK(contrast_text(std::log(1.03), {std::log(1 / 1.01), std::log(1.072)}, "f32") ==
@@ -42,7 +42,7 @@ TEST_CASE("the gain still to be expected shrinks as the best is found, and more 
     const auto size = model.size();
     const auto before = model.predict(std::vector<space::Level>{1, 1}).mean;
     space::Random plays(9);
-    const auto result = prospect(model, feasibility, lattice, trials, plays);
+    const auto result = expected_gain(model, feasibility, lattice, trials, plays);
     CHECK(result.trials == trials);
     CHECK(result.lower <= result.mean);
     CHECK(result.mean <= result.upper);

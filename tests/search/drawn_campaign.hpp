@@ -17,12 +17,13 @@ enum DrawnParameter { kMode, kThreads, kPrecision, kAllocator, kPages, kBatch };
 inline space::Space drawn_space() {
   using namespace space::test;
   using std::string;
-  std::vector<space::ParameterSpec> parameters = {choices("mode", {string("a"), string("b"), string("c"), string("d")}),
-                                                  integers("threads", 1, 4),
-                                                  choices("precision", {string("f32"), string("bf16")}),
-                                                  choices("allocator", {string("glibc"), string("jemalloc"), string("tcmalloc")}),
-                                                  boolean("pages"),
-                                                  integers("batch", 1, 5)};
+  std::vector<space::ParameterSpec> parameters = {
+      choices("mode", {string("a"), string("b"), string("c"), string("d")}),
+      integers("threads", 1, 4),
+      choices("precision", {string("f32"), string("bf16")}),
+      choices("allocator", {string("glibc"), string("jemalloc"), string("tcmalloc")}),
+      boolean("pages"),
+      integers("batch", 1, 5)};
   // Of a stage whose values may be ruled out.
   for (const auto each : {kMode, kPrecision, kAllocator}) parameters[each].stage = space::Stage::Environment;
   return make_space(parameters);

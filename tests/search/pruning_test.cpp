@@ -5,7 +5,7 @@
 #include <numbers>
 #include <set>
 
-#include "search/model/outlook.hpp"
+#include "search/model/horizon_prediction.hpp"
 #include "search/model/pruning.hpp"
 #include "search/pruned_search.hpp"
 #include "tests/space/build.hpp"
@@ -29,7 +29,7 @@ class SaidForecast : public model::Forecast {
   using Said = std::function<double(space::Point, std::size_t)>;  // the bound at which something is ruled out
   SaidForecast(std::size_t horizons, Said said) : horizons_(horizons), said_(std::move(said)) {}
   [[nodiscard]] std::size_t horizons() const override { return horizons_; }
-  void outlook(space::Point point, double widening, std::span<model::Outlook> result) override {
+  void predict_horizons(space::Point point, double widening, std::span<model::HorizonPrediction> result) override {
     for (std::size_t i = 0; i < horizons_; ++i) {
       const double bound = said_(point, i);
       result[i] = {.log_mean = bound + widening,
@@ -107,7 +107,7 @@ TEST_CASE("a configuration is ruled out by its extreme end, a level by its optim
   class Forecast : public model::Forecast {
    public:
     [[nodiscard]] std::size_t horizons() const override { return 1; }
-    void outlook(space::Point point, double, std::span<model::Outlook> result) override {
+    void predict_horizons(space::Point point, double, std::span<model::HorizonPrediction> result) override {
       const double mean = point[0] == 1 ? 0.5 : 0;
       result[0] = {
           .log_mean = mean, .log_optimistic = mean - 0.1, .log_pessimistic = mean + 0.1, .log_extreme = mean - 0.6};
@@ -164,15 +164,15 @@ TEST_CASE("parts modelled apart predict every horizon, with intervals that hold"
   forecast.fit();
   int inside = 0, tested = 0;
   double error = 0;
-  std::vector<model::Outlook> outlook(3);
+  std::vector<model::HorizonPrediction> prediction(3);
   space.for_each([&](const Configuration& each) {
     if (seen.contains(each.identity())) return true;
-    forecast.outlook(*lattice.point_of(each), 1, outlook);
+    forecast.predict_horizons(*lattice.point_of(each), 1, prediction);
     const auto trial = told(each, std::exp(0.02 * normal(random)));
     for (std::size_t i = 0; i < 3; ++i) {
       const double log_time = std::log(space::total_time(*trial.parts, kHorizons[i]));
-      error += std::abs(outlook[i].log_mean - log_time);
-      inside += outlook[i].log_optimistic <= log_time && log_time <= outlook[i].log_pessimistic;
+      error += std::abs(prediction[i].log_mean - log_time);
+      inside += prediction[i].log_optimistic <= log_time && log_time <= prediction[i].log_pessimistic;
       ++tested;
     }
     return true;
@@ -182,14 +182,14 @@ TEST_CASE("parts modelled apart predict every horizon, with intervals that hold"
   CHECK(inside < 0.995 * tested);
 }
 
-TEST_CASE("an audit of an earlier sitting is judged by what was claimed then", "[search]") {
+TEST_CASE("an audit of an earlier session is judged by what was claimed then", "[search]") {
   const auto space = frameworks();
   const Options options{.seed = 5, .objective = {.epochs = kHorizons, .primary = 12}};
   const space::Trial trial = told(space.default_configuration());
   for (const double off : {-0.1, 0.1}) {
     PrunedSearch search(space, options);
     const double log_value = std::log(trial.estimate->value);
-    search.adopt_audit(trial.configuration, AuditClaim{.log_bound = log_value + off, .margin = 0.3});
+    search.adopt_audit(trial.configuration, AuditPrediction{.log_bound = log_value + off, .margin = 0.3});
     search.tell({&trial, 1});  // no model yet: what is known now could claim nothing
     REQUIRE(search.audits().size() == 1);
     CHECK(search.audits()[0].told);
@@ -211,8 +211,8 @@ TEST_CASE("a slow framework is pruned as such, audited, and asked last", "[searc
     if (next[0].purpose == space::Purpose::Audit) {
       ++audits;
       CHECK(next[0].reason.starts_with("audit: drawn from the pruned, at best "));
-      REQUIRE(next[0].claim);
-      CHECK(*next[0].claim == search.audits().back().claim);
+      REQUIRE(next[0].prediction);
+      CHECK(*next[0].prediction == search.audits().back().prediction);
     } else if (i >= 40) {
       fat_late += framework == "fat";
     }
@@ -229,7 +229,7 @@ TEST_CASE("a slow framework is pruned as such, audited, and asked last", "[searc
   Configuration fat = space.default_configuration();
   fat.set("framework", name("fat"));
   CHECK(*search.margin(fat) > 0);
-  CHECK(search.outlook(fat).size() == 3);
+  CHECK(search.predict_horizons(fat).size() == 3);
   const auto [pruned, drawn] = search.pruned_share(300);
   CHECK(drawn == 300);
   CHECK(pruned > 100);

@@ -210,7 +210,7 @@ TEST_CASE("ranges of astronomical length cost nothing where nothing reads them",
   CHECK(space.contains(space.sample(random).value()));
 }
 
-TEST_CASE("enumeration stops when told and changes dear stages last", "[counting]") {
+TEST_CASE("enumeration stops when told and changes expensive stages last", "[counting]") {
   auto build = integers("level", 1, 2);
   build.stage = Stage::Build;
   const auto space = make_space({integers("threads", 1, 3), build});

@@ -14,21 +14,21 @@ using namespace nocturne;
 namespace fs = std::filesystem;
 
 TEST_CASE("a file is written whole, folders and permissions included", "[write_file]") {
-  const test::TemporaryFolder folder;
+  const nocturne::test::TemporaryFolder folder;
   const mode_t mask = ::umask(027);
   const fs::path file = folder.path() / "a" / "b" / "train.sh";
   CHECK(space::write_file(file, "one\n", true));
-  CHECK(test::read_file(file) == "one\n");
+  CHECK(nocturne::test::read_file(file) == "one\n");
   CHECK((fs::status(file).permissions() & fs::perms::all) == static_cast<fs::perms>(0750));
   CHECK(space::write_file(file, "two\n"));
-  CHECK(test::read_file(file) == "two\n");
+  CHECK(nocturne::test::read_file(file) == "two\n");
   CHECK((fs::status(file).permissions() & fs::perms::all) == static_cast<fs::perms>(0640));
   CHECK(std::distance(fs::directory_iterator(file.parent_path()), fs::directory_iterator()) == 1);
   ::umask(mask);
 }
 
 TEST_CASE("where a file cannot be written nothing is left behind and the old one stays", "[write_file]") {
-  const test::TemporaryFolder folder;
+  const nocturne::test::TemporaryFolder folder;
   const fs::path blocked = folder.path() / "target";
   fs::create_directories(blocked / "full");  // a folder stands where the file should
   const auto written = space::write_file(blocked, "text");
@@ -36,7 +36,7 @@ TEST_CASE("where a file cannot be written nothing is left behind and the old one
   CHECK_THAT(written.error(), Catch::Matchers::ContainsSubstring(blocked.string()));
   CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 1);
 
-  test::make_file(folder.path() / "file", "old");
+  nocturne::test::make_file(folder.path() / "file", "old");
   CHECK_FALSE(space::write_file(folder.path() / "file" / "below", "text"));
-  CHECK(test::read_file(folder.path() / "file") == "old");
+  CHECK(nocturne::test::read_file(folder.path() / "file") == "old");
 }

@@ -17,7 +17,7 @@
 ///   ignore_turns     trains on when it should wait;   greedy   trains one step more than its turn crash_in_turn dies
 ///   in its turn number `turn`
 ///
-/// All that `computed` says of time is computed, but for a luck of at most 10 us in its import.
+/// All that `computed` says of time is computed, but for a between-process spread of at most 10 us in its import.
 /// A run that names a file as `until` waits after its first sample until that file is there; a pair does so for
 /// `until_in_turns`. So a test finds it in the middle of its work, however long that takes.
 ///
@@ -46,7 +46,7 @@
 
 #include "measure/protocol/event_writer.hpp"
 #include "measure/protocol/request.hpp"
-#include "tests/support/fake_worker_trouble.hpp"
+#include "tests/support/fake_worker_errors.hpp"
 
 namespace nocturne::fake {
 namespace {
@@ -242,7 +242,7 @@ int main(int argc, char** argv) {
   settings.steps = request.steps;
   settings.mode = request.configuration.value("mode", settings.mode);
   settings.program = argv[0];
-  if (const auto code = make_trouble(settings, events_file)) return *code;
+  if (const auto code = make_errors(settings, events_file)) return *code;
   return FakeWorker(settings, request, events_file).run();
 }
 

@@ -44,16 +44,16 @@ db::Asked numbered(search::Proposal proposal, std::int64_t number) {
                   .configuration = std::move(proposal.configuration),
                   .purpose = proposal.purpose,
                   .reason = std::move(proposal.reason)};
-  if (proposal.claim) {
-    asked.claimed_log_bound = proposal.claim->log_bound;
-    asked.claimed_log_margin = proposal.claim->margin;
+  if (proposal.prediction) {
+    asked.predicted_log_bound = proposal.prediction->log_bound;
+    asked.predicted_log_margin = proposal.prediction->margin;
   }
   return asked;
 }
 
 }  // namespace
 
-Campaign::Campaign(Sitting& session, bool fresh, OrderExecutor* executor)
+Campaign::Campaign(Session& session, bool fresh, OrderExecutor* executor)
     : session_(session),
       fresh_(fresh),
       local_(session),
@@ -61,7 +61,7 @@ Campaign::Campaign(Sitting& session, bool fresh, OrderExecutor* executor)
       state_(session.spec, session.clock),
       scheduler_(executor != nullptr ? *executor : local_, session.clock) {}
 
-db::Expected<std::optional<SittingResult>> Campaign::verify_changes() {
+db::Expected<std::optional<SessionResult>> Campaign::verify_changes() {
   if (fresh_) return std::nullopt;
   const auto recheck = recheck_after_changes(session_);
   if (!recheck) return std::unexpected(recheck.error());
@@ -73,7 +73,7 @@ db::Expected<std::optional<SittingResult>> Campaign::verify_changes() {
   }
   const auto known = session_.store.find_campaign(session_.spec.name);
   if (!known) return std::unexpected(known.error());
-  return SittingResult{.ending = Ending::Interrupted, .because = recheck->sentence, .campaign = known->id};
+  return SessionResult{.ending = Ending::Interrupted, .because = recheck->sentence, .campaign = known->id};
 }
 
 db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
@@ -109,10 +109,9 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
 
   const Opening opening = opening_of(session_, *begun, swept);
   session_.observer.opened(opening);
-  log_.log(db::Level::Info,
-           fmt::format("{}: {} trials known, {} interrupted ones to run again; strategy {}, seed {}",
-                       begun->handle.resumed ? "resumed" : "opened", begun->handle.finished,
-                       opening.recovery.trials.size(), begun->record.strategy, begun->record.seed));
+  log_.log(db::Level::Info, fmt::format("{}: {} trials known, {} interrupted ones to run again; strategy {}, seed {}",
+                                        begun->handle.resumed ? "resumed" : "opened", begun->handle.finished,
+                                        opening.recovery.trials.size(), begun->record.strategy, begun->record.seed));
   log_.open();
   for (const UnavailableFramework& framework : session_.spec.unavailable) {
     log_.say(db::Level::Info, fmt::format("unavailable here: {}: {}", framework.name, framework.reason));
@@ -127,24 +126,24 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
   return {};
 }
 
-db::Expected<SittingResult> Campaign::preflight() {
-  const bool only = session_.rehearse == Rehearse::Only;
-  SittingResult result{.campaign = session_.campaign};
-  if (!only && (session_.rehearse == Rehearse::No || state_.next_number() > 0)) return result;
-  const auto report = Rehearsal(session_).run({.again = only, .limit = session_.rehearsal_limit});
+db::Expected<SessionResult> Campaign::preflight() {
+  const bool only = session_.preflight == PreflightMode::Only;
+  SessionResult result{.campaign = session_.campaign};
+  if (!only && (session_.preflight == PreflightMode::No || state_.next_number() > 0)) return result;
+  const auto report = Preflight(session_).run({.again = only, .limit = session_.preflight_limit});
   if (!report) return std::unexpected(report.error());
-  result.rehearsal = *report;
+  result.preflight = *report;
   if (report->interrupted) {
     result.ending = Ending::Interrupted;
-    result.because = "interrupted in the rehearsal";
+    result.because = "interrupted in the preflight";
     return result;
   }
   auto failed = read_preflight(session_, costs_.get());
   if (!failed) return std::unexpected(failed.error());
   failed_stacks_ = std::move(*failed);
-  if (only) result.ending = Ending::Rehearsed;
+  if (only) result.ending = Ending::PreflightOnly;
   result.because = to_text(*report);
-  log_.say(report->no_go > 0 ? db::Level::Warning : db::Level::Info, result.because);
+  log_.say(report->failed_stacks > 0 ? db::Level::Warning : db::Level::Info, result.because);
   return result;
 }
 
@@ -228,7 +227,7 @@ db::Expected<void> Campaign::settle(const TrialAnswer& answer, std::optional<std
   }
   strategy_->tell({&trial, 1});
   state_.learn(trial);
-  session_.observer.finished(trial, answer.equal_to.has_value(), state_.standing());
+  session_.observer.finished(trial, answer.equal_to.has_value(), state_.progress());
   if (!took) return {};
   for (std::string& warning : warnings_after(trial, state_)) log_.say(db::Level::Warning, std::move(warning));
   return {};
@@ -252,7 +251,7 @@ db::Expected<std::optional<db::StoredTrial>> Campaign::measure_for_finals(const 
   return trials->empty() ? std::nullopt : std::optional(std::move(trials->front()));
 }
 
-db::Expected<void> Campaign::finish(SittingResult& result) {
+db::Expected<void> Campaign::finish(SessionResult& result) {
   Finals finals(session_, time_frame(session_.spec.budget, state_.pace(), session_.clock.steady()),
                 [this](const auto& configuration, const std::string& reason) {
                   return measure_for_finals(configuration, reason);
@@ -271,13 +270,13 @@ db::Expected<void> Campaign::finish(SittingResult& result) {
   return {};
 }
 
-db::Expected<SittingResult> Campaign::run(const measure::SweepReport& swept) {
-  const bool preflight_only = session_.rehearse == Rehearse::Only;
+db::Expected<SessionResult> Campaign::run(const measure::SweepReport& swept) {
+  const bool preflight_only = session_.preflight == PreflightMode::Only;
   const auto before = completed_before(session_, fresh_);
   if (!before) return std::unexpected(before.error());
   if (*before && !preflight_only) {
     session_.campaign = **before;
-    return SittingResult{
+    return SessionResult{
         .ending = Ending::AlreadyDone, .because = "this campaign was completed before", .campaign = **before};
   }
   const auto known = session_.store.find_campaign(session_.spec.name);
@@ -289,14 +288,14 @@ db::Expected<SittingResult> Campaign::run(const measure::SweepReport& swept) {
 
   auto tried = preflight();
   if (!tried) return tried;
-  SittingResult result = *std::move(tried);
+  SessionResult result = *std::move(tried);
   if (result.ending == Ending::Complete) {
     auto end = search();
     if (!end) return std::unexpected(end.error());
     result.ending = end->ending;
     result.because = std::move(end->because);
   }
-  if (result.ending != Ending::Rehearsed) {
+  if (result.ending != Ending::PreflightOnly) {
     const std::string sentence = fmt::format("the search ended after {} trials, {} of them failed: {}",
                                              state_.finished(), state_.failed(), result.because);
     log_.log(result.ending == Ending::Complete ? db::Level::Info : db::Level::Warning, sentence);

@@ -15,12 +15,12 @@
 #include "measure/run/sweep.hpp"
 #include "search/strategy.hpp"
 #include "tuner/campaign/local_slot.hpp"
+#include "tuner/campaign/preflight/preflight.hpp"
 #include "tuner/campaign/preparation.hpp"
-#include "tuner/campaign/rehearsal/rehearsal.hpp"
 #include "tuner/campaign/scheduler.hpp"
 #include "tuner/campaign/search_state.hpp"
+#include "tuner/campaign/session.hpp"
 #include "tuner/campaign/session_log.hpp"
-#include "tuner/campaign/sitting.hpp"
 #include "tuner/campaign/sources.hpp"
 #include "tuner/executor/order.hpp"
 
@@ -31,15 +31,15 @@ enum class Ending {
   Complete,        ///< budget used or nothing left to propose; best and default measured again
   AlreadyDone,     ///< an earlier session had completed this very campaign: nothing was done
   Interrupted,     ///< by the user or the system; the next session goes on
-  Rehearsed,       ///< only the preflight was wanted
+  PreflightOnly,   ///< only the preflight was wanted
   MachineChanged,  ///< a field of the fingerprint that must match changed meanwhile: open again, as a new generation
 };
 
-struct SittingResult {
+struct SessionResult {
   Ending ending = Ending::Complete;
   std::string because{};  ///< why the search ended, one sentence
   db::CampaignId campaign = 0;
-  std::optional<RehearsalReport> rehearsal{};  ///< where one was made
+  std::optional<PreflightReport> preflight{};  ///< where one was made
 };
 
 /// How a search ended: Complete when the budget is used or nothing is left, else why it stopped.
@@ -52,20 +52,20 @@ class Campaign {
  public:
   /// The session begins now; its campaign id is set by run(). `fresh`: measure again whatever is known. `executor`:
   /// runs the trials; null: this process does, in one slot. Both outlive the campaign.
-  Campaign(Sitting& session, bool fresh, OrderExecutor* executor = nullptr);
+  Campaign(Session& session, bool fresh, OrderExecutor* executor = nullptr);
   Campaign(const Campaign&) = delete;  // its parts know each other
   Campaign& operator=(const Campaign&) = delete;
 
   /// Opens or resumes, searches, measures the best again. Blocks. `swept`: what was cleared away before, to be told.
-  [[nodiscard]] db::Expected<SittingResult> run(const measure::SweepReport& swept = {});
+  [[nodiscard]] db::Expected<SessionResult> run(const measure::SweepReport& swept = {});
 
  private:
   /// Where the machine changed, whether results from before hold. Set: interrupted, the session ends with it.
-  [[nodiscard]] db::Expected<std::optional<SittingResult>> verify_changes();
+  [[nodiscard]] db::Expected<std::optional<SessionResult>> verify_changes();
   /// Opens the campaign and replays what was asked and told.
   [[nodiscard]] db::Expected<void> open(const measure::SweepReport& swept);
   /// Tries the software stacks, where that is wanted. The search follows where it ends as Complete.
-  [[nodiscard]] db::Expected<SittingResult> preflight();
+  [[nodiscard]] db::Expected<SessionResult> preflight();
   [[nodiscard]] db::Expected<SearchEnd> search();
   /// Gives orders until all slots are busy. Set: none may be given any more, and why.
   [[nodiscard]] db::Expected<std::optional<SearchEnd>> fill_slots();
@@ -82,9 +82,9 @@ class Campaign {
   [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> measure_for_finals(
       const space::Configuration& configuration, const std::string& reason);
   /// Measures the best again; completes the result.
-  [[nodiscard]] db::Expected<void> finish(SittingResult& result);
+  [[nodiscard]] db::Expected<void> finish(SessionResult& result);
 
-  Sitting& session_;
+  Session& session_;
   bool fresh_;
   bool set_aside_ = false;  ///< what the campaign measured before does not hold any more
   LocalSlot local_;
@@ -93,7 +93,7 @@ class Campaign {
   Scheduler scheduler_;
   std::shared_ptr<PreparationCosts> costs_;  ///< null: preparation is no matter
   std::unique_ptr<search::Strategy> strategy_;
-  std::vector<db::RehearsalRecord> failed_stacks_;  ///< in the preflight
+  std::vector<db::PreflightRecord> failed_stacks_;  ///< in the preflight
   std::vector<std::unique_ptr<ProposalSource>> sources_;
 };
 

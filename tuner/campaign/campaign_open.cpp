@@ -10,7 +10,7 @@
 #include "tuner/campaign/history.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/search_options.hpp"
-#include "tuner/roofline/roof.hpp"
+#include "tuner/roofline/peak_figures.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -24,7 +24,7 @@ nlohmann::json what_completeness_depends_on(const nlohmann::json& document) {
 }
 
 /// What a new generation knows of other campaigns; empty: nothing, and so wants the user.
-db::Expected<std::optional<std::vector<db::HistorySource>>> history_to_begin_with(const Sitting& session, bool fresh) {
+db::Expected<std::optional<std::vector<db::HistorySource>>> history_to_begin_with(const Session& session, bool fresh) {
   if (fresh || !session.spec.strategy.history) return std::nullopt;
   return choose_history(session.store,
                         {.document = session.spec.document, .fingerprint_key = session.fingerprint.key()},
@@ -33,16 +33,16 @@ db::Expected<std::optional<std::vector<db::HistorySource>>> history_to_begin_wit
 
 /// What is known of the machine's peaks is stored with a new generation: its strategy knows that, and no more, in every
 /// session.
-db::Expected<void> keep_roof(const Sitting& session) {
+db::Expected<void> keep_peaks(const Session& session) {
   if (trains_own_command(session.spec.document)) return {};
-  const auto roof = stored_roof(session.store, session.fingerprint, session.spec.workload);
-  if (!roof) return std::unexpected(roof.error());
-  if (!*roof) return {};
-  return session.store.save_roof(session.campaign, (*roof)->document);
+  const auto peaks = stored_peaks(session.store, session.fingerprint, session.spec.workload);
+  if (!peaks) return std::unexpected(peaks.error());
+  if (!*peaks) return {};
+  return session.store.save_peaks(session.campaign, (*peaks)->document);
 }
 
 /// Null where preparation costs nothing that the strategy should weigh.
-db::Expected<std::shared_ptr<PreparationCosts>> preparation_costs(const Sitting& session) {
+db::Expected<std::shared_ptr<PreparationCosts>> preparation_costs(const Session& session) {
   const CampaignSpec& spec = session.spec;
   // Where trials are counted, time is no matter: only a budget of time is spent on preparation.
   if (!spec.budget.wall && !spec.budget.until) return nullptr;
@@ -51,14 +51,13 @@ db::Expected<std::shared_ptr<PreparationCosts>> preparation_costs(const Sitting&
   const auto known = session.store.find_campaign(spec.name);
   if (!known) return std::unexpected(known.error());
   const auto began = known->id == session.campaign ? known->created_unix_ns : 0;
-  auto costs =
-      std::make_shared<PreparationCosts>(spec.space, *builds, began, session.executor.install_seconds(began));
+  auto costs = std::make_shared<PreparationCosts>(spec.space, *builds, began, session.executor.install_seconds(began));
   return costs->matter() ? std::move(costs) : nullptr;
 }
 
 }  // namespace
 
-db::Expected<std::optional<db::CampaignId>> completed_before(const Sitting& session, bool fresh) {
+db::Expected<std::optional<db::CampaignId>> completed_before(const Session& session, bool fresh) {
   const CampaignSpec& spec = session.spec;
   if (fresh || spec.budget.until || !session.wanted.empty()) return std::nullopt;
   const auto known = session.store.find_campaign(spec.name);
@@ -75,7 +74,7 @@ db::Expected<std::optional<db::CampaignId>> completed_before(const Sitting& sess
   return known->id;
 }
 
-db::Expected<BegunCampaign> begin_campaign(Sitting& session, bool fresh, bool set_aside) {
+db::Expected<BegunCampaign> begin_campaign(Session& session, bool fresh, bool set_aside) {
   auto record = present_record(session, fresh || set_aside);
   if (!record) return std::unexpected(record.error());
   if (auto saved = session.store.save_fingerprint(record->fingerprint); !saved) return std::unexpected(saved.error());
@@ -88,12 +87,12 @@ db::Expected<BegunCampaign> begin_campaign(Sitting& session, bool fresh, bool se
   auto recovered = session.store.recover_interrupted(handle->id);
   if (!recovered) return std::unexpected(recovered.error());
   if (!handle->resumed) {
-    if (auto kept = keep_roof(session); !kept) return std::unexpected(kept.error());
+    if (auto kept = keep_peaks(session); !kept) return std::unexpected(kept.error());
   }
   return BegunCampaign{.record = std::move(*record), .handle = *handle, .recovered = std::move(*recovered)};
 }
 
-Opening opening_of(const Sitting& session, const BegunCampaign& begun, const measure::SweepReport& swept) {
+Opening opening_of(const Session& session, const BegunCampaign& begun, const measure::SweepReport& swept) {
   const CampaignSpec& spec = session.spec;
   const auto deadline = std::chrono::ceil<std::chrono::milliseconds>(spec.run.deadline);
   Opening opening{.id = begun.handle.id,
@@ -114,14 +113,14 @@ Opening opening_of(const Sitting& session, const BegunCampaign& begun, const mea
   return opening;
 }
 
-db::Expected<InformedStrategy> make_informed_strategy(const Sitting& session, SessionLog& log) {
+db::Expected<InformedStrategy> make_informed_strategy(const Session& session, SessionLog& log) {
   const CampaignSpec& spec = session.spec;
   InformedStrategy informed;
   auto history = history_of(session.store, session.campaign, spec.strategy.name, spec.objective);
   if (!history) return std::unexpected(history.error());
   informed.history = *history;
-  auto roof = roof_of_campaign(session.store, session.campaign);
-  if (!roof) return std::unexpected(roof.error());
+  auto peaks = peaks_of_campaign(session.store, session.campaign);
+  if (!peaks) return std::unexpected(peaks.error());
   auto costs = preparation_costs(session);
   if (!costs) return std::unexpected(costs.error());
   informed.costs = std::move(*costs);
@@ -130,7 +129,7 @@ db::Expected<InformedStrategy> make_informed_strategy(const Sitting& session, Se
   options.roles = roles_of(spec.space);
   options.memory_limit_bytes = session.executor.memory_limit_bytes();
   options.history = std::move(*history);
-  options.bound = work_bound(*std::move(roof));
+  options.bound = work_bound(*std::move(peaks));
   options.note = [&log](const std::string& sentence) { log.say(db::Level::Warning, sentence); };
   if (informed.costs) {
     options.preparation_seconds = [costs = informed.costs](const space::Configuration& each) {
@@ -147,16 +146,16 @@ db::Expected<InformedStrategy> make_informed_strategy(const Sitting& session, Se
   return informed;
 }
 
-db::Expected<std::vector<db::RehearsalRecord>> read_preflight(const Sitting& session, PreparationCosts* costs) {
-  const auto records = session.store.rehearsals(session.campaign);
+db::Expected<std::vector<db::PreflightRecord>> read_preflight(const Session& session, PreparationCosts* costs) {
+  const auto records = session.store.preflights(session.campaign);
   if (!records) return std::unexpected(records.error());
   const auto first = session.store.find_trial(session.campaign, 0);
   if (!first && first.error().code != db::ErrorCode::NotFound) return std::unexpected(first.error());
-  std::vector<db::RehearsalRecord> failed;
-  for (const db::RehearsalRecord& record : *records) {
+  std::vector<db::PreflightRecord> failed;
+  for (const db::PreflightRecord& record : *records) {
     if (record.outcome != space::Outcome::Ok) {
       failed.push_back(record);
-    } else if (costs != nullptr && (!first || record.rehearsed_unix_ns < first->claimed_unix_ns)) {
+    } else if (costs != nullptr && (!first || record.preflight_unix_ns < first->reserved_unix_ns)) {
       // The strategy knew nothing of a later one when it answered, and it is to answer the same again.
       costs->prepared(record.configuration);
     }
@@ -164,14 +163,13 @@ db::Expected<std::vector<db::RehearsalRecord>> read_preflight(const Sitting& ses
   return failed;
 }
 
-db::Expected<void> count_earlier_time(const Sitting& session, SearchState& state) {
-  const auto trials =
-      session.store.list_trials({.campaign = session.campaign, .state = db::TrialState::Finished});
+db::Expected<void> count_earlier_time(const Session& session, SearchState& state) {
+  const auto trials = session.store.list_trials({.campaign = session.campaign, .state = db::TrialState::Finished});
   if (!trials) return std::unexpected(trials.error());
   for (const db::StoredTrial& trial : *trials) {
     if (trial.reused_from || trial.runs == 0) continue;  // nothing was run for it
-    const std::chrono::nanoseconds between(trial.finished_unix_ns.value_or(trial.claimed_unix_ns) -
-                                           trial.claimed_unix_ns);
+    const std::chrono::nanoseconds between(trial.finished_unix_ns.value_or(trial.reserved_unix_ns) -
+                                           trial.reserved_unix_ns);
     // Two moments of the wall clock: it may have been set between them.
     const auto duration = plausible_duration(between, trial.runs, session.spec.run.deadline);
     state.took_before(trial.trial.number, duration, trial.runs);

@@ -7,22 +7,22 @@
 
 namespace nocturne::tuner {
 
-db::Expected<db::CampaignRecord> present_record(const Sitting& sitting, bool fresh) {
-  const CampaignSpec& spec = sitting.spec;
+db::Expected<db::CampaignRecord> present_record(const Session& session, bool fresh) {
+  const CampaignSpec& spec = session.spec;
   db::CampaignRecord record{
       .name = spec.name,
       .identity = spec.identity(),
       .spec = spec.document,
       .strategy = spec.strategy.name,
       .seed = static_cast<std::int64_t>(spec.strategy.seed),
-      .fingerprint = {.hash = sitting.fingerprint.identity(), .fields = sitting.fingerprint.to_json()},
+      .fingerprint = {.hash = session.fingerprint.identity(), .fields = session.fingerprint.to_json()},
       .parameters = parameter_records(spec.space),
       .fresh = fresh};
-  const auto changed = machine_changes(sitting.store, spec.name, sitting.fingerprint);
+  const auto changed = machine_changes(session.store, spec.name, session.fingerprint);
   if (!changed) return std::unexpected(changed.error());
   if (!changed->empty() && !fresh) {
     record.fresh = true;
-    sitting.observer.note(fmt::format("{}: results from before do not hold, a new generation begins", *changed));
+    session.observer.note(fmt::format("{}: results from before do not hold, a new generation begins", *changed));
   }
   return record;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The time as a campaign sees it. Abstract so that a night can be played in a test without waiting.
+/// The time as a campaign sees it. Abstract so that a night can be simulated in a test without waiting.
 
 #include <time.h>
 

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Notices that the wall clock was set, or that the machine slept, while a sitting lasts.
+/// Notices that the wall clock was set, or that the machine slept, while a session lasts.
 ///
 /// Durations are taken from the steady clock and so are right whatever the wall clock does. Only an hour of the day
 /// (--until) hangs on the wall clock: when that turns out to have been wrong, the hour is found anew, as seen from the
-/// moment at which the sitting truly began.
+/// moment at which the session truly began.
 
 #include <chrono>
 #include <optional>

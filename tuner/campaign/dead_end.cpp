@@ -28,9 +28,10 @@ void DeadEnd::learn(const space::Trial& trial) {
 
 std::optional<std::string> DeadEnd::reached() const {
   if (open_ || failures_ < kFailures) return std::nullopt;
-  return fmt::format("nothing works: the first {} trials, the default among them, all failed alike ({}); mend that and "
-                     "measure again with --fresh",
-                     failures_, first_reason_);
+  return fmt::format(
+      "nothing works: the first {} trials, the default among them, all failed alike ({}); fix that and "
+      "measure again with --fresh",
+      failures_, first_reason_);
 }
 
 }  // namespace nocturne::tuner

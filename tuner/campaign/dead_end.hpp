@@ -2,7 +2,7 @@
 
 /// Whether nothing works: all that a campaign has tried, its default first, failed in one and the same way. Pure.
 ///
-/// A night of equal failures says no more than the first twenty did; who hears of them at eleven can still mend the
+/// A night of equal failures says no more than the first twenty did; who hears of them at eleven can still fix the
 /// cause. Failures that differ are what a search is for: then something else may work.
 
 #include <cstddef>

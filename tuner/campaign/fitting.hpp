@@ -1,6 +1,6 @@
 #pragma once
 
-/// Makes a configuration valid that a person, or a rule, changed in one place. Pure.
+/// Makes a configuration valid that the user, or a rule, changed in one place. Pure.
 
 #include <cstdint>
 #include <optional>

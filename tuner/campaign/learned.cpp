@@ -12,14 +12,14 @@
 #include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign/stored_space.hpp"
-#include "tuner/roofline/roof.hpp"
+#include "tuner/roofline/peak_figures.hpp"
 
 namespace nocturne::tuner {
 namespace {
 
-std::optional<search::AuditClaim> claim_of(const db::Asked& asked) {
-  if (!asked.claimed_log_bound || !asked.claimed_log_margin) return std::nullopt;
-  return search::AuditClaim{.log_bound = *asked.claimed_log_bound, .margin = *asked.claimed_log_margin};
+std::optional<search::AuditPrediction> claim_of(const db::Asked& asked) {
+  if (!asked.predicted_log_bound || !asked.predicted_log_margin) return std::nullopt;
+  return search::AuditPrediction{.log_bound = *asked.predicted_log_bound, .margin = *asked.predicted_log_margin};
 }
 
 /// Asks and tells in their order. The strategy itself is not asked again: audits are taken over as they were drawn.
@@ -74,8 +74,8 @@ double typical_seconds(const db::Store& store, db::CampaignId campaign) {
   if (!stored) return 0;
   std::vector<std::chrono::nanoseconds> durations;
   for (const auto& each : *stored) {
-    if (each.reused_from || !each.finished_unix_ns || *each.finished_unix_ns < each.claimed_unix_ns) continue;
-    durations.emplace_back(*each.finished_unix_ns - each.claimed_unix_ns);
+    if (each.reused_from || !each.finished_unix_ns || *each.finished_unix_ns < each.reserved_unix_ns) continue;
+    durations.emplace_back(*each.finished_unix_ns - each.reserved_unix_ns);
   }
   return std::chrono::duration<double>(expected_trial(durations)).count();
 }
@@ -103,15 +103,15 @@ std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store&
   auto history = history_of(store, campaign.id, campaign.strategy, learned->objective);
   if (!history) return std::unexpected(history.error().message);
   learned->history = to_text(*history, learned->space);
-  auto roof = roof_of_campaign(store, campaign.id);
-  if (!roof) return std::unexpected(roof.error().message);
+  auto peaks = peaks_of_campaign(store, campaign.id);
+  if (!peaks) return std::unexpected(peaks.error().message);
   learned->search = std::make_unique<search::PrunedSearch>(
       learned->space, search::Options{.seed = static_cast<std::uint64_t>(campaign.seed),
                                       .objective = learned->objective,
                                       .history = std::move(*history),
                                       .roles = roles_of(learned->space),
                                       .memory_limit_bytes = memory_limit_of(campaign.spec, known->facts),
-                                      .bound = work_bound(*std::move(roof))});
+                                      .bound = work_bound(*std::move(peaks))});
   hear(*learned, *exchanges);
   fit_report(*learned);
   if (learned->times().size() < kFewestForModel) {
@@ -124,26 +124,27 @@ std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store&
   return learned;
 }
 
-std::optional<GoingOn> going_on(Learned& learned, std::chrono::seconds time, double confidence) {
+std::optional<ValueOfContinuing> continuing(Learned& learned, std::chrono::seconds time, double confidence) {
   if (!(learned.seconds_per_trial > 0)) return std::nullopt;
   const double trials = std::chrono::duration<double>(time).count() / learned.seconds_per_trial;
   space::Random random(learned.trials.size());
-  return GoingOn{.time = time,
-                 .prospect = search::model::prospect(
-                     learned.search->models().times(), learned.search->models().feasibility(), learned.lattice(),
-                     static_cast<std::size_t>(std::clamp(trials, 1.0, 1e6)), random, confidence)};
+  return ValueOfContinuing{
+      .time = time,
+      .expected_gain = search::model::expected_gain(
+          learned.search->models().times(), learned.search->models().feasibility(), learned.lattice(),
+          static_cast<std::size_t>(std::clamp(trials, 1.0, 1e6)), random, confidence)};
 }
 
-std::string to_text(const GoingOn& going_on) {
+std::string to_text(const ValueOfContinuing& continuing) {
   const auto percent = [](double gain) { return 100 * std::expm1(gain); };
-  const auto& prospect = going_on.prospect;
-  if (prospect.upper > kNotKnown) {
-    return fmt::format("{}: not known yet ({:+.1f} % to more than 3 times as fast)", duration_text(going_on.time),
-                       percent(prospect.lower));
+  const auto& expected_gain = continuing.expected_gain;
+  if (expected_gain.upper > kNotKnown) {
+    return fmt::format("{}: not known yet ({:+.1f} % to more than 3 times as fast)", duration_text(continuing.time),
+                       percent(expected_gain.lower));
   }
   return fmt::format("{}: {:+.1f} % speed expected ({:.1f} to {:.1f} %) if each time is what its configuration takes",
-                     duration_text(going_on.time),
-                     percent(prospect.mean), percent(prospect.lower), percent(prospect.upper));
+                     duration_text(continuing.time), percent(expected_gain.mean), percent(expected_gain.lower),
+                     percent(expected_gain.upper));
 }
 
 }  // namespace nocturne::tuner

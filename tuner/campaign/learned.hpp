@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "search/model/prospect.hpp"
+#include "search/model/expected_gain.hpp"
 #include "search/pruned_search.hpp"
 #include "space/objective.hpp"
 #include "space/space.hpp"
@@ -51,15 +51,16 @@ inline constexpr std::size_t kPrunedDraws = 2000;
                                                                               const db::CampaignSummary& campaign);
 
 /// What another `time` of searching is expected to gain. Empty: how long a trial takes is not known.
-struct GoingOn {
+struct ValueOfContinuing {
   std::chrono::seconds time{};
-  search::model::Prospect prospect{};
+  search::model::ExpectedGain expected_gain{};
 };
-[[nodiscard]] std::optional<GoingOn> going_on(Learned& learned, std::chrono::seconds time, double confidence);
+[[nodiscard]] std::optional<ValueOfContinuing> continuing(Learned& learned, std::chrono::seconds time,
+                                                          double confidence);
 
-/// "another hour: +0.4 % speed expected (0.0 to 1.5 %) if each time is what its configuration takes": it is the search's
-/// own model that expects it, and that knows nothing of how far processes differ. The page says of which confidence its
-/// intervals are.
-[[nodiscard]] std::string to_text(const GoingOn& going_on);
+/// "another hour: +0.4 % speed expected (0.0 to 1.5 %) if each time is what its configuration takes": it is the
+/// search's own model that expects it, and that knows nothing of how far processes differ. The page says of which
+/// confidence its intervals are.
+[[nodiscard]] std::string to_text(const ValueOfContinuing& continuing);
 
 }  // namespace nocturne::tuner

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/session.hpp"
 #include "tuner/executor/order.hpp"
 
 namespace nocturne::tuner {
@@ -14,7 +14,7 @@ namespace nocturne::tuner {
 class LocalSlot final : public OrderExecutor {
  public:
   /// The session outlives it.
-  explicit LocalSlot(const Sitting& session) : session_(session) {}
+  explicit LocalSlot(const Session& session) : session_(session) {}
 
   [[nodiscard]] std::size_t slots() const override { return 1; }
   /// Keeps the order; next() carries it out.
@@ -22,7 +22,7 @@ class LocalSlot final : public OrderExecutor {
   [[nodiscard]] db::Expected<TrialAnswer> next() override;
 
  private:
-  const Sitting& session_;
+  const Session& session_;
   std::optional<TrialOrder> order_;
   std::int64_t suspensions_ = 0;  ///< of the session, when the order was given
 };

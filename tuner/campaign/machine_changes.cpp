@@ -13,11 +13,11 @@ namespace nocturne::tuner {
 namespace {
 
 constexpr int kRecheckRuns = 3;
-constexpr double kRecheckSurely = 2.576;  // 99 %, two-sided: what holds is not thrown away for bad luck
+constexpr double kRecheckSurely = 2.576;  // 99 %, two-sided: what holds is not thrown away by chance
 
 using ChangedFields = std::vector<space::FingerprintDifference>;
 
-/// Empty optional: no earlier sitting.
+/// Empty optional: no earlier session.
 db::Expected<std::optional<ChangedFields>> differences_since(const db::Store& store, const std::string& campaign,
                                                              const space::Fingerprint& now) {
   const auto known = store.find_campaign(campaign);
@@ -33,19 +33,19 @@ db::Expected<std::optional<ChangedFields>> differences_since(const db::Store& st
 }
 
 /// The default, once more. Empty: it trains no more. Killed is kept.
-db::Expected<std::vector<space::Run>> default_again(const Sitting& sitting, const Prepared& prepared) {
+db::Expected<std::vector<space::Run>> default_again(const Session& session, const Prepared& prepared) {
   std::vector<space::Run> runs;
-  const auto slot = sitting.take_slot();
+  const auto slot = session.take_slot();
   if (!slot) return runs;
   while (std::ssize(runs) < kRecheckRuns) {
     const RunOrder order{.purpose = space::Purpose::Verify,
-                         .steps = sitting.spec.run.steps,
-                         .seed = sitting.spec.run.seed + runs.size(),
+                         .steps = session.spec.run.steps,
+                         .seed = session.spec.run.seed + runs.size(),
                          .deadline = {}};
     const auto plan = [&]() -> db::Expected<measure::RunPlan> {
-      return sitting.executor.plan(sitting.spec.space.default_configuration(), prepared, order);
+      return session.executor.plan(session.spec.space.default_configuration(), prepared, order);
     };
-    auto run = sitting.run(plan, [](const space::Run&) { return db::Expected<void>(); });
+    auto run = session.run(plan, [](const space::Run&) { return db::Expected<void>(); });
     if (!run) return std::unexpected(run.error());
     const bool ok = run->outcome == space::Outcome::Ok;
     runs.push_back(std::move(*run));
@@ -98,15 +98,15 @@ db::Expected<std::string> changes_since(const db::Store& store, db::TrialId tria
   return std::string();
 }
 
-db::Expected<Recheck> recheck_after_changes(const Sitting& sitting) {
-  const auto changed = changes_to_verify(sitting.store, sitting.spec.name, sitting.fingerprint);
+db::Expected<Recheck> recheck_after_changes(const Session& session) {
+  const auto changed = changes_to_verify(session.store, session.spec.name, session.fingerprint);
   if (!changed) return std::unexpected(changed.error());
   if (changed->empty()) return Recheck{};
-  const auto known = sitting.store.find_campaign(sitting.spec.name);
+  const auto known = session.store.find_campaign(session.spec.name);
   if (!known) return std::unexpected(known.error());
-  if (known->identity != sitting.spec.identity()) return Recheck{};  // a new generation begins anyway
+  if (known->identity != session.spec.identity()) return Recheck{};  // a new generation begins anyway
   if (known->owner_pid) return Recheck{};                            // who opens it now is refused
-  const auto before = sitting.store.find_trial(known->id, 0);
+  const auto before = session.store.find_trial(known->id, 0);
   if (!before && before.error().code != db::ErrorCode::NotFound) return std::unexpected(before.error());
   if (!before || !before->trial.estimate) return Recheck{};
 
@@ -117,17 +117,17 @@ db::Expected<Recheck> recheck_after_changes(const Sitting& sitting) {
   };
   Recheck interrupted{.end = Recheck::End::Interrupted,
                       .sentence = fmt::format("{}: interrupted before that was verified", *changed)};
-  sitting.observer.note(
+  session.observer.note(
       fmt::format("{}: the default is measured again, to see whether results from before hold", *changed));
-  const auto prepared = sitting.prepare(sitting.spec.space.default_configuration());
+  const auto prepared = session.prepare(session.spec.space.default_configuration());
   if (!prepared && prepared.error().outcome == space::Outcome::Killed) return interrupted;
   if (!prepared) return set_aside("the default cannot be prepared any more: " + prepared.error().reason);
-  auto suspensions = sitting.interruption.suspensions();
-  auto runs = default_again(sitting, *prepared);
+  auto suspensions = session.interruption.suspensions();
+  auto runs = default_again(session, *prepared);
   while (runs && (runs->empty() || runs->back().outcome == space::Outcome::Killed) &&
-         sitting.interruption.again_after_suspension(suspensions)) {
-    suspensions = sitting.interruption.suspensions();
-    runs = default_again(sitting, *prepared);
+         session.interruption.again_after_suspension(suspensions)) {
+    suspensions = session.interruption.suspensions();
+    runs = default_again(session, *prepared);
   }
   if (!runs) return std::unexpected(runs.error());
   if (runs->empty() || runs->back().outcome == space::Outcome::Killed) return interrupted;
@@ -135,16 +135,17 @@ db::Expected<Recheck> recheck_after_changes(const Sitting& sitting) {
     return set_aside(fmt::format("the default does not train any more: {}: {}", space::to_text(runs->back().outcome),
                                  runs->back().reason));
   }
-  const auto now = measure::summarise(*runs, prepared->schedule, sitting.spec.objective);
+  const auto now = measure::summarise(*runs, prepared->schedule, session.spec.objective);
   if (!now) return set_aside("the default cannot be judged: " + now.error());
 
   const space::Estimate& then = *before->trial.estimate;
   const double slower = std::log(now->estimate.value / then.value);
-  const double luck =
-      sitting.spec.run.process_luck * std::sqrt(1.0 / std::max(1, then.runs) + 1.0 / std::max(1, now->estimate.runs));
-  const double explained = kRecheckSurely * luck + std::log1p(sitting.spec.verify.margin_percent / 100);
-  const std::string figures = fmt::format("the default takes {:+.1f} % (luck and margin explain {:.1f} %)",
-                                          100 * std::expm1(slower), 100 * std::expm1(explained));
+  const double process_sd =
+      session.spec.run.process_sd * std::sqrt(1.0 / std::max(1, then.runs) + 1.0 / std::max(1, now->estimate.runs));
+  const double explained = kRecheckSurely * process_sd + std::log1p(session.spec.verify.margin_percent / 100);
+  const std::string figures =
+      fmt::format("the default takes {:+.1f} % (between-process spread and margin explain {:.1f} %)",
+                  100 * std::expm1(slower), 100 * std::expm1(explained));
   if (std::abs(slower) > explained) return set_aside(figures);
   return Recheck{.end = Recheck::End::Holds,
                  .sentence = fmt::format("{}: {}: results from before are kept", *changed, figures)};

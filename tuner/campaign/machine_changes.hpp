@@ -10,7 +10,7 @@
 
 #include "db/store.hpp"
 #include "space/fingerprint.hpp"
-#include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/session.hpp"
 
 namespace nocturne::tuner {
 
@@ -18,7 +18,7 @@ namespace nocturne::tuner {
 [[nodiscard]] std::string change_words(std::span<const space::FingerprintDifference> changes,
                                        std::optional<space::Match> match = {});
 
-/// The fields that must match and do not, in words; empty: the same machine, or no earlier sitting.
+/// The fields that must match and do not, in words; empty: the same machine, or no earlier session.
 [[nodiscard]] db::Expected<std::string> machine_changes(const db::Store& store, const std::string& campaign,
                                                         const space::Fingerprint& now);
 
@@ -36,16 +36,16 @@ struct Recheck {
     Nothing,      ///< nothing to be verified, or nothing was measured
     Holds,        ///< the default takes as long as before
     SetAside,     ///< it does not, or trains no more
-    Interrupted,  ///< before that could be said: the next sitting verifies
+    Interrupted,  ///< before that could be said: the next session verifies
   };
   End end = End::Nothing;
   std::string sentence{};  ///< without full stop: what changed, what the default takes now, what follows
 };
 
-/// Where fields that are to be verified have changed since the sitting's campaign (of the same identity) was measured
-/// last: the default is measured again, three processes of it. As long as before means: within what the luck of
-/// processes explains (99 %) and the campaign's margin. The runs are not stored, for they belong to no trial; the
-/// sentence is, by the caller. Blocks.
-[[nodiscard]] db::Expected<Recheck> recheck_after_changes(const Sitting& sitting);
+/// Where fields that are to be verified have changed since the session's campaign (of the same identity) was measured
+/// last: the default is measured again, three processes of it. As long as before means: within what the between-process
+/// spread of processes explains (99 %) and the campaign's margin. The runs are not stored, for they belong to no trial;
+/// the sentence is, by the caller. Blocks.
+[[nodiscard]] db::Expected<Recheck> recheck_after_changes(const Session& session);
 
 }  // namespace nocturne::tuner

@@ -20,22 +20,22 @@
 namespace nocturne::tuner {
 
 /// Where the campaign stands.
-struct Standing {
+struct Progress {
   std::int64_t finished = 0, failed = 0;
   std::optional<std::int64_t> wanted;    ///< trials the budget allows; empty: bounded by time or by the space
   std::optional<space::Trial> baseline;  ///< the default
   std::optional<space::Trial> best;
   bool is_new_best = false;            ///< the trial just finished is better than each before it by more than noise
-  std::chrono::nanoseconds elapsed{};  ///< of the search, all sittings
+  std::chrono::nanoseconds elapsed{};  ///< of the search, all sessions
   std::optional<std::chrono::nanoseconds> left;  ///< until the answer, as forecast
 };
 
 struct Opening {
-  std::int64_t id = 0;  ///< of the campaign's row
+  std::int64_t id = 0;  ///< of the campaign's software stack
   std::string campaign;
   std::int64_t generation = 1;
   bool resumed = false;
-  std::int64_t trials_known = 0;  ///< finished in earlier sittings
+  std::int64_t trials_known = 0;  ///< finished in earlier sessions
   Recovery recovery;              ///< of what was killed before
   std::string strategy;
   std::uint64_t seed = 1;
@@ -48,8 +48,10 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void opened(const Opening& /*opening*/) {}
-  virtual void rehearsing(std::int64_t /*row*/, std::int64_t /*rows*/, const space::Configuration& /*values*/) {}
-  virtual void rehearsed(std::int64_t /*row*/, std::int64_t /*rows*/, const db::RehearsalRecord& /*record*/) {}
+  virtual void preflight(std::int64_t /*software stack*/, std::int64_t /*software stacks*/,
+                         const space::Configuration& /*values*/) {}
+  virtual void preflighted(std::int64_t /*software stack*/, std::int64_t /*software stacks*/,
+                           const db::PreflightRecord& /*record*/) {}
   virtual void waiting_for_slot(const measure::SlotHolder& /*holder*/) {}
   virtual void slot_taken() {}  ///< after having waited
   virtual void preparing(std::int64_t /*number*/, const space::Configuration& /*configuration*/) {}
@@ -58,7 +60,7 @@ class Observer {
   virtual void prepared(std::int64_t /*number*/, std::chrono::nanoseconds /*build_time*/) {}
   virtual void running(std::int64_t /*number*/, const space::Configuration& /*configuration*/) {}
   virtual void progress(const measure::RunProgress& /*progress*/) {}
-  virtual void finished(const space::Trial& /*trial*/, bool /*reused*/, const Standing& /*standing*/) {}
+  virtual void finished(const space::Trial& /*trial*/, bool /*reused*/, const Progress& /*progress*/) {}
   /// No trial follows; the finals may.
   virtual void search_ended(const std::string& /*sentence*/) {}
   /// Until chosen(), pairs are between finalists.
@@ -67,7 +69,7 @@ class Observer {
   /// Until simplified(), pairs are of the winner and one with fewer changes from the default.
   virtual void simplifying(std::size_t /*changes*/, std::size_t /*fewer*/) {}
   virtual void simplified(bool /*as_fast*/) {}
-  /// The pairs that follow are of these two: a person asked.
+  /// The pairs that follow are of these two: the user asked.
   virtual void comparing(const space::Trial& /*reference*/, const space::Trial& /*candidate*/) {}
   virtual void verifying(std::int64_t /*pairs_done*/, std::int64_t /*pairs_wanted*/) {}
   virtual void pair_finished(std::int64_t /*pairs_done*/, std::int64_t /*pairs_wanted*/,
@@ -78,16 +80,16 @@ class Observer {
 };
 
 /// Several who watch, as one, in their order. What an observer can hear has its line here, too.
-class Audience final : public Observer {
+class CompositeObserver final : public Observer {
  public:
   /// They outlive it.
-  explicit Audience(std::vector<Observer*> watchers) : watchers_(std::move(watchers)) {}
+  explicit CompositeObserver(std::vector<Observer*> watchers) : watchers_(std::move(watchers)) {}
   void opened(const Opening& opening) override { tell(&Observer::opened, opening); }
-  void rehearsing(std::int64_t row, std::int64_t rows, const space::Configuration& values) override {
-    tell(&Observer::rehearsing, row, rows, values);
+  void preflight(std::int64_t stack, std::int64_t stacks, const space::Configuration& values) override {
+    tell(&Observer::preflight, stack, stacks, values);
   }
-  void rehearsed(std::int64_t row, std::int64_t rows, const db::RehearsalRecord& record) override {
-    tell(&Observer::rehearsed, row, rows, record);
+  void preflighted(std::int64_t stack, std::int64_t stacks, const db::PreflightRecord& record) override {
+    tell(&Observer::preflighted, stack, stacks, record);
   }
   void waiting_for_slot(const measure::SlotHolder& holder) override { tell(&Observer::waiting_for_slot, holder); }
   void slot_taken() override { tell(&Observer::slot_taken); }
@@ -102,8 +104,8 @@ class Audience final : public Observer {
     tell(&Observer::running, number, configuration);
   }
   void progress(const measure::RunProgress& progress) override { tell(&Observer::progress, progress); }
-  void finished(const space::Trial& trial, bool reused, const Standing& standing) override {
-    tell(&Observer::finished, trial, reused, standing);
+  void finished(const space::Trial& trial, bool reused, const Progress& progress) override {
+    tell(&Observer::finished, trial, reused, progress);
   }
   void choosing(std::int64_t finalists) override { tell(&Observer::choosing, finalists); }
   void chosen(const space::Trial& winner) override { tell(&Observer::chosen, winner); }

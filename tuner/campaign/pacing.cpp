@@ -60,7 +60,7 @@ std::optional<std::string> search_ends(const Budget& budget, const PaceState& st
     return "the rest of the budget's time is for measuring the best again";
   }
   if (state.until_left) {
-    const nanoseconds whole = state.sitting + *state.until_left;
+    const nanoseconds whole = state.session + *state.until_left;
     if (state.next_trial + reserve(whole, state) > *state.until_left) {
       return "the time until the hour the campaign names is for measuring the best again";
     }
@@ -100,7 +100,7 @@ Paced paced(const CampaignSpec& spec, const space::Trial& trial, nanoseconds run
 }
 
 Paced paced(const CampaignSpec& spec, const db::StoredTrial& stored) {
-  const nanoseconds between(stored.finished_unix_ns.value_or(stored.claimed_unix_ns) - stored.claimed_unix_ns);
+  const nanoseconds between(stored.finished_unix_ns.value_or(stored.reserved_unix_ns) - stored.reserved_unix_ns);
   const auto runs = std::max<std::int64_t>(stored.runs, 1);
   return paced(spec, stored.trial, plausible_duration(between, runs, spec.run.deadline) / runs);
 }

@@ -25,8 +25,8 @@ inline constexpr double kChoiceShare = 0.1;
 
 struct PaceState {
   std::int64_t finished_trials = 0;
-  std::chrono::nanoseconds spent{};                    ///< by the search, in all sittings
-  std::chrono::nanoseconds sitting{};                  ///< since this sitting began
+  std::chrono::nanoseconds spent{};                    ///< by the search, in all sessions
+  std::chrono::nanoseconds session{};                  ///< since this session began
   std::optional<std::chrono::nanoseconds> until_left;  ///< until the time of day the campaign names
   std::chrono::nanoseconds next_trial{};               ///< expected
   std::chrono::nanoseconds finals{};                   ///< forecast of what comes after the search in any case
@@ -39,7 +39,7 @@ struct PaceState {
 /// Time left for the search and what comes after it together; empty: not bounded by time.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> time_left(const Budget& budget, const PaceState& state);
 
-/// The budget of time, all sittings; empty: not bounded by time.
+/// The budget of time, all sessions; empty: not bounded by time.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> whole_time(const Budget& budget, const PaceState& state);
 
 struct TimeFrame {

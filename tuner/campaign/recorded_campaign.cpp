@@ -107,7 +107,7 @@ replay::Rows rows_of(const std::vector<Measured>& trials, const std::vector<spac
     }
     rows.outcomes.push_back(each.trial.outcome);
     const bool own = each.finished_unix_ns && !each.reused_from;
-    rows.cost_ms.push_back(own ? static_cast<double>(*each.finished_unix_ns - each.claimed_unix_ns) / 1e6 : kUnknown);
+    rows.cost_ms.push_back(own ? static_cast<double>(*each.finished_unix_ns - each.reserved_unix_ns) / 1e6 : kUnknown);
   }
   if (has_passes) rows.first_time.push_back(rows.times.size());
   return rows;

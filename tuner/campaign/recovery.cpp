@@ -34,7 +34,7 @@ std::string to_text(const Recovery& recovery) {
   const bool several = recovery.trials.size() > 1;
   const std::string trials = fmt::format("trial{} {}", several ? "s" : "", fmt::join(recovery.trials, ", "));
   if (!recovery.after_kill()) {
-    return fmt::format("The last sitting ended in {}: {} again; all that was finished is kept", trials,
+    return fmt::format("The last session ended in {}: {} again; all that was finished is kept", trials,
                        several ? "they run" : "it runs");
   }
   std::string text = "Found after a kill";

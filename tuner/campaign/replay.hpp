@@ -1,6 +1,6 @@
 #pragma once
 
-/// Brings a strategy to where an earlier sitting left it. Strategies are never stored; their conversation is.
+/// Brings a strategy to where an earlier session left it. Strategies are never stored; their conversation is.
 
 #include <cstdint>
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace nocturne::tuner {
 
-/// What is left to do of an earlier sitting.
+/// What is left to do of an earlier session.
 struct Replayed {
   std::vector<db::Asked> pending;  ///< asked and not told, by number: they come first
   std::vector<space::Trial> told;  ///< the latest tell of each trial, by number

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign/recorded_campaign.hpp"
+#include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
 namespace {

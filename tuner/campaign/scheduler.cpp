@@ -9,10 +9,8 @@ namespace nocturne::tuner {
 void Scheduler::submit_next(const std::optional<space::Estimate>& incumbent) {
   db::Asked asked = std::move(queue_.front());
   queue_.pop_front();
-  TrialOrder order{.number = asked.number,
-                   .configuration = asked.configuration,
-                   .purpose = asked.purpose,
-                   .incumbent = incumbent};
+  TrialOrder order{
+      .number = asked.number, .configuration = asked.configuration, .purpose = asked.purpose, .incumbent = incumbent};
   const std::int64_t number = asked.number;
   flights_.insert_or_assign(number, Flight{.asked = std::move(asked), .submitted = clock_.steady()});
   executor_.submit(std::move(order));

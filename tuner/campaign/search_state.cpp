@@ -26,7 +26,7 @@ void SearchState::learn(const space::Trial& trial) {
   if (trial.estimate && (!best_ || trial.estimate->value < best_->estimate->value)) best_ = trial;
   const bool is_best = best_ && best_->number == trial.number;
   is_new_best_ =
-      is_best && (!announced_best_ || !within_noise(*announced_best_, *trial.estimate, spec_.run.process_luck));
+      is_best && (!announced_best_ || !within_noise(*announced_best_, *trial.estimate, spec_.run.process_sd));
   if (is_new_best_) announced_best_ = trial.estimate;
 }
 
@@ -84,21 +84,20 @@ PaceState SearchState::pace() const {
   const auto session = since_begin();
   PaceState state{.finished_trials = finished_,
                   .spent = spent_before_ + session,
-                  .sitting = session,
+                  .session = session,
                   .next_trial = expected_trial(durations_)};
   if (until_) state.until_left = *until_ - clock_.wall();
   if (baseline_ && baseline_->parts && best_ && best_->parts) {
     const Paced best = paced_by_its_run(*best_);
-    state.finals =
-        forecast_finals(spec_.verify, paced_by_its_run(*baseline_), best, whole_time(spec_.budget, state));
+    state.finals = forecast_finals(spec_.verify, paced_by_its_run(*baseline_), best, whole_time(spec_.budget, state));
     state.choice = forecast_choice(spec_.verify, best);
   }
   return state;
 }
 
-Standing SearchState::standing() const {
+Progress SearchState::progress() const {
   const PaceState state = pace();
-  Standing standing{.finished = finished_,
+  Progress progress{.finished = finished_,
                     .failed = failed_,
                     .wanted = spec_.budget.trials,
                     .baseline = baseline_,
@@ -106,11 +105,11 @@ Standing SearchState::standing() const {
                     .is_new_best = is_new_best_,
                     .elapsed = state.spent,
                     .left = time_left(spec_.budget, state)};
-  if (standing.wanted) {
-    const auto by_trials = state.next_trial * std::max<std::int64_t>(0, *standing.wanted - finished_) + state.finals;
-    standing.left = standing.left ? std::min(*standing.left, by_trials) : by_trials;
+  if (progress.wanted) {
+    const auto by_trials = state.next_trial * std::max<std::int64_t>(0, *progress.wanted - finished_) + state.finals;
+    progress.left = progress.left ? std::min(*progress.left, by_trials) : by_trials;
   }
-  return standing;
+  return progress;
 }
 
 std::optional<std::string> SearchState::is_over() const {

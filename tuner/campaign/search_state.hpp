@@ -56,7 +56,7 @@ class SearchState {
   [[nodiscard]] std::chrono::nanoseconds default_time() const;
 
   [[nodiscard]] PaceState pace() const;
-  [[nodiscard]] Standing standing() const;
+  [[nodiscard]] Progress progress() const;
   /// Why nothing more is to be asked, in a sentence. What is in flight counts as finished.
   [[nodiscard]] std::optional<std::string> is_over() const;
 

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "db/records.hpp"
-#include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/session.hpp"
 
 namespace nocturne::tuner {
 
 class SessionLog {
  public:
   /// The session outlives it.
-  explicit SessionLog(const Sitting& session) : session_(session) {}
+  explicit SessionLog(const Session& session) : session_(session) {}
 
   /// A line of the log alone. A log that cannot be written stops nothing: what follows will meet the same error.
   void log(db::Level level, const std::string& what);
@@ -24,7 +24,7 @@ class SessionLog {
   void open();
 
  private:
-  const Sitting& session_;
+  const Session& session_;
   bool open_ = false;
   std::vector<std::pair<db::Level, std::string>> unsaid_;
 };

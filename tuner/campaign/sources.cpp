@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/first_looks.hpp"
+#include "tuner/campaign/coverage_trials.hpp"
 #include "tuner/campaign/pacing.hpp"
 
 namespace nocturne::tuner {
@@ -33,10 +33,11 @@ class FailedStackSource final : public ProposalSource {
       : state_(context.state), failed_stacks_(context.failed_stacks) {}
 
   std::optional<Asking> propose() override {
-    for (const db::RehearsalRecord& record : failed_stacks_) {
+    for (const db::PreflightRecord& record : failed_stacks_) {
       if (state_.was_asked(record.configuration)) continue;
-      return Asking{.source = "rehearsal",
-                    .proposal = {.configuration = record.configuration, .reason = "its row did not pass the rehearsal"},
+      return Asking{.source = "preflight",
+                    .proposal = {.configuration = record.configuration,
+                                 .reason = "its software stack did not pass the preflight"},
                     .failed = record};
     }
     return std::nullopt;
@@ -44,7 +45,7 @@ class FailedStackSource final : public ProposalSource {
 
  private:
   const SearchState& state_;
-  const std::vector<db::RehearsalRecord>& failed_stacks_;
+  const std::vector<db::PreflightRecord>& failed_stacks_;
 };
 
 /// What the user wants to see measured, whatever the budget.
@@ -55,7 +56,7 @@ class EnqueuedSource final : public ProposalSource {
   std::optional<Asking> propose() override {
     for (const space::Configuration& each : enqueued_) {
       if (state_.was_asked(each)) continue;
-      return Asking{.source = "person", .proposal = {.configuration = each, .reason = "a person wanted it measured"}};
+      return Asking{.source = "person", .proposal = {.configuration = each, .reason = "the user wanted it measured"}};
     }
     return std::nullopt;
   }
@@ -65,19 +66,16 @@ class EnqueuedSource final : public ProposalSource {
   const std::vector<space::Configuration>& enqueued_;
 };
 
-/// Each framework and container once, before a strategy that learns weighs them (first_looks.hpp).
+/// Each framework and container once, before a strategy that learns weighs them (coverage_trials.hpp).
 class CoverageSource final : public ProposalSource {
  public:
   explicit CoverageSource(const SourceContext& context)
-      : spec_(context.spec),
-        state_(context.state),
-        costs_(context.costs),
-        failed_stacks_(context.failed_stacks) {
+      : spec_(context.spec), state_(context.state), costs_(context.costs), failed_stacks_(context.failed_stacks) {
     pace_.trials = spec_.budget.trials;
     if (!search::uses_history(spec_.strategy.name)) return;
-    left_ = first_looks(spec_.space);
+    left_ = coverage_trials(spec_.space);
     // What history of this machine has seen needs no trial of its own.
-    std::erase_if(left_, [&context](const FirstLook& look) {
+    std::erase_if(left_, [&context](const CoverageTrial& look) {
       return std::ranges::any_of(context.history, [&look](const search::History& each) {
         return each.same_machine_and_workload && std::ranges::any_of(each.trials, [&look](const space::Trial& trial) {
                  return is_part_of(look, trial.configuration);
@@ -93,15 +91,15 @@ class CoverageSource final : public ProposalSource {
     const PaceState state = state_.pace();
     if (const auto left = time_left(spec_.budget, state)) pace_.time = *left + state.spent;
     while (!left_.empty()) {
-      FirstLook look = std::move(left_.front());
+      CoverageTrial look = std::move(left_.front());
       left_.erase(left_.begin());
       if (state_.was_asked(look.configuration) || failed_in_preflight(look)) continue;
       const auto next = preparation_time(look.configuration) + state_.default_time();
       if (!fits(pace_, next)) continue;
       ++pace_.taken;
       pace_.spent += next;
-      std::string reason = fmt::format("a first look at {}={}", look.parameter, space::to_text(look.value));
-      return Asking{.source = kFirstLookAsk,
+      std::string reason = fmt::format("a coverage trial at {}={}", look.parameter, space::to_text(look.value));
+      return Asking{.source = kCoverageAsk,
                     .proposal = {.configuration = std::move(look.configuration), .reason = std::move(reason)}};
     }
     return std::nullopt;
@@ -109,7 +107,7 @@ class CoverageSource final : public ProposalSource {
 
   void remember(const db::Ask& ask) override {
     if (ask.strategy == spec_.strategy.name) left_.clear();  // the time for coverage is over
-    if (ask.strategy != kFirstLookAsk) return;
+    if (ask.strategy != kCoverageAsk) return;
     ++taken_before_;
     // As long as the strategy was not told what is prepared by now.
     for (const db::Asked& asked : ask.answer) pace_.spent += preparation_time(asked.configuration);
@@ -123,10 +121,9 @@ class CoverageSource final : public ProposalSource {
     pace_.spent += before * state_.default_time();
   }
 
-  [[nodiscard]] bool failed_in_preflight(const FirstLook& look) const {
-    return std::ranges::any_of(failed_stacks_, [&look](const db::RehearsalRecord& record) {
-      return is_part_of(look, record.configuration);
-    });
+  [[nodiscard]] bool failed_in_preflight(const CoverageTrial& look) const {
+    return std::ranges::any_of(
+        failed_stacks_, [&look](const db::PreflightRecord& record) { return is_part_of(look, record.configuration); });
   }
 
   [[nodiscard]] std::chrono::nanoseconds preparation_time(const space::Configuration& configuration) const {
@@ -136,9 +133,9 @@ class CoverageSource final : public ProposalSource {
   const CampaignSpec& spec_;
   const SearchState& state_;
   const PreparationCosts* costs_;
-  const std::vector<db::RehearsalRecord>& failed_stacks_;
-  std::vector<FirstLook> left_;
-  FirstLooksPace pace_;
+  const std::vector<db::PreflightRecord>& failed_stacks_;
+  std::vector<CoverageTrial> left_;
+  CoveragePace pace_;
   std::int64_t taken_before_ = 0;  // in earlier sessions, and not counted yet
 };
 

@@ -25,7 +25,7 @@ struct Asking {
   std::int64_t seed = 0;  ///< of the strategy; 0: there is none
   search::Proposal proposal{};
   /// Its software stack failed in the preflight: that is its result, and nothing is run.
-  std::optional<db::RehearsalRecord> failed{};
+  std::optional<db::PreflightRecord> failed{};
 };
 
 class ProposalSource {
@@ -47,7 +47,7 @@ struct SourceContext {
   search::Strategy& strategy;
   const PreparationCosts* costs = nullptr;  ///< null: preparation is no matter
   const std::vector<space::Configuration>& enqueued;
-  const std::vector<db::RehearsalRecord>& failed_stacks;  ///< as the preflight knows them by now
+  const std::vector<db::PreflightRecord>& failed_stacks;  ///< as the preflight knows them by now
   std::span<const search::History> history{};             ///< read by make_sources() alone
 };
 

@@ -15,7 +15,7 @@
 namespace nocturne::tuner {
 namespace {
 
-db::RunRecord begun(const measure::RunPlan& plan, const Sitting& sitting) {
+db::RunRecord begun(const measure::RunPlan& plan, const Session& session) {
   db::RunRecord record;
   record.run.id = plan.id;
   record.run.purpose = plan.purpose;
@@ -23,8 +23,8 @@ db::RunRecord begun(const measure::RunPlan& plan, const Sitting& sitting) {
   record.run.artifact = plan.artifact;
   record.run.seed = static_cast<std::int64_t>(plan.request.seed);
   record.run.started_unix_ns =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(sitting.clock.wall().time_since_epoch()).count();
-  record.fingerprint = sitting.fingerprint.identity();
+      std::chrono::duration_cast<std::chrono::nanoseconds>(session.clock.wall().time_since_epoch()).count();
+  record.fingerprint = session.fingerprint.identity();
   return record;
 }
 
@@ -46,22 +46,22 @@ void take_memory(std::span<const space::Run> runs, space::Trial& trial) {
 }
 
 /// What an answer says of its trial before there is a result. `worker`: identity of what was started.
-void begin_answer(const Sitting& session, const space::Configuration& configuration, const std::string& worker,
+void begin_answer(const Session& session, const space::Configuration& configuration, const std::string& worker,
                   TrialAnswer& answer) {
   answer.trial.number = answer.number;
   answer.trial.configuration = configuration;
   answer.trial.fidelity = {.steps = session.spec.run.steps};
-  answer.claim = {.number = answer.number,
-                  .configuration = configuration,
-                  .fidelity = answer.trial.fidelity,
-                  .key = trial_key(session.spec, configuration, answer.trial.fidelity, worker,
-                                   session.fingerprint.key(), session.images)};
+  answer.reservation = {.number = answer.number,
+                        .configuration = configuration,
+                        .fidelity = answer.trial.fidelity,
+                        .key = trial_key(session.spec, configuration, answer.trial.fidelity, worker,
+                                         session.fingerprint.key(), session.images)};
 }
 
 /// Runs beyond its repeats that a trial may have, so that one is not held back.
 constexpr std::size_t kMostBeyond = 1;
 
-/// Failures that another sitting may well repeat differently: longer deadline, more memory, another compiler's mood.
+/// Failures that another session may well repeat differently: longer deadline, more memory, another compiler's mood.
 bool stands(const db::StoredTrial& known) {
   return known.trial.outcome == space::Outcome::Ok || known.trial.outcome == space::Outcome::Unsupported;
 }
@@ -86,16 +86,16 @@ std::string trial_key(const CampaignSpec& spec, const space::Configuration& conf
 }
 
 db::Expected<bool> TrialRunner::unchanged(const db::StoredTrial& known) const {
-  const auto changed = changes_since(sitting_.store, known.id, sitting_.fingerprint);
+  const auto changed = changes_since(session_.store, known.id, session_.fingerprint);
   if (!changed) return std::unexpected(changed.error());
   if (changed->empty()) return true;
-  sitting_.observer.note(fmt::format("trial {} of '{}' is set aside and measured again: {}", known.trial.number,
+  session_.observer.note(fmt::format("trial {} of '{}' is set aside and measured again: {}", known.trial.number,
                                      known.campaign_name, *changed));
   return false;
 }
 
 db::Expected<std::optional<db::StoredTrial>> TrialRunner::equal_trial(const std::string& key) const {
-  auto known = sitting_.store.find_equal_trial(sitting_.campaign, key);
+  auto known = session_.store.find_equal_trial(session_.campaign, key);
   if (!known || !*known) return known;
   const auto reusable = stands(**known) ? unchanged(**known) : db::Expected<bool>(false);
   if (!reusable) return std::unexpected(reusable.error());
@@ -105,19 +105,19 @@ db::Expected<std::optional<db::StoredTrial>> TrialRunner::equal_trial(const std:
 
 db::Expected<TrialAnswer> TrialRunner::execute(const TrialOrder& order) {
   TrialAnswer answer{.number = order.number, .end = TrialAnswer::End::Interrupted};
-  const auto slot = sitting_.take_slot();
+  const auto slot = session_.take_slot();
   if (!slot) return answer;
 
-  sitting_.observer.preparing(order.number, order.configuration);
-  const auto prepared = sitting_.executor.prepare(order.configuration, sitting_.interruption.token());
+  session_.observer.preparing(order.number, order.configuration);
+  const auto prepared = session_.executor.prepare(order.configuration, session_.interruption.token());
   if (!prepared && prepared.error().outcome == space::Outcome::Killed) return answer;
   if (!prepared) {
     if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
   }
   if (prepared && prepared->build) {
-    if (auto saved = sitting_.store.save_build(*prepared->build); !saved) return std::unexpected(saved.error());
+    if (auto saved = session_.store.save_build(*prepared->build); !saved) return std::unexpected(saved.error());
   }
-  begin_answer(sitting_, order.configuration, prepared ? prepared->worker : "unprepared " + prepared.error().reason,
+  begin_answer(session_, order.configuration, prepared ? prepared->worker : "unprepared " + prepared.error().reason,
                answer);
   if (!prepared) {
     answer.end = TrialAnswer::End::Finished;
@@ -127,7 +127,7 @@ db::Expected<TrialAnswer> TrialRunner::execute(const TrialOrder& order) {
     return answer;
   }
 
-  const auto known = equal_trial(answer.claim.key);
+  const auto known = equal_trial(answer.reservation.key);
   if (!known) return std::unexpected(known.error());
   if (*known) {
     answer.end = TrialAnswer::End::Finished;
@@ -135,16 +135,16 @@ db::Expected<TrialAnswer> TrialRunner::execute(const TrialOrder& order) {
     answer.trial = (*known)->trial;
     answer.trial.number = order.number;
     answer.trial.configuration = order.configuration;
-    answer.trial.fidelity = answer.claim.fidelity;
+    answer.trial.fidelity = answer.reservation.fidelity;
     return answer;
   }
 
-  const auto before = sitting_.store.find_trial(sitting_.campaign, order.number);
-  const bool goes_on = before && before->key == answer.claim.key;
-  const auto trial = sitting_.store.claim_trial(sitting_.campaign, answer.claim);
+  const auto before = session_.store.find_trial(session_.campaign, order.number);
+  const bool goes_on = before && before->key == answer.reservation.key;
+  const auto trial = session_.store.reserve_trial(session_.campaign, answer.reservation);
   if (!trial) return std::unexpected(trial.error());
-  answer.claimed = *trial;
-  sitting_.observer.prepared(order.number, prepared->built_now ? prepared->build_time : std::chrono::nanoseconds{0});
+  answer.reserved = *trial;
+  session_.observer.prepared(order.number, prepared->built_now ? prepared->build_time : std::chrono::nanoseconds{0});
   auto runs = goes_on ? runs_of_before(*trial, order.purpose) : db::Expected<std::vector<space::Run>>();
   if (!runs) return std::unexpected(runs.error());
   return measure(order, *prepared, *std::move(runs), std::move(answer));
@@ -154,28 +154,28 @@ db::Expected<std::optional<FinishedTrial>> TrialRunner::run(const TrialOrder& or
   auto answer = execute(order);
   if (!answer) return std::unexpected(answer.error());
   if (answer->end != TrialAnswer::End::Finished) return std::nullopt;
-  if (auto stored = store_answer(sitting_, *answer); !stored) return std::unexpected(stored.error());
+  if (auto stored = store_answer(session_, *answer); !stored) return std::unexpected(stored.error());
   return FinishedTrial{.trial = std::move(answer->trial), .reused = answer->equal_to.has_value()};
 }
 
-TrialAnswer answer_of_preflight(const Sitting& session, std::int64_t number, const db::RehearsalRecord& seen) {
+TrialAnswer answer_of_preflight(const Session& session, std::int64_t number, const db::PreflightRecord& seen) {
   TrialAnswer answer{.number = number};
   // A key of its own: whoever measures this configuration itself is not told that it is known.
-  begin_answer(session, seen.configuration, "rehearsed " + seen.reason, answer);
+  begin_answer(session, seen.configuration, "tried in the preflight " + seen.reason, answer);
   answer.trial.outcome = seen.outcome;
-  answer.trial.reason = "in the rehearsal: " + seen.reason;
+  answer.trial.reason = "in the preflight: " + seen.reason;
   answer.log_tail = seen.log_tail;
   return answer;
 }
 
-db::Expected<void> store_answer(const Sitting& session, const TrialAnswer& answer) {
+db::Expected<void> store_answer(const Session& session, const TrialAnswer& answer) {
   if (answer.equal_to) {
-    const auto reused = session.store.reuse_trial(session.campaign, answer.claim, *answer.equal_to);
+    const auto reused = session.store.reuse_trial(session.campaign, answer.reservation, *answer.equal_to);
     if (!reused) return std::unexpected(reused.error());
     return {};
   }
-  const auto trial = answer.claimed ? db::Expected<db::TrialId>(*answer.claimed)
-                                    : session.store.claim_trial(session.campaign, answer.claim);
+  const auto trial = answer.reserved ? db::Expected<db::TrialId>(*answer.reserved)
+                                     : session.store.reserve_trial(session.campaign, answer.reservation);
   if (!trial) return std::unexpected(trial.error());
   db::TrialResult result{.outcome = answer.trial.outcome,
                          .reason = answer.trial.reason,
@@ -187,14 +187,14 @@ db::Expected<void> store_answer(const Sitting& session, const TrialAnswer& answe
 }
 
 db::Expected<std::vector<space::Run>> TrialRunner::runs_of_before(db::TrialId trial, space::Purpose purpose) const {
-  const auto stored = sitting_.store.load_trial(trial);
+  const auto stored = session_.store.load_trial(trial);
   if (!stored) return std::unexpected(stored.error());
   std::vector<space::Run> runs;
   for (const db::StoredRun& each : stored->runs) {
     const space::Run& run = each.record.run;
-    const auto seed = static_cast<std::int64_t>(sitting_.spec.run.seed + runs.size());
+    const auto seed = static_cast<std::int64_t>(session_.spec.run.seed + runs.size());
     if (!each.in_flight && run.outcome == space::Outcome::Ok && run.purpose == purpose && run.seed == seed &&
-        each.record.fingerprint == sitting_.fingerprint.identity()) {
+        each.record.fingerprint == session_.fingerprint.identity()) {
       runs.push_back(run);
     }
   }
@@ -203,14 +203,14 @@ db::Expected<std::vector<space::Run>> TrialRunner::runs_of_before(db::TrialId tr
 
 bool TrialRunner::judge(const std::vector<space::Run>& runs, const Prepared& prepared,
                         const std::optional<space::Estimate>& incumbent, space::Trial& record) const {
-  const RunSettings& settings = sitting_.spec.run;
+  const RunSettings& settings = session_.spec.run;
   record.outcome = runs.back().outcome;
   record.reason = runs.back().reason;
   record.estimate.reset();
   record.parts.reset();
   bool held_back = false;
   if (record.outcome == space::Outcome::Ok) {
-    const auto summary = measure::summarise(runs, prepared.schedule, sitting_.spec.objective);
+    const auto summary = measure::summarise(runs, prepared.schedule, session_.spec.objective);
     if (summary) {
       record.estimate = summary->estimate;
       record.parts = summary->parts;
@@ -222,7 +222,7 @@ bool TrialRunner::judge(const std::vector<space::Run>& runs, const Prepared& pre
   }
   bool another =
       held_back || measure::needs_another_run(record.outcome, record.estimate, incumbent,
-                                              {.repeats = settings.repeats, .process_luck = settings.process_luck})
+                                              {.repeats = settings.repeats, .process_sd = settings.process_sd})
                        .another_run;
   // A device may be hot for the whole night.
   if (runs.size() >= static_cast<std::size_t>(std::max(1, settings.repeats)) + kMostBeyond) another = false;
@@ -231,41 +231,41 @@ bool TrialRunner::judge(const std::vector<space::Run>& runs, const Prepared& pre
 
 db::Expected<TrialAnswer> TrialRunner::measure(const TrialOrder& order, const Prepared& prepared,
                                                std::vector<space::Run> runs, TrialAnswer answer) {
-  const RunSettings& settings = sitting_.spec.run;
-  const db::TrialId trial = *answer.claimed;
+  const RunSettings& settings = session_.spec.run;
+  const db::TrialId trial = *answer.reserved;
   bool another = runs.empty() || judge(runs, prepared, order.incumbent, answer.trial);
   while (another) {
-    // Each run of a trial has another seed: its luck is then not the same twice.
+    // Each run of a trial has another seed: its between-process spread is then not the same twice.
     const RunOrder wanted{
         .purpose = order.purpose, .steps = settings.steps, .seed = settings.seed + runs.size(), .deadline = {}};
     db::RunRecord run;
     const auto plan = [&]() -> db::Expected<measure::RunPlan> {
-      measure::RunPlan planned = sitting_.executor.plan(order.configuration, prepared, wanted);
-      run = begun(planned, sitting_);
-      if (auto begin = sitting_.store.begin_run(trial, run); !begin) return std::unexpected(begin.error());
-      sitting_.observer.running(order.number, order.configuration);
+      measure::RunPlan planned = session_.executor.plan(order.configuration, prepared, wanted);
+      run = begun(planned, session_);
+      if (auto begin = session_.store.begin_run(trial, run); !begin) return std::unexpected(begin.error());
+      session_.observer.running(order.number, order.configuration);
       return planned;
     };
     const auto keep_lost = [&](const space::Run& killed) {
       run.run = killed;
-      return sitting_.store.add_run(trial, run);
+      return session_.store.add_run(trial, run);
     };
-    auto ended = sitting_.run(plan, keep_lost);
+    auto ended = session_.run(plan, keep_lost);
     if (!ended) return std::unexpected(ended.error());
     run.run = std::move(*ended);
     if (run.run.outcome == space::Outcome::Killed) {
-      if (auto add = sitting_.store.add_run(trial, run); !add) return std::unexpected(add.error());
+      if (auto add = session_.store.add_run(trial, run); !add) return std::unexpected(add.error());
       return answer;
     }
     runs.push_back(run.run);
     another = judge(runs, prepared, order.incumbent, answer.trial);
     if (const std::string reasons = measure::held_back(runs.back()); !reasons.empty()) {
-      sitting_.observer.note(fmt::format("trial {}: the device was held back ({}){}", order.number, reasons,
+      session_.observer.note(fmt::format("trial {}: the device was held back ({}){}", order.number, reasons,
                                          another ? ": it is measured again" : ""));
     }
     if (!another) {
       answer.runs.push_back(std::move(run));
-    } else if (auto add = sitting_.store.add_run(trial, run); !add) {
+    } else if (auto add = session_.store.add_run(trial, run); !add) {
       return std::unexpected(add.error());  // before the next begins: a kill costs one run, not all
     }
   }

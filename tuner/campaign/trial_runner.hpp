@@ -9,7 +9,7 @@
 
 #include "db/store.hpp"
 #include "space/trial.hpp"
-#include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/session.hpp"
 #include "tuner/executor/order.hpp"
 
 namespace nocturne::tuner {
@@ -21,7 +21,7 @@ struct FinishedTrial {
 
 class TrialRunner {
  public:
-  explicit TrialRunner(const Sitting& sitting) : sitting_(sitting) {}
+  explicit TrialRunner(const Session& session) : session_(session) {}
 
   /// Carries the order out. Its runs are stored as they end, so that a kill costs one run; its result is not:
   /// store_answer() does.
@@ -39,18 +39,18 @@ class TrialRunner {
   /// Writes the result of its runs so far into the record; whether it wants another.
   [[nodiscard]] bool judge(const std::vector<space::Run>& runs, const Prepared& prepared,
                            const std::optional<space::Estimate>& incumbent, space::Trial& record) const;
-  /// Completes the answer of a trial that is claimed. `runs`: those it has already.
+  /// Completes the answer of a trial that is reserved. `runs`: those it has already.
   [[nodiscard]] db::Expected<TrialAnswer> measure(const TrialOrder& order, const Prepared& prepared,
                                                   std::vector<space::Run> runs, TrialAnswer answer);
-  const Sitting& sitting_;
+  const Session& session_;
 };
 
 /// The answer to a trial whose software stack failed in the preflight: that failure. Nothing is run.
-[[nodiscard]] TrialAnswer answer_of_preflight(const Sitting& session, std::int64_t number,
-                                              const db::RehearsalRecord& seen);
+[[nodiscard]] TrialAnswer answer_of_preflight(const Session& session, std::int64_t number,
+                                              const db::PreflightRecord& seen);
 
 /// Stores the result of a finished order, and with it the tell. Claims the trial where nobody has.
-[[nodiscard]] db::Expected<void> store_answer(const Sitting& session, const TrialAnswer& answer);
+[[nodiscard]] db::Expected<void> store_answer(const Session& session, const TrialAnswer& answer);
 
 /// Hash of workload, configuration, fidelity, program, the fingerprint's fields that must match and the images
 /// (data_state.hpp; empty: the workload's own): trials with equal keys measure the same thing.

@@ -64,9 +64,9 @@ struct RunSettings {
   std::int64_t memory_bytes = 0;  ///< limit of a run; 0: three quarters of the machine's
   std::uint64_t seed = 1;         ///< initial weights, order of data
   CompileCache compile_cache = CompileCache::Cold;
-  /// Standard deviation of the log of a process's time, by luck: not from the file, but from the machine's noise where
-  /// that was measured (campaign/noise_plan.hpp).
-  double process_luck = 0.05;
+  /// Standard deviation of the log of a process's time, by chance: not from the file, but from the machine's noise
+  /// where that was measured (campaign/noise_plan.hpp).
+  double process_sd = 0.05;
 };
 
 /// What may be installed for the values of `framework`.
@@ -106,8 +106,8 @@ struct MethodCost {
   double cost = 0;
 };
 
-/// How the best and the default are compared at the end. Of the policy: the first look is taken in any case, the further
-/// ones while time is left.
+/// How the best and the default are compared at the end. Of the policy: the first look is taken in any case, the
+/// further ones while time is left.
 struct VerifySettings : measure::ComparisonPolicy {
   /// How a pair is measured; where two cannot be measured that way, by the next best (campaign/pair_method.hpp).
   measure::PairMethod method = measure::PairMethod::Slices;

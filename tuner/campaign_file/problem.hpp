@@ -1,6 +1,6 @@
 #pragma once
 
-/// One thing that is wrong with a campaign file, in words a person can act on.
+/// One thing that is wrong with a campaign file, in words the user can act on.
 
 #include <cstddef>
 #include <span>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Turns the JSON parser's message into the words of a person who looks at the line.
+/// Turns the JSON parser's message into the words of the user who looks at the line.
 
 #include <cstddef>
 #include <string>

@@ -16,7 +16,7 @@ namespace nocturne::tuner {
 /// `ours`: the workers are, so that what they would refuse can be said now.
 [[nodiscard]] space::Workload read_workload(Checks& checks, const std::filesystem::path& home, bool ours);
 
-/// What cannot be told of such a workload, and what is too dear to be told without being asked for: an epoch of
+/// What cannot be told of such a workload, and what is too expensive to be told without being asked for: an epoch of
 /// a folder of images may take hours. Adds a problem where the file asks for the accuracy of synthetic data.
 void fit_to_workload(Checks& checks, const space::Workload& workload, VerifySettings& verify);
 

@@ -4,73 +4,73 @@
 #include <exception>
 #include <ostream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "space/nearest.hpp"
 #include "tuner/cli/manual_text.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/layout.hpp"
-#include "tuner/cli/verbs/apply.hpp"
-#include "tuner/cli/verbs/best.hpp"
-#include "tuner/cli/verbs/blame.hpp"
-#include "tuner/cli/verbs/clean.hpp"
-#include "tuner/cli/verbs/compare.hpp"
-#include "tuner/cli/verbs/completion.hpp"
-#include "tuner/cli/verbs/doctor.hpp"
-#include "tuner/cli/verbs/env.hpp"
-#include "tuner/cli/verbs/explain.hpp"
-#include "tuner/cli/verbs/export.hpp"
-#include "tuner/cli/verbs/list.hpp"
-#include "tuner/cli/verbs/machine.hpp"
-#include "tuner/cli/verbs/manual.hpp"
-#include "tuner/cli/verbs/model.hpp"
-#include "tuner/cli/verbs/noise.hpp"
-#include "tuner/cli/verbs/pareto.hpp"
-#include "tuner/cli/verbs/replay.hpp"
-#include "tuner/cli/verbs/report.hpp"
-#include "tuner/cli/verbs/roofline.hpp"
-#include "tuner/cli/verbs/schema.hpp"
-#include "tuner/cli/verbs/show.hpp"
-#include "tuner/cli/verbs/space.hpp"
-#include "tuner/cli/verbs/status.hpp"
-#include "tuner/cli/verbs/tune.hpp"
-#include "tuner/cli/verbs/verify.hpp"
+#include "tuner/cli/subcommands/apply.hpp"
+#include "tuner/cli/subcommands/best.hpp"
+#include "tuner/cli/subcommands/blame.hpp"
+#include "tuner/cli/subcommands/clean.hpp"
+#include "tuner/cli/subcommands/compare.hpp"
+#include "tuner/cli/subcommands/completion.hpp"
+#include "tuner/cli/subcommands/doctor.hpp"
+#include "tuner/cli/subcommands/env.hpp"
+#include "tuner/cli/subcommands/explain.hpp"
+#include "tuner/cli/subcommands/export.hpp"
+#include "tuner/cli/subcommands/list.hpp"
+#include "tuner/cli/subcommands/machine.hpp"
+#include "tuner/cli/subcommands/manual.hpp"
+#include "tuner/cli/subcommands/model.hpp"
+#include "tuner/cli/subcommands/noise.hpp"
+#include "tuner/cli/subcommands/pareto.hpp"
+#include "tuner/cli/subcommands/replay.hpp"
+#include "tuner/cli/subcommands/report.hpp"
+#include "tuner/cli/subcommands/roofline.hpp"
+#include "tuner/cli/subcommands/schema.hpp"
+#include "tuner/cli/subcommands/show.hpp"
+#include "tuner/cli/subcommands/space.hpp"
+#include "tuner/cli/subcommands/status.hpp"
+#include "tuner/cli/subcommands/tune.hpp"
+#include "tuner/cli/subcommands/verify.hpp"
 #include "tuner/installation/invocation.hpp"
 #include "tuner/installation/version.hpp"
 
 namespace nocturne::cli {
 
-const std::vector<Verb>& verbs() {
+const std::vector<Subcommand>& subcommands() {
   constexpr std::string_view start = "Start", look = "Look", deploy = "Deploy", judge = "Judge";
   constexpr std::string_view open = "Open to others", upkeep = "Upkeep", hidden;
-  // A new subcommand is a pair of files and a line here; verb.hpp says how long a summary may be.
-  static const std::vector<Verb> list = {
-      make_verb<DoctorOptions>(start, "doctor", "What this machine can run, what it cannot, and why"),
-      make_verb<SpaceOptions>(start, "space", "Size of a campaign's space, and how long it will take"),
-      make_verb<TuneOptions>(start, "tune", "Start or continue a campaign, or tune your own command"),
-      make_verb<StatusOptions>(look, "status", "What a campaign is doing now, from another terminal"),
-      make_verb<BestOptions>(look, "best", "The best configuration and how sure that is"),
-      make_verb<ParetoOptions>(look, "pareto", "Best for time, throughput or memory; break-even epochs"),
-      make_verb<ExplainOptions>(look, "explain", "Which parameters made the difference"),
-      make_verb<ModelOptions>(look, "model", "What the linear model has learnt, and how far to trust it"),
-      make_verb<RooflineOptions>(look, "roofline", "How far from possible each measured configuration is"),
-      make_verb<ReportOptions>(look, "report", "The paper's published results against this machine's"),
-      make_verb<ListOptions>(look, "list", "Campaigns, trials, parameters, strategies, workers, …"),
-      make_verb<ShowOptions>(look, "show", "Everything known of one trial and its runs"),
-      make_verb<ApplyOptions>(deploy, "apply", "Run a command the way a profile was measured"),
-      make_verb<ExportOptions>(deploy, "export", "Write the best configuration down for a deployment"),
-      make_verb<CompareOptions>(judge, "compare", "Configurations side by side; --measure measures them"),
-      make_verb<VerifyOptions>(judge, "verify", "Does an exported profile still hold, here and now?"),
-      make_verb<BlameOptions>(judge, "blame", "What changed since then, and what of it made it slower"),
-      make_verb<ReplayOptions>(judge, "replay", "Judge strategies on spaces that were measured before"),
-      make_verb<SchemaOptions>(open, "schema", "JSON Schema of campaign files and of each --json document"),
-      make_verb<CompletionOptions>(open, "completion", "A script that completes subcommands and options"),
-      make_verb<EnvOptions>(upkeep, "env", "Environments of frameworks: list, install, check, remove"),
-      make_verb<NoiseOptions>(upkeep, "noise", "What this machine can tell apart, and how long that takes"),
-      make_verb<MachineOptions>(upkeep, "machine", "Peak figures: operations, bandwidth, latency, disk"),
-      make_verb<CleanOptions>(upkeep, "clean", "Drop old run folders and builds"),
-      make_verb<ManualOptions>(hidden, "manual", "The command reference, made from the program's own options"),
+  // A new subcommand is a pair of files and a line here; subcommand.hpp says how long a summary may be.
+  static const std::vector<Subcommand> list = {
+      make_subcommand<DoctorOptions>(start, "doctor", "What this machine can run, what it cannot, and why"),
+      make_subcommand<SpaceOptions>(start, "space", "Size of a campaign's space, and how long it will take"),
+      make_subcommand<TuneOptions>(start, "tune", "Start or continue a campaign, or tune your own command"),
+      make_subcommand<StatusOptions>(look, "status", "What a campaign is doing now, from another terminal"),
+      make_subcommand<BestOptions>(look, "best", "The best configuration and how sure that is"),
+      make_subcommand<ParetoOptions>(look, "pareto", "Best for time, throughput or memory; break-even epochs"),
+      make_subcommand<ExplainOptions>(look, "explain", "Which parameters made the difference"),
+      make_subcommand<ModelOptions>(look, "model", "What the linear model has learnt, and how far to trust it"),
+      make_subcommand<RooflineOptions>(look, "roofline", "How far from possible each measured configuration is"),
+      make_subcommand<ReportOptions>(look, "report", "The paper's published results against this machine's"),
+      make_subcommand<ListOptions>(look, "list", "Campaigns, trials, parameters, strategies, workers, …"),
+      make_subcommand<ShowOptions>(look, "show", "Everything known of one trial and its runs"),
+      make_subcommand<ApplyOptions>(deploy, "apply", "Run a command the way a profile was measured"),
+      make_subcommand<ExportOptions>(deploy, "export", "Write the best configuration down for a deployment"),
+      make_subcommand<CompareOptions>(judge, "compare", "Configurations side by side; --measure measures them"),
+      make_subcommand<VerifyOptions>(judge, "verify", "Does an exported profile still hold, here and now?"),
+      make_subcommand<BlameOptions>(judge, "blame", "What changed since then, and what of it made it slower"),
+      make_subcommand<ReplayOptions>(judge, "replay", "Judge strategies on spaces that were measured before"),
+      make_subcommand<SchemaOptions>(open, "schema", "JSON Schema of campaign files and of each --json document"),
+      make_subcommand<CompletionOptions>(open, "completion", "A script that completes subcommands and options"),
+      make_subcommand<EnvOptions>(upkeep, "env", "Environments of frameworks: list, install, check, remove"),
+      make_subcommand<NoiseOptions>(upkeep, "noise", "What this machine can resolve, and how long that takes"),
+      make_subcommand<MachineOptions>(upkeep, "machine", "Peak figures: operations, bandwidth, latency, disk"),
+      make_subcommand<CleanOptions>(upkeep, "clean", "Drop old run folders and builds"),
+      make_subcommand<ManualOptions>(hidden, "manual", "The command reference, made from the program's own options"),
   };
   return list;
 }
@@ -97,9 +97,7 @@ std::string named(const std::string& path) {
 /// CLI11's, with footers whose paragraphs have no ends of lines of their own: the page breaks them.
 class HelpFormatter : public CLI::Formatter {
  public:
-  HelpFormatter() {
-    column_width(26);
-  }
+  HelpFormatter() { column_width(26); }
   /// Subcommands before options: they are what a newcomer looks for.
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
     return make_description(app) + make_usage(app, std::move(name)) + make_positionals(app) +
@@ -116,14 +114,14 @@ class HelpFormatter : public CLI::Formatter {
 };
 
 /// The program as it was called, with the options that say where the data lie.
-std::vector<std::string> words_before_verb(const Context& context) {
+std::vector<std::string> words_before_subcommand(const Context& context) {
   std::vector<std::string> words = {context.program};
   if (!context.data_option.empty()) words.insert(words.end(), {"--data", context.data_option});
   if (!context.database_option.empty()) words.insert(words.end(), {"--db", context.database_option});
   return words;
 }
 
-/// Options that every verb has; they may stand before its name and behind it.
+/// Options that every subcommand has; they may stand before its name and behind it.
 void add_common_options(CLI::App& app, Context& context) {
   app.add_option("--db", context.database_option, "The database (default: nocturne.db in the data folder)")
       ->type_name("FILE")
@@ -148,7 +146,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-/// The sentence for arguments that nobody expected: an unknown verb, an unknown option, one word too many.
+/// The sentence for arguments that nobody expected: an unknown subcommand, an unknown option, one word too many.
 std::string unexpected_argument(const CLI::App& root, const std::string& fallback) {
   const auto chosen = root.get_subcommands();
   const CLI::App& app = chosen.empty() ? root : *chosen.front();
@@ -159,11 +157,11 @@ std::string unexpected_argument(const CLI::App& root, const std::string& fallbac
     }
     if (chosen.empty()) {
       std::vector<std::string> names;
-      for (const Verb& verb : verbs()) {
-        if (!verb.group.empty()) names.emplace_back(verb.name);
+      for (const Subcommand& subcommand : subcommands()) {
+        if (!subcommand.group.empty()) names.emplace_back(subcommand.name);
       }
       const std::string hint = space::did_you_mean(word, names);
-      return fmt::format("unknown verb '{}'{}", word,
+      return fmt::format("unknown subcommand '{}'{}", word,
                          hint.empty() ? fmt::format("; '{}' lists them", tuner::command_text({"--help"})) : hint);
     }
     return fmt::format("'{}' takes no argument '{}'", app.get_name(), word);
@@ -184,8 +182,8 @@ std::span<const std::string> before_command(std::span<const std::string> argumen
 
 ExitCode usage_error(const CLI::App& root, const std::string& sentence, std::ostream& err) {
   const auto chosen = root.get_subcommands();
-  const std::string verb = chosen.empty() ? "" : " " + chosen.front()->get_name();
-  err << "nocturne" << verb << ": " << sentence << "\nTry '"
+  const std::string subcommand = chosen.empty() ? "" : " " + chosen.front()->get_name();
+  err << "nocturne" << subcommand << ": " << sentence << "\nTry '"
       << tuner::command_text(chosen.empty() ? "--help" : chosen.front()->get_name(), chosen.empty() ? "" : "--help")
       << "'.\n";
   return ExitCode::Usage;
@@ -207,10 +205,10 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
   tuner::set_invocation({&context.program, 1});
 
   std::function<ExitCode(Context&)> action;
-  for (const Verb& verb : verbs()) {
-    CLI::App* app = root.add_subcommand(std::string(verb.name), std::string(verb.summary));
-    app->group(std::string(verb.group));
-    auto runner = verb.add(*app);
+  for (const Subcommand& subcommand : subcommands()) {
+    CLI::App* app = root.add_subcommand(std::string(subcommand.name), std::string(subcommand.summary));
+    app->group(std::string(subcommand.group));
+    auto runner = subcommand.add(*app);
     add_common_options(*app, context);
     app->callback([&action, runner] { action = runner; });
   }
@@ -229,7 +227,7 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
     return usage_error(root, error.what(), *context.err);
   }
 
-  tuner::set_invocation(words_before_verb(context));
+  tuner::set_invocation(words_before_subcommand(context));
   if (show_version) {
     if (context.json) {
       print_json(context, "version", tuner::version_json());

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 namespace nocturne::cli {
 namespace {
@@ -17,7 +17,7 @@ struct Flag {
   std::vector<std::string> choices;  ///< of its value, where they are few and known
 };
 
-/// What may follow the program's name, or a verb.
+/// What may follow the program's name, or a subcommand.
 struct Words {
   std::string name, description;
   std::vector<Flag> flags;
@@ -60,11 +60,11 @@ Words words_of(const CLI::App& app) {
   return words;
 }
 
-std::vector<Words> verbs_of(const CLI::App& root) {
-  std::vector<Words> verbs;
-  for (const CLI::App* verb : root.get_subcommands([](const CLI::App* app) { return !app->get_group().empty(); }))
-    verbs.push_back(words_of(*verb));
-  return verbs;
+std::vector<Words> subcommands_of(const CLI::App& root) {
+  std::vector<Words> subcommands;
+  for (const CLI::App* subcommand : root.get_subcommands([](const CLI::App* app) { return !app->get_group().empty(); }))
+    subcommands.push_back(words_of(*subcommand));
+  return subcommands;
 }
 
 std::vector<std::string> names_of(const Flag& flag) {
@@ -97,47 +97,48 @@ std::string bash_flags(const Words& words) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
-/// Lines of `case "$verb $previous"`: what an option's value may be; none: left to bash, which completes file names.
-std::string bash_values(const Words& words, std::string_view verb) {
+/// Lines of `case "$subcommand $previous"`: what an option's value may be; none: left to bash, which completes file
+/// names.
+std::string bash_values(const Words& words, std::string_view subcommand) {
   std::string lines;
   for (const Flag& flag : words.flags) {
     if (!flag.takes_value) continue;
     for (const std::string& name : names_of(flag)) {
-      lines += fmt::format("    '{} {}') COMPREPLY=($(compgen -W {} -- \"$current\")); return ;;\n", verb, name,
+      lines += fmt::format("    '{} {}') COMPREPLY=($(compgen -W {} -- \"$current\")); return ;;\n", subcommand, name,
                            shell_word(fmt::format("{}", fmt::join(flag.choices, " "))));
     }
   }
   return lines;
 }
 
-std::string bash_script(const Words& root, const std::vector<Words>& verbs) {
+std::string bash_script(const Words& root, const std::vector<Words>& subcommands) {
   std::vector<std::string> names;
   std::string flags = fmt::format("    '') flags={} ;;\n", shell_word(bash_flags(root)));
   std::string choices, values = bash_values(root, "");
-  for (const Words& verb : verbs) {
-    names.push_back(verb.name);
-    flags += fmt::format("    {}) flags={} ;;\n", verb.name, shell_word(bash_flags(verb)));
-    values += bash_values(verb, verb.name);
-    if (!verb.choices.empty()) {
-      choices +=
-          fmt::format("    {}) words={} ;;\n", verb.name, shell_word(fmt::format("{}", fmt::join(verb.choices, " "))));
+  for (const Words& subcommand : subcommands) {
+    names.push_back(subcommand.name);
+    flags += fmt::format("    {}) flags={} ;;\n", subcommand.name, shell_word(bash_flags(subcommand)));
+    values += bash_values(subcommand, subcommand.name);
+    if (!subcommand.choices.empty()) {
+      choices += fmt::format("    {}) words={} ;;\n", subcommand.name,
+                             shell_word(fmt::format("{}", fmt::join(subcommand.choices, " "))));
     }
   }
   return fmt::format(R"(# bash completion for nocturne; made by `nocturne completion bash`
 _nocturne() {{
-  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} verb='' flags='' words='' i
+  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} subcommand='' flags='' words='' i
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${{COMP_WORDS[i]}} in
     --) return ;;
-    {}) verb=${{verb:-${{COMP_WORDS[i]}}}} ;;
+    {}) subcommand=${{subcommand:-${{COMP_WORDS[i]}}}} ;;
     esac
   done
   COMPREPLY=()
-  case "$verb $previous" in
+  case "$subcommand $previous" in
 {}  esac
-  case $verb in
+  case $subcommand in
 {}  esac
-  case $verb in
+  case $subcommand in
     '') words={} ;;
 {}  esac
   [[ $current == -* ]] && words=$flags
@@ -176,13 +177,14 @@ std::string zsh_arguments(const Words& words, std::string_view indent) {
   return text;
 }
 
-std::string zsh_script(const Words& root, const std::vector<Words>& verbs) {
+std::string zsh_script(const Words& root, const std::vector<Words>& subcommands) {
   std::string list, cases;
-  for (const Words& verb : verbs) {
-    list += fmt::format("    {}\n", shell_word(zsh_escaped(verb.name) + ":" + zsh_escaped(verb.description)));
+  for (const Words& subcommand : subcommands) {
+    list +=
+        fmt::format("    {}\n", shell_word(zsh_escaped(subcommand.name) + ":" + zsh_escaped(subcommand.description)));
     const std::string positional =
-        verb.choices.empty() ? "*:file:_files" : fmt::format("1:choice:({})", fmt::join(verb.choices, " "));
-    cases += fmt::format("    {}) _arguments{} \\\n      {} ;;\n", verb.name, zsh_arguments(verb, "      "),
+        subcommand.choices.empty() ? "*:file:_files" : fmt::format("1:choice:({})", fmt::join(subcommand.choices, " "));
+    cases += fmt::format("    {}) _arguments{} \\\n      {} ;;\n", subcommand.name, zsh_arguments(subcommand, "      "),
                          shell_word(positional));
   }
   return fmt::format(R"(#compdef nocturne
@@ -190,13 +192,13 @@ std::string zsh_script(const Words& root, const std::vector<Words>& verbs) {
 _nocturne() {{
   local context state state_descr line
   typeset -A opt_args
-  local -a verbs
-  verbs=(
+  local -a subcommands
+  subcommands=(
 {}  )
   _arguments -C{} \
-    '1:verb:->verb' '*::argument:->arguments'
+    '1:subcommand:->subcommand' '*::argument:->arguments'
   case $state in
-  verb) _describe verb verbs ;;
+  subcommand) _describe subcommand subcommands ;;
   arguments)
     case $words[1] in
 {}    esac ;;
@@ -236,18 +238,18 @@ std::string fish_flags(const Words& words, std::string_view condition) {
   return lines;
 }
 
-std::string fish_script(const Words& root, const std::vector<Words>& verbs) {
+std::string fish_script(const Words& root, const std::vector<Words>& subcommands) {
   std::string script = "# fish completion for nocturne; made by `nocturne completion fish`\n";
   script += fish_flags(root, "__fish_use_subcommand");
-  for (const Words& verb : verbs) {
-    script += fmt::format("complete -c nocturne -n __fish_use_subcommand -f -a {} -d {}\n", verb.name,
-                          fish_quoted(verb.description));
+  for (const Words& subcommand : subcommands) {
+    script += fmt::format("complete -c nocturne -n __fish_use_subcommand -f -a {} -d {}\n", subcommand.name,
+                          fish_quoted(subcommand.description));
   }
-  for (const Words& verb : verbs) {
-    const std::string condition = "__fish_seen_subcommand_from " + verb.name;
-    script += fish_flags(verb, condition);
-    if (!verb.choices.empty()) {
-      script += fmt::format("complete -c nocturne -n '{}' -f -a '{}'\n", condition, fmt::join(verb.choices, " "));
+  for (const Words& subcommand : subcommands) {
+    const std::string condition = "__fish_seen_subcommand_from " + subcommand.name;
+    script += fish_flags(subcommand, condition);
+    if (!subcommand.choices.empty()) {
+      script += fmt::format("complete -c nocturne -n '{}' -f -a '{}'\n", condition, fmt::join(subcommand.choices, " "));
     }
   }
   return script;
@@ -262,10 +264,10 @@ const std::vector<std::string>& completion_shells() {
 
 std::expected<std::string, std::string> completion_script(const CLI::App& root, std::string_view shell) {
   const Words words = words_of(root);
-  const std::vector<Words> verbs = verbs_of(root);
-  if (shell == "bash") return bash_script(words, verbs);
-  if (shell == "zsh") return zsh_script(words, verbs);
-  if (shell == "fish") return fish_script(words, verbs);
+  const std::vector<Words> subcommands = subcommands_of(root);
+  if (shell == "bash") return bash_script(words, subcommands);
+  if (shell == "zsh") return zsh_script(words, subcommands);
+  if (shell == "fish") return fish_script(words, subcommands);
   return std::unexpected(fmt::format("unknown shell '{}'; known: {}", shell, fmt::join(completion_shells(), ", ")));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Completion scripts, made from the command line itself: a new verb or option needs nothing here.
+/// Completion scripts, made from the command line itself: a new subcommand or option needs nothing here.
 
 #include <expected>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What every verb is given: where its data lies and whom it talks to. Made once by main from the real process; a test
-/// makes its own with string streams, a temporary folder and an environment of its choice.
+/// What every subcommand is given: where its data lies and whom it talks to. Made once by main from the real process; a
+/// test makes its own with string streams, a temporary folder and an environment of its choice.
 
 #include <expected>
 #include <filesystem>
@@ -18,10 +18,10 @@ class App;
 
 namespace nocturne::cli {
 
-/// Not thread-safe; a verb runs in the main thread.
+/// Not thread-safe; a subcommand runs in the main thread.
 struct Context {
-  std::ostream* out = nullptr;  ///< results; never null when a verb runs
-  std::ostream* err = nullptr;  ///< progress, warnings, errors; never null when a verb runs
+  std::ostream* out = nullptr;  ///< results; never null when a subcommand runs
+  std::ostream* err = nullptr;  ///< progress, warnings, errors; never null when a subcommand runs
   bool out_is_terminal = false;
   bool err_is_terminal = false;
   std::size_t columns = 0;  ///< width that pages and the progress line are laid out for; 0: any will do
@@ -60,7 +60,7 @@ struct Context {
   /// The user's own recipes: $XDG_CONFIG_HOME/nocturne/recipes, else ~/.config/nocturne/recipes. Empty: no home.
   [[nodiscard]] std::filesystem::path recipes_folder() const;
 
-  /// Colours only where a person looks: a terminal, NO_COLOR unset or empty (https://no-color.org), TERM not "dumb".
+  /// Colours only where the user looks: a terminal, NO_COLOR unset or empty (https://no-color.org), TERM not "dumb".
   [[nodiscard]] bool colour_out() const;
   [[nodiscard]] bool colour_err() const;
 

@@ -22,7 +22,7 @@ constexpr std::array kRows = {
     Row{ExitCode::NotFound, "not_found", "no such campaign, trial, profile; or nothing measured yet"},
     Row{ExitCode::Database, "database", "the database cannot be opened or written"},
     Row{ExitCode::Unavailable, "unavailable", "cannot be made or measured here: something is missing"},
-    Row{ExitCode::NoGo, "no_go", "tune --rehearse: a row cannot be prepared, or trained"},
+    Row{ExitCode::PreflightFailed, "preflight_failed", "tune --preflight: a stack cannot be prepared, or trained"},
     Row{ExitCode::Internal, "internal", "a defect in nocturne"},
     Row{ExitCode::OutputFailed, "output_failed", "standard output could not be written to its end"},
     Row{ExitCode::Refused, "refused", "apply: refused or failed before the command ran"},

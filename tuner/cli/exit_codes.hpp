@@ -1,6 +1,7 @@
 #pragma once
 
-/// What `nocturne` tells the shell. One meaning a number, for every verb: the sentences stand in exit_codes.cpp, where
+/// What `nocturne` tells the shell. One meaning a number, for every subcommand: the sentences stand in exit_codes.cpp,
+/// where
 /// `--help` has them from, and in README.md, which a test holds to them. `apply` that starts its command ends as that
 /// does.
 
@@ -16,7 +17,7 @@ enum class ExitCode : int {
   NotFound = 3,
   Database = 4,
   Unavailable = 5,
-  NoGo = 6,
+  PreflightFailed = 6,
   Internal = 70,      ///< sysexits' EX_SOFTWARE
   OutputFailed = 74,  ///< sysexits' EX_IOERR
   Refused = 125,      ///< as env, nice and timeout say it

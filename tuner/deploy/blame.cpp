@@ -69,9 +69,9 @@ void add_program(const Circumstances& then, const Circumstances& now, const Evid
   if (then.artifact == now.artifact) return;
   const bool environment = now.build && db::environment_of(*now.build);
   CandidateCause program{.name = environment ? "packages" : "program",
-                  .before = short_key(then.artifact),
-                  .now = short_key(now.artifact),
-                  .apart = evidence.old_program ? Apart::Program : Apart::No};
+                         .before = short_key(then.artifact),
+                         .now = short_key(now.artifact),
+                         .apart = evidence.old_program ? Apart::Program : Apart::No};
   if (environment && then.build) {
     program.now = package_changes(packages_of(*then.build), packages_of(*now.build));
     if (program.now.empty()) program.now = "the same packages, another Python or recipe";
@@ -85,17 +85,17 @@ void add_program(const Circumstances& then, const Circumstances& now, const Evid
   if (environment || !then.build || !now.build) return;
   if (const auto changed = flag_changes(then.build->flags, now.build->flags); !changed.empty()) {
     CandidateCause flags{.name = "flags",
-                  .before = "as recorded",
-                  .now = changed,
-                  .apart = evidence.old_program ? Apart::Together : Apart::No};
+                         .before = "as recorded",
+                         .now = changed,
+                         .apart = evidence.old_program ? Apart::Together : Apart::No};
     if (!evidence.old_program) flags.why_not = "the build of then was removed";
     causes.push_back(std::move(flags));
   }
   if (then.build->compiler == now.build->compiler) return;
   CandidateCause compiler{.name = "compiler",
-                   .before = then.build->compiler,
-                   .now = now.build->compiler,
-                   .apart = evidence.old_compiler.empty() ? Apart::Together : Apart::Compiler};
+                          .before = then.build->compiler,
+                          .now = now.build->compiler,
+                          .apart = evidence.old_compiler.empty() ? Apart::Together : Apart::Compiler};
   if (evidence.old_compiler.empty()) compiler.why_not = "the compiler of then is not installed";
   if (evidence.old_compiler.empty() && !evidence.old_program) compiler.apart = Apart::No;
   causes.push_back(std::move(compiler));
@@ -103,8 +103,8 @@ void add_program(const Circumstances& then, const Circumstances& now, const Evid
 
 std::string loss_words(const CandidateCause& cause) {
   const measure::Comparison& measured = *cause.measured;
-  return fmt::format("{} ({} → {}): {:+.1f} % ({:+.1f} to {:+.1f} %, {} pairs)", cause.name, cause.before,
-                     cause.now, measured.gain_percent, measured.low_percent, measured.high_percent, measured.pairs);
+  return fmt::format("{} ({} → {}): {:+.1f} % ({:+.1f} to {:+.1f} %, {} pairs)", cause.name, cause.before, cause.now,
+                     measured.gain_percent, measured.low_percent, measured.high_percent, measured.pairs);
 }
 
 bool is_loss(const CandidateCause& cause) {
@@ -137,7 +137,8 @@ std::string package_changes(const std::vector<std::string>& before, const std::v
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::vector<CandidateCause> candidate_causes(const Circumstances& then, const Circumstances& now, const Evidence& evidence) {
+std::vector<CandidateCause> candidate_causes(const Circumstances& then, const Circumstances& now,
+                                             const Evidence& evidence) {
   std::vector<CandidateCause> causes;
   add_program(then, now, evidence, causes);
   const bool program_measured = !causes.empty() && causes.front().apart == Apart::Program;
@@ -183,9 +184,10 @@ Blame conclude(const std::vector<CandidateCause>& causes, const std::optional<Wh
   }
   if (change && change->log_ratio <= change->explained) {
     blame.told = true;
-    blame.sentence =
-        fmt::format("nothing became slower, as far as can be told: it takes {:+.1f} %, and luck explains {:.1f} %",
-                    100 * std::expm1(change->log_ratio), 100 * std::expm1(change->explained));
+    blame.sentence = fmt::format(
+        "nothing became slower, as far as can be told: it takes {:+.1f} %, and between-process spread explains {:.1f} "
+        "%",
+        100 * std::expm1(change->log_ratio), 100 * std::expm1(change->explained));
     return blame;
   }
   if (open.empty()) {

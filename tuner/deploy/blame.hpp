@@ -3,9 +3,9 @@
 /// What changed on a machine between then and now, which of it can be set apart here, and what follows from measuring
 /// that. Pure.
 ///
-/// A machine has one kernel, one microcode, one driver at a time: these are named as candidate causes and cannot be tested.
-/// Programs can be set apart while the old ones are still there: the build that was measured against the one that would
-/// be made today, today's sources by the compiler of then, the environment of then against the present one.
+/// A machine has one kernel, one microcode, one driver at a time: these are named as candidate causes and cannot be
+/// tested. Programs can be set apart while the old ones are still there: the build that was measured against the one
+/// that would be made today, today's sources by the compiler of then, the environment of then against the present one.
 
 #include <optional>
 #include <string>
@@ -62,7 +62,8 @@ struct Blame {
   std::vector<std::string> culprits{};  ///< names of candidate causes whose whole interval is a loss
 };
 
-/// `change`: of the time against then, ln(T_now / T_then), and what luck explains of that; empty: not known.
+/// `change`: of the time against then, ln(T_now / T_then), and what between-process spread explains of that; empty: not
+/// known.
 struct WholeChange {
   double log_ratio = 0;
   double explained = 0;

@@ -51,11 +51,11 @@ std::string compiler_of_then(const std::vector<measure::Compiler>& installed,
 BlameBaseline blame_baseline(const Profile& profile, const db::Store* store) {
   BlameBaseline baseline;
   baseline.result = {.name = profile.campaign,
-                    .workload = profile.workload,
-                    .minimise = profile.minimise,
-                    .epochs = profile.epochs,
-                    .configuration = profile.configuration,
-                    .steps = profile.training.steps};
+                     .workload = profile.workload,
+                     .minimise = profile.minimise,
+                     .epochs = profile.epochs,
+                     .configuration = profile.configuration,
+                     .steps = profile.training.steps};
   if (profile.training.own_command.is_object()) {
     baseline.result.worker = profile.training.own_command;
   } else if (profile.training.is_command()) {
@@ -84,12 +84,12 @@ std::expected<BlameBaseline, std::string> blame_baseline(const tuner::Answer& an
   if (measured == nullptr) return std::unexpected("its best trial has no run that ended well");
   BlameBaseline baseline;
   baseline.result = {.name = answer.campaign.name,
-                    .workload = tuner::workload_of(answer.campaign.spec),
-                    .minimise = answer.objective.minimise,
-                    .epochs = answer.objective.primary,
-                    .configuration = answer.best->trial.configuration,
-                    .steps = answer.best->trial.fidelity.steps,
-                    .worker = answer.campaign.spec.value("worker", nlohmann::json::object())};
+                     .workload = tuner::workload_of(answer.campaign.spec),
+                     .minimise = answer.objective.minimise,
+                     .epochs = answer.objective.primary,
+                     .configuration = answer.best->trial.configuration,
+                     .steps = answer.best->trial.fidelity.steps,
+                     .worker = answer.campaign.spec.value("worker", nlohmann::json::object())};
   baseline.then.artifact = measured->record.run.artifact;
   const std::string& hash =
       measured->record.fingerprint.empty() ? answer.campaign.fingerprint : measured->record.fingerprint;

@@ -27,26 +27,26 @@ std::string program_name(std::string_view what, const tuner::Prepared& prepared)
 /// The present program against that of each test; whether all of it was measured.
 db::Expected<bool> measure_tests(const BlameMeasurement& work, const std::vector<CauseTest>& tests,
                                  std::vector<CandidateCause>& causes) {
-  const space::Configuration told = work.sitting.spec.space.default_configuration();
+  const space::Configuration told = work.session.spec.space.default_configuration();
   const auto side = [&](std::size_t program, const tuner::Prepared& prepared) {
     return tuner::ComparedSide{.trial = work.record.trial(program), .configuration = told, .prepared = prepared};
   };
   std::vector<tuner::Comparing> comparisons;
   for (std::size_t i = 0; i < tests.size(); ++i) {  // program 0 is the present one
     auto comparing =
-        tuner::Comparing::open(work.sitting, side(i + 1, tests[i].other), side(0, work.present), tuner::kBlameRole);
+        tuner::Comparing::open(work.session, side(i + 1, tests[i].other), side(0, work.present), tuner::kBlameRole);
     if (!comparing) return std::unexpected(comparing.error());
     comparisons.push_back(std::move(*comparing));
   }
   measure::ComparisonPolicy policy = work.policy;
-  policy.margin_percent = work.sitting.spec.verify.margin_percent;
-  auto driver = tuner::PairDriver::open(tuner::pointers_to(comparisons), policy, work.sitting.spec.run.seed);
+  policy.margin_percent = work.session.spec.verify.margin_percent;
+  auto driver = tuner::PairDriver::open(tuner::pointers_to(comparisons), policy, work.session.spec.run.seed);
   if (!driver) return std::unexpected(driver.error());
   const auto end =
       driver->run({.time_for = [&](std::size_t, std::chrono::nanoseconds pair) { return work.time_for(pair); },
                    .measuring =
                        [&](std::size_t test) {
-                         work.sitting.observer.note(fmt::format("pair {} of {}", comparisons[test].pairs() + 1,
+                         work.session.observer.note(fmt::format("pair {} of {}", comparisons[test].pairs() + 1,
                                                                 causes[tests[test].cause].name));
                        }});
   if (!end) return std::unexpected(end.error());
@@ -62,36 +62,36 @@ db::Expected<bool> measure_tests(const BlameMeasurement& work, const std::vector
 
 /// The present program by itself; whether all of its runs ended well.
 db::Expected<bool> measure_present(const BlameMeasurement& work) {
-  const tuner::Sitting& sitting = work.sitting;
+  const tuner::Session& session = work.session;
   std::chrono::nanoseconds longest{};
   for (std::int64_t done = work.record.found(); done < kLoneRuns;) {
-    if (sitting.interruption.requested() || !work.time_for(longest)) return false;
-    sitting.observer.note(fmt::format("run {} of {}", done + 1, kLoneRuns));
-    const auto began = sitting.clock.steady();
-    const auto suspensions = sitting.interruption.suspensions();
-    const auto slot = sitting.take_slot();
-    if (!slot && sitting.interruption.again_after_suspension(suspensions)) continue;
+    if (session.interruption.requested() || !work.time_for(longest)) return false;
+    session.observer.note(fmt::format("run {} of {}", done + 1, kLoneRuns));
+    const auto began = session.clock.steady();
+    const auto suspensions = session.interruption.suspensions();
+    const auto slot = session.take_slot();
+    if (!slot && session.interruption.again_after_suspension(suspensions)) continue;
     if (!slot) return false;
     const auto plan = [&]() -> db::Expected<measure::RunPlan> {
-      return sitting.executor.plan(sitting.spec.space.default_configuration(), work.present,
+      return session.executor.plan(session.spec.space.default_configuration(), work.present,
                                    {.purpose = space::Purpose::Verify,
-                                    .steps = sitting.spec.run.steps,
-                                    .seed = sitting.spec.run.seed + static_cast<std::uint64_t>(done),
+                                    .steps = session.spec.run.steps,
+                                    .seed = session.spec.run.seed + static_cast<std::uint64_t>(done),
                                     .deadline = {}});
     };
-    const auto run = sitting.run(plan, [&](const space::Run& lost) { return work.record.add_run(lost); });
+    const auto run = session.run(plan, [&](const space::Run& lost) { return work.record.add_run(lost); });
     if (!run) return std::unexpected(run.error());
     if (run->outcome == space::Outcome::Killed) {
-      if (sitting.interruption.again_after_suspension(suspensions)) continue;
+      if (session.interruption.again_after_suspension(suspensions)) continue;
       return false;
     }
     if (run->outcome != space::Outcome::Ok) {
-      sitting.observer.note(
+      session.observer.note(
           fmt::format("the present program does not train: {}: {}", space::to_text(run->outcome), run->reason));
       return false;
     }
     if (auto added = work.record.add_run(*run); !added) return std::unexpected(added.error());
-    longest = std::max<std::chrono::nanoseconds>(longest, sitting.clock.steady() - began);
+    longest = std::max<std::chrono::nanoseconds>(longest, session.clock.steady() - began);
     ++done;
   }
   return true;
@@ -112,7 +112,7 @@ std::vector<BlamedProgram> blamed_programs(const tuner::Prepared& present, const
 
 db::Expected<PresentTimes> measure_programs(const BlameMeasurement& work, const std::vector<CauseTest>& tests,
                                             std::vector<CandidateCause>& causes) {
-  work.sitting.campaign = work.record.campaign();
+  work.session.campaign = work.record.campaign();
   const auto all = tests.empty() ? measure_present(work) : measure_tests(work, tests, causes);
   if (!all) return std::unexpected(all.error());
   auto seconds = work.record.present_seconds();

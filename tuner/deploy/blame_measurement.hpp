@@ -1,7 +1,7 @@
 #pragma once
 
-/// Programs that train one configuration, in pairs: the present one against each one of then. Each pair is stored before
-/// the next is begun, and one that is stored is not measured again.
+/// Programs that train one configuration, in pairs: the present one against each one of then. Each pair is stored
+/// before the next is begun, and one that is stored is not measured again.
 
 #include <chrono>
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "measure/comparison/planned_looks.hpp"
-#include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/session.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/deploy/blame.hpp"
 #include "tuner/deploy/blame_record.hpp"
@@ -32,7 +32,7 @@ struct CauseTest {
 
 struct BlameMeasurement {
   /// Of the record's campaign (its id is set here); the default of its spec is the configuration.
-  tuner::Sitting& sitting;
+  tuner::Session& session;
   BlameRecord& record;  ///< of these programs
   const tuner::Prepared& present;
   measure::ComparisonPolicy policy{};  ///< the margin is the campaign's
@@ -40,7 +40,8 @@ struct BlameMeasurement {
   std::function<bool(std::chrono::nanoseconds)> time_for = [](std::chrono::nanoseconds) { return true; };
 };
 
-/// What was measured of the present program, in this session and before: seconds for the primary horizon, one a process.
+/// What was measured of the present program, in this session and before: seconds for the primary horizon, one a
+/// process.
 struct PresentTimes {
   std::vector<double> seconds;
   bool cut_short = false;  ///< by time, an interruption, or a side that does not train (which is said)

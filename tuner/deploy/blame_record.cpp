@@ -80,7 +80,7 @@ db::Expected<void> BlameRecord::begin(const space::Fingerprint& machine, const s
 }
 
 db::Expected<void> BlameRecord::take_up_trials(bool is_new, const std::vector<BlamedProgram>& programs) {
-  // Claims of a sitting that was killed: each is claimed again below.
+  // Claims of a session that was killed: each is claimed again below.
   if (const auto recovered = store_->recover_interrupted(campaign_); !recovered) {
     return std::unexpected(recovered.error());
   }
@@ -107,10 +107,10 @@ db::Expected<void> BlameRecord::take_up_trials(bool is_new, const std::vector<Bl
       continue;
     }
     const std::string key = space::short_digest(kBlameAsk + each.configuration.canonical() + fingerprint_);
-    const auto claimed = store_->claim_trial(campaign_, {.number = each.number,
-                                                         .configuration = each.configuration,
-                                                         .fidelity = {.steps = spec_->run.steps},
-                                                         .key = key});
+    const auto claimed = store_->reserve_trial(campaign_, {.number = each.number,
+                                                           .configuration = each.configuration,
+                                                           .fidelity = {.steps = spec_->run.steps},
+                                                           .key = key});
     if (!claimed) return std::unexpected(claimed.error());
     side.trial = *claimed;
   }

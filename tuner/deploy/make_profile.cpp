@@ -12,15 +12,15 @@
 #include "measure/protocol/request.hpp"
 #include "measure/supervisor/run_folder.hpp"
 #include "space/fingerprint.hpp"
+#include "space/write_file.hpp"
 #include "tuner/campaign_file/chosen_frameworks.hpp"
 #include "tuner/deploy/exporter.hpp"
-#include "space/write_file.hpp"
-#include "tuner/installation/installation.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
+#include "tuner/installation/installation.hpp"
 #include "tuner/installation/shipped_worker.hpp"
-#include "tuner/installation/worker_catalogue.hpp"
 #include "tuner/installation/version.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
 
 namespace nocturne::deploy {
 namespace {

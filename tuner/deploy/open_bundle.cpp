@@ -9,10 +9,10 @@
 #include "measure/environment/environment_manifest.hpp"
 #include "measure/environment/requirement.hpp"
 #include "measure/environment/source_build.hpp"
+#include "space/write_file.hpp"
 #include "tuner/deploy/bundle.hpp"
 #include "tuner/deploy/bundle_parts.hpp"
 #include "tuner/deploy/exporter.hpp"
-#include "space/write_file.hpp"
 #include "tuner/installation/invocation.hpp"
 
 namespace nocturne::deploy {
@@ -73,7 +73,8 @@ std::expected<measure::EnvironmentRecipe, MakingFailure> Opening::recipe_of(cons
     const fs::path own = places_.recipes_folder / (name + ".json");
     if (places_.recipes_folder.empty())
       return cannot_open("there is no folder for recipes of your own: HOME is not set");
-    if (auto written = space::write_file(own, packed->document.dump(2) + "\n"); !written) return cannot_open(written.error());
+    if (auto written = space::write_file(own, packed->document.dump(2) + "\n"); !written)
+      return cannot_open(written.error());
     return std::move(*packed);
   }
   if (measure::installed_part(*here) != measure::installed_part(*packed)) {
@@ -184,7 +185,8 @@ std::expected<void, MakingFailure> Opening::take_profile() {
     std::erase(profile->launch.unset, "LD_LIBRARY_PATH");
   }
   bundle_.profile = places_.profiles_folder / (file_stem(profile->campaign) + ".json");
-  if (auto written = space::write_file(bundle_.profile, export_json(*profile)); !written) return cannot_open(written.error());
+  if (auto written = space::write_file(bundle_.profile, export_json(*profile)); !written)
+    return cannot_open(written.error());
   return {};
 }
 

@@ -8,10 +8,10 @@
 #include "measure/environment/package_collection.hpp"
 #include "measure/environment/package_hashes.hpp"
 #include "measure/environment/requirement.hpp"
+#include "space/write_file.hpp"
 #include "tuner/deploy/bundle.hpp"
 #include "tuner/deploy/bundle_parts.hpp"
 #include "tuner/deploy/own_command.hpp"
-#include "space/write_file.hpp"
 #include "tuner/installation/invocation.hpp"
 
 namespace nocturne::deploy {

@@ -12,12 +12,12 @@ namespace nocturne::deploy {
 ProfileMember::ProfileMember(tuner::CampaignSpec spec, const MemberFactory& factory)
     : spec_(std::move(spec)),
       executor_(factory.make_executor(spec_)),
-      sitting_(factory.make_sitting(spec_, *executor_)),
-      named_(sitting_) {}
+      session_(factory.make_session(spec_, *executor_)),
+      named_(session_) {}
 
 ProfileMember::~ProfileMember() {
   if (!is_open_) return;
-  static_cast<void>(sitting_.store.finish_campaign(sitting_.campaign));
+  static_cast<void>(session_.store.finish_campaign(session_.campaign));
   static_cast<void>(named_.close());
 }
 
@@ -38,7 +38,7 @@ std::expected<db::StoredTrial, std::string> ProfileMember::trial_of(const space:
     if (!admission) return std::unexpected(admission.error().message);
     if (*admission == tuner::Admission::Interrupted) return std::unexpected("interrupted");
     if (*admission == tuner::Admission::Admitted) return std::move(**trial);
-    auto refused = sitting_.store.find_trial(sitting_.campaign, (*trial)->trial.number);  // with the reason
+    auto refused = session_.store.find_trial(session_.campaign, (*trial)->trial.number);  // with the reason
     if (!refused) return std::unexpected(refused.error().message);
     *trial = std::move(*refused);
   }
@@ -50,14 +50,14 @@ std::expected<db::StoredTrial, std::string> ProfileMember::trial_of(const space:
 std::expected<void, std::string> ProfileMember::begin(const space::Configuration& configuration) {
   if (auto opened = named_.open(true); !opened) return std::unexpected(opened.error().message);
   is_open_ = true;
-  tuner::Gate gate(sitting_, std::nullopt);
+  tuner::Gate gate(session_, std::nullopt);
   auto baseline = trial_of(spec_.space.default_configuration(), "the default", gate);
   if (!baseline) return std::unexpected(baseline.error());
   auto candidate = trial_of(configuration, "the profile", gate);
   if (!candidate) return std::unexpected(candidate.error());
   baseline_ = std::move(*baseline);
   candidate_ = std::move(*candidate);
-  auto comparing = tuner::Comparing::open(sitting_, *baseline_, *candidate_, tuner::kVerifyRole);
+  auto comparing = tuner::Comparing::open(session_, *baseline_, *candidate_, tuner::kVerifyRole);
   if (!comparing) return std::unexpected(comparing.error().message);
   if (!*comparing) return std::unexpected("it cannot be prepared a second time");
   comparing_ = std::move(**comparing);

@@ -12,7 +12,7 @@
 #include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/campaign/finals/gate.hpp"
 #include "tuner/campaign/finals/named_trials.hpp"
-#include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/session.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::deploy {
@@ -20,14 +20,14 @@ namespace nocturne::deploy {
 /// How what a member measures with is made. Its campaign outlives both.
 struct MemberFactory {
   std::function<std::unique_ptr<tuner::Executor>(const tuner::CampaignSpec&)> make_executor;
-  std::function<tuner::Sitting(const tuner::CampaignSpec&, tuner::Executor&)> make_sitting;
+  std::function<tuner::Session(const tuner::CampaignSpec&, tuner::Executor&)> make_session;
 };
 
 class ProfileMember {
  public:
   /// Prepares both sides, measures each once, and lets the gate see whether it trains rightly. `spec`: of
-  /// verification_campaign(). The error says why it cannot be measured here, or "interrupted". Nothing that was measured
-  /// before is used. Blocks.
+  /// verification_campaign(). The error says why it cannot be measured here, or "interrupted". Nothing that was
+  /// measured before is used. Blocks.
   [[nodiscard]] static std::expected<std::unique_ptr<ProfileMember>, std::string> open(
       tuner::CampaignSpec spec, const MemberFactory& factory, const space::Configuration& configuration);
   ~ProfileMember();
@@ -47,7 +47,7 @@ class ProfileMember {
 
   tuner::CampaignSpec spec_;
   std::unique_ptr<tuner::Executor> executor_;
-  tuner::Sitting sitting_;
+  tuner::Session session_;
   tuner::NamedTrials named_;
   bool is_open_ = false;
   std::optional<db::StoredTrial> baseline_, candidate_;

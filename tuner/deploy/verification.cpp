@@ -51,13 +51,13 @@ std::string interval_text(const measure::Comparison& comparison) {
 
 }  // namespace
 
-std::string_view to_text(Finding finding) {
+std::string_view to_text(VerificationOutcome finding) {
   switch (finding) {
-    case Finding::Holds:
+    case VerificationOutcome::Holds:
       return "holds";
-    case Finding::DoesNotHold:
+    case VerificationOutcome::DoesNotHold:
       return "does not hold";
-    case Finding::NotMeasured:
+    case VerificationOutcome::NotMeasured:
       break;
   }
   return "could not be measured";
@@ -128,7 +128,7 @@ Verification verification_of(const measure::ComparisonMember& pairs, const Profi
   } else if (!pairs.comparison) {
     result.because = end + " before there were two pairs";
   } else if (pairs.comparison->low_percent > 0) {
-    result.finding = Finding::Holds;
+    result.finding = VerificationOutcome::Holds;
     result.because = "faster than the default: " + interval_text(*pairs.comparison);
     if (profile.gain && pairs.comparison->high_percent < profile.gain->low_percent) {
       result.because += fmt::format(", less than the {:+.1f} to {:+.1f} % where it was tuned",
@@ -136,9 +136,9 @@ Verification verification_of(const measure::ComparisonMember& pairs, const Profi
     }
   } else if (pairs.comparison->high_percent < margin_percent) {
     const bool slower = pairs.comparison->verdict == measure::Verdict::Slower;
-    result.finding = Finding::DoesNotHold;
-    result.because = fmt::format("{} than the default: {}", slower ? "slower" : "no faster",
-                                 interval_text(*pairs.comparison));
+    result.finding = VerificationOutcome::DoesNotHold;
+    result.because =
+        fmt::format("{} than the default: {}", slower ? "slower" : "no faster", interval_text(*pairs.comparison));
   } else {
     result.because = fmt::format("undecided, {}: {}", end, interval_text(*pairs.comparison));
   }

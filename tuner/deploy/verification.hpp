@@ -20,15 +20,16 @@ namespace nocturne::deploy {
 [[nodiscard]] std::expected<nlohmann::json, std::string> verification_campaign(const Profile& profile,
                                                                                const measure::ComparisonPolicy& policy);
 
-enum class Finding {
+enum class VerificationOutcome {
   Holds,        ///< faster than the default, the whole interval above zero
   DoesNotHold,  ///< no faster than the default: the whole interval below the margin
   NotMeasured,  ///< a side does not train here, or the pairs do not tell
 };
-[[nodiscard]] std::string_view to_text(Finding finding);  ///< "holds", "does not hold", "could not be measured"
+[[nodiscard]] std::string_view to_text(
+    VerificationOutcome finding);  ///< "holds", "does not hold", "could not be measured"
 
 struct Verification {
-  Finding finding = Finding::NotMeasured;
+  VerificationOutcome finding = VerificationOutcome::NotMeasured;
   std::string because{};                            ///< one sentence
   std::optional<measure::Comparison> comparison{};  ///< with the interval it was judged by; empty: too few pairs
 };

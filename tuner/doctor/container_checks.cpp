@@ -22,11 +22,11 @@ std::vector<RuntimeState> probe_runtimes() {
   return states;
 }
 
-std::vector<Finding> check_containers(const std::vector<RuntimeState>& runtimes) {
+std::vector<Diagnosis> check_containers(const std::vector<RuntimeState>& runtimes) {
   const bool any = std::ranges::any_of(runtimes, [](const RuntimeState& each) { return each.obstacle.empty(); });
-  std::vector<Finding> findings;
+  std::vector<Diagnosis> findings;
   for (const RuntimeState& state : runtimes) {
-    Finding finding{.subject = state.name};
+    Diagnosis finding{.subject = state.name};
     if (state.obstacle.empty()) {
       finding.found = state.version.empty() ? "usable" : state.version;
     } else {

@@ -22,6 +22,6 @@ struct RuntimeState {
 
 /// One finding a runtime. Missing ones are optional, and a package is named only where none works: the first one, which
 /// needs neither a daemon nor rights.
-[[nodiscard]] std::vector<Finding> check_containers(const std::vector<RuntimeState>& runtimes);
+[[nodiscard]] std::vector<Diagnosis> check_containers(const std::vector<RuntimeState>& runtimes);
 
 }  // namespace nocturne::tuner

@@ -21,14 +21,14 @@ std::string_view to_text(Health health) {
   return "bad";
 }
 
-bool can_measure(const std::vector<Finding>& findings) {
-  return std::ranges::none_of(findings, [](const Finding& finding) { return finding.health == Health::Bad; });
+bool can_measure(const std::vector<Diagnosis>& findings) {
+  return std::ranges::none_of(findings, [](const Diagnosis& finding) { return finding.health == Health::Bad; });
 }
 
-std::string install_line(const std::vector<Finding>& findings) {
+std::string install_line(const std::vector<Diagnosis>& findings) {
   std::vector<std::string> packages;
   for (const bool bad : {true, false}) {
-    for (const Finding& finding : findings) {
+    for (const Diagnosis& finding : findings) {
       if ((finding.health == Health::Bad) != bad) continue;
       for (const std::string& package : finding.packages) {
         if (std::ranges::find(packages, package) == packages.end()) packages.push_back(package);

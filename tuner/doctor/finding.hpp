@@ -18,7 +18,7 @@ enum class Health {
 
 [[nodiscard]] std::string_view to_text(Health health);  ///< good, note, optional, bad
 
-struct Finding {
+struct Diagnosis {
   std::string subject;  ///< "compilers"
   Health health = Health::Good;
   std::string found;                    ///< what is there
@@ -32,9 +32,9 @@ struct Finding {
 }
 
 /// No finding is bad.
-[[nodiscard]] bool can_measure(const std::vector<Finding>& findings);
+[[nodiscard]] bool can_measure(const std::vector<Diagnosis>& findings);
 
 /// "apt-get install a b", every package once, those of bad findings first; empty: none would help.
-[[nodiscard]] std::string install_line(const std::vector<Finding>& findings);
+[[nodiscard]] std::string install_line(const std::vector<Diagnosis>& findings);
 
 }  // namespace nocturne::tuner

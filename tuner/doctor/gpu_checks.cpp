@@ -2,8 +2,8 @@
 
 namespace nocturne::tuner {
 
-Finding check_gpu_worker(bool sees_gpu, const std::filesystem::path& program) {
-  Finding finding{.subject = "GPU worker", .found = program.string()};
+Diagnosis check_gpu_worker(bool sees_gpu, const std::filesystem::path& program) {
+  Diagnosis finding{.subject = "GPU worker", .found = program.string()};
   if (program.empty()) {
     finding.found = "nocturne-cudnn is not built";
     finding.health = sees_gpu ? Health::Optional : Health::Note;

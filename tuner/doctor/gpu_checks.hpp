@@ -9,6 +9,6 @@
 namespace nocturne::tuner {
 
 /// `sees_gpu`: the system shows an NVIDIA GPU; `program`: nocturne-cudnn, empty where it was not built.
-[[nodiscard]] Finding check_gpu_worker(bool sees_gpu, const std::filesystem::path& program);
+[[nodiscard]] Diagnosis check_gpu_worker(bool sees_gpu, const std::filesystem::path& program);
 
 }  // namespace nocturne::tuner

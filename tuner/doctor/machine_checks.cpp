@@ -21,9 +21,9 @@ bool has_compiler(const measure::MachineFacts& facts, std::string_view name) {
 
 }  // namespace
 
-Finding check_processor(const measure::MachineFacts& facts) {
+Diagnosis check_processor(const measure::MachineFacts& facts) {
   const int usable = facts.usable_cores();
-  Finding finding{
+  Diagnosis finding{
       .subject = "processor",
       .found = fmt::format("{}, {} of {} cores usable", facts.cpu_model.empty() ? "unknown model" : facts.cpu_model,
                            usable, facts.cores)};
@@ -37,14 +37,14 @@ Finding check_processor(const measure::MachineFacts& facts) {
   return finding;
 }
 
-Finding check_instructions(const measure::MachineFacts& facts) {
+Diagnosis check_instructions(const measure::MachineFacts& facts) {
   std::vector<std::string_view> found;
   constexpr std::array<std::string_view, 8> kInteresting = {"sse4_1",      "avx2",        "avx512f",  "avx512_vnni",
                                                             "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_int8"};
   for (const std::string_view name : kInteresting) {
     if (measure::has_isa(facts, name)) found.push_back(name);
   }
-  Finding finding{.subject = "instructions", .found = fmt::format("{}", fmt::join(found, ", "))};
+  Diagnosis finding{.subject = "instructions", .found = fmt::format("{}", fmt::join(found, ", "))};
   if (!measure::has_isa(facts, "sse4_1")) {
     finding.health = Health::Bad;
     finding.found = "no SSE4.1";
@@ -61,9 +61,9 @@ Finding check_instructions(const measure::MachineFacts& facts) {
   return finding;
 }
 
-Finding check_memory(const measure::MachineFacts& facts) {
+Diagnosis check_memory(const measure::MachineFacts& facts) {
   const double usable = gibibytes(static_cast<std::uint64_t>(facts.usable_memory_bytes()));
-  Finding finding{.subject = "memory", .found = fmt::format("{:.1f} GiB usable", usable)};
+  Diagnosis finding{.subject = "memory", .found = fmt::format("{:.1f} GiB usable", usable)};
   if (facts.memory_limit_bytes) finding.found += " (limited by a control group)";
   if (usable < kLeastMemory) {
     finding.health = Health::Bad;
@@ -75,10 +75,10 @@ Finding check_memory(const measure::MachineFacts& facts) {
   return finding;
 }
 
-Finding check_compilers(const measure::MachineFacts& facts) {
+Diagnosis check_compilers(const measure::MachineFacts& facts) {
   std::vector<std::string> names;
   for (const measure::Compiler& compiler : facts.compilers) names.push_back(compiler.name);
-  Finding finding{.subject = "compilers", .found = fmt::format("{}", fmt::join(names, ", "))};
+  Diagnosis finding{.subject = "compilers", .found = fmt::format("{}", fmt::join(names, ", "))};
   if (names.empty()) {
     return {.subject = "compilers",
             .health = Health::Bad,
@@ -98,7 +98,7 @@ Finding check_compilers(const measure::MachineFacts& facts) {
   return finding;
 }
 
-Finding check_onednn(const measure::MachineFacts& facts) {
+Diagnosis check_onednn(const measure::MachineFacts& facts) {
   if (!facts.onednn.empty()) return {.subject = "oneDNN", .found = facts.onednn};
   return {.subject = "oneDNN",
           .health = Health::Bad,
@@ -106,8 +106,8 @@ Finding check_onednn(const measure::MachineFacts& facts) {
           .meaning = "the worker onednn cannot be built; ./quickstart --setup-only fetches it (54 MiB)"};
 }
 
-Finding check_allocators(const measure::MachineFacts& facts) {
-  Finding finding{.subject = "allocators", .found = fmt::format("{}", fmt::join(facts.allocators, ", "))};
+Diagnosis check_allocators(const measure::MachineFacts& facts) {
+  Diagnosis finding{.subject = "allocators", .found = fmt::format("{}", fmt::join(facts.allocators, ", "))};
   constexpr std::array kPackages = {std::pair{"jemalloc", "libjemalloc2"},
                                     std::pair{"tcmalloc", "libtcmalloc-minimal4"}};
   for (const auto& [name, package] : kPackages) {
@@ -119,11 +119,11 @@ Finding check_allocators(const measure::MachineFacts& facts) {
   return finding;
 }
 
-Finding check_gpu(const measure::MachineFacts& facts) {
+Diagnosis check_gpu(const measure::MachineFacts& facts) {
   if (facts.gpus.empty()) {
     return {.subject = "GPU", .health = Health::Note, .found = "none", .meaning = "workers for the CPU run"};
   }
-  Finding finding{.subject = "GPU", .found = fmt::format("{}", fmt::join(facts.gpus, ", "))};
+  Diagnosis finding{.subject = "GPU", .found = fmt::format("{}", fmt::join(facts.gpus, ", "))};
   if (facts.gpu_driver.empty()) {
     finding.health = Health::Note;
     finding.meaning = "no driver answers: it cannot be used";
@@ -133,8 +133,8 @@ Finding check_gpu(const measure::MachineFacts& facts) {
   return finding;
 }
 
-Finding check_steadiness(const measure::MachineFacts& facts) {
-  Finding finding{.subject = "clock"};
+Diagnosis check_steadiness(const measure::MachineFacts& facts) {
+  Diagnosis finding{.subject = "clock"};
   finding.found = facts.governor.empty() ? "no governor to be seen" : "governor " + facts.governor;
   if (facts.boost) finding.found += *facts.boost ? ", boost on" : ", boost off";
   if (!facts.hypervisor.empty()) finding.found += ", virtual machine (" + facts.hypervisor + ")";
@@ -149,8 +149,8 @@ Finding check_steadiness(const measure::MachineFacts& facts) {
   return finding;
 }
 
-Finding check_huge_pages(const measure::MachineFacts& facts) {
-  Finding finding{.subject = "huge pages", .found = facts.transparent_huge_pages};
+Diagnosis check_huge_pages(const measure::MachineFacts& facts) {
+  Diagnosis finding{.subject = "huge pages", .found = facts.transparent_huge_pages};
   if (facts.transparent_huge_pages.empty()) {
     return {.subject = "huge pages",
             .health = Health::Note,
@@ -166,8 +166,8 @@ Finding check_huge_pages(const measure::MachineFacts& facts) {
   return finding;
 }
 
-Finding check_quiet(const measure::MachineFacts& facts, const space::Load& load) {
-  Finding finding{.subject = "quiet"};
+Diagnosis check_quiet(const measure::MachineFacts& facts, const space::Load& load) {
+  Diagnosis finding{.subject = "quiet"};
   std::vector<std::string> seen;
   if (load.loadavg_after) seen.push_back(fmt::format("load average {:.2f}", *load.loadavg_after));
   if (load.other_cpu) seen.push_back(fmt::format("other processes {:.0f} %", 100 * *load.other_cpu));

@@ -11,17 +11,17 @@
 
 namespace nocturne::tuner {
 
-[[nodiscard]] Finding check_processor(const measure::MachineFacts& facts);
-[[nodiscard]] Finding check_instructions(const measure::MachineFacts& facts);
-[[nodiscard]] Finding check_memory(const measure::MachineFacts& facts);
-[[nodiscard]] Finding check_compilers(const measure::MachineFacts& facts);
-[[nodiscard]] Finding check_onednn(const measure::MachineFacts& facts);
-[[nodiscard]] Finding check_allocators(const measure::MachineFacts& facts);
-[[nodiscard]] Finding check_gpu(const measure::MachineFacts& facts);
+[[nodiscard]] Diagnosis check_processor(const measure::MachineFacts& facts);
+[[nodiscard]] Diagnosis check_instructions(const measure::MachineFacts& facts);
+[[nodiscard]] Diagnosis check_memory(const measure::MachineFacts& facts);
+[[nodiscard]] Diagnosis check_compilers(const measure::MachineFacts& facts);
+[[nodiscard]] Diagnosis check_onednn(const measure::MachineFacts& facts);
+[[nodiscard]] Diagnosis check_allocators(const measure::MachineFacts& facts);
+[[nodiscard]] Diagnosis check_gpu(const measure::MachineFacts& facts);
 /// Governor, boost, hypervisor: what makes the same program take different times.
-[[nodiscard]] Finding check_steadiness(const measure::MachineFacts& facts);
-[[nodiscard]] Finding check_huge_pages(const measure::MachineFacts& facts);
+[[nodiscard]] Diagnosis check_steadiness(const measure::MachineFacts& facts);
+[[nodiscard]] Diagnosis check_huge_pages(const measure::MachineFacts& facts);
 /// `load`: what happened on the machine during a moment of looking.
-[[nodiscard]] Finding check_quiet(const measure::MachineFacts& facts, const space::Load& load);
+[[nodiscard]] Diagnosis check_quiet(const measure::MachineFacts& facts, const space::Load& load);
 
 }  // namespace nocturne::tuner

@@ -15,8 +15,8 @@
 #include "measure/run/slot.hpp"
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
-#include "tuner/installation/worker_catalogue.hpp"
 #include "tuner/installation/invocation.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -41,8 +41,8 @@ bool can_write(const fs::path& path) {
 
 }  // namespace
 
-Finding check_data(const fs::path& folder) {
-  Finding finding{.subject = "data"};
+Diagnosis check_data(const fs::path& folder) {
+  Diagnosis finding{.subject = "data"};
   std::ifstream sums(folder / "SHA256SUMS");
   std::size_t good = 0;
   std::vector<std::string> wrong;
@@ -68,7 +68,7 @@ Finding check_data(const fs::path& folder) {
   return finding;
 }
 
-Finding check_sources(const fs::path& source_root) {
+Diagnosis check_sources(const fs::path& source_root) {
   std::vector<std::string> missing, there;
   std::error_code ignored;
   for (const WorkerRecipe& recipe : worker_recipes()) {
@@ -83,7 +83,7 @@ Finding check_sources(const fs::path& source_root) {
           .meaning = "NOCTURNE_SOURCE names the checkout where it was moved"};
 }
 
-Finding check_supervisor(const fs::path& program) {
+Diagnosis check_supervisor(const fs::path& program) {
   if (!program.empty()) return {.subject = "supervisor", .found = program.string()};
   return {.subject = "supervisor",
           .health = Health::Bad,
@@ -91,8 +91,8 @@ Finding check_supervisor(const fs::path& program) {
           .meaning = "it lies beside nocturne after the build; NOCTURNE_SUPERVISOR_PROGRAM names another place"};
 }
 
-Finding check_database(const fs::path& file) {
-  Finding finding{.subject = "database", .found = file.string()};
+Diagnosis check_database(const fs::path& file) {
+  Diagnosis finding{.subject = "database", .found = file.string()};
   const auto bad = [&](std::string meaning) {
     finding.health = Health::Bad;
     finding.meaning = std::move(meaning);
@@ -117,13 +117,13 @@ Finding check_database(const fs::path& file) {
   return finding;
 }
 
-Finding check_disk(const fs::path& folder) {
+Diagnosis check_disk(const fs::path& folder) {
   const fs::path above = existing_part(folder);
   std::error_code error;
   const fs::space_info room = fs::space(above, error);
   if (error) return {.subject = "disk", .health = Health::Note, .found = "unknown: " + error.message()};
   const double free = gibibytes(room.available);
-  Finding finding{.subject = "disk", .found = fmt::format("{:.1f} GiB free for {}", free, folder.string())};
+  Diagnosis finding{.subject = "disk", .found = fmt::format("{:.1f} GiB free for {}", free, folder.string())};
   if (free < kLeastDisk) {
     finding.health = Health::Bad;
     finding.meaning =
@@ -135,7 +135,7 @@ Finding check_disk(const fs::path& folder) {
   return finding;
 }
 
-Finding check_slot(const fs::path& folder) {
+Diagnosis check_slot(const fs::path& folder) {
   const auto lock = measure::SlotLock::try_take({}, "doctor", folder);
   if (lock) return {.subject = "slot", .found = "free"};
   if (lock.error().holder) {
@@ -150,7 +150,7 @@ Finding check_slot(const fs::path& folder) {
           .meaning = "two measurements at a time would spoil each other"};
 }
 
-Finding check_frameworks(const Frameworks& frameworks) {
+Diagnosis check_frameworks(const Frameworks& frameworks) {
   std::vector<std::string> here, not_here;
   for (const std::string& name : frameworks.names()) {
     const std::string reason = frameworks.obstacle(name);
@@ -160,7 +160,7 @@ Finding check_frameworks(const Frameworks& frameworks) {
       not_here.push_back(fmt::format("{}: {}", name, reason));
     }
   }
-  Finding finding{.subject = "frameworks", .found = fmt::format("{}", fmt::join(here, ", "))};
+  Diagnosis finding{.subject = "frameworks", .found = fmt::format("{}", fmt::join(here, ", "))};
   if (!not_here.empty()) {
     finding.health = Health::Optional;
     finding.meaning = fmt::format("unavailable here: {}", fmt::join(not_here, "; "));

@@ -14,18 +14,18 @@
 namespace nocturne::tuner {
 
 /// Reads SHA256SUMS in `folder` and every file it names.
-[[nodiscard]] Finding check_data(const std::filesystem::path& folder);
+[[nodiscard]] Diagnosis check_data(const std::filesystem::path& folder);
 /// `source_root` holds kernels/: what the workers are built from.
-[[nodiscard]] Finding check_sources(const std::filesystem::path& source_root);
+[[nodiscard]] Diagnosis check_sources(const std::filesystem::path& source_root);
 /// `program`: empty where the supervisor was not found.
-[[nodiscard]] Finding check_supervisor(const std::filesystem::path& program);
+[[nodiscard]] Diagnosis check_supervisor(const std::filesystem::path& program);
 /// Whether the database can be read and written; where there is none yet, whether one can be made.
-[[nodiscard]] Finding check_database(const std::filesystem::path& file);
+[[nodiscard]] Diagnosis check_database(const std::filesystem::path& file);
 /// Room for builds and run folders.
-[[nodiscard]] Finding check_disk(const std::filesystem::path& folder);
+[[nodiscard]] Diagnosis check_disk(const std::filesystem::path& folder);
 /// `folder`: of the lock files; empty: the machine's own.
-[[nodiscard]] Finding check_slot(const std::filesystem::path& folder = {});
+[[nodiscard]] Diagnosis check_slot(const std::filesystem::path& folder = {});
 /// Which frameworks campaigns can have here, and why not the others. Asks every Python of the machine.
-[[nodiscard]] Finding check_frameworks(const Frameworks& frameworks);
+[[nodiscard]] Diagnosis check_frameworks(const Frameworks& frameworks);
 
 }  // namespace nocturne::tuner

@@ -81,12 +81,11 @@ std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::instal
   install.progress = options_.progress;
   auto made = store->obtain(recipe, frameworks_.pythons(), install, stop);
   if (!made) {
-    const measure::EnvironmentFailure& trouble = made.error();
-    const auto outcome = trouble.interrupted   ? space::Outcome::Killed
-                         : trouble.unavailable ? space::Outcome::Unsupported
-                                               : space::Outcome::BuildFailed;
-    return std::unexpected(
-        PreparationFailure{outcome, trouble.reason, trouble.log_tail, trouble.no_room, trouble.unreachable});
+    const measure::EnvironmentFailure& error = made.error();
+    const auto outcome = error.interrupted   ? space::Outcome::Killed
+                         : error.unavailable ? space::Outcome::Unsupported
+                                             : space::Outcome::BuildFailed;
+    return std::unexpected(PreparationFailure{outcome, error.reason, error.log_tail, error.no_room, error.unreachable});
   }
   if (made->installed_now) options_.downloaded_bytes += recipe.download_bytes;
   return *std::move(made);

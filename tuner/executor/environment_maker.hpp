@@ -2,7 +2,7 @@
 
 /// Environments for the trials of one campaign: installed when first wanted, within the campaign's limits.
 ///
-/// What cannot be installed fails its whole row (failure_memory.hpp). Not thread-safe.
+/// What cannot be installed fails its whole software stack (failure_memory.hpp). Not thread-safe.
 
 #include <chrono>
 #include <cstdint>
@@ -27,7 +27,7 @@ class EnvironmentMaker {
   struct Options {
     EnvironmentSettings limits;
     std::set<std::string> wanted;                    ///< frameworks of the campaign, which share its limit of disk
-    std::int64_t downloaded_bytes = 0;               ///< by earlier sittings of the campaign
+    std::int64_t downloaded_bytes = 0;               ///< by earlier sessions of the campaign
     std::function<void(std::string_view)> progress;  ///< lines of an installation; may be empty
     FailureMemory::Now now = std::chrono::steady_clock::now;
   };

@@ -1,7 +1,8 @@
 #pragma once
 
-/// Preparations that failed, so that each later trial of the same row is answered at once. The next sitting tries again.
-/// Where the network was gone this one does, too: when it is asked ten minutes later, and three times at most.
+/// Preparations that failed, so that each later trial of the same software stack is answered at once. The next session
+/// tries again. Where the network was gone this one does, too: when it is asked ten minutes later, and three times at
+/// most.
 
 #include <chrono>
 #include <functional>

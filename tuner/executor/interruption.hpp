@@ -1,6 +1,6 @@
 #pragma once
 
-/// How a person or the system ends a campaign early, first politely, then at once; and how it is stopped for a while.
+/// How the user or the system ends a campaign early, first politely, then at once; and how it is stopped for a while.
 
 #include <atomic>
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace nocturne::tuner {
 
-/// finish(): the run in flight is completed and counts. abandon(): it is killed, and run again by the next sitting.
+/// finish(): the run in flight is completed and counts. abandon(): it is killed, and run again by the next session.
 /// suspend(): it is killed and nothing is begun until resume(); then it is run again.
 ///
 /// Thread-safe: the campaign asks in one thread, another one that hears signals calls the rest. Not for signal

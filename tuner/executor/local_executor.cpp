@@ -11,8 +11,8 @@
 #include "tuner/executor/own_build.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
-#include "tuner/installation/shipped_worker.hpp"
 #include "tuner/executor/stray_runs.hpp"
+#include "tuner/installation/shipped_worker.hpp"
 
 namespace nocturne::tuner {
 namespace {

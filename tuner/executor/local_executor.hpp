@@ -34,7 +34,7 @@ class LocalExecutor final : public Executor {
     std::filesystem::path user_images;                 ///< the user's recipes of images; empty: none
     std::int64_t memory_bytes = 0;                     ///< limit of a run where the campaign names none; 0: no limit
     std::shared_ptr<const Frameworks> frameworks;      ///< null: our own workers alone
-    std::int64_t downloaded_bytes = 0;                 ///< for environments, by earlier sittings of the campaign
+    std::int64_t downloaded_bytes = 0;                 ///< for environments, by earlier sessions of the campaign
     std::function<void(std::string_view)> installing;  ///< hears the lines of an installation; may be empty
   };
 
@@ -90,7 +90,7 @@ class LocalExecutor final : public Executor {
   measure::LaunchMachine machine_;
   EnvironmentMaker environments_;
   Containment containment_;
-  /// Flags → artifact found in this sitting: the key costs a preprocessor run per source file.
+  /// Flags → artifact found in this session: the key costs a preprocessor run per source file.
   std::map<std::string, measure::Artifact> found_;
   /// Run → the user's command it starts.
   std::map<std::string, std::shared_ptr<const measure::CommandTemplate>> commands_;

@@ -39,8 +39,8 @@ struct TrialAnswer {
   End end = End::Finished;
   // The rest is set where it finished.
   space::Trial trial{};
-  db::TrialClaim claim{};
-  std::optional<db::TrialId> claimed{};   ///< empty: it was not claimed in the database yet
+  db::TrialReservation reservation{};
+  std::optional<db::TrialId> reserved{};  ///< empty: it was not reserved in the database yet
   std::optional<db::TrialId> equal_to{};  ///< an equal trial was known: nothing was run, its result is taken over
   std::string log_tail{};                 ///< the installer's or compiler's last words, where it could not be prepared
   std::vector<db::RunRecord> runs{};      ///< that are not stored yet

@@ -124,7 +124,7 @@ measure::LaunchSettings python_launch(const measure::EnvironmentRecipe& recipe, 
                                       const fs::path& environment) {
   for (const auto& [name, value] : measure::variables_of(recipe, environment)) settings.set.emplace(name, value);
   settings.set.emplace("PYTHONDONTWRITEBYTECODE", "1");  // an environment stays as it was installed
-  settings.set.emplace("PYTHONHASHSEED", "0");           // the order of sets is no luck
+  settings.set.emplace("PYTHONHASHSEED", "0");           // the order of sets is no between-process spread
   settings.set.emplace("PYTHONNOUSERSITE", "1");
   settings.set.emplace("PYTHONUNBUFFERED", "1");  // what was said before a crash is in the log
   for (const std::string_view name : kForeignVariables) {

@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "tuner/installation/shipped_worker.hpp"
-#include "measure/run/command_template.hpp"
 #include "measure/container/container.hpp"
 #include "measure/container/runtimes.hpp"
+#include "measure/run/command_template.hpp"
+#include "tuner/installation/shipped_worker.hpp"
 #include "tuner/installation/worker_catalogue.hpp"
 
 namespace nocturne::tuner {
@@ -90,9 +90,9 @@ measure::EnvironmentStore* Frameworks::store(std::string& error) const {
   if (!store_ && store_error_.empty()) {
     try {
       store_ = std::make_unique<measure::EnvironmentStore>(places_.environments);
-    } catch (const fs::filesystem_error& trouble) {
+    } catch (const fs::filesystem_error& failure) {
       store_error_ =
-          fmt::format("environments cannot be kept in {}: {}", places_.environments.string(), trouble.code().message());
+          fmt::format("environments cannot be kept in {}: {}", places_.environments.string(), failure.code().message());
     }
   }
   error = store_error_;

@@ -25,8 +25,8 @@ std::string command_text(std::initializer_list<std::string_view> words) {
   return measure::shell_command(all);
 }
 
-std::string command_text(std::string_view verb, std::string_view quoted_words) {
-  std::string text = command_text({verb});
+std::string command_text(std::string_view subcommand, std::string_view quoted_words) {
+  std::string text = command_text({subcommand});
   if (!quoted_words.empty()) text.append(" ").append(quoted_words);
   return text;
 }

@@ -11,14 +11,14 @@
 
 namespace nocturne::tuner {
 
-/// The words before the verb: the program, and the options that say where the data lie. Before it is called:
+/// The words before the subcommand: the program, and the options that say where the data lie. Before it is called:
 /// "nocturne". Set before any other thread starts.
 void set_invocation(std::span<const std::string> words);
 
 /// A command of this program, quoted for a shell: `./build/nocturne --data d show 17 --log`.
 [[nodiscard]] std::string command_text(std::initializer_list<std::string_view> words);
-/// The same, with words behind the verb that are quoted already.
-[[nodiscard]] std::string command_text(std::string_view verb, std::string_view quoted_words);
+/// The same, with words behind the subcommand that are quoted already.
+[[nodiscard]] std::string command_text(std::string_view subcommand, std::string_view quoted_words);
 
 /// A file as a word of a command, quoted: relative to the current directory where it lies below, else absolute.
 [[nodiscard]] std::string file_word(const std::filesystem::path& file);

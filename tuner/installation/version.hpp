@@ -16,7 +16,7 @@ namespace nocturne::tuner {
 
 /// {"nocturne": its version, "commit", "compiler", "build_type", "libraries": {name: version}}
 [[nodiscard]] nlohmann::json version_json();
-/// The same for a person.
+/// The same for the user.
 [[nodiscard]] std::string version_text();
 
 }  // namespace nocturne::tuner

@@ -25,12 +25,13 @@ EnvironmentsAhead environments_ahead(const CampaignSpec& spec, const Frameworks&
   const EnvironmentSettings& limits = spec.environments;
   if (ahead.to_install.empty()) return ahead;
   if (!limits.install) {
-    ahead.limit = "environments.install is false: their rows will be unsupported";
+    ahead.limit = "environments.install is false: their software stacks will be unsupported";
   } else if (limits.download_bytes && ahead.download_bytes > *limits.download_bytes) {
-    ahead.limit = fmt::format("environments.download is {} MB: rows that would exceed it will be unsupported",
-                              *limits.download_bytes / 1'000'000);
+    ahead.limit =
+        fmt::format("environments.download is {} MB: software stacks that would exceed it will be unsupported",
+                    *limits.download_bytes / 1'000'000);
   } else if (limits.disk_bytes && ahead.disk_bytes > *limits.disk_bytes) {
-    ahead.limit = fmt::format("environments.disk is {} MB: rows that would exceed it will be unsupported",
+    ahead.limit = fmt::format("environments.disk is {} MB: software stacks that would exceed it will be unsupported",
                               *limits.disk_bytes / 1'000'000);
   }
   return ahead;

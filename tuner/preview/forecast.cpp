@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "measure/comparison/location.hpp"
-#include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/answer/roofline.hpp"
+#include "tuner/campaign/pacing.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -53,9 +53,9 @@ db::Expected<std::vector<db::CampaignId>> campaigns_like(const CampaignSpec& spe
 std::optional<double> first_estimate(const CampaignSpec& spec, const db::Store& store,
                                      const space::Fingerprint& fingerprint) {
   if (!spec.worker.own.empty()) return std::nullopt;
-  const auto roof = roof_for(store, fingerprint, spec.workload);
-  if (!roof) return std::nullopt;
-  const auto bound = roof->bound(spec.space.default_configuration(), kUsualBatchSize);
+  const auto peaks = peaks_for(store, fingerprint, spec.workload);
+  if (!peaks) return std::nullopt;
+  const auto bound = peaks->bound(spec.space.default_configuration(), kUsualBatchSize);
   return bound ? std::optional<double>(bound->seconds / kTypicalShare) : std::nullopt;
 }
 
@@ -83,7 +83,7 @@ db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store, s
     if (!trials) return std::unexpected(trials.error());
     for (const db::StoredTrial& stored : *trials) {
       if (stored.reused_from || !stored.finished_unix_ns || stored.trial.fidelity.steps != spec.run.steps) continue;
-      durations.push_back(seconds_of(*stored.finished_unix_ns - stored.claimed_unix_ns));
+      durations.push_back(seconds_of(*stored.finished_unix_ns - stored.reserved_unix_ns));
       if (!typical && stored.trial.parts) typical = paced(spec, stored);
     }
   }

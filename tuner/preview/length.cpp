@@ -35,7 +35,8 @@ db::Expected<std::optional<std::chrono::nanoseconds>> planned_length(const Campa
   const space::Size size = spec.space.count();
   double trials = size.kind == space::Size::Kind::Infinite ? HUGE_VAL : size.approximate;
   if (spec.budget.trials) trials = std::min(trials, static_cast<double>(*spec.budget.trials));
-  const double builds = spec.worker.command.empty() && spec.worker.own.empty() ? std::min(trials, most_builds(spec.space)) : 0;
+  const double builds =
+      spec.worker.command.empty() && spec.worker.own.empty() ? std::min(trials, most_builds(spec.space)) : 0;
   const double seconds = trials * costs->trial_seconds + builds * costs->build_seconds + costs->finals_seconds;
   constexpr double kCentury = 3e9;  // seconds; nanoseconds end at three
   if (seconds > kCentury) return length;

@@ -18,13 +18,13 @@ namespace {
 
 constexpr double kTwoSided95 = 1.96;  // of the normal distribution: what trials by themselves allow to say
 
-db::Expected<std::vector<db::CampaignSummary>> campaigns_here(const db::Store& store, const Claim& claim,
+db::Expected<std::vector<db::CampaignSummary>> campaigns_here(const db::Store& store, const PublishedResult& published,
                                                               const std::string& fingerprint_key) {
   auto all = store.list_campaigns();
   if (!all) return all;
   std::vector<db::CampaignSummary> here;
   for (db::CampaignSummary& each : *all) {
-    if (each.spec.value("/workload/network"_json_pointer, "") != claim.network) continue;
+    if (each.spec.value("/workload/network"_json_pointer, "") != published.network) continue;
     const auto stored = store.load_fingerprint(each.fingerprint);
     if (!stored) continue;  // nobody knows where it was measured
     const auto fingerprint = space::Fingerprint::from_json(stored->fields);
@@ -39,14 +39,16 @@ void keep_better(std::optional<Evidence>& best, Evidence found) {
   if (better) best = std::move(found);
 }
 
-void look_at_pairs(const std::vector<db::StoredComparison>& comparisons, const Claim& claim, double epochs,
-                   const db::CampaignSummary& campaign, std::optional<Evidence>& best) {
+void look_at_pairs(const std::vector<db::StoredComparison>& comparisons, const PublishedResult& published,
+                   double epochs, const db::CampaignSummary& campaign, std::optional<Evidence>& best) {
   for (const db::StoredComparison& each : comparisons) {
     const space::Configuration& baseline = each.record.baseline;
     const space::Configuration& candidate = each.record.candidate;
-    const bool straight = is_side(claim, claim.reference, baseline) && is_side(claim, claim.candidate, candidate);
-    const bool turned = is_side(claim, claim.candidate, baseline) && is_side(claim, claim.reference, candidate);
-    if ((!straight && !turned) || !differ_as_claimed(claim, baseline, candidate)) continue;
+    const bool straight =
+        is_side(published, published.reference, baseline) && is_side(published, published.candidate, candidate);
+    const bool turned =
+        is_side(published, published.candidate, baseline) && is_side(published, published.reference, candidate);
+    if ((!straight && !turned) || !differ_as_claimed(published, baseline, candidate)) continue;
     if (each.record.role == tuner::kSelectRole) continue;
     for (const db::VerdictRecord& verdict : each.verdicts) {
       if (verdict.horizon_epochs != epochs) continue;
@@ -63,13 +65,14 @@ void look_at_pairs(const std::vector<db::StoredComparison>& comparisons, const C
   }
 }
 
-void look_at_trials(const std::vector<db::StoredTrial>& trials, const Claim& claim, double epochs,
+void look_at_trials(const std::vector<db::StoredTrial>& trials, const PublishedResult& published, double epochs,
                     const db::CampaignSummary& campaign, std::optional<Evidence>& best) {
   for (const db::StoredTrial& reference : trials) {
-    if (!reference.trial.estimate || !is_side(claim, claim.reference, reference.trial.configuration)) continue;
+    if (!reference.trial.estimate || !is_side(published, published.reference, reference.trial.configuration)) continue;
     for (const db::StoredTrial& candidate : trials) {
-      if (!candidate.trial.estimate || !is_side(claim, claim.candidate, candidate.trial.configuration)) continue;
-      if (!differ_as_claimed(claim, reference.trial.configuration, candidate.trial.configuration)) continue;
+      if (!candidate.trial.estimate || !is_side(published, published.candidate, candidate.trial.configuration))
+        continue;
+      if (!differ_as_claimed(published, reference.trial.configuration, candidate.trial.configuration)) continue;
       const space::Estimate& a = *reference.trial.estimate;
       const space::Estimate& b = *candidate.trial.estimate;
       const double ratio = std::log(a.value / b.value);
@@ -125,39 +128,40 @@ std::string_view to_text(Grade grade) {
   return grade == Grade::Trials ? "trials" : "epochs";
 }
 
-db::Expected<std::optional<Evidence>> find_evidence(const db::Store& store, const Claim& claim,
+db::Expected<std::optional<Evidence>> find_evidence(const db::Store& store, const PublishedResult& published,
                                                     const std::string& fingerprint_key) {
-  const auto campaigns = campaigns_here(store, claim, fingerprint_key);
+  const auto campaigns = campaigns_here(store, published, fingerprint_key);
   if (!campaigns) return std::unexpected(campaigns.error());
   std::optional<Evidence> best;
   for (const db::CampaignSummary& campaign : *campaigns) {
     const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
     if (!trials) return std::unexpected(trials.error());
-    if (claim.kind == ClaimKind::FirstEpoch) {
+    if (published.kind == PublishedKind::FirstEpoch) {
       if (auto looked = look_at_epochs(store, *trials, campaign, best); !looked) return std::unexpected(looked.error());
       continue;
     }
     const double epochs = tuner::objective_of(campaign.spec).primary;
     const auto comparisons = store.comparisons(campaign.id);
     if (!comparisons) return std::unexpected(comparisons.error());
-    look_at_pairs(*comparisons, claim, epochs, campaign, best);
-    look_at_trials(*trials, claim, epochs, campaign, best);
+    look_at_pairs(*comparisons, published, epochs, campaign, best);
+    look_at_trials(*trials, published, epochs, campaign, best);
   }
   return best;
 }
 
-db::Expected<std::string> failure_of(const db::Store& store, const Claim& claim, const std::string& fingerprint_key) {
-  if (claim.kind == ClaimKind::FirstEpoch) return std::string();
-  const auto campaigns = campaigns_here(store, claim, fingerprint_key);
+db::Expected<std::string> failure_of(const db::Store& store, const PublishedResult& published,
+                                     const std::string& fingerprint_key) {
+  if (published.kind == PublishedKind::FirstEpoch) return std::string();
+  const auto campaigns = campaigns_here(store, published, fingerprint_key);
   if (!campaigns) return std::unexpected(campaigns.error());
-  for (const space::Configuration* side : {&claim.reference, &claim.candidate}) {
+  for (const space::Configuration* side : {&published.reference, &published.candidate}) {
     std::string failure;
     bool trained = false;
     for (const db::CampaignSummary& campaign : *campaigns) {
       const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
       if (!trials) return std::unexpected(trials.error());
       for (const db::StoredTrial& each : *trials) {
-        if (!is_side(claim, *side, each.trial.configuration)) continue;
+        if (!is_side(published, *side, each.trial.configuration)) continue;
         trained = trained || each.trial.outcome == space::Outcome::Ok;
         if (each.trial.outcome == space::Outcome::Ok || !failure.empty()) continue;
         failure = fmt::format("{}: {}: {}", side_words(*side), space::to_text(each.trial.outcome), each.trial.reason);

@@ -1,13 +1,13 @@
 #pragma once
 
-/// What the database holds for and against a claim, of this machine alone. Measures nothing.
+/// What the database holds for and against a published result, of this machine alone. Measures nothing.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "db/store.hpp"
-#include "tuner/report/claims.hpp"
+#include "tuner/report/published_results.hpp"
 
 namespace nocturne::report {
 
@@ -28,14 +28,15 @@ struct Evidence {
   std::int64_t generation = 1;
 };
 
-/// The best there is: pairs before trials, more before fewer. Both sides are of one campaign with the claim's network,
-/// measured on a machine with this fingerprint key, and differ as claimed. Empty: nothing.
-[[nodiscard]] db::Expected<std::optional<Evidence>> find_evidence(const db::Store& store, const Claim& claim,
+/// The best there is: pairs before trials, more before fewer. Both sides are of one campaign with the published
+/// result's network, measured on a machine with this fingerprint key, and differ as published. Empty: nothing.
+[[nodiscard]] db::Expected<std::optional<Evidence>> find_evidence(const db::Store& store,
+                                                                  const PublishedResult& published,
                                                                   const std::string& fingerprint_key);
 
-/// Why a side of the claim did not run when it was tried here: "tensorflow-1.14: unsupported: …"; empty: it was not
-/// tried, or ran.
-[[nodiscard]] db::Expected<std::string> failure_of(const db::Store& store, const Claim& claim,
+/// Why a side of the published result did not run when it was tried here: "tensorflow-1.14: unsupported: …"; empty: it
+/// was not tried, or ran.
+[[nodiscard]] db::Expected<std::string> failure_of(const db::Store& store, const PublishedResult& published,
                                                    const std::string& fingerprint_key);
 
 }  // namespace nocturne::report

@@ -4,15 +4,15 @@
 
 namespace nocturne::report {
 
-std::string_view to_text(Finding finding) {
+std::string_view to_text(ReplicationOutcome finding) {
   switch (finding) {
-    case Finding::Confirmed:
+    case ReplicationOutcome::Confirmed:
       return "confirmed";
-    case Finding::Reversed:
+    case ReplicationOutcome::Reversed:
       return "reversed";
-    case Finding::Undecided:
+    case ReplicationOutcome::Undecided:
       return "undecided";
-    case Finding::NotMeasured:
+    case ReplicationOutcome::NotMeasured:
       break;
   }
   return "not measured";
@@ -32,32 +32,32 @@ std::string_view to_text(Size size) {
   return "unknown";
 }
 
-Judgement judge(std::optional<double> claimed_percent, double low_percent, double high_percent, bool interleaved) {
-  Judgement judgement{.finding = Finding::Undecided};
+Judgement judge(std::optional<double> published_percent, double low_percent, double high_percent, bool interleaved) {
+  Judgement judgement{.finding = ReplicationOutcome::Undecided};
   if (!interleaved) return judgement;
-  const bool slower_claimed = claimed_percent && *claimed_percent < 0;
-  // A claim of slower is one of faster in the mirror.
+  const bool slower_claimed = published_percent && *published_percent < 0;
+  // A published result of slower is one of faster in the mirror.
   if (slower_claimed) {
     low_percent = -std::exchange(high_percent, -low_percent);
   }
-  if (low_percent > 0) judgement.finding = Finding::Confirmed;
-  if (high_percent < 0) judgement.finding = Finding::Reversed;
-  if (!claimed_percent) return judgement;
-  const double claimed = slower_claimed ? -*claimed_percent : *claimed_percent;
+  if (low_percent > 0) judgement.finding = ReplicationOutcome::Confirmed;
+  if (high_percent < 0) judgement.finding = ReplicationOutcome::Reversed;
+  if (!published_percent) return judgement;
+  const double claimed = slower_claimed ? -*published_percent : *published_percent;
   judgement.size = high_percent < claimed ? Size::Smaller : low_percent > claimed ? Size::Larger : Size::Inside;
   return judgement;
 }
 
 std::string sentence_of(const Judgement& judgement) {
   std::string finding(to_text(judgement.finding));
-  if (judgement.finding == Finding::Confirmed) {
-    if (judgement.size == Size::Inside) return finding + ", as large as claimed";
+  if (judgement.finding == ReplicationOutcome::Confirmed) {
+    if (judgement.size == Size::Inside) return finding + ", as large as published";
     if (judgement.size == Size::Smaller) return finding + ", but smaller";
     if (judgement.size == Size::Larger) return finding + ", and larger";
   }
-  if (judgement.finding == Finding::Undecided) {
-    if (judgement.size == Size::Inside) return finding + ", the claimed size is possible";
-    if (judgement.size != Size::Unknown) return finding + ", the claimed size is excluded";
+  if (judgement.finding == ReplicationOutcome::Undecided) {
+    if (judgement.size == Size::Inside) return finding + ", the published size is possible";
+    if (judgement.size != Size::Unknown) return finding + ", the published size is excluded";
   }
   return finding;
 }

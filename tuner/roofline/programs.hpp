@@ -33,8 +33,8 @@ struct MachineMeasuring {
 };
 
 /// Waits for the machine, then measures it alone: what nocturne-machine prints, and in `gpus` what nocturne-cudnn
-/// --machine says of GPUs (not with `only`). Where that program cannot measure one, or is not there although the system shows
-/// one, `note` is told why. The error is a sentence.
+/// --machine says of GPUs (not with `only`). Where that program cannot measure one, or is not there although the system
+/// shows one, `note` is told why. The error is a sentence.
 [[nodiscard]] std::expected<nlohmann::json, std::string> measure_machine(const MachineMeasuring& measuring,
                                                                          const std::stop_token& stop = {});
 

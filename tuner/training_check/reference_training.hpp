@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "space/run.hpp"
-#include "tuner/executor/interruption.hpp"
 #include "tuner/executor/executor.hpp"
+#include "tuner/executor/interruption.hpp"
 
 namespace nocturne::tuner {
 

@@ -2,7 +2,7 @@
 
 /// Does a framework train the MNIST network as our own worker does? What `nocturne env check --thorough` asks.
 ///
-/// Three questions, from the sharpest and cheapest to the one that a person understands at once:
+/// Three questions, from the sharpest and cheapest to the one that the user understands at once:
 ///   1. the exact steps of the gate, from the same weights without dropout (measure/gate/gate.hpp): they name a layer
 ///      that stands still, a rate that is another;
 ///   2. the losses of the first 50 steps with dropout, in the band over seeds of the reference

@@ -61,15 +61,15 @@ std::vector<Candidate> measured_candidates(const Pass& pass, Operation operation
   if (operation == Operation::BackwardData) {
     std::array<cudnnConvolutionBwdDataAlgoPerf_t, kMost> found{};
     check(cudnnFindConvolutionBackwardDataAlgorithmEx(pass.cudnn, tensors.filter, tensors.weights_data, tensors.output,
-                                                      tensors.difference_data, tensors.convolution, tensors.input,
-                                                      tensors.input_difference_data, kMost, &count, found.data(),
+                                                      tensors.gradient_data, tensors.convolution, tensors.input,
+                                                      tensors.input_gradient_data, kMost, &count, found.data(),
                                                       pass.workspace, workspace),
           "algorithms");
     return candidates_of(found, count);
   }
   std::array<cudnnConvolutionBwdFilterAlgoPerf_t, kMost> found{};
   check(cudnnFindConvolutionBackwardFilterAlgorithmEx(
-            pass.cudnn, tensors.input, tensors.input_data, tensors.output, tensors.difference_data, tensors.convolution,
+            pass.cudnn, tensors.input, tensors.input_data, tensors.output, tensors.gradient_data, tensors.convolution,
             tensors.filter, tensors.weights_gradient_data, kMost, &count, found.data(), pass.workspace, workspace),
         "algorithms");
   return candidates_of(found, count);

@@ -17,7 +17,7 @@ struct ConvolutionTensors {
   cudnnConvolutionDescriptor_t convolution = nullptr;
   cudnnTensorDescriptor_t output = nullptr;
   void *input_data = nullptr, *weights_data = nullptr, *output_data = nullptr;
-  void *difference_data = nullptr, *input_difference_data = nullptr, *weights_gradient_data = nullptr;
+  void *gradient_data = nullptr, *input_gradient_data = nullptr, *weights_gradient_data = nullptr;
 };
 
 /// In cuDNN's order of preference, with its estimates; nothing is run.

@@ -168,8 +168,9 @@ void launch_rectify(void* values, DataType type, std::int64_t count, cudaStream_
   launch_map<1>("rectify", values, nullptr, nullptr, type, count, stream, Rectify{});
 }
 
-void launch_gate(void* difference, const void* output, DataType type, std::int64_t count, cudaStream_t stream) {
-  launch_map<3>("gate", difference, output, nullptr, type, count, stream, Gate{});
+void launch_gate(void* activation_gradient, const void* output, DataType type, std::int64_t count,
+                 cudaStream_t stream) {
+  launch_map<3>("gate", activation_gradient, output, nullptr, type, count, stream, Gate{});
 }
 
 void launch_add(void* out, const void* a, const void* b, DataType type, std::int64_t count, bool relu,

@@ -20,7 +20,7 @@ enum class DataType { F32, Bf16, F16 };
   return precision == Precision::F16 ? DataType::F16 : DataType::F32;
 }
 
-// --- activations and differences (elementwise.cu) ---
+// --- activations and activation gradients (elementwise.cu) ---
 
 /// out[i] = in[i], rounded.
 void launch_convert(const float* in, void* out, DataType type, std::int64_t count, cudaStream_t stream);
@@ -46,8 +46,8 @@ void launch_add_bias(void* values, const void* bias, DataType type, std::int64_t
                      bool relu, cudaStream_t stream);
 /// values[i] = max(values[i], 0), in place.
 void launch_rectify(void* values, DataType type, std::int64_t count, cudaStream_t stream);
-/// difference[i] = 0 where the rectifier's output is not positive; in place.
-void launch_gate(void* difference, const void* output, DataType type, std::int64_t count, cudaStream_t stream);
+/// activation gradient[i] = 0 where the rectifier's output is not positive; in place.
+void launch_gate(void* activation_gradient, const void* output, DataType type, std::int64_t count, cudaStream_t stream);
 /// out[i] = a[i] + b[i], then the rectifier if asked for.
 void launch_add(void* out, const void* a, const void* b, DataType type, std::int64_t count, bool relu,
                 cudaStream_t stream);
@@ -61,7 +61,8 @@ struct DropoutRule {
   float scale = 1;            ///< 256 / (256 - dropped)
   bool accumulate = false;    ///< adds to what is there, else replaces it
 };
-/// out[i] = kept(i) ? in[i] · scale : 0. Backward is the same function of the difference: the draw repeats itself.
+/// out[i] = kept(i) ? in[i] · scale : 0. Backward is the same function of the activation gradient: the draw repeats
+/// itself.
 void launch_dropout(const void* in, void* out, DataType type, std::int64_t count, const DropoutRule& rule,
                     const StepState* state, cudaStream_t stream);
 
@@ -109,8 +110,8 @@ void launch_begin_step(StepState* state, cudaStream_t stream);
 /// Softmax cross-entropy against (1 - smoothing) · onehot + smoothing / classes: each image's loss, and its derivative
 /// times the loss scale / images.
 void launch_softmax_loss(const void* logits, const std::int32_t* labels, std::int64_t images, std::int64_t classes,
-                         float smoothing, void* difference, float* losses, DataType type, const StepState* state,
-                         cudaStream_t stream);
+                         float smoothing, void* activation_gradient, float* losses, DataType type,
+                         const StepState* state, cudaStream_t stream);
 /// Adds the losses up in a fixed order: StepState::loss, loss_sum, not_finite_at.
 void launch_reduce_loss(const float* losses, std::int64_t images, StepState* state, cudaStream_t stream);
 /// Loss without smoothing, and 1 where the largest logit is the label's.

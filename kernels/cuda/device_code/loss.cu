@@ -44,7 +44,7 @@ __device__ Largest row_largest(const T* logits, std::int64_t classes, int lane) 
 
 template <typename T>
 __global__ void softmax_loss(const T* __restrict__ logits, const std::int32_t* __restrict__ labels, std::int64_t images,
-                             std::int64_t classes, float smoothing, T* __restrict__ difference,
+                             std::int64_t classes, float smoothing, T* __restrict__ activation_gradient,
                              float* __restrict__ losses, const StepState* state) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t image = first_item() / kWarp;
@@ -65,7 +65,7 @@ __global__ void softmax_loss(const T* __restrict__ logits, const std::int32_t* _
   for (std::int64_t k = lane; k < classes; k += kWarp) {
     const float wanted = rest + (k == label ? 1.0F - smoothing : 0.0F);
     const float probability = expf(to_float(row[k]) - largest) / exponentials;
-    difference[image * classes + k] = from_float<T>((probability - wanted) * scale);
+    activation_gradient[image * classes + k] = from_float<T>((probability - wanted) * scale);
   }
   if (lane == 0) {
     losses[image] = logf(exponentials) + largest - (1.0F - smoothing) * to_float(row[label]) - rest * sum;
@@ -125,13 +125,13 @@ void launch_begin_step(StepState* state, cudaStream_t stream) {
 }
 
 void launch_softmax_loss(const void* logits, const std::int32_t* labels, std::int64_t images, std::int64_t classes,
-                         float smoothing, void* difference, float* losses, DataType type, const StepState* state,
-                         cudaStream_t stream) {
+                         float smoothing, void* activation_gradient, float* losses, DataType type,
+                         const StepState* state, cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>((images * kWarp + kThreads - 1) / kThreads);
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
     softmax_loss<<<blocks, kThreads, 0, stream>>>(static_cast<const T*>(logits), labels, images, classes, smoothing,
-                                                  static_cast<T*>(difference), losses, state);
+                                                  static_cast<T*>(activation_gradient), losses, state);
   });
   check_launch("softmax_loss");
 }

@@ -1,9 +1,9 @@
 #pragma once
 
 /// Dynamic loss scaling for f16 (Micikevicius et al., "Mixed Precision Training", ICLR 2018, section 3.2): the loss is
-/// multiplied by a power of two before the backward pass, so that small differences do not become zero, and gradients
-/// are divided by it before the update. A step whose gradients overflow is not applied and halves the scale; so many
-/// good ones in a row double it.
+/// multiplied by a power of two before the backward pass, so that small activation gradients do not become zero, and
+/// gradients are divided by it before the update. A step whose gradients overflow is not applied and halves the scale;
+/// so many good ones in a row double it.
 ///
 /// The rule runs on the device, so that a step needs no answer from the host; the same function is tested there.
 

@@ -19,7 +19,7 @@ struct Agreement {
   bool finite = true;             ///< every value of both
 };
 
-/// Largest difference that is rounding, as a share of the largest value.
+/// Largest activation gradient that is rounding, as a share of the largest value.
 ///
 ///   f32: 2^-14. Sums of some thousand products in another order differ by far less, factors rounded to tf32 by more: a
 ///   graph that uses tensor cores in secret is refused. tf32: 2^-8; factors are rounded to 10 bits, by whichever rule.

@@ -23,8 +23,8 @@ struct LayerPlace {
   std::int64_t batch = 0;
   Settings settings;
   void *input = nullptr, *input2 = nullptr, *output = nullptr;
-  void* difference = nullptr;                                      ///< of the output
-  void *input_difference = nullptr, *input_difference2 = nullptr;  ///< to be written, or added to (Handing)
+  void* activation_gradient = nullptr;                         ///< of the output
+  void *input_gradient = nullptr, *input_gradient2 = nullptr;  ///< to be written, or added to (Handing)
   /// Convolution, dense: weights and biases in the activations' type. Normalisation: scale and shift in f32.
   void *weights = nullptr, *biases = nullptr;
   void *weights_gradient = nullptr, *biases_gradient = nullptr;
@@ -47,10 +47,10 @@ struct LayerPlace {
   return {.channels = shape.channels, .pixels = shape.height * shape.width, .layout = layout};
 }
 
-/// The first step of a backward pass: what the layer's rectifier held back, if it has one, has no difference.
-inline void gate_difference(const LayerPlace& place, cudaStream_t stream) {
+/// The first step of a backward pass: what the layer's rectifier held back, if it has one, has no activation gradient.
+inline void gate_gradient(const LayerPlace& place, cudaStream_t stream) {
   if (!place.layer().relu) return;
-  launch_gate(place.difference, place.output, place.type(), place.output_count(), stream);
+  launch_gate(place.activation_gradient, place.output, place.type(), place.output_count(), stream);
 }
 
 /// What serves an operation, for `ready`.
@@ -66,7 +66,7 @@ class DeviceLayer {
   DeviceLayer& operator=(const DeviceLayer&) = delete;
   virtual ~DeviceLayer() = default;
   virtual void forward(const Pass& pass) = 0;
-  /// Reads and spoils the output's difference. REQUIRES: the forward pass of the same batch came before.
+  /// Reads and spoils the output's gradient. REQUIRES: the forward pass of the same batch came before.
   virtual void backward(const Pass& pass) = 0;
   /// Chooses algorithms; may run some of them on whatever lies there. Throws worker::Unsupported where none will do.
   virtual void choose(const Pass& /*pass*/) {}

@@ -18,18 +18,18 @@ class AdditionLayer final : public DeviceLayer {
   }
 
   void backward(const Pass& pass) override {
-    gate_difference(place_, pass.stream);
-    hand(place_.plan.handing, place_.input_difference, pass);
-    hand(place_.plan.handing2, place_.input_difference2, pass);
+    gate_gradient(place_, pass.stream);
+    hand(place_.plan.handing, place_.input_gradient, pass);
+    hand(place_.plan.handing2, place_.input_gradient2, pass);
   }
 
  private:
   void hand(Handing how, void* to, const Pass& pass) const {
     if (how == Handing::Accumulate) {
-      launch_accumulate(to, place_.difference, place_.type(), place_.output_count(), pass.stream);
+      launch_accumulate(to, place_.activation_gradient, place_.type(), place_.output_count(), pass.stream);
     } else if (how == Handing::Write) {
       const std::int64_t bytes = place_.output_count() * bytes_per_value(place_.settings.precision);
-      check(cudaMemcpyAsync(to, place_.difference, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice,
+      check(cudaMemcpyAsync(to, place_.activation_gradient, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice,
                             pass.stream),
             "addition");
     }
@@ -49,8 +49,8 @@ class DropoutLayer final : public DeviceLayer {
   }
 
   void backward(const Pass& pass) override {
-    if (place_.input_difference == nullptr) return;
-    launch_dropout(place_.difference, place_.input_difference, place_.type(), place_.output_count(),
+    if (place_.input_gradient == nullptr) return;
+    launch_dropout(place_.activation_gradient, place_.input_gradient, place_.type(), place_.output_count(),
                    rule(pass, place_.plan.handing == Handing::Accumulate), pass.state, pass.stream);
   }
 

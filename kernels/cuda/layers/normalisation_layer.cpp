@@ -40,11 +40,11 @@ class NormalisationLayer final : public DeviceLayer {
   }
 
   void backward(const Pass& pass) override {
-    gate_difference(place_, pass.stream);
+    gate_gradient(place_, pass.stream);
     const float* before = place_.plan.handing == Handing::Accumulate ? &kOne : &kZero;
     check(cudnnBatchNormalizationBackward(
               pass.cudnn, kTraining, &kOne, before, &kOne, &kZero, tensor_.get(), place_.input, tensor_.get(),
-              place_.difference, tensor_.get(), place_.input_difference, channels_.get(), place_.weights,
+              place_.activation_gradient, tensor_.get(), place_.input_gradient, channels_.get(), place_.weights,
               place_.weights_gradient, place_.biases_gradient, networks::kNormalisationEpsilon,
               place_.part(StatisticsPart::Mean), place_.part(StatisticsPart::InverseDeviation)),
           name_.c_str());

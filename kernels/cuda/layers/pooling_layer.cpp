@@ -38,12 +38,12 @@ class PoolingLayer final : public DeviceLayer {
   }
 
   void backward(const Pass& pass) override {
-    gate_difference(place_, pass.stream);
-    if (place_.input_difference == nullptr) return;
+    gate_gradient(place_, pass.stream);
+    if (place_.input_gradient == nullptr) return;
     const float* before = place_.plan.handing == Handing::Accumulate ? &kOne : &kZero;
     check(cudnnPoolingBackward(pass.cudnn, pooling_.get(), &kOne, output_.get(), place_.output, output_.get(),
-                               place_.difference, input_.get(), place_.input, before, input_.get(),
-                               place_.input_difference),
+                               place_.activation_gradient, input_.get(), place_.input, before, input_.get(),
+                               place_.input_gradient),
           name_.c_str());
   }
 

@@ -63,7 +63,7 @@ class WeightedLayer final : public DeviceLayer {
   void choose(const Pass& pass) override {
     forward_ = chosen(pass, Operation::Forward);
     weights_ = chosen(pass, Operation::BackwardWeights);
-    if (place_.input_difference != nullptr) data_ = chosen(pass, Operation::BackwardData);
+    if (place_.input_gradient != nullptr) data_ = chosen(pass, Operation::BackwardData);
   }
 
   [[nodiscard]] std::int64_t workspace_bytes() const override {
@@ -128,24 +128,24 @@ class WeightedLayer final : public DeviceLayer {
 
   void backward(const Pass& pass) override {
     const auto workspace = static_cast<std::size_t>(pass.workspace_bytes);
-    gate_difference(place_, pass.stream);
+    gate_gradient(place_, pass.stream);
     if (place_.biases != nullptr) {
-      check(cudnnConvolutionBackwardBias(pass.cudnn, &kOne, output_.get(), place_.difference, &kZero, bias_->get(),
-                                         place_.biases_gradient),
+      check(cudnnConvolutionBackwardBias(pass.cudnn, &kOne, output_.get(), place_.activation_gradient, &kZero,
+                                         bias_->get(), place_.biases_gradient),
             name_.c_str());
     }
     check(cudnnConvolutionBackwardFilter(pass.cudnn, &kOne, input_.get(), place_.input, output_.get(),
-                                         place_.difference, convolution_.get(),
+                                         place_.activation_gradient, convolution_.get(),
                                          static_cast<cudnnConvolutionBwdFilterAlgo_t>(weights_.algorithm),
                                          pass.workspace, workspace, &kZero, filter_.get(), place_.weights_gradient),
           name_.c_str());
     if (!data_) return;
     const float* before = place_.plan.handing == Handing::Accumulate ? &kOne : &kZero;
-    check(
-        cudnnConvolutionBackwardData(pass.cudnn, &kOne, filter_.get(), place_.weights, output_.get(), place_.difference,
-                                     convolution_.get(), static_cast<cudnnConvolutionBwdDataAlgo_t>(data_->algorithm),
-                                     pass.workspace, workspace, before, input_.get(), place_.input_difference),
-        name_.c_str());
+    check(cudnnConvolutionBackwardData(pass.cudnn, &kOne, filter_.get(), place_.weights, output_.get(),
+                                       place_.activation_gradient, convolution_.get(),
+                                       static_cast<cudnnConvolutionBwdDataAlgo_t>(data_->algorithm), pass.workspace,
+                                       workspace, before, input_.get(), place_.input_gradient),
+          name_.c_str());
   }
 
  private:
@@ -167,8 +167,8 @@ class WeightedLayer final : public DeviceLayer {
                                      .input_data = place_.input,
                                      .weights_data = place_.weights,
                                      .output_data = place_.output,
-                                     .difference_data = place_.difference,
-                                     .input_difference_data = place_.input_difference,
+                                     .gradient_data = place_.activation_gradient,
+                                     .input_gradient_data = place_.input_gradient,
                                      .weights_gradient_data = place_.weights_gradient};
     const Settings& settings = place_.settings;
     const auto candidates = settings.algorithm == Algorithm::Find ? measured_candidates(pass, operation, tensors)

@@ -12,7 +12,7 @@ namespace nocturne::cuda {
 
 /// Bytes by part; the driver's context and cuDNN's kernels come on top.
 struct MemoryNeed {
-  std::int64_t activations = 0;  ///< and their differences, sharing bytes
+  std::int64_t activations = 0;  ///< and their activation gradients, sharing bytes
   std::int64_t parameters = 0;   ///< masters, gradients, averages, 16-bit copies
   std::int64_t batches = 0;      ///< images and labels on their way in
   std::int64_t small = 0;        ///< statistics and losses

@@ -66,7 +66,7 @@ class Planner {
     return readers(source).back() == row ? Handing::Write : Handing::Accumulate;
   }
 
-  // A sum's difference is that of both summands. `later`, the summand whose backward comes first, can use the sum's own
+  // A sum's gradient is that of both summands. `later`, the summand whose backward comes first, can use the sum's own
   // bytes where nobody else reads it. So can `earlier` (the way past a block) where everything that is added to it
   // comes after `later` has read it, and `later` changes nothing in place: not through a ReLU's gate, not as another
   // sum.
@@ -104,7 +104,7 @@ class Planner {
     return last;
   }
 
-  // The row above whose difference lies in the same bytes, or -1.
+  // The row above whose activation gradient lies in the same bytes, or -1.
   [[nodiscard]] std::int64_t shared_with(std::int64_t row) const {
     for (const std::int64_t reader : readers(row)) {
       const RowPlan& planned = plan_.rows[static_cast<std::size_t>(reader)];
@@ -120,11 +120,11 @@ class Planner {
       buffers.push_back({at(row).output.elements() * bytes_per_output_, row, last_use_of_output(row)});
     }
     // From the last row down, so that a sum's buffer is known before its summands ask for it.
-    std::vector<std::size_t> difference(figures_.size());
+    std::vector<std::size_t> activation_gradient(figures_.size());
     for (std::int64_t row = count_ - 1; row >= 0; --row) {
-      std::size_t& own = difference[static_cast<std::size_t>(row)];
+      std::size_t& own = activation_gradient[static_cast<std::size_t>(row)];
       if (const std::int64_t above = shared_with(row); above >= 0) {
-        own = difference[static_cast<std::size_t>(above)];
+        own = activation_gradient[static_cast<std::size_t>(above)];
         buffers[own].last = std::max(buffers[own].last, backward(row));
         continue;
       }
@@ -137,7 +137,7 @@ class Planner {
     plan_.image = memory.offsets[0];
     for (std::size_t row = 0; row < figures_.size(); ++row) {
       plan_.rows[row].output = memory.offsets[row + 1];
-      plan_.rows[row].difference = memory.offsets[difference[row]];
+      plan_.rows[row].activation_gradient = memory.offsets[activation_gradient[row]];
     }
     plan_.lifetimes = std::move(buffers);
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 /// What a step over a network needs of the device's memory, for one batch size: where each row's output lies, where the
-/// difference (the loss's derivative with respect to it), and how a row hands differences down.
+/// activation gradient (the loss's derivative with respect to it), and how a row hands activation gradients down.
 ///
 /// A step is a sequence of moments: forward of row r of R is moment r, the loss moment R, backward of row r moment
 /// 2R - r; the image is there from moment -1. Buffers that are not needed at the same moment share bytes
@@ -15,12 +15,12 @@
 
 namespace nocturne::cuda {
 
-/// What a row's backward does with the difference of a row it read.
+/// What a row's backward does with the activation gradient of a row it read.
 enum class Handing {
   None,        ///< it read the image
   Write,       ///< it is the first that has one
   Accumulate,  ///< rows above have written theirs
-  Share,       ///< Add: the summand's difference is its own, in the same bytes: nothing to do
+  Share,       ///< Add: the summand's gradient is its own, in the same bytes: nothing to do
 };
 
 /// What a normalisation keeps, `channels` floats each: running averages; mean and inverse deviation of the batch, which
@@ -31,7 +31,7 @@ inline constexpr std::int64_t kStatisticsParts = 6;
 struct RowPlan {
   networks::LayerFigures figures;
   std::int64_t output = 0;                                    ///< offset of its output in the arena, bytes
-  std::int64_t difference = 0;                                ///< offset of that output's difference
+  std::int64_t activation_gradient = 0;                       ///< offset of that output's gradient
   Handing handing = Handing::None, handing2 = Handing::None;  ///< to source and, for Add, to source2
   std::int64_t statistics = -1;  ///< normalisation: first of 6 · channels floats (StatisticsPart)
 };

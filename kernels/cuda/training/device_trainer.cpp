@@ -40,7 +40,7 @@ DeviceTrainer::DeviceTrainer(const networks::Network& network, const TrainerOpti
       plan_(plan_network(network, options.settings.batch, bytes_per_value(options.settings.precision))),
       partial_plan_(plan_rest(network, options.settings, rest_of(source, options))),
       parameters_(parameter_table(network), options.settings.precision, options.settings.layout),
-      arena_(std::max(plan_.bytes, partial_plan_.bytes), "activations and their differences"),
+      arena_(std::max(plan_.bytes, partial_plan_.bytes), "activations and their activation gradients"),
       statistics_(plan_.statistics_count * kFloatBytes, "statistics"),
       losses_(options.settings.batch * kFloatBytes, "losses"),
       correct_(options.settings.batch * kFloatBytes, "losses"),
@@ -125,7 +125,7 @@ void DeviceTrainer::run_step(NetworkPass& network, const FedBatch& batch) {
   launch_begin_step(pass.state, pass.stream);
   network.forward(batch.images, pass);
   launch_softmax_loss(network.logits(), batch.labels, network.batch(), network_.classes,
-                      static_cast<float>(options_.label_smoothing), network.logits_difference(), losses_.as<float>(),
+                      static_cast<float>(options_.label_smoothing), network.logits_gradient(), losses_.as<float>(),
                       type, pass.state, pass.stream);
   launch_reduce_loss(losses_.as<float>(), network.batch(), pass.state, pass.stream);
   network.backward(pass);

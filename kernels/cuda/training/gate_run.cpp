@@ -18,9 +18,9 @@ std::vector<protocol::LayerNorm> norms(const ParameterTable& table, const Weight
   for (std::size_t tensor = 0; tensor < table.tensors.size(); ++tensor) {
     double norm = 0, moved = 0;
     for (std::size_t i = 0; i < now[tensor].size(); ++i) {
-      const double value = now[tensor][i], difference = value - static_cast<double>(began[tensor][i]);
+      const double value = now[tensor][i], activation_gradient = value - static_cast<double>(began[tensor][i]);
       norm += value * value;
-      moved += difference * difference;
+      moved += activation_gradient * activation_gradient;
     }
     all.push_back({.layer = table.tensors[tensor].name, .norm = std::sqrt(norm), .moved = std::sqrt(moved)});
   }

@@ -16,25 +16,25 @@ NetworkPass::NetworkPass(const NetworkPlan& plan, const Settings& settings, std:
       type_(data_type(settings.precision)),
       image_(arena + plan.image),
       logits_(arena + plan.rows.back().output),
-      logits_difference_(arena + plan.rows.back().difference),
+      logits_gradient_(arena + plan.rows.back().activation_gradient),
       groups_(fusion_groups(plan)) {
   const auto output_of = [&](std::int64_t row) -> void* {
     return row < 0 ? image_ : arena + plan.rows[static_cast<std::size_t>(row)].output;
   };
-  const auto difference_of = [&](std::int64_t row) -> void* {
-    return row < 0 ? nullptr : arena + plan.rows[static_cast<std::size_t>(row)].difference;
+  const auto gradient_of = [&](std::int64_t row) -> void* {
+    return row < 0 ? nullptr : arena + plan.rows[static_cast<std::size_t>(row)].activation_gradient;
   };
   for (std::size_t row = 0; row < plan.rows.size(); ++row) {
     const RowPlan& planned = plan.rows[row];
     LayerPlace place{.row = row, .plan = planned, .batch = plan.batch, .settings = settings};
     place.input = output_of(planned.figures.source);
-    place.input_difference = difference_of(planned.figures.source);
+    place.input_gradient = gradient_of(planned.figures.source);
     if (planned.figures.layer->kind == networks::Kind::Add) {
       place.input2 = output_of(planned.figures.source2);
-      place.input_difference2 = difference_of(planned.figures.source2);
+      place.input_gradient2 = gradient_of(planned.figures.source2);
     }
     place.output = arena + planned.output;
-    place.difference = arena + planned.difference;
+    place.activation_gradient = arena + planned.activation_gradient;
     if (const ParameterTensor* leading = parameters.table().of_row(row, true)) {
       place.weights = parameters.values(*leading);
       place.weights_gradient = parameters.gradient(*leading);

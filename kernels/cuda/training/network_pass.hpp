@@ -40,17 +40,17 @@ class NetworkPass {
 
   /// From the images, in the device's layout, to the logits.
   void forward(const RawImages& images, const Pass& pass);
-  /// From the logits' difference, which lies there, to all gradients.
+  /// From the logits' activation gradient, which lies there, to all gradients.
   void backward(const Pass& pass);
   [[nodiscard]] const void* logits() const { return logits_; }
-  [[nodiscard]] void* logits_difference() const { return logits_difference_; }
+  [[nodiscard]] void* logits_gradient() const { return logits_gradient_; }
 
  private:
   std::int64_t batch_, image_count_;
   ChannelOrder image_order_;
   DataType type_;
   void* image_;
-  void *logits_ = nullptr, *logits_difference_ = nullptr;
+  void *logits_ = nullptr, *logits_gradient_ = nullptr;
   std::vector<LayerPlace> places_;  ///< by row, as layers_
   std::vector<std::unique_ptr<DeviceLayer>> layers_;
   std::vector<FusionGroup> groups_;

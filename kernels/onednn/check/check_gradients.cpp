@@ -65,7 +65,7 @@ class Comparison {
         parameters_(plan_.parameter_layouts(), engine_),
         reference_(network, options.settings.batch),
         outputs_(network.layers.size()),
-        input_differences_(network.layers.size()) {}
+        input_gradients_(network.layers.size()) {}
 
   std::vector<GradientCheck> run() {
     parameters_.initialise(options_.seed, stream_);
@@ -73,7 +73,7 @@ class Comparison {
     fill_batch(plan_, reference_, options_.seed);
     plan_.observe([this](std::size_t row, const dnnl::memory& memory) { outputs_[row] = read_plain(memory, stream_); },
                   [this](std::size_t row, const dnnl::memory& memory) {
-                    if (memory) input_differences_[row] = read_plain(memory, stream_);
+                    if (memory) input_gradients_[row] = read_plain(memory, stream_);
                   });
     const double loss = static_cast<double>(plan_.train(reference_.labels.data(), key_of(options_.seed, 0xd409)));
     if (options_.tamper) options_.tamper(parameters_);
@@ -116,15 +116,15 @@ class Comparison {
       add_check(row, "output", relative_error(found, layer.output));
       layer.output = widen(found);
       for (std::size_t i = 0; i < layer.open.size(); ++i) layer.open[i] = found[i] > 0.0F ? 1 : 0;
-      std::ranges::fill(layer.difference, 0.0);
+      std::ranges::fill(layer.activation_gradient, 0.0);
     }
   }
 
-  // Given the differences that the rows below gave back; adds the row's own to those it reads.
+  // Given the activation gradients that the rows below gave back; adds the row's own to those it reads.
   void compare_gradients(std::size_t row) {
     ReferenceLayer& layer = reference_.layers[row];
     reference_.backward_row(row);
-    if (layer.figures.source >= 0) compare_input_difference(row);
+    if (layer.figures.source >= 0) compare_input_gradient(row);
     const TensorNames names = tensor_names(layer.figures.layer->kind);
     if (!layer.biases.empty()) {
       add_check(row, names.biases, relative_error(read(layer, names.biases, true), layer.biases_gradient));
@@ -134,23 +134,23 @@ class Comparison {
     }
   }
 
-  void compare_input_difference(std::size_t row) {
+  void compare_input_gradient(std::size_t row) {
     ReferenceLayer& layer = reference_.layers[row];
     const networks::LayerFigures& figures = layer.figures;
-    std::vector<float> found = input_differences_[row];
-    if (found.empty()) found.assign(layer.input_difference.begin(), layer.input_difference.end());  // handed through
+    std::vector<float> found = input_gradients_[row];
+    if (found.empty()) found.assign(layer.input_gradient.begin(), layer.input_gradient.end());  // handed through
     for (const std::int64_t source : {figures.source, figures.source2}) {
       if (source < 0) continue;
-      Values& sum = reference_.difference(source);
+      Values& sum = reference_.activation_gradient(source);
       for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(found[i]);
     }
     // What the ReLU above would stop does not count: it may have been stopped already (plan.hpp).
-    Values expected = layer.input_difference;
+    Values expected = layer.input_gradient;
     const std::vector<float>& input = outputs_[static_cast<std::size_t>(figures.source)];
     for (std::size_t i = 0; i < expected.size() && figures.layer->kind != Kind::Add; ++i) {
       if (input[i] == 0.0F) expected[i] = 0, found[i] = 0;
     }
-    add_check(row, "input difference", relative_error(found, expected));
+    add_check(row, "input activation gradient", relative_error(found, expected));
   }
 
   void add_check(std::size_t row, const char* tensor, double error) {
@@ -163,7 +163,7 @@ class Comparison {
   Plan plan_;
   Parameters parameters_;
   ReferenceNetwork reference_;
-  std::vector<std::vector<float>> outputs_, input_differences_;
+  std::vector<std::vector<float>> outputs_, input_gradients_;
   std::vector<GradientCheck> checks_;
 };
 

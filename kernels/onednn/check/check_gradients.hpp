@@ -3,9 +3,9 @@
 /// Are the gradients right? Two comparisons, which together answer it:
 ///
 /// 1. The fast kernels against the double-precision reference, row by row: what a row computed from its input, and what
-///    it gave back for its output's difference, against the reference's from the same input and difference. The
-///    reference follows the table, so a row that read the wrong one, or a difference that was forgotten where rows
-///    part, is found too. Rectifiers, maxima and dropout are decided by the values that the kernels saw.
+///    it gave back for its output's gradient, against the reference's from the same input and activation gradient. The
+///    reference follows the table, so a row that read the wrong one, or an activation gradient that was forgotten where
+///    rows part, is found too. Rectifiers, maxima and dropout are decided by the values that the kernels saw.
 /// 2. The reference against central finite differences of its own loss, at sampled positions of every tensor. This
 /// takes
 ///    a run of the network for each position, so large networks leave it to a small one with every kind of layer.
@@ -25,13 +25,13 @@
 namespace nocturne::onednn {
 
 struct GradientCheck {
-  std::string layer, tensor;  ///< "conv1", "output" | "weights" | "biases" | "input difference"; "loss", ""
+  std::string layer, tensor;  ///< "conv1", "output" | "weights" | "biases" | "input activation gradient"; "loss", ""
   double error = 0, tolerance = 0;
   [[nodiscard]] bool passed() const { return error <= tolerance; }  ///< false for NaN
 };
 
-/// f32 accumulates thousands of products, 1e-4 is generous; bf16 rounds every activation and difference to 8 bits (2^-9
-/// each).
+/// f32 accumulates thousands of products, 1e-4 is generous; bf16 rounds every activation and activation gradient to 8
+/// bits (2^-9 each).
 inline constexpr double kToleranceF32 = 1e-4;
 inline constexpr double kToleranceBf16 = 2e-2;
 inline constexpr double kToleranceFiniteDifferences = 1e-6;

@@ -87,7 +87,7 @@ std::vector<GradientCheck> check_reference(const networks::Network& network, std
     const std::string name(layer.figures.layer->name);
     const TensorNames names = tensor_names(layer.figures.layer->kind);
     checks.push_back(
-        check_tensor(reference, row + 1, name, "output difference", layer.output, computed[row].difference));
+        check_tensor(reference, row + 1, name, "output difference", layer.output, computed[row].activation_gradient));
     if (!layer.biases.empty()) {
       checks.push_back(check_tensor(reference, row, name, names.biases, layer.biases, computed[row].biases_gradient));
     }
@@ -96,7 +96,7 @@ std::vector<GradientCheck> check_reference(const networks::Network& network, std
           check_tensor(reference, row, name, names.weights, layer.weights, computed[row].weights_gradient));
     }
   }
-  checks.push_back(check_tensor(reference, 0, "image", "difference", reference.image, reference.image_difference));
+  checks.push_back(check_tensor(reference, 0, "image", "difference", reference.image, reference.image_gradient));
   std::reverse(checks.begin(), checks.end());
   return checks;
 }

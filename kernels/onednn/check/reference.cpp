@@ -24,7 +24,7 @@ void add(Values& sum, const Values& other) {
 ReferenceNetwork::ReferenceNetwork(const networks::Network& network, std::int64_t batch)
     : batch_(batch), classes_(network.classes) {
   image.resize(static_cast<std::size_t>(batch * network.image.elements()));
-  image_difference.resize(image.size());
+  image_gradient.resize(image.size());
   labels.resize(static_cast<std::size_t>(batch));
   for (const networks::LayerFigures& figures : networks::figures(network)) {
     const Kind kind = figures.layer->kind;
@@ -32,8 +32,8 @@ ReferenceNetwork::ReferenceNetwork(const networks::Network& network, std::int64_
     layer.figures = figures;
     const auto outputs = static_cast<std::size_t>(batch * figures.output.elements());
     layer.output.resize(outputs);
-    layer.difference.resize(outputs);
-    layer.input_difference.resize(static_cast<std::size_t>(batch * figures.input.elements()));
+    layer.activation_gradient.resize(outputs);
+    layer.input_gradient.resize(static_cast<std::size_t>(batch * figures.input.elements()));
     layer.weights.resize(static_cast<std::size_t>(figures.weights));
     layer.biases.resize(static_cast<std::size_t>(figures.biases));
     layer.weights_gradient.resize(layer.weights.size());
@@ -90,7 +90,7 @@ void ReferenceNetwork::forward_row(std::size_t row, bool decide) {
 double ReferenceNetwork::loss() {
   double total = 0;
   const Values& logits = layers.back().output;
-  Values& difference = layers.back().difference;
+  Values& activation_gradient = layers.back().activation_gradient;
   const auto classes = static_cast<std::size_t>(classes_);
   for (std::size_t n = 0; n < labels.size(); ++n) {
     const double* row = logits.data() + n * classes;
@@ -101,58 +101,58 @@ double ReferenceNetwork::loss() {
     total += std::log(sum) + largest - row[label];
     for (std::size_t i = 0; i < classes; ++i) {
       const double probability = std::exp(row[i] - largest) / sum;
-      difference[n * classes + i] = (probability - (i == label ? 1 : 0)) / static_cast<double>(batch_);
+      activation_gradient[n * classes + i] = (probability - (i == label ? 1 : 0)) / static_cast<double>(batch_);
     }
   }
   return total / static_cast<double>(batch_);
 }
 
 void ReferenceNetwork::backward() {
-  clear(image_difference);
-  for (std::size_t row = 0; row + 1 < layers.size(); ++row) clear(layers[row].difference);
+  clear(image_gradient);
+  for (std::size_t row = 0; row + 1 < layers.size(); ++row) clear(layers[row].activation_gradient);
   static_cast<void>(loss());
   for (std::size_t row = layers.size(); row-- > 0;) {
     backward_row(row);
     const networks::LayerFigures& figures = layers[row].figures;
-    add(difference(figures.source), layers[row].input_difference);
-    if (figures.source2 >= 0) add(difference(figures.source2), layers[row].input_difference);
+    add(activation_gradient(figures.source), layers[row].input_gradient);
+    if (figures.source2 >= 0) add(activation_gradient(figures.source2), layers[row].input_gradient);
   }
 }
 
 void ReferenceNetwork::backward_row(std::size_t row) {
   ReferenceLayer& layer = layers[row];
   const Values& source = tensor(layer.figures.source);
-  Values difference = layer.difference;
+  Values activation_gradient = layer.activation_gradient;
   for (std::size_t i = 0; i < layer.open.size(); ++i) {
-    if (layer.open[i] == 0) difference[i] = 0;
+    if (layer.open[i] == 0) activation_gradient[i] = 0;
   }
-  Values& result = layer.input_difference;
+  Values& result = layer.input_gradient;
   clear(result);
   clear(layer.weights_gradient);
   clear(layer.biases_gradient);
   switch (layer.figures.layer->kind) {
     case Kind::Convolution:
-      reference_convolution_backward(layer, source, difference, batch_);
+      reference_convolution_backward(layer, source, activation_gradient, batch_);
       break;
     case Kind::Dense:
-      reference_dense_backward(layer, source, difference, batch_);
+      reference_dense_backward(layer, source, activation_gradient, batch_);
       break;
     case Kind::MaxPool:
-      for (std::size_t i = 0; i < difference.size(); ++i) {
-        result[static_cast<std::size_t>(layer.winner[i])] += difference[i];
+      for (std::size_t i = 0; i < activation_gradient.size(); ++i) {
+        result[static_cast<std::size_t>(layer.winner[i])] += activation_gradient[i];
       }
       break;
     case Kind::AveragePool:
-      reference_average_pool_backward(layer, difference, batch_);
+      reference_average_pool_backward(layer, activation_gradient, batch_);
       break;
     case Kind::BatchNormalisation:
-      reference_normalisation_backward(layer, source, difference, batch_);
+      reference_normalisation_backward(layer, source, activation_gradient, batch_);
       break;
     case Kind::Add:
-      result = difference;
+      result = activation_gradient;
       break;
     case Kind::Dropout:
-      for (std::size_t i = 0; i < difference.size(); ++i) result[i] = difference[i] * layer.factor[i];
+      for (std::size_t i = 0; i < activation_gradient.size(); ++i) result[i] = activation_gradient[i] * layer.factor[i];
       break;
   }
 }

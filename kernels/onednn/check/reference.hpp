@@ -24,8 +24,8 @@ struct ReferenceLayer {
   Values weights, biases;
   Values weights_gradient, biases_gradient;
   Values output;
-  Values difference;                 ///< of the output: the sum of what its readers give back
-  Values input_difference;           ///< what it gives back itself; Add: to each of its inputs
+  Values activation_gradient;        ///< of the output: the sum of what its readers give back
+  Values input_gradient;             ///< what it gives back itself; Add: to each of its inputs
   std::vector<char> open;            ///< ReLU: per value of the output
   std::vector<std::int64_t> winner;  ///< max-pool: per value of the output, index into the input
   Values factor;                     ///< dropout: per value, 0 or 1 / (1 - rate)
@@ -38,29 +38,29 @@ class ReferenceNetwork {
   ReferenceNetwork(const networks::Network& network, std::int64_t batch);
 
   Values image;                      ///< (N, C, H, W)
-  Values image_difference;           ///< from all who read it
+  Values image_gradient;             ///< from all who read it
   std::vector<std::int32_t> labels;  ///< N
   std::vector<ReferenceLayer> layers;
 
   /// Runs from row `first` (those above as they are) to the loss, the mean over the batch. `decide` fixes rectifiers
   /// and maxima by the values met; otherwise the decisions present hold. Dropout's factors always hold.
   double forward(bool decide, std::size_t first = 0);
-  /// Fills all gradients and differences. REQUIRES: forward.
+  /// Fills all gradients and activation gradients. REQUIRES: forward.
   void backward();
 
   /// One row, given what it reads.
   void forward_row(std::size_t row, bool decide);
-  /// One row, given its input, its decisions and its difference: gradients and input_difference.
+  /// One row, given its input, its decisions and its activation gradient: gradients and input_gradient.
   void backward_row(std::size_t row);
-  /// The loss of the last row's output, and that row's difference.
+  /// The loss of the last row's output, and that row's gradient.
   double loss();
 
   /// The output of a row; of -1 the image.
   [[nodiscard]] Values& tensor(std::int64_t row) {
     return row < 0 ? image : layers[static_cast<std::size_t>(row)].output;
   }
-  [[nodiscard]] Values& difference(std::int64_t row) {
-    return row < 0 ? image_difference : layers[static_cast<std::size_t>(row)].difference;
+  [[nodiscard]] Values& activation_gradient(std::int64_t row) {
+    return row < 0 ? image_gradient : layers[static_cast<std::size_t>(row)].activation_gradient;
   }
   [[nodiscard]] std::int64_t batch() const { return batch_; }
 

@@ -53,25 +53,25 @@ void reference_convolution(ReferenceLayer& layer, const Values& input, std::int6
                });
 }
 
-void reference_convolution_backward(ReferenceLayer& layer, const Values& input, const Values& difference,
+void reference_convolution_backward(ReferenceLayer& layer, const Values& input, const Values& activation_gradient,
                                     std::int64_t batch) {
   const networks::Shape& out = layer.figures.output;
   const std::int64_t area = out.height * out.width, stride = layer.figures.layer->stride;
   if (!layer.biases.empty()) {
     for (std::int64_t i = 0; i < batch * out.channels * area; ++i) {
       layer.biases_gradient[static_cast<std::size_t>(i / area % out.channels)] +=
-          difference[static_cast<std::size_t>(i)];
+          activation_gradient[static_cast<std::size_t>(i)];
     }
   }
-  const double *weights = layer.weights.data(), *in = input.data(), *out_difference = difference.data();
-  double *gradient = layer.weights_gradient.data(), *in_difference = layer.input_difference.data();
+  const double *weights = layer.weights.data(), *in = input.data(), *out_gradient = activation_gradient.data();
+  double *gradient = layer.weights_gradient.data(), *in_gradient = layer.input_gradient.data();
   for_each_tap(layer.figures, batch,
                [=](std::int64_t weight, std::int64_t out_row, std::int64_t in_row, std::int64_t x, std::int64_t last) {
                  const double w = weights[weight];
                  double sum = 0;
                  for (; x < last; ++x) {
-                   sum += out_difference[out_row + x] * in[in_row + x * stride];
-                   in_difference[in_row + x * stride] += w * out_difference[out_row + x];
+                   sum += out_gradient[out_row + x] * in[in_row + x * stride];
+                   in_gradient[in_row + x * stride] += w * out_gradient[out_row + x];
                  }
                  gradient[weight] += sum;
                });
@@ -90,16 +90,15 @@ void reference_dense(ReferenceLayer& layer, const Values& input, std::int64_t ba
   }
 }
 
-void reference_dense_backward(ReferenceLayer& layer, const Values& input, const Values& difference,
+void reference_dense_backward(ReferenceLayer& layer, const Values& input, const Values& activation_gradient,
                               std::int64_t batch) {
   const std::int64_t inputs = layer.figures.input.elements(), outputs = layer.figures.output.channels;
   for (std::int64_t n = 0; n < batch; ++n) {
     for (std::int64_t o = 0; o < outputs; ++o) {
-      const double d = difference[static_cast<std::size_t>(n * outputs + o)];
+      const double d = activation_gradient[static_cast<std::size_t>(n * outputs + o)];
       if (!layer.biases.empty()) layer.biases_gradient[static_cast<std::size_t>(o)] += d;
       const double *in = input.data() + n * inputs, *weights = layer.weights.data() + o * inputs;
-      double *gradient = layer.weights_gradient.data() + o * inputs,
-             *result = layer.input_difference.data() + n * inputs;
+      double *gradient = layer.weights_gradient.data() + o * inputs, *result = layer.input_gradient.data() + n * inputs;
       for (std::int64_t i = 0; i < inputs; ++i) {
         gradient[i] += d * in[i];
         result[i] += d * weights[i];
@@ -165,10 +164,11 @@ void reference_average_pool(ReferenceLayer& layer, const Values& input, std::int
                   [&](std::size_t out, std::size_t in) { layer.output[out] += input[in] / window; });
 }
 
-void reference_average_pool_backward(ReferenceLayer& layer, const Values& difference, std::int64_t batch) {
+void reference_average_pool_backward(ReferenceLayer& layer, const Values& activation_gradient, std::int64_t batch) {
   const double window = static_cast<double>(layer.figures.layer->kernel * layer.figures.layer->kernel);
-  for_each_pooled(layer.figures, batch,
-                  [&](std::size_t out, std::size_t in) { layer.input_difference[in] += difference[out] / window; });
+  for_each_pooled(layer.figures, batch, [&](std::size_t out, std::size_t in) {
+    layer.input_gradient[in] += activation_gradient[out] / window;
+  });
 }
 
 void reference_normalisation(ReferenceLayer& layer, const Values& input, std::int64_t batch) {
@@ -191,7 +191,7 @@ void reference_normalisation(ReferenceLayer& layer, const Values& input, std::in
 }
 
 // Ioffe and Szegedy, section 3: with x the normalised input, in = scale / deviation · (d - mean(d) - x · mean(d x)).
-void reference_normalisation_backward(ReferenceLayer& layer, const Values& input, const Values& difference,
+void reference_normalisation_backward(ReferenceLayer& layer, const Values& input, const Values& activation_gradient,
                                       std::int64_t batch) {
   const networks::Shape& shape = layer.figures.output;
   const auto count = static_cast<double>(batch * shape.height * shape.width);
@@ -199,13 +199,13 @@ void reference_normalisation_backward(ReferenceLayer& layer, const Values& input
     return (input[i] - layer.mean[channel]) / layer.deviation[channel];
   };
   for_each_value(shape, batch, [&](std::size_t channel, std::size_t i) {
-    layer.weights_gradient[channel] += difference[i] * normal(channel, i);
-    layer.biases_gradient[channel] += difference[i];
+    layer.weights_gradient[channel] += activation_gradient[i] * normal(channel, i);
+    layer.biases_gradient[channel] += activation_gradient[i];
   });
   for_each_value(shape, batch, [&](std::size_t channel, std::size_t i) {
-    const double centred = difference[i] - layer.biases_gradient[channel] / count -
+    const double centred = activation_gradient[i] - layer.biases_gradient[channel] / count -
                            normal(channel, i) * layer.weights_gradient[channel] / count;
-    layer.input_difference[i] = layer.weights[channel] / layer.deviation[channel] * centred;
+    layer.input_gradient[i] = layer.weights[channel] / layer.deviation[channel] * centred;
   });
 }
 

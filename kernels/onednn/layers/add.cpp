@@ -1,4 +1,5 @@
-/// Sum of two rows with a ReLU perhaps, in place where an input's buffer is free. Its difference is the same for both.
+/// Sum of two rows with a ReLU perhaps, in place where an input's buffer is free. Its activation gradient is the same
+/// for both.
 
 #include <utility>
 
@@ -34,7 +35,9 @@ class AddLayer final : public PlannedLayer {
     return sum;
   }
 
-  [[nodiscard]] memory bind_backward(Builder&, const memory& difference) override { return difference; }
+  [[nodiscard]] memory bind_backward(Builder&, const memory& activation_gradient) override {
+    return activation_gradient;
+  }
 
  private:
   [[nodiscard]] bool takes_second() const { return !place_.input_is_free && place_.input2_is_free; }

@@ -39,17 +39,18 @@ class BatchNormalisationLayer final : public PlannedLayer {
     Flags flags = Flags::use_scale | Flags::use_shift;
     if (relu()) flags = flags | Flags::fuse_norm_relu;
     forward_ = choose(name + "forward" + type_name, {[&] {
-                        return NormalisationForward(place_.engine, dnnl::prop_kind::forward_training, layout, layout, kEpsilon,
-                                       flags, attributes(), true);
+                        return NormalisationForward(place_.engine, dnnl::prop_kind::forward_training, layout, layout,
+                                                    kEpsilon, flags, attributes(), true);
                       }});
-    evaluation_ = choose(name + "evaluation" + type_name, {[&] {
-                           return NormalisationForward(place_.engine, dnnl::prop_kind::forward_inference, layout, layout, kEpsilon,
-                                          flags | Flags::use_global_stats, attributes(), true);
-                         }});
+    evaluation_ =
+        choose(name + "evaluation" + type_name, {[&] {
+                 return NormalisationForward(place_.engine, dnnl::prop_kind::forward_inference, layout, layout,
+                                             kEpsilon, flags | Flags::use_global_stats, attributes(), true);
+               }});
     const NormalisationForward hint(forward_.get());
     backward_ = choose(name + "backward" + type_name, {[&] {
-                         return NormalisationBackward(place_.engine, dnnl::prop_kind::backward, layout, layout, layout, kEpsilon,
-                                         flags, hint, attributes(), true);
+                         return NormalisationBackward(place_.engine, dnnl::prop_kind::backward, layout, layout, layout,
+                                                      kEpsilon, flags, hint, attributes(), true);
                        }});
   }
 
@@ -99,9 +100,9 @@ class BatchNormalisationLayer final : public PlannedLayer {
     return result;
   }
 
-  [[nodiscard]] memory bind_backward(Builder& builder, const memory& difference) override {
-    const memory read = builder.in_layout(difference, output(), "reorder difference");
-    const bool own = !place_.difference_is_shared || read.get() != difference.get();
+  [[nodiscard]] memory bind_backward(Builder& builder, const memory& activation_gradient) override {
+    const memory read = builder.in_layout(activation_gradient, output(), "reorder activation gradient");
+    const bool own = !place_.gradient_is_shared || read.get() != activation_gradient.get();
     const memory result = own ? read : builder.allocate(output());
     std::vector<std::pair<int, memory>> arguments = {{DNNL_ARG_SRC, input_},
                                                      {DNNL_ARG_MEAN, mean_},

@@ -1,8 +1,8 @@
 /// Convolution, with bias (if it has one) and ReLU fused into forward.
 ///
 /// Layouts are tried in an order, because oneDNN falls to reference loops for some of them: with AVX2 the weights'
-/// gradient of a convolution of one input channel does so for a blocked difference, a hundred times slower than with a
-/// plain difference, one reorder included.
+/// gradient of a convolution of one input channel does so for a blocked activation gradient, a hundred times slower
+/// than with a plain activation gradient, one reorder included.
 
 #include "kernels/onednn/layers/weighted_layer.hpp"
 #include "kernels/onednn/slices.hpp"
@@ -75,8 +75,9 @@ std::unique_ptr<PlannedLayer> plan_convolution(const LayerPlace& place) {
 
   WeightedPrimitives primitives;
   const auto forward = [&](const Sides& sides, const memory::desc& layout) {
-    return ConvolutionForward(place.engine, dnnl::prop_kind::forward_training, kDirect, sides.input, layout, shape.biases,
-                   sides.output, shape.strides, shape.padding, shape.padding, attributes(shape.layer.relu), true);
+    return ConvolutionForward(place.engine, dnnl::prop_kind::forward_training, kDirect, sides.input, layout,
+                              shape.biases, sides.output, shape.strides, shape.padding, shape.padding,
+                              attributes(shape.layer.relu), true);
   };
   primitives.forward = pick(place, "forward", attempts(place, shape, any_layout(shape.output, type)),
                             [&](const Sides& sides) { return forward(sides, weights); });
@@ -87,14 +88,14 @@ std::unique_ptr<PlannedLayer> plan_convolution(const LayerPlace& place) {
 
   const std::vector<Sides> sides_backward = attempts(place, shape, hint.dst_desc());
   primitives.backward_weights = pick(place, "backward weights", sides_backward, [&](const Sides& sides) {
-    return ConvolutionBackwardWeights(place.engine, kDirect, sides.input, gradient, shape.biases, sides.output, shape.strides,
-                           shape.padding, shape.padding, hint, attributes(), true);
+    return ConvolutionBackwardWeights(place.engine, kDirect, sides.input, gradient, shape.biases, sides.output,
+                                      shape.strides, shape.padding, shape.padding, hint, attributes(), true);
   });
   if (place.first) return std::make_unique<WeightedLayer>(place, primitives);
 
   const auto backward = [&](const Sides& sides, const memory::desc& layout, const ConvolutionForward& like) {
-    return ConvolutionBackwardData(place.engine, kDirect, sides.input, layout, sides.output, shape.strides, shape.padding,
-                        shape.padding, like, attributes(), true);
+    return ConvolutionBackwardData(place.engine, kDirect, sides.input, layout, sides.output, shape.strides,
+                                   shape.padding, shape.padding, like, attributes(), true);
   };
   primitives.backward_data =
       pick(place, "backward data", sides_backward, [&](const Sides& sides) { return backward(sides, weights, hint); });

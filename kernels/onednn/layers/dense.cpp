@@ -25,9 +25,9 @@ std::unique_ptr<PlannedLayer> plan_dense(const LayerPlace& place) {
                                   : memory::desc();
   const memory::desc weights = any_layout(weight_dims, type);
   const memory::desc gradient = any_layout(weight_dims, memory::data_type::f32);
-  // The loss reads logits in f32 whatever the precision; their difference has the activations' type again.
+  // The loss reads logits in f32 whatever the precision; their activation gradient has the activations' type again.
   const memory::desc output(output_dims, place.last ? memory::data_type::f32 : type, memory::format_tag::nc);
-  const memory::desc difference(output_dims, type, memory::format_tag::nc);
+  const memory::desc activation_gradient(output_dims, type, memory::format_tag::nc);
   const std::vector<memory::desc> inputs = {place.input, any_layout(input, type)};
   const bool relu = place.figures.layer->relu;
   const std::string name = place.name() + " ", type_name = " (" + std::string(to_text(place.precision)) + ")";
@@ -35,20 +35,23 @@ std::unique_ptr<PlannedLayer> plan_dense(const LayerPlace& place) {
   std::vector<Candidate> forward, backward_data, backward_weights;
   for (const memory::desc& source : inputs) {
     forward.emplace_back([&] {
-      return DenseForward(place.engine, dnnl::prop_kind::forward_training, source, weights, biases, output, attributes(relu),
-                     true);
+      return DenseForward(place.engine, dnnl::prop_kind::forward_training, source, weights, biases, output,
+                          attributes(relu), true);
     });
   }
   WeightedPrimitives primitives;
   primitives.forward = choose(name + "forward" + type_name, forward);
   const DenseForward hint(primitives.forward.get());
   for (const memory::desc& source : inputs) {
-    backward_weights.emplace_back(
-        [&] { return DenseBackwardWeights(place.engine, source, gradient, biases, difference, hint, attributes(), true); });
+    backward_weights.emplace_back([&] {
+      return DenseBackwardWeights(place.engine, source, gradient, biases, activation_gradient, hint, attributes(),
+                                  true);
+    });
     // The forward layout first: then one copy of the weights serves both.
     for (const memory::desc& layout : {hint.weights_desc(), weights}) {
-      backward_data.emplace_back(
-          [&, layout] { return DenseBackwardData(place.engine, source, layout, difference, hint, attributes(), true); });
+      backward_data.emplace_back([&, layout] {
+        return DenseBackwardData(place.engine, source, layout, activation_gradient, hint, attributes(), true);
+      });
     }
   }
   primitives.backward_weights = choose(name + "backward weights" + type_name, backward_weights);

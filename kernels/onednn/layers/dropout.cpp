@@ -39,11 +39,11 @@ class DropoutLayer final : public PlannedLayer {
     return values;
   }
 
-  [[nodiscard]] memory bind_backward(Builder& builder, const memory& difference) override {
-    memory result = builder.in_layout(difference, place_.input, "reorder difference");
-    if (place_.difference_is_shared && result.get() == difference.get()) {
+  [[nodiscard]] memory bind_backward(Builder& builder, const memory& activation_gradient) override {
+    memory result = builder.in_layout(activation_gradient, place_.input, "reorder activation gradient");
+    if (place_.gradient_is_shared && result.get() == activation_gradient.get()) {
       result = builder.allocate(place_.input);
-      builder.add_reorder("copy difference", difference, result);
+      builder.add_reorder("copy activation gradient", activation_gradient, result);
     }
     if (place_.precision == Precision::F32) {
       add_backward<float>(builder, result);
@@ -78,10 +78,10 @@ class DropoutLayer final : public PlannedLayer {
     const std::int64_t count = stored_count(buffer.get_desc());
     builder.add_loop("backward", {buffer, passed_}, [buffer, kept = passed_, scale, count](const StepContext& step) {
       const float factor = step.dropout ? scale : 1.0F;
-      T* difference = static_cast<T*>(buffer.get_data_handle());
+      T* activation_gradient = static_cast<T*>(buffer.get_data_handle());
       const auto* passed = static_cast<const std::uint8_t*>(kept.get_data_handle());
       parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-        dropout_backward(difference + begin, passed + begin, end - begin, factor);
+        dropout_backward(activation_gradient + begin, passed + begin, end - begin, factor);
       });
     });
   }

@@ -70,14 +70,16 @@ NOCTURNE_CLONES void add_gated(Bfloat16* __restrict sum, const Bfloat16* __restr
   }
 }
 
-NOCTURNE_CLONES void gate_relu(float* __restrict difference, const float* __restrict output, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) difference[i] = output[i] > 0.0F ? difference[i] : 0.0F;
+NOCTURNE_CLONES void gate_relu(float* __restrict activation_gradient, const float* __restrict output,
+                               std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) activation_gradient[i] = output[i] > 0.0F ? activation_gradient[i] : 0.0F;
 }
 
-NOCTURNE_CLONES void gate_relu(Bfloat16* __restrict difference, const Bfloat16* __restrict output, std::int64_t count) {
+NOCTURNE_CLONES void gate_relu(Bfloat16* __restrict activation_gradient, const Bfloat16* __restrict output,
+                               std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     const bool open = static_cast<std::int16_t>(output[i]) > 0;  // the sign bit is the same bit
-    difference[i] = open ? difference[i] : Bfloat16{0};
+    activation_gradient[i] = open ? activation_gradient[i] : Bfloat16{0};
   }
 }
 
@@ -134,16 +136,17 @@ void dropout_forward(Bfloat16* values, std::uint8_t* passed, std::int64_t first,
   drop(values, passed, first, count, draw);
 }
 
-NOCTURNE_CLONES void dropout_backward(float* __restrict difference, const std::uint8_t* __restrict passed,
+NOCTURNE_CLONES void dropout_backward(float* __restrict activation_gradient, const std::uint8_t* __restrict passed,
                                       std::int64_t count, float scale) {
-  for (std::int64_t i = 0; i < count; ++i) difference[i] = passed[i] != 0 ? difference[i] * scale : 0.0F;
+  for (std::int64_t i = 0; i < count; ++i)
+    activation_gradient[i] = passed[i] != 0 ? activation_gradient[i] * scale : 0.0F;
 }
 
-NOCTURNE_CLONES void dropout_backward(Bfloat16* __restrict difference, const std::uint8_t* __restrict passed,
+NOCTURNE_CLONES void dropout_backward(Bfloat16* __restrict activation_gradient, const std::uint8_t* __restrict passed,
                                       std::int64_t count, float scale) {
   for (std::int64_t i = 0; i < count; ++i) {
-    const Bfloat16 scaled = to_bf16(to_float(difference[i]) * scale);
-    difference[i] = passed[i] != 0 ? scaled : Bfloat16{0};
+    const Bfloat16 scaled = to_bf16(to_float(activation_gradient[i]) * scale);
+    activation_gradient[i] = passed[i] != 0 ? scaled : Bfloat16{0};
   }
 }
 

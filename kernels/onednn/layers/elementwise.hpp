@@ -16,12 +16,12 @@ namespace nocturne::onednn {
 void scale_pixels(const std::uint8_t* pixels, float* out, float factor, float offset, std::int64_t count);
 void scale_pixels(const std::uint8_t* pixels, Bfloat16* out, float factor, float offset, std::int64_t count);
 
-/// difference[i] = 0 where the ReLU's output was not positive.
-void gate_relu(float* difference, const float* output, std::int64_t count);
-void gate_relu(Bfloat16* difference, const Bfloat16* output, std::int64_t count);
+/// activation gradient[i] = 0 where the ReLU's output was not positive.
+void gate_relu(float* activation_gradient, const float* output, std::int64_t count);
+void gate_relu(Bfloat16* activation_gradient, const Bfloat16* output, std::int64_t count);
 
-/// sum[i] += other[i], of values (with a rectifier on the sum, if asked for) and of differences (with the gate of the
-/// ReLU whose output is given).
+/// sum[i] += other[i], of values (with a rectifier on the sum, if asked for) and of activation gradients (with the gate
+/// of the ReLU whose output is given).
 void add_values(float* sum, const float* other, bool relu, std::int64_t count);
 void add_values(Bfloat16* sum, const Bfloat16* other, bool relu, std::int64_t count);
 void add_gated(float* sum, const float* other, const float* output, std::int64_t count);
@@ -40,15 +40,15 @@ struct DropoutDraw {
 /// The granularity of ranges: `first` of every call but the last must be a multiple of it.
 inline constexpr std::int64_t kDropoutGrain = 1024;
 
-/// Drops in place. `first` is the index of values[0] in the whole tensor; passed[i] becomes 1 where the difference may
-/// come back later (kept, and with gate_relu positive), else 0.
+/// Drops in place. `first` is the index of values[0] in the whole tensor; passed[i] becomes 1 where the activation
+/// gradient may come back later (kept, and with gate_relu positive), else 0.
 void dropout_forward(float* values, std::uint8_t* passed, std::int64_t first, std::int64_t count,
                      const DropoutDraw& draw);
 void dropout_forward(Bfloat16* values, std::uint8_t* passed, std::int64_t first, std::int64_t count,
                      const DropoutDraw& draw);
 
-/// difference[i] = passed[i] ? difference[i] * scale : 0, in place.
-void dropout_backward(float* difference, const std::uint8_t* passed, std::int64_t count, float scale);
-void dropout_backward(Bfloat16* difference, const std::uint8_t* passed, std::int64_t count, float scale);
+/// activation gradient[i] = passed[i] ? activation gradient[i] * scale : 0, in place.
+void dropout_backward(float* activation_gradient, const std::uint8_t* passed, std::int64_t count, float scale);
+void dropout_backward(Bfloat16* activation_gradient, const std::uint8_t* passed, std::int64_t count, float scale);
 
 }  // namespace nocturne::onednn

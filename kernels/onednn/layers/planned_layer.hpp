@@ -28,7 +28,7 @@ struct LayerPlace {
   Layout layout = Layout::Blocked;
   dnnl::memory::desc input;   ///< as the row it reads writes it
   dnnl::memory::desc input2;  ///< Add: the other summand
-  bool first = false;         ///< reads the image: needs no input difference
+  bool first = false;         ///< reads the image: needs no input activation gradient
   bool last = false;          ///< writes the logits: f32
   /// Dropout: its values come from a ReLU (through max-pools perhaps), whose gate it applies on behalf of that row.
   bool gates_relu = false;
@@ -38,8 +38,8 @@ struct LayerPlace {
   std::vector<Operation>* later = nullptr;
   /// Nobody but this row's forward operations needs the input's values: it may write over them.
   bool input_is_free = false, input2_is_free = false;
-  /// Somebody else reads the output's difference too: it must not be written over.
-  bool difference_is_shared = false;
+  /// Somebody else reads the output's gradient too: it must not be written over.
+  bool gradient_is_shared = false;
 
   [[nodiscard]] dnnl::memory::data_type type() const {
     return precision == Precision::F32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
@@ -62,9 +62,10 @@ class PlannedLayer {
   /// Adds the forward operations; returns the output's buffer. `input2` is empty but for Add.
   [[nodiscard]] virtual dnnl::memory bind_forward(Builder& builder, const dnnl::memory& input,
                                                   const dnnl::memory& input2) = 0;
-  /// Adds the backward operations, given the output's difference behind its ReLU's gate; returns the input's, empty for
-  /// the first row. Add returns the difference itself, for both its inputs. REQUIRES: bind_refresh and bind_forward.
-  [[nodiscard]] virtual dnnl::memory bind_backward(Builder& builder, const dnnl::memory& difference) = 0;
+  /// Adds the backward operations, given the output's gradient behind its ReLU's gate; returns the input's, empty for
+  /// the first row. Add returns the activation gradient itself, for both its inputs. REQUIRES: bind_refresh and
+  /// bind_forward.
+  [[nodiscard]] virtual dnnl::memory bind_backward(Builder& builder, const dnnl::memory& activation_gradient) = 0;
 };
 
 /// One kind each, in a source file of its own name; pooling is maximum and average.

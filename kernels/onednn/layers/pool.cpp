@@ -23,12 +23,12 @@ class PoolLayer final : public PlannedLayer {
     const auto algorithm = layer.kind == networks::Kind::MaxPool ? dnnl::algorithm::pooling_max
                                                                  : dnnl::algorithm::pooling_avg_include_padding;
     const auto forward = [&](const memory::desc& from, const memory::desc& to) {
-      return PoolForward(place.engine, dnnl::prop_kind::forward_training, algorithm, from, to, strides, kernel, dilation,
-                     padding, padding, attributes(), true);
+      return PoolForward(place.engine, dnnl::prop_kind::forward_training, algorithm, from, to, strides, kernel,
+                         dilation, padding, padding, attributes(), true);
     };
     const auto backward = [&](const memory::desc& from, const memory::desc& to, const PoolForward& hint) {
-      return PoolBackward(place.engine, algorithm, from, to, strides, kernel, dilation, padding, padding, hint, attributes(),
-                      true);
+      return PoolBackward(place.engine, algorithm, from, to, strides, kernel, dilation, padding, padding, hint,
+                          attributes(), true);
     };
     forward_ =
         choose(name + "forward" + type_name, {[&] { return forward(place.input, any_layout(output, place.type())); }});
@@ -61,8 +61,8 @@ class PoolLayer final : public PlannedLayer {
     return result;
   }
 
-  [[nodiscard]] memory bind_backward(Builder& builder, const memory& difference) override {
-    const memory read = builder.in_layout(difference, output(), "reorder difference");
+  [[nodiscard]] memory bind_backward(Builder& builder, const memory& activation_gradient) override {
+    const memory read = builder.in_layout(activation_gradient, output(), "reorder activation gradient");
     // In slices the input's buffer may still be in the cache; otherwise better let somebody else have its bytes soon.
     const bool over_input = backward_slice_ && place_.input_is_free;
     const memory result = over_input ? input_ : builder.allocate(place_.input);

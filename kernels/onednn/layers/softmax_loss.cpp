@@ -28,12 +28,13 @@ void store(float value, Bfloat16& out) {
 // Two exponentials a logit: a few thousand a step for ten classes, for a thousand classes still little beside the
 // network's convolutions. Not worth waking a second thread.
 template <typename T>
-float loss_and_difference(const float* logits, const std::int32_t* labels, const LossOptions& options, T* difference) {
+float loss_and_gradient(const float* logits, const std::int32_t* labels, const LossOptions& options,
+                        T* activation_gradient) {
   double total = 0;
   const std::int64_t classes = options.classes;
   const float share = 1.0F / static_cast<float>(options.count);
   const float everywhere = options.smoothing / static_cast<float>(classes), own = 1.0F - options.smoothing;
-  for (std::int64_t n = 0; n < options.count; ++n, logits += classes, difference += classes) {
+  for (std::int64_t n = 0; n < options.count; ++n, logits += classes, activation_gradient += classes) {
     const Row row = measure(logits, classes);
     double target = static_cast<double>(own * logits[labels[n]]);
     if (options.smoothing > 0) {
@@ -42,7 +43,7 @@ float loss_and_difference(const float* logits, const std::int32_t* labels, const
     total += static_cast<double>(std::log(row.sum) + row.largest) - target;
     for (std::int64_t i = 0; i < classes; ++i) {
       const float probability = std::exp(logits[i] - row.largest) / row.sum;
-      store((probability - everywhere - (i == labels[n] ? own : 0.0F)) * share, difference[i]);
+      store((probability - everywhere - (i == labels[n] ? own : 0.0F)) * share, activation_gradient[i]);
     }
   }
   return static_cast<float>(total / static_cast<double>(options.count));
@@ -50,12 +51,14 @@ float loss_and_difference(const float* logits, const std::int32_t* labels, const
 
 }  // namespace
 
-float softmax_loss(const float* logits, const std::int32_t* labels, const LossOptions& options, float* difference) {
-  return loss_and_difference(logits, labels, options, difference);
+float softmax_loss(const float* logits, const std::int32_t* labels, const LossOptions& options,
+                   float* activation_gradient) {
+  return loss_and_gradient(logits, labels, options, activation_gradient);
 }
 
-float softmax_loss(const float* logits, const std::int32_t* labels, const LossOptions& options, Bfloat16* difference) {
-  return loss_and_difference(logits, labels, options, difference);
+float softmax_loss(const float* logits, const std::int32_t* labels, const LossOptions& options,
+                   Bfloat16* activation_gradient) {
+  return loss_and_gradient(logits, labels, options, activation_gradient);
 }
 
 Score judge(const float* logits, const std::int32_t* labels, std::int64_t count, std::int64_t classes) {

@@ -15,13 +15,13 @@ struct LossOptions {
   float smoothing = 0;
 };
 
-/// Returns the mean loss over the images and writes its derivative, (softmax - label) / count, into `difference`,
-/// rounded to bf16 by the second form. The loss is not finite where a logit is no number or +inf, or the label's is
-/// -inf.
+/// Returns the mean loss over the images and writes its derivative, (softmax - label) / count, into `activation
+/// gradient`, rounded to bf16 by the second form. The loss is not finite where a logit is no number or +inf, or the
+/// label's is -inf.
 [[nodiscard]] float softmax_loss(const float* logits, const std::int32_t* labels, const LossOptions& options,
-                                 float* difference);
+                                 float* activation_gradient);
 [[nodiscard]] float softmax_loss(const float* logits, const std::int32_t* labels, const LossOptions& options,
-                                 Bfloat16* difference);
+                                 Bfloat16* activation_gradient);
 
 struct Score {
   double loss = 0;  ///< sum over the images, without smoothing

@@ -1,6 +1,5 @@
 #include "kernels/onednn/layers/weighted_layer.hpp"
 
-
 namespace nocturne::onednn {
 namespace {
 
@@ -69,20 +68,20 @@ dnnl::memory WeightedLayer::bind_forward(Builder& builder, const dnnl::memory& i
   return result;
 }
 
-dnnl::memory WeightedLayer::bind_backward(Builder& builder, const dnnl::memory& difference) {
+dnnl::memory WeightedLayer::bind_backward(Builder& builder, const dnnl::memory& activation_gradient) {
   if (primitives_.backward_data_slice) {
-    const dnnl::memory result = bind_data_difference(builder, difference);
+    const dnnl::memory result = bind_data_gradient(builder, activation_gradient);
     builder.divert(*place_.later);
-    bind_weights_gradient(builder, difference);
+    bind_weights_gradient(builder, activation_gradient);
     return result;
   }
-  bind_weights_gradient(builder, difference);
-  return primitives_.backward_data ? bind_data_difference(builder, difference) : dnnl::memory();
+  bind_weights_gradient(builder, activation_gradient);
+  return primitives_.backward_data ? bind_data_gradient(builder, activation_gradient) : dnnl::memory();
 }
 
-dnnl::memory WeightedLayer::bind_data_difference(Builder& builder, const dnnl::memory& difference) {
-  const dnnl::memory read =
-      builder.in_layout(difference, layout_of(primitives_.backward_data, query::diff_dst_md), "reorder difference");
+dnnl::memory WeightedLayer::bind_data_gradient(Builder& builder, const dnnl::memory& activation_gradient) {
+  const dnnl::memory read = builder.in_layout(
+      activation_gradient, layout_of(primitives_.backward_data, query::diff_dst_md), "reorder activation gradient");
   const dnnl::memory result = builder.allocate(layout_of(primitives_.backward_data, query::diff_src_md));
   const std::vector<std::pair<int, dnnl::memory>> images = {{DNNL_ARG_DIFF_DST, read}, {DNNL_ARG_DIFF_SRC, result}};
   const std::pair<int, dnnl::memory> weights = {DNNL_ARG_WEIGHTS, backward_weights_};
@@ -94,11 +93,11 @@ dnnl::memory WeightedLayer::bind_data_difference(Builder& builder, const dnnl::m
   return result;
 }
 
-void WeightedLayer::bind_weights_gradient(Builder& builder, const dnnl::memory& difference) {
+void WeightedLayer::bind_weights_gradient(Builder& builder, const dnnl::memory& activation_gradient) {
   const dnnl::primitive_desc_base& primitive = primitives_.backward_weights;
   const dnnl::memory source = builder.in_layout(input_, layout_of(primitive, query::src_md), "reorder input");
-  const dnnl::memory read =
-      builder.in_layout(difference, layout_of(primitive, query::diff_dst_md), "reorder difference for weights");
+  const dnnl::memory read = builder.in_layout(activation_gradient, layout_of(primitive, query::diff_dst_md),
+                                              "reorder activation gradient for weights");
   // The plan of an epoch's last, smaller batch may prefer another layout than the one the parameters lie in.
   const dnnl::memory::desc layout = layout_of(primitive, query::diff_weights_md);
   const bool direct = layout == weights_gradient_.get_desc();

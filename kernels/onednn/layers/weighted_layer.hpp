@@ -1,6 +1,7 @@
 #pragma once
 
-/// What convolution and dense layers have in common: weights, perhaps biases, a ReLU fused into forward, three primitives.
+/// What convolution and dense layers have in common: weights, perhaps biases, a ReLU fused into forward, three
+/// primitives.
 
 #include <utility>
 
@@ -28,13 +29,13 @@ class WeightedLayer final : public PlannedLayer {
   void bind_refresh(Builder& builder, Parameters& parameters) override;
   [[nodiscard]] dnnl::memory bind_forward(Builder& builder, const dnnl::memory& input,
                                           const dnnl::memory& input2) override;
-  [[nodiscard]] dnnl::memory bind_backward(Builder& builder, const dnnl::memory& difference) override;
+  [[nodiscard]] dnnl::memory bind_backward(Builder& builder, const dnnl::memory& activation_gradient) override;
 
  private:
   [[nodiscard]] bool has_biases() const { return place_.figures.biases > 0; }
   [[nodiscard]] std::int64_t flops() const { return place_.figures.forward_flops * place_.batch; }  ///< of a primitive
-  [[nodiscard]] dnnl::memory bind_data_difference(Builder& builder, const dnnl::memory& difference);
-  void bind_weights_gradient(Builder& builder, const dnnl::memory& difference);
+  [[nodiscard]] dnnl::memory bind_data_gradient(Builder& builder, const dnnl::memory& activation_gradient);
+  void bind_weights_gradient(Builder& builder, const dnnl::memory& activation_gradient);
 
   LayerPlace place_;
   WeightedPrimitives primitives_;

@@ -26,9 +26,9 @@ std::vector<protocol::LayerNorm> ParameterNorms::now() const {
     const std::vector<float>& began = began_[norms.size()];
     double norm = 0, moved = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const double value = values[i], difference = value - static_cast<double>(began[i]);
+      const double value = values[i], activation_gradient = value - static_cast<double>(began[i]);
       norm += value * value;
-      moved += difference * difference;
+      moved += activation_gradient * activation_gradient;
     }
     norms.push_back({.layer = tensor.layout.name, .norm = std::sqrt(norm), .moved = std::sqrt(moved)});
   }

@@ -14,8 +14,8 @@ class ParameterNorms {
   /// Keeps a copy of the values as they are now. `parameters` must outlive it.
   explicit ParameterNorms(const Parameters& parameters);
 
-  /// Euclidean norms of the values, and of their differences from the copy, by tensor; summed in double precision.
-  /// Padding of blocked layouts is zero and does not count.
+  /// Euclidean norms of the values, and of their activation gradients from the copy, by tensor; summed in double
+  /// precision. Padding of blocked layouts is zero and does not count.
   [[nodiscard]] std::vector<protocol::LayerNorm> now() const;
 
  private:

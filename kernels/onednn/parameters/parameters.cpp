@@ -71,8 +71,7 @@ void Parameters::assign(const std::string& name, const std::vector<float>& value
 void Parameters::update(const UpdateRule& rule) {
   std::visit(
       [this](const auto& chosen) {
-        parallel_for(count_, 4096,
-                     [&](std::int64_t begin, std::int64_t end) { update_range(chosen, begin, end); });
+        parallel_for(count_, 4096, [&](std::int64_t begin, std::int64_t end) { update_range(chosen, begin, end); });
       },
       rule);
   ++version_;

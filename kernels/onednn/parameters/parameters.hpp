@@ -25,8 +25,8 @@ struct ParameterLayout {
   dnnl::memory::dims shape;  ///< as others know it: (O, I, H, W), (O, I), (O)
   std::int64_t fan_in = 0, fan_out = 0;
   float constant = 0;
-  bool decays = false;   ///< weight decay acts on it
-  bool trained = true;   ///< false: a running average, which has no gradient ("norm1.mean")
+  bool decays = false;  ///< weight decay acts on it
+  bool trained = true;  ///< false: a running average, which has no gradient ("norm1.mean")
 };
 
 struct ParameterTensor {

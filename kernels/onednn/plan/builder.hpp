@@ -30,7 +30,7 @@ struct Operation {
   std::int64_t slice = -1;  ///< of the batch; -1: the whole (slices.hpp)
   std::string name;         ///< "conv2 backward data"
   std::function<void(const StepContext&)> run;
-  bool completes_row = false;  ///< after it the row's output, or its input's difference, is whole
+  bool completes_row = false;  ///< after it the row's output, or its input's gradient, is whole
   Pass pass = Pass::Any;
   std::int64_t flops = 0;            ///< multiplications and additions; 0: not counted (networks::LayerFigures)
   std::string implementation;        ///< oneDNN's name of it; empty for own loops

@@ -43,7 +43,7 @@ bool Graph::is_free(std::int64_t source) const {
   return only_reader(row) && !gates_[row];
 }
 
-bool Graph::difference_is_shared(std::size_t row) const {
+bool Graph::gradient_is_shared(std::size_t row) const {
   if (gates_[row]) return false;  // the gate writes a buffer of its own
   const std::optional<std::size_t> reader = only_reader(row);
   return reader && rows_[*reader].layer->kind == Kind::Add;

@@ -20,17 +20,18 @@ class Graph {
   /// Every row reads the one above.
   [[nodiscard]] bool is_chain() const { return chain_; }
 
-  /// Whether a gate stands between the differences of the row's output and its backward operations: that of the row's
-  /// ReLU. Normalisation has its own; and where nothing but max-pools lie between the row and a dropout, that applies it,
-  /// because the maximum of rectified values is the rectified maximum and there are fewer of them.
+  /// Whether a gate stands between the activation gradients of the row's output and its backward operations: that of
+  /// the row's ReLU. Normalisation has its own; and where nothing but max-pools lie between the row and a dropout, that
+  /// applies it, because the maximum of rectified values is the rectified maximum and there are fewer of them.
   [[nodiscard]] bool gates(std::size_t row) const { return gates_[row]; }
   /// Whether the row, a dropout, applies the gate of a row above.
   [[nodiscard]] bool gates_for_above(std::size_t row) const { return gates_for_above_[row]; }
 
-  /// Whether nobody but forward operations of the only reader needs the values of row `source`; false for the image, -1.
+  /// Whether nobody but forward operations of the only reader needs the values of row `source`; false for the image,
+  /// -1.
   [[nodiscard]] bool is_free(std::int64_t source) const;
-  /// Whether the difference that comes back to the row's output is read by somebody else too.
-  [[nodiscard]] bool difference_is_shared(std::size_t row) const;
+  /// Whether the activation gradient that comes back to the row's output is read by somebody else too.
+  [[nodiscard]] bool gradient_is_shared(std::size_t row) const;
 
  private:
   [[nodiscard]] std::optional<std::size_t> only_reader(std::size_t row) const;

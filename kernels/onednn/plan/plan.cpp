@@ -95,7 +95,7 @@ void Plan::plan_layers(Layout layout) {
                                   .later = &later_,
                                   .input_is_free = graph_.is_free(rows[row].source),
                                   .input2_is_free = add && graph_.is_free(rows[row].source2),
-                                  .difference_is_shared = graph_.difference_is_shared(row)}));
+                                  .gradient_is_shared = graph_.gradient_is_shared(row)}));
   }
 }
 
@@ -139,29 +139,29 @@ void Plan::bind_forward() {
 
 void Plan::bind_backward() {
   builder_.begin(loss_, layers_.size() - 1, "(loss)");
-  logits_difference_ =
+  logits_gradient_ =
       builder_.allocate({{batch_, network_.classes}, input_.get_desc().get_data_type(), dnnl::memory::format_tag::nc});
-  builder_.add_loop("softmax", {logits_, logits_difference_}, {});  // never run: train() computes it
-  input_differences_.resize(layers_.size());
+  builder_.add_loop("softmax", {logits_, logits_gradient_}, {});  // never run: train() computes it
+  input_gradients_.resize(layers_.size());
   returned_.assign(layers_.size(), {});
-  returned_.back().push_back({.memory = logits_difference_, .shared = false});
+  returned_.back().push_back({.memory = logits_gradient_, .shared = false});
   for (std::size_t row = layers_.size(); row-- > 0;) {
     const networks::LayerFigures& figures = graph_.rows()[row];
     const bool add = figures.layer->kind == Kind::Add;
     builder_.begin(backward_, row, name_of(row));
-    input_differences_[row] = layers_[row]->bind_backward(builder_, joined_difference(row));
+    input_gradients_[row] = layers_[row]->bind_backward(builder_, joined_gradient(row));
     complete(backward_, row);
     for (const std::int64_t source : {figures.source, figures.source2}) {
       if (source < 0) continue;
-      returned_[static_cast<std::size_t>(source)].push_back({.memory = input_differences_[row], .shared = add});
+      returned_[static_cast<std::size_t>(source)].push_back({.memory = input_gradients_[row], .shared = add});
     }
   }
   backward_.insert(backward_.end(), later_.begin(), later_.end());
   returned_.clear();
 }
 
-dnnl::memory Plan::joined_difference(std::size_t row) {
-  DifferenceJoin join{.parts = std::move(returned_[row]), .gate = {}, .slices = 1};
+dnnl::memory Plan::joined_gradient(std::size_t row) {
+  GradientJoin join{.parts = std::move(returned_[row]), .gate = {}, .slices = 1};
   if (graph_.gates(row)) join.gate = outputs_[row];
   if (graph_.is_chain() && is_sliced(graph_.rows(), row)) join.slices = slices_;
   return bind_join(builder_, layers_[row]->output(), join);
@@ -184,12 +184,12 @@ float Plan::train(const std::int32_t* labels, std::optional<std::uint64_t> dropo
   const std::int64_t begin = now_ns();
   const LossOptions options{.count = batch_, .classes = network_.classes, .smoothing = smoothing};
   const auto* logits = static_cast<const float*>(logits_.get_data_handle());
-  void* difference = logits_difference_.get_data_handle();
+  void* activation_gradient = logits_gradient_.get_data_handle();
   const float loss = precision_ == Precision::F32
-                         ? softmax_loss(logits, labels, options, static_cast<float*>(difference))
-                         : softmax_loss(logits, labels, options, static_cast<Bfloat16*>(difference));
+                         ? softmax_loss(logits, labels, options, static_cast<float*>(activation_gradient))
+                         : softmax_loss(logits, labels, options, static_cast<Bfloat16*>(activation_gradient));
   if (profile_ != nullptr) profile_->add_own("(loss)", now_ns() - begin);
-  run(backward_, step, observe_backward_, input_differences_);
+  run(backward_, step, observe_backward_, input_gradients_);
   return loss;
 }
 

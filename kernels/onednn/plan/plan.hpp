@@ -17,15 +17,15 @@
 #include "kernels/onednn/plan/arena.hpp"
 #include "kernels/onednn/plan/builder.hpp"
 #include "kernels/onednn/plan/graph.hpp"
-#include "kernels/onednn/plan/joined_difference.hpp"
+#include "kernels/onednn/plan/joined_gradient.hpp"
 #include "kernels/onednn/profile.hpp"
 #include "kernels/onednn/settings.hpp"
 
 namespace nocturne::onednn {
 
-/// Called as soon as each row's output (forward) or its input's difference (backward; empty for rows that read the
+/// Called as soon as each row's output (forward) or its input's gradient (backward; empty for rows that read the
 /// image) is whole. For checks; buffers are reused, so look at once. The row above may have begun with its slices: a
-/// difference may be zero already where that row's ReLU is closed.
+/// activation gradient may be zero already where that row's ReLU is closed.
 using Observer = std::function<void(std::size_t row, const dnnl::memory& memory)>;
 
 /// Not thread-safe; runs on oneDNN's threads.
@@ -66,7 +66,7 @@ class Plan {
   void plan_layers(Layout layout);
   void bind_forward();
   void bind_backward();
-  [[nodiscard]] dnnl::memory joined_difference(std::size_t row);
+  [[nodiscard]] dnnl::memory joined_gradient(std::size_t row);
   void run(const std::vector<Operation>& list, const StepContext& step, const Observer& observer,
            const std::vector<dnnl::memory>& observed);
   void run_timed(const std::vector<Operation>& list, const StepContext& step);
@@ -85,9 +85,9 @@ class Plan {
   std::vector<std::unique_ptr<PlannedLayer>> layers_;
   std::vector<Operation> refresh_, arrival_, forward_, loss_, backward_;
   std::vector<Operation> later_;  ///< goes to the end of backward_: sums over the batch, between sliced rows
-  dnnl::memory input_, logits_, logits_difference_;
-  std::vector<dnnl::memory> outputs_, input_differences_;  ///< by row
-  std::vector<std::vector<ReturnedDifference>> returned_;  ///< by row: to its output, while backward_ is made
+  dnnl::memory input_, logits_, logits_gradient_;
+  std::vector<dnnl::memory> outputs_, input_gradients_;  ///< by row
+  std::vector<std::vector<ReturnedGradient>> returned_;  ///< by row: to its output, while backward_ is made
   Parameters* parameters_ = nullptr;
   std::uint64_t refreshed_version_ = 0;
   Observer observe_forward_, observe_backward_;

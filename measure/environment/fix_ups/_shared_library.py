@@ -142,6 +142,6 @@ def run(program, fix):
         sys.exit(2)
     try:
         print("%s: %s" % (program, fix(os.path.abspath(sys.argv[1]))))
-    except (Missing, OSError) as trouble:
-        print("%s: %s" % (program, trouble))
+    except (Missing, OSError) as error:
+        print("%s: %s" % (program, error))
         sys.exit(1)

@@ -1,4 +1,4 @@
-/// The worker's own kernels against what launchers.hpp says they compute, on the played GPU.
+/// The worker's own kernels against what launchers.hpp says they compute, on the simulated GPU.
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -7,15 +7,15 @@
 
 #include "kernels/cuda/survey/peak_launchers.hpp"
 #include "kernels/data/counter_random.hpp"
-#include "tests/kernels/cuda/played_gpu/on_device.hpp"
+#include "tests/kernels/cuda/simulated_gpu/on_device.hpp"
 
 namespace nocturne::cuda {
 namespace {
 
-using played::Numbers;
-using played::rounded;
-using played::Things;
-using played::Values;
+using simulated::Numbers;
+using simulated::rounded;
+using simulated::Things;
+using simulated::Values;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 

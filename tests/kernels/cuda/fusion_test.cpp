@@ -12,7 +12,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 
 // A GPU whose passes leave a number and take a time.
-struct PlayedGpu {
+struct SimulatedGpu {
   double apart_leaves = 8, fused_leaves = 8;
   double apart_ms = 2, fused_ms = 1;
   bool fused_writes = true, fused_fails = false, fused_hides = false;
@@ -66,22 +66,22 @@ struct PlayedGpu {
 }  // namespace
 
 TEST_CASE("a fused pass is used where it is right and faster", "[cuda]") {
-  PlayedGpu gpu;
+  SimulatedGpu gpu;
   const FusionChoice choice = gpu.choice(Precision::Bf16);
   CHECK(choice.fused);
   CHECK(choice.reason == "1.0000 ms, one by one 2.0000 ms");
   CHECK(gpu.order.starts_with("papffpafaf"));  // compared, poisoned, then timed in turn
   CHECK_FALSE(gpu.poisoned);
-  PlayedGpu slow{.fused_ms = 2};
+  SimulatedGpu slow{.fused_ms = 2};
   CHECK_FALSE(slow.choice(Precision::Bf16).fused);
 }
 
 TEST_CASE("a fused pass that computes something else is refused, however fast it is", "[cuda]") {
   for (const Precision precision : {Precision::F32, Precision::Tf32, Precision::Bf16, Precision::F16}) {
     const double tolerance = fusion_tolerance(precision);
-    PlayedGpu inside{.fused_leaves = 8 * (1 + 0.9 * tolerance), .fused_ms = 0.01};
+    SimulatedGpu inside{.fused_leaves = 8 * (1 + 0.9 * tolerance), .fused_ms = 0.01};
     CHECK(inside.choice(precision).fused);
-    PlayedGpu beyond{.fused_leaves = 8 * (1 + 1.1 * tolerance), .fused_ms = 0.01};
+    SimulatedGpu beyond{.fused_leaves = 8 * (1 + 1.1 * tolerance), .fused_ms = 0.01};
     const FusionChoice choice = beyond.choice(precision);
     CHECK_FALSE(choice.fused);
     CHECK_THAT(choice.reason, ContainsSubstring("refused: its result differs by"));
@@ -90,14 +90,14 @@ TEST_CASE("a fused pass that computes something else is refused, however fast it
 }
 
 TEST_CASE("a fused pass that writes nothing, or no number, is refused", "[cuda]") {
-  PlayedGpu silent{.fused_writes = false};
+  SimulatedGpu silent{.fused_writes = false};
   CHECK_FALSE(silent.choice(Precision::Bf16).fused);
-  PlayedGpu nothing{.fused_leaves = std::nan("")};
+  SimulatedGpu nothing{.fused_leaves = std::nan("")};
   CHECK(nothing.choice(Precision::Bf16).reason == "refused: its result is not finite");
 }
 
 TEST_CASE("a fused pass that hides what is no number is refused: the loss must show a diverged training", "[cuda]") {
-  PlayedGpu hiding{.fused_hides = true};
+  SimulatedGpu hiding{.fused_hides = true};
   const FusionChoice choice = hiding.choice(Precision::Bf16);
   CHECK_FALSE(choice.fused);
   CHECK(choice.reason == "refused: it makes numbers of what is none");
@@ -105,7 +105,7 @@ TEST_CASE("a fused pass that hides what is no number is refused: the loss must s
 }
 
 TEST_CASE("where there is no graph the operations stay apart, and the reason is known", "[cuda]") {
-  PlayedGpu gpu{.fused_fails = true};
+  SimulatedGpu gpu{.fused_fails = true};
   const FusionChoice choice = gpu.choice(Precision::F16);
   CHECK_FALSE(choice.fused);
   CHECK(choice.reason == "no plan");

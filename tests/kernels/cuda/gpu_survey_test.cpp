@@ -17,7 +17,8 @@ using std::chrono::nanoseconds;
 constexpr Seconds kNoTime{0};  // the fewest repeats
 
 // A loop of a GPU whose clock says that an iteration takes `each`.
-GpuLoop played(const std::string& name, const std::string& kernel, double work, nanoseconds each, bool right = true) {
+GpuLoop simulated(const std::string& name, const std::string& kernel, double work, nanoseconds each,
+                  bool right = true) {
   return {.name = name,
           .unit = "GFLOP/s",
           .kernel = kernel,
@@ -38,7 +39,7 @@ std::set<std::string> keys(const nlohmann::json& object) {
 
 TEST_CASE("a GPU's rate is its work by its own clock, over runs long enough to be timed", "[cuda]") {
   std::vector<std::int64_t> asked;
-  GpuLoop loop = played("fma_f32", "fma", 5000, nanoseconds(10));
+  GpuLoop loop = simulated("fma_f32", "fma", 5000, nanoseconds(10));
   const auto run = loop.run;
   loop.run = [&](std::int64_t iterations) {
     asked.push_back(iterations);
@@ -53,9 +54,9 @@ TEST_CASE("a GPU's rate is its work by its own clock, over runs long enough to b
 }
 
 TEST_CASE("of two loops for one figure the faster counts, unless it computes something else", "[cuda]") {
-  const GpuLoop slow = played("fma_bf16", "mma", 100, nanoseconds(10)),
-                fast = played("fma_bf16", "cudnn", 100, nanoseconds(5)),
-                wrong = played("fma_bf16", "broken", 100, nanoseconds(1), false);
+  const GpuLoop slow = simulated("fma_bf16", "mma", 100, nanoseconds(10)),
+                fast = simulated("fma_bf16", "cudnn", 100, nanoseconds(5)),
+                wrong = simulated("fma_bf16", "broken", 100, nanoseconds(1), false);
   for (const auto& loops : {std::vector{slow, fast, wrong}, std::vector{wrong, fast, slow}}) {
     const auto results = survey_gpu(loops, kNoTime);
     REQUIRE(results.size() == 1);
@@ -67,17 +68,17 @@ TEST_CASE("of two loops for one figure the faster counts, unless it computes som
 
 TEST_CASE("one wrong run among many is remembered", "[cuda]") {
   int runs = 0;
-  GpuLoop loop = played("triad", "triad", 12, nanoseconds(100));
+  GpuLoop loop = simulated("triad", "triad", 12, nanoseconds(100));
   loop.is_right = [&] { return ++runs != 2; };
   CHECK_FALSE(survey_gpu({loop}, kNoTime)[0].right);
 }
 
 TEST_CASE("what a GPU cannot do, or refuses, is absent with the reason, and the others are measured", "[cuda]") {
-  GpuLoop refused = played("triad", "triad", 12, nanoseconds(1));
+  GpuLoop refused = simulated("triad", "triad", 12, nanoseconds(1));
   refused.run = [](std::int64_t) -> nanoseconds { throw std::runtime_error("the GPU refused 1.0 GiB for the triad"); };
   const auto results = survey_gpu({{.name = "fma_bf16", .unit = "GFLOP/s", .kernel = "mma", .absent = "bf16 needs 8.0"},
                                    refused,
-                                   played("fma_f32", "fma", 1, nanoseconds(1))},
+                                   simulated("fma_f32", "fma", 1, nanoseconds(1))},
                                   kNoTime);
   REQUIRE(results.size() == 3);
   CHECK(results[0].absent == "bf16 needs 8.0");
@@ -90,7 +91,7 @@ TEST_CASE("a GPU's figures have the fields of the processor's", "[cuda]") {
   facts.name = "Some GPU";
   facts.major = 9;
   facts.memory_bytes = 1 << 30;
-  GpuLoop loop = played("triad", "triad", 12, nanoseconds(10));
+  GpuLoop loop = simulated("triad", "triad", 12, nanoseconds(10));
   loop.working_set_bytes = 1 << 20;
   const nlohmann::json gpu = describe_gpu(facts, survey_gpu({loop}, kNoTime));
   CHECK(gpu["name"] == "Some GPU");

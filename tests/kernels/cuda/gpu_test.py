@@ -1,6 +1,6 @@
 """What nocturne-cudnn trains, on a GPU; exit code 77 (skipped) without one.
 
-NOCTURNE_PLAYED=1: WORKER is nocturne-cudnn-played, on a GPU that is played on the CPU (played_gpu/), so the same is asked of less
+NOCTURNE_SIMULATED=1: WORKER is nocturne-cudnn-simulated, on a GPU that is simulated on the CPU (simulated_gpu/), so the same is asked of less
 work. Only there is all that a run does the same every time, so that what must be equal is compared digit by digit."""
 
 import json
@@ -12,13 +12,13 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
-from conversation import write_tiny_images  # noqa: E402
+from command_run import write_tiny_images  # noqa: E402
 
 WORKER, ONEDNN = os.environ["NOCTURNE_CUDNN"], os.environ.get("NOCTURNE_ONEDNN", "")
-PLAYED = os.environ.get("NOCTURNE_PLAYED") == "1"
-BATCH = 16 if PLAYED else 64
+SIMULATED = os.environ.get("NOCTURNE_SIMULATED") == "1"
+BATCH = 16 if SIMULATED else 64
 # Which streams run ahead: none, the one that computes, the one that copies.
-PLAYED_ORDERS = ("", "0", "1") if PLAYED else ("",)
+SIMULATED_ORDERS = ("", "0", "1") if SIMULATED else ("",)
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 MNIST = {"network": "mnist_cnn", "data": "mnist", "data_folder": os.path.join(ROOT, "examples", "data", "mnist"),
          "optimizer": "adadelta"}
@@ -31,7 +31,7 @@ def converse(program, request, order=""):
         with open(files[0], "w") as file:
             json.dump(dict({"protocol": 1, "run_id": "test", "seed": 1}, **request), file)
         subprocess.run([program, "--request", files[0], "--events", files[1]], timeout=240, check=False,
-                       env=dict(os.environ, NOCTURNE_PLAYED_EAGER=order))
+                       env=dict(os.environ, NOCTURNE_SIMULATED_EAGER=order))
         with open(files[1]) as file:
             return [json.loads(line) for line in file]
 
@@ -54,7 +54,7 @@ def tiny(folder, train, test):
 class Training(unittest.TestCase):
     def assertOk(self, end, configuration):
         """A true GPU, or a worker built without cudnn-frontend, may have no graphs; all else must work."""
-        if end["status"] == "unsupported" and configuration.get("fusion") == "auto" and not PLAYED:
+        if end["status"] == "unsupported" and configuration.get("fusion") == "auto" and not SIMULATED:
             self.skipTest(end["reason"])
         self.assertEqual(end["status"], "ok", end["reason"])
 
@@ -73,7 +73,7 @@ class Training(unittest.TestCase):
         capability = float(json.loads(subprocess.check_output([WORKER, "--probe"]))["compute_capability"])
         with tempfile.TemporaryDirectory() as folder:
             workloads, steps = (MNIST, RESNET), 100
-            if PLAYED:
+            if SIMULATED:
                 workloads, steps = (tiny(folder, 100, 10),), 25
             for precision in ("f32", "tf32", "bf16", "f16"):
                 if capability < 8 and precision in ("tf32", "bf16"):
@@ -87,17 +87,17 @@ class Training(unittest.TestCase):
 
     def test_a_captured_step_computes_what_its_operations_do(self):
         configuration, length = {"batch": BATCH, "algorithm": "fixed"}, {"steps": 60}
-        if PLAYED:
+        if SIMULATED:
             length = {"steps": 8, "steps_per_sample": 4}  # the host runs ahead of the GPU
         eager = train(MNIST, configuration, **length)[1]
         self.assertGreater(len(eager), 0)
         for streams in (1, 2):
             for cuda_graphs in (False, True):
-                for order in PLAYED_ORDERS:
+                for order in SIMULATED_ORDERS:
                     with self.subTest(streams=streams, cuda_graphs=cuda_graphs, order=order):
                         changed = dict(configuration, streams=streams, cuda_graphs=cuda_graphs)
                         losses = train(MNIST, changed, order, **length)[1]
-                        if PLAYED:
+                        if SIMULATED:
                             self.assertEqual(eager, losses)
                         else:
                             self.assertSame(eager, losses, beside=1e-4)
@@ -109,7 +109,7 @@ class Training(unittest.TestCase):
 
     def test_a_fused_pass_computes_what_its_operations_do(self):
         for workload in (MNIST, RESNET):
-            batch = BATCH if workload is MNIST or not PLAYED else 2
+            batch = BATCH if workload is MNIST or not SIMULATED else 2
             for cuda_graphs in (False, True):
                 with self.subTest(network=workload["network"], cuda_graphs=cuda_graphs):
                     configuration = {"precision": "f16", "layout": "nhwc", "batch": batch, "cuda_graphs": cuda_graphs}
@@ -119,14 +119,14 @@ class Training(unittest.TestCase):
                     self.assertOk(end, configuration)
                     for each in only(events, "ready")[0]["fusions"]:
                         self.assertNotIn("refused", each["reason"], each)
-                        self.assertTrue(each["fused"] or not PLAYED or "no graph" in each["reason"], each)
+                        self.assertTrue(each["fused"] or not SIMULATED or "no graph" in each["reason"], each)
                     for a, b in zip(apart, fused):
                         self.assertAlmostEqual(a, b, delta=2e-2 * abs(a))
 
     def test_an_epoch_with_its_smaller_batch_is_judged(self):
         with tempfile.TemporaryDirectory() as folder:
             batch, workload, counts = 4096, MNIST, (60000, 10000)
-            if PLAYED:
+            if SIMULATED:
                 batch, counts = 32, (600, 150)
                 workload = tiny(folder, *counts)
             told = []
@@ -141,7 +141,7 @@ class Training(unittest.TestCase):
                     told += only(events, "accuracy")
                     self.assertGreater(told[-1]["accuracy"], 0.5)
                     self.assertEqual(told[-1]["examples"], counts[1])
-            if PLAYED:
+            if SIMULATED:
                 self.assertEqual([told[0][key] for key in ("accuracy", "loss")],
                                  [told[1][key] for key in ("accuracy", "loss")])
 

@@ -17,20 +17,20 @@ using networks::Layer;
 using networks::Network;
 
 // Who holds the bytes between two moments: written at the first, read at the last.
-struct Claim {
+struct Extent {
   std::string owner;
   std::int64_t begin, end, first, last;
 };
 
-bool clash(const Claim& a, const Claim& b) {
+bool clash(const Extent& a, const Extent& b) {
   return a.begin < b.end && b.begin < a.end && a.first <= b.last && b.first <= a.last;
 }
 
 // What each pass reads, told again in the plainest way: an output until the last backward pass that reads it, a
-// difference from the first that writes it until its own row has passed.
-std::vector<Claim> claims_of(const NetworkPlan& plan, std::int64_t bytes_per_value) {
+// activation gradient from the first that writes it until its own row has passed.
+std::vector<Extent> extents_of(const NetworkPlan& plan, std::int64_t bytes_per_value) {
   const auto rows = static_cast<std::int64_t>(plan.rows.size());
-  std::vector<Claim> claims;
+  std::vector<Extent> extents;
   for (std::int64_t row = 0; row < rows; ++row) {
     const RowPlan& own = plan.rows[static_cast<std::size_t>(row)];
     const std::int64_t bytes = own.figures.output.elements() * plan.batch * bytes_per_value;
@@ -45,10 +45,11 @@ std::vector<Claim> claims_of(const NetworkPlan& plan, std::int64_t bytes_per_val
       written = 2 * rows - reader;
     }
     const std::string name(own.figures.layer->name);
-    claims.push_back({name, own.output, own.output + bytes, row, last});
-    claims.push_back({name + "'s difference", own.difference, own.difference + bytes, written, 2 * rows - row});
+    extents.push_back({name, own.output, own.output + bytes, row, last});
+    extents.push_back(
+        {name + "'s gradient", own.activation_gradient, own.activation_gradient + bytes, written, 2 * rows - row});
   }
-  return claims;
+  return extents;
 }
 
 constexpr Layer kBlock[] = {
@@ -71,15 +72,16 @@ const RowPlan& row_of(const NetworkPlan& plan, std::string_view name) {
 TEST_CASE("no two tensors that are needed at the same moment share bytes, but a sum and its summands", "[cuda]") {
   for (const char* name : {"mnist_cnn", "resnet20", "resnet50"}) {
     const NetworkPlan plan = plan_network(networks::find_network(name), 4, 4);
-    const std::vector<Claim> claims = claims_of(plan, 4);
+    const std::vector<Extent> extents = extents_of(plan, 4);
     int clashes = 0;
-    for (std::size_t i = 0; i < claims.size(); ++i) {
-      CHECK(claims[i].begin % 256 == 0);
-      CHECK(claims[i].end <= plan.bytes);
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      CHECK(extents[i].begin % 256 == 0);
+      CHECK(extents[i].end <= plan.bytes);
       for (std::size_t j = 0; j < i; ++j) {
-        const bool differences = claims[i].owner.ends_with("difference") && claims[j].owner.ends_with("difference");
-        if (differences && claims[i].begin == claims[j].begin && claims[i].end == claims[j].end) continue;  // below
-        if (clash(claims[i], claims[j])) ++clashes;
+        const bool are_gradients = extents[i].owner.ends_with("gradient") && extents[j].owner.ends_with("gradient");
+        if (are_gradients && extents[i].begin == extents[j].begin && extents[i].end == extents[j].end)
+          continue;  // below
+        if (clash(extents[i], extents[j])) ++clashes;
       }
     }
     CAPTURE(name);
@@ -87,13 +89,13 @@ TEST_CASE("no two tensors that are needed at the same moment share bytes, but a 
   }
 }
 
-TEST_CASE("a sum's difference is its summands', and what else reads the way past adds to it", "[cuda]") {
+TEST_CASE("a sum's gradient is its summands', and what else reads the way past adds to it", "[cuda]") {
   const NetworkPlan plan = plan_network(kResidual, 2, 4);
   const RowPlan& add = row_of(plan, "add");
   CHECK(add.handing == Handing::Share);
   CHECK(add.handing2 == Handing::Share);
-  CHECK(row_of(plan, "norm").difference == add.difference);
-  CHECK(row_of(plan, "stem").difference == add.difference);
+  CHECK(row_of(plan, "norm").activation_gradient == add.activation_gradient);
+  CHECK(row_of(plan, "stem").activation_gradient == add.activation_gradient);
   CHECK(row_of(plan, "a").handing == Handing::Accumulate);
   CHECK(row_of(plan, "norm").handing == Handing::Write);
   CHECK(row_of(plan, "stem").handing == Handing::None);
@@ -108,10 +110,10 @@ TEST_CASE("a summand with a rectifier of its own gates bytes that nobody else re
   const NetworkPlan plan = plan_network({.name = "x", .image = {1, 8, 8}, .classes = 10, .layers = layers}, 2, 4);
   CHECK(row_of(plan, "add").handing == Handing::Share);
   CHECK(row_of(plan, "add").handing2 == Handing::Write);
-  CHECK(row_of(plan, "stem").difference != row_of(plan, "a").difference);
+  CHECK(row_of(plan, "stem").activation_gradient != row_of(plan, "a").activation_gradient);
 }
 
-TEST_CASE("a difference that was written by a later reader is added to, not replaced", "[cuda]") {
+TEST_CASE("an activation gradient that was written by a later reader is added to, not replaced", "[cuda]") {
   constexpr Layer layers[] = {
       {.name = "stem", .kind = Kind::Convolution, .outputs = 8, .kernel = 3, .padding = 1},
       {.name = "a", .kind = Kind::Convolution, .outputs = 8, .kernel = 3, .padding = 1},

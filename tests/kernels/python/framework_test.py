@@ -10,7 +10,7 @@ import pathlib
 import sys
 import unittest
 
-from conversation import HERE, WORKERS, Conversation
+from command_run import HERE, WORKERS, CommandRun
 
 SKIPPED = 77
 MNIST = pathlib.Path(os.environ.get("NOCTURNE_MNIST") or HERE.parents[2] / "examples" / "data" / "mnist")
@@ -38,8 +38,8 @@ def distances(events):
 
 
 class Frameworks(unittest.TestCase):
-    def conversation(self, configuration, **request):
-        talk = Conversation()
+    def command_run(self, configuration, **request):
+        talk = CommandRun()
         talk.request["workload"].update({"network": "mnist_cnn", "data_folder": str(MNIST)})
         talk.request["configuration"].update({"batch": 32, "threads": 2})
         talk.request["configuration"].update(configuration)
@@ -52,8 +52,8 @@ class Frameworks(unittest.TestCase):
 
     def test_losses_and_distances_agree_with_the_native_worker(self):
         for worker, configuration, python in listed():
-            with self.subTest(worker, **configuration), self.conversation({}) as native, \
-                    self.conversation(configuration) as talk:
+            with self.subTest(worker, **configuration), self.command_run({}) as native, \
+                    self.command_run(configuration) as talk:
                 native.request.update({"gate": {"steps": 4, "write": native.path("initial")}})
                 self.finished(native, program=NATIVE)
                 talk.request.update({"gate": {"steps": 4}, "initial": native.path("initial")})
@@ -72,7 +72,7 @@ class Frameworks(unittest.TestCase):
 
     def test_three_steps_are_trained_with_dropout_and_the_accuracy_is_told(self):
         for worker, configuration, python in listed():
-            with self.subTest(worker, **configuration), self.conversation(configuration, accuracy=True) as talk:
+            with self.subTest(worker, **configuration), self.command_run(configuration, accuracy=True) as talk:
                 self.finished(talk, program=WORKERS / (worker + ".py"), python=python)
                 self.assertEqual(talk.steps_reported(), 3)
                 self.assertEqual(talk.events("accuracy")[0]["examples"], 10000)

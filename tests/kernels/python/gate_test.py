@@ -7,7 +7,7 @@ import os
 import sys
 import unittest
 
-from conversation import WORKERS, Conversation
+from command_run import WORKERS, CommandRun
 
 sys.path.insert(0, str(WORKERS))
 
@@ -30,7 +30,7 @@ class Gate(unittest.TestCase):
         return talk.end()
 
     def test_it_is_steps_without_a_first_one_and_norms_around_each(self):
-        with Conversation() as talk:
+        with CommandRun() as talk:
             self.assertEqual(self.gate(talk, epochs=5, steps_per_sample=3)["status"], "ok")
             self.assertEqual([each["first_step"] for each in talk.events("sample")], [0, 1, 2])
             self.assertEqual([each["name"] for each in talk.events("phase_end")], ["import", "data", "build", "compile"])
@@ -46,7 +46,7 @@ class Gate(unittest.TestCase):
             self.assertEqual(talk.events("epoch"), [])
 
     def test_a_state_that_was_written_decides_whatever_the_seed(self):
-        with Conversation() as talk, Conversation() as other:
+        with CommandRun() as talk, CommandRun() as other:
             self.gate(talk, write=talk.path("initial"))
             self.gate(other, seed=7, initial=talk.path("initial"), write=other.path("again"))
             self.assertEqual([each["loss"] for each in other.events("sample")],
@@ -57,7 +57,7 @@ class Gate(unittest.TestCase):
 
     def test_a_state_that_does_not_fit_is_refused(self):
         def refused(damage, why):
-            with self.subTest(why), Conversation() as talk:
+            with self.subTest(why), CommandRun() as talk:
                 self.gate(talk, write=talk.path("initial"))
                 os.unlink(talk.path("events.jsonl"))
                 state = read_initial_state(talk.path("initial"))
@@ -92,7 +92,7 @@ class Gate(unittest.TestCase):
 
     @unittest.skipUnless(NATIVE, "the native worker was not built")
     def test_native_and_python_workers_begin_with_the_same_and_read_each_others_states(self):
-        with Conversation() as native, Conversation() as python:
+        with CommandRun() as native, CommandRun() as python:
             for talk in (native, python):
                 talk.request["workload"]["network"] = "mnist_cnn"
             native.request["configuration"]["threads"] = 1
@@ -134,7 +134,7 @@ class Numbers(unittest.TestCase):
             sys.modules["numpy"] = numpy
 
     def test_a_state_that_cannot_be_written_is_said(self):
-        with Conversation() as talk:
+        with CommandRun() as talk:
             with self.assertRaises(StateError):
                 write_initial_state(talk.path("nowhere/initial"), InitialState("tiny", [], [[1]]))
             with self.assertRaises(StateError):

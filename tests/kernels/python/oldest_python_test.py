@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-from conversation import WORKERS, Conversation
+from command_run import WORKERS, CommandRun
 
 SKIPPED = 77
 FIX_UPS = WORKERS.parents[1] / "measure" / "environment" / "fix_ups"
@@ -33,7 +33,7 @@ PYTHON = python_3_6()
 
 class OldestPython(unittest.TestCase):
     def test_it_trains_and_tells_the_accuracy(self):
-        with Conversation() as talk:
+        with CommandRun() as talk:
             talk.request.update({"epochs": 1, "partial_batch": "train", "accuracy": True})
             self.assertEqual(talk.run(python=PYTHON), 0, talk.stderr)
             self.assertEqual(talk.end()["status"], "ok")

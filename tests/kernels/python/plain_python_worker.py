@@ -1,6 +1,6 @@
 """A worker whose framework is Python itself: softmax regression on images of MNIST's format, with the real Adadelta.
 
-$PLAIN_PYTHON_MODE makes trouble: `diverge` (the loss is no number from the third step on), `raise`, `leave` (calls
+$PLAIN_PYTHON_MODE makes error: `diverge` (the loss is no number from the third step on), `raise`, `leave` (calls
 sys.exit), `no_framework`, `memory`, and memory in the words of frameworks (REFUSALS). Network mnist_cnn is there to exchange initial states: it is built, not trained.
 """
 

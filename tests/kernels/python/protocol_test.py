@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from conversation import PLAIN_PYTHON, WORKERS, Conversation
+from command_run import PLAIN_PYTHON, WORKERS, CommandRun
 
 
 class Protocol(unittest.TestCase):
@@ -18,7 +18,7 @@ class Protocol(unittest.TestCase):
         return talk.end()["reason"]
 
     def test_it_greets_first_says_what_it_is_samples_and_ends_last(self):
-        with Conversation() as talk:
+        with CommandRun() as talk:
             talk.request["steps_per_sample"] = 2
             talk.request["configuration"].update({"threads": 3, "unrolled": True, "affinity": "close"})
             self.finished(talk)
@@ -40,7 +40,7 @@ class Protocol(unittest.TestCase):
                 self.assertLess(0, each["cpu_ns"])
 
     def test_epochs_end_the_smaller_batch_is_a_sample_of_its_own_and_accuracy_is_told_when_asked(self):
-        with Conversation() as talk:
+        with CommandRun() as talk:
             talk.request.update({"epochs": 3, "partial_batch": "train", "accuracy": True, "steps_per_sample": 100})
             self.finished(talk)
             # 100 = 6 · 16 + 4: the first step, then 5 and 1, then 6 and 1
@@ -55,7 +55,7 @@ class Protocol(unittest.TestCase):
             self.assertLess(accuracy["loss"], 2)
 
     def test_a_smaller_batch_is_dropped_unless_asked_for(self):
-        with Conversation() as talk:
+        with CommandRun() as talk:
             talk.request["steps"] = 8  # an epoch is 6
             self.finished(talk)
             self.assertEqual(talk.steps_reported(), 8)
@@ -63,7 +63,7 @@ class Protocol(unittest.TestCase):
             self.assertEqual(talk.events("accuracy"), [])
 
     def test_turns_allow_steps_slice_by_slice_and_their_end_is_the_end(self):
-        with Conversation() as talk:
+        with CommandRun() as talk:
             os.mkfifo(talk.path("turns"))
             talk.request["turns"] = talk.path("turns")
             worker = talk.start()
@@ -82,7 +82,7 @@ class Protocol(unittest.TestCase):
         self.assertEqual(talk.steps_reported(), steps)
 
     def test_a_turn_that_is_no_number_fails(self):
-        with Conversation() as talk:
+        with CommandRun() as talk:
             os.mkfifo(talk.path("turns"))
             talk.request["turns"] = talk.path("turns")
             worker = talk.start()
@@ -109,14 +109,14 @@ class Protocol(unittest.TestCase):
             ({"configuration": {"graph_compiler": "folding", "layout": "nhwc"}}, "takes layout nchw only"),
             ({"gate": {"steps": 7}}, "gate: an epoch has 6 steps, 7 are asked for"))
         for change, why in cases:
-            with self.subTest(why), Conversation() as talk:
+            with self.subTest(why), CommandRun() as talk:
                 for key, value in change.items():
                     talk.request.setdefault(key, {}).update(value)
                 self.assertIn(why, self.finished(talk, "unsupported"))
                 self.assertEqual(talk.events("sample"), [])
 
     def test_a_loss_that_is_no_number_is_diverged_and_the_step_is_named(self):
-        with Conversation() as talk:
+        with CommandRun() as talk:
             talk.environment["PLAIN_PYTHON_MODE"] = "diverge"
             self.assertEqual(self.finished(talk, "diverged"), "the loss of step 2 is not a finite number")
             self.assertEqual(talk.steps_reported(), 1)
@@ -125,7 +125,7 @@ class Protocol(unittest.TestCase):
         for mode, reason, phase in (("raise", "RuntimeError: the third step went wrong", None),
                                     ("leave", "SystemExit: left by the framework", "first_step"),
                                     ("no_framework", "ModuleNotFoundError: No module named", "import")):
-            with self.subTest(mode), Conversation() as talk:
+            with self.subTest(mode), CommandRun() as talk:
                 talk.environment["PLAIN_PYTHON_MODE"] = mode
                 found = self.finished(talk, "failed", 1)
                 self.assertTrue(found.startswith(reason), found)
@@ -138,14 +138,14 @@ class Protocol(unittest.TestCase):
 
     def test_memory_that_is_refused_is_out_of_memory_and_no_failure(self):
         for mode in ("memory", "torch_memory", "tensorflow_memory", "xla_memory", "mxnet_memory", "library_memory"):
-            with self.subTest(mode), Conversation() as talk:
+            with self.subTest(mode), CommandRun() as talk:
                 talk.environment["PLAIN_PYTHON_MODE"] = mode
                 self.assertIn("memory is too small", self.finished(talk, "out_of_memory"))
                 self.assertEqual(talk.events("phase_begin")[-1]["name"], "first_step")
 
     def test_damaged_data_and_broken_requests_fail_with_a_sentence(self):
         def damaged(damage, why):
-            with self.subTest(why), Conversation() as talk:
+            with self.subTest(why), CommandRun() as talk:
                 damage(talk)
                 self.assertIn(why, self.finished(talk, "failed", 1))
         images = "train-images-idx3-ubyte.gz"
@@ -173,7 +173,7 @@ class Protocol(unittest.TestCase):
     def test_the_seed_decides_weights_and_order(self):
         losses = []
         for seed in (1, 1, 2):
-            with Conversation() as talk:
+            with CommandRun() as talk:
                 talk.request["seed"] = seed
                 self.finished(talk)
                 losses.append([each["loss"] for each in talk.events("sample")])
@@ -181,18 +181,18 @@ class Protocol(unittest.TestCase):
         self.assertNotEqual(losses[0], losses[2])
 
     def test_what_compilers_keep_is_the_runs_own_unless_a_folder_is_named(self):
-        with Conversation() as talk:
+        with CommandRun() as talk:
             self.finished(talk)
             self.assertTrue((talk.folder / "cache" / "inductor").is_dir())
             self.assertEqual(pathlib.Path(talk.events("ready")[0]["temporary"]).parent, talk.folder / "cache")
-        with Conversation() as talk:
+        with CommandRun() as talk:
             talk.environment["NOCTURNE_COMPILE_CACHE"] = talk.path("kept")
             self.finished(talk)
             self.assertFalse((talk.folder / "cache").exists())
             self.assertTrue((talk.folder / "kept" / "jax").is_dir())
 
     def test_a_worker_that_is_killed_leaves_whole_lines(self):
-        with Conversation() as talk:
+        with CommandRun() as talk:
             talk.request["steps"] = 100000
             worker = talk.start()
             while talk.steps_reported() < 3 and worker.poll() is None:

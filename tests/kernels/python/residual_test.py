@@ -8,7 +8,7 @@ import os
 import sys
 import unittest
 
-from conversation import WORKERS, Conversation
+from command_run import WORKERS, CommandRun
 
 SKIPPED = 77
 NATIVE = os.environ.get("NOCTURNE_ONEDNN", "")
@@ -32,7 +32,7 @@ def pytorch():
 
 class Residual(unittest.TestCase):
     def losses(self, state, written, **program):
-        with Conversation() as talk:
+        with CommandRun() as talk:
             talk.request["workload"] = {"network": "resnet50", "data": "synthetic", "optimizer": "sgd_momentum",
                                         "learning_rate": RATE}
             talk.request["configuration"] = {"batch": 4, "threads": 2}
@@ -44,7 +44,7 @@ class Residual(unittest.TestCase):
             return [sample["loss"] for sample in talk.events("sample")]
 
     def test_losses_of_fifty_steps_agree(self):
-        with Conversation() as shared:
+        with CommandRun() as shared:
             state = shared.path("initial")
             ours = self.losses(state, True, program=NATIVE)
             theirs = self.losses(state, False, program=WORKERS / "pytorch_worker.py", python=pytorch())

@@ -99,7 +99,7 @@ TEST_CASE("an image that cannot be made is a sentence, and leaves nothing", "[co
   CHECK(fs::is_empty(folder.path() / "images/.making"));
 }
 
-TEST_CASE("half-made images of a maker that is gone are swept", "[container]") {
+TEST_CASE("incomplete images of a maker that is gone are swept", "[container]") {
   const test::TemporaryFolder folder;
   put(folder.path() / ".making/x-123456789012.99/root/a", "half");
   const ImageStore store(folder.path());

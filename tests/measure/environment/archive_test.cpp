@@ -143,7 +143,7 @@ TEST_CASE("what is torn, changed, missing or not listed is refused with its name
     CHECK_FALSE(refusal_of(folder.path() / "good.nocturne", into).empty());
   }
   SECTION("no archive at all") {
-    put_file(folder.path() / "letter", "dear nocturne");
+    put_file(folder.path() / "letter", "expensive nocturne");
     CHECK_THAT(refusal_of(folder.path() / "letter", into), ContainsSubstring("is no bundle"));
     CHECK_THAT(refusal_of(folder.path() / "gone", into), ContainsSubstring("there is no file"));
   }

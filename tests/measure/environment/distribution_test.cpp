@@ -126,7 +126,7 @@ TEST_CASE("packages of the distribution are unpacked beside the system and impor
   CHECK(EnvironmentStore(house.root()).find(debian_recipe()));
 }
 
-TEST_CASE("trouble with the distribution's packages is a sentence", "[environment][debian][trouble]") {
+TEST_CASE("error with the distribution's packages is a sentence", "[environment][debian][error]") {
   needs_programs({"dpkg-deb"});
   Wheelhouse house;
   needs_system_python(house);

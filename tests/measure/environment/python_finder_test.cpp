@@ -98,7 +98,8 @@ TEST_CASE("what a Python said of itself is remembered while its files are the sa
   const fs::path program = root / "bin/python3.12", asked = root / "asked";
   const auto write = [&](const std::string& patch, const std::string& speaks_for) {
     const std::string modules = R"(", ")" + (root / "venv.py").string() + R"(", ")" + (root / "ensurepip.py").string();
-    write_python(program, R"([")" + speaks_for + R"(", [3, 12, )" + patch + R"(], "cpython", "abi)" + modules + R"("])");
+    write_python(program,
+                 R"([")" + speaks_for + R"(", [3, 12, )" + patch + R"(], "cpython", "abi)" + modules + R"("])");
     std::ofstream(program, std::ios::app) << "echo >> '" << asked.string() << "'\n";
   };
   const PythonPlaces places{.folders = {root / "bin"}, .memory = root / "cache/pythons.json"};

@@ -127,7 +127,7 @@ TEST_CASE("what apt would install is read, and what it would replace is left alo
   }
 }
 
-TEST_CASE("what apt says of its trouble becomes a sentence", "[environment][debian]") {
+TEST_CASE("what apt says of its error becomes a sentence", "[environment][debian]") {
   CHECK(explain_apt("E: Unable to locate package python3-torch").contains("no such package"));
   CHECK(explain_apt("E: Failed to fetch http://x  Temporary failure resolving 'x'").contains("cannot be reached"));
   CHECK(explain_apt("E: Failed to fetch http://x/y.deb  404  Not Found [IP: 1.2.3.4 80]").contains("apt-get update"));

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <catch2/catch_test_macros.hpp>
 #include <fmt/format.h>
+#include <catch2/catch_test_macros.hpp>
 
 #include "search/model/changes.hpp"
 #include "search/model/pruning.hpp"
@@ -54,7 +54,7 @@ Drawn draw_campaign(const Source& source, std::size_t trials, std::uint64_t seed
   space::Lattice& lattice = source.lattice;
   Drawn drawn(lattice);
   space::Random random(seed);
-  tests::RecordedNoise recorded(seed);
+  nocturne::test::RecordedNoise recorded(seed);
   std::vector<Level> point(lattice.width());
   std::map<std::vector<Level>, double> told;
   double fastest = 1e9;
@@ -166,11 +166,13 @@ void check_pages(Noise noise, double disturbed, std::uint64_t campaigns) {
 
 std::string row(const std::string& name, std::size_t trials, double confidence, const Counts& counts) {
   return fmt::format(
-      "{:<24} {:>4} {:>4.0f} %  together {:5.1f} %  alone {:5.1f} %  mode {:4.1f} %  ruled out {:4.2f} a page, wrong on "
+      "{:<24} {:>4} {:>4.0f} %  together {:5.1f} %  alone {:5.1f} %  mode {:4.1f} %  ruled out {:4.2f} a page, wrong "
+      "on "
       "{:4.1f} %  pruned {:4.1f} %, wrongly {:.2f} %\n",
       name, trials, 100 * confidence, 100 * counts.together(), 100 * counts.held / counts.lines,
-      100 * counts.mode_effects / counts.pages, counts.ruled_out / counts.pages, 100 * counts.wrong_pages / counts.pages,
-      counts.pruned / counts.pages, counts.pruned > 0 ? 100 * counts.pruned_wrongly / counts.pruned : 0);
+      100 * counts.mode_effects / counts.pages, counts.ruled_out / counts.pages,
+      100 * counts.wrong_pages / counts.pages, counts.pruned / counts.pages,
+      counts.pruned > 0 ? 100 * counts.pruned_wrongly / counts.pruned : 0);
 }
 
 void survey(const std::string& name, const Source& source, std::uint64_t campaigns) {
@@ -193,8 +195,8 @@ TEST_CASE("intervals of a page hold what is true under the noise that a machine 
   check_pages(Noise::Recorded, kDisturbed, /*campaigns=*/60);
 }
 
-/// Minutes, for the figures: NOCTURNE_TEST_CAMPAIGNS of each kind; NOCTURNE_TEST_SPACES names a folder of published spaces
-/// (search/replay/space_folder.hpp), whose recorded times are then the truth.
+/// Minutes, for the figures: NOCTURNE_TEST_CAMPAIGNS of each kind; NOCTURNE_TEST_SPACES names a folder of published
+/// spaces (search/replay/space_folder.hpp), whose recorded times are then the truth.
 TEST_CASE("survey of what the intervals of a page hold", "[.survey]") {
   const char* const wanted = std::getenv("NOCTURNE_TEST_CAMPAIGNS");
   const std::uint64_t campaigns = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 200;

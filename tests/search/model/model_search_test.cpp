@@ -232,9 +232,9 @@ TEST_CASE("where preparing costs, model search stays with what is prepared unles
     }
     return others;
   };
-  const auto dear = count_others(1000);
+  const auto expensive = count_others(1000);
   const auto free = count_others(0);
-  CHECK(dear * 3 < free);
+  CHECK(expensive * 3 < free);
 }
 
 TEST_CASE("where preparing costs, the start keeps the build of the first trial", "[model]") {

@@ -103,18 +103,18 @@ TEST_CASE("strategies that cannot be are refused before anything is run", "[repl
   CHECK(stopped.error() == "stopped");
 }
 
-TEST_CASE("trouble changes what is told and never what is scored", "[replay]") {
+TEST_CASE("disturbance changes what is told and never what is scored", "[replay]") {
   const test::Files files;
   const std::vector spaces = {valley(files)};
   const ReplayOptions clean{.strategies = {"local"}, .evaluations = 60, .repeats = 1};
-  auto troubled = clean;
-  troubled.trouble.outliers = 1;  // all of them alike: their order is the same
-  CHECK(traces(spaces, troubled) == traces(spaces, clean));
-  troubled.trouble = {.noise = 1};
-  const auto noisy = values_of(spaces, troubled);
+  auto failing = clean;
+  failing.disturbance.outliers = 1;  // all of them alike: their order is the same
+  CHECK(traces(spaces, failing) == traces(spaces, clean));
+  failing.disturbance = {.noise = 1};
+  const auto noisy = values_of(spaces, failing);
   CHECK(noisy != values_of(spaces, clean));
   for (const double value : noisy) CHECK((std::isnan(value) || std::ranges::binary_search(spaces[0].ordered(), value)));
-  CHECK(traces(spaces, troubled) == traces(spaces, troubled));
+  CHECK(traces(spaces, failing) == traces(spaces, failing));
 }
 
 TEST_CASE("made failures are a share of the configurations, the same for the same seed", "[replay]") {
@@ -123,7 +123,7 @@ TEST_CASE("made failures are a share of the configurations, the same for the sam
   const auto failed = [&](const std::string& strategy, double share, std::uint64_t seed) {
     const auto values = values_of(
         spaces,
-        {.strategies = {strategy}, .evaluations = 256, .repeats = 1, .seed = seed, .trouble = {.failures = share}});
+        {.strategies = {strategy}, .evaluations = 256, .repeats = 1, .seed = seed, .disturbance = {.failures = share}});
     return std::ranges::count_if(values, [](double each) { return std::isnan(each); });
   };
   CHECK(failed("random", 0, 1) == 25);

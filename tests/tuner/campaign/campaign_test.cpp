@@ -5,9 +5,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "tests/tuner/campaign/sitter.hpp"
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 constexpr std::string_view kCampaign = R"({
@@ -43,20 +43,20 @@ double model(const space::Configuration& configuration) {
 
 using Folder = CampaignFolder;
 
-struct Sitter : CampaignSitter {
-  explicit Sitter(const Folder& folder) : CampaignSitter(folder) { executor.step_seconds = model; }
+struct WatchedFixture : CampaignFixture {
+  explicit WatchedFixture(const Folder& folder) : CampaignFixture(folder) { executor.step_seconds = model; }
 };
 
 TEST_CASE("a campaign measures the default first and reports a gain from fresh pairs", "[campaign]") {
   const Folder folder;
-  Sitter sitter(folder);
-  const auto result = sitter.sit(spec_with(16));
+  WatchedFixture campaign_fixture(folder);
+  const auto result = campaign_fixture.sit(spec_with(16));
   CHECK(result.ending == tuner::Ending::Complete);
-  CHECK(sitter.watcher.numbers.front() == 0);
-  CHECK(sitter.watcher.numbers.size() == 16);
-  CHECK(sitter.executor.pairs == 4);
+  CHECK(campaign_fixture.watcher.numbers.front() == 0);
+  CHECK(campaign_fixture.watcher.numbers.size() == 16);
+  CHECK(campaign_fixture.executor.pairs == 4);
 
-  const tuner::Answer answer = sitter.answer();
+  const tuner::Answer answer = campaign_fixture.answer();
   REQUIRE(answer.best);
   CHECK(*answer.best->trial.configuration.find("precision") == space::Value("bf16"));
   CHECK(*answer.best->trial.configuration.find("threads") == space::Value(std::int64_t{8}));
@@ -70,9 +70,9 @@ TEST_CASE("a campaign measures the default first and reports a gain from fresh p
   CHECK(answer.outcomes.at(space::Outcome::Ok) == 16);
 }
 
-TEST_CASE("the database keeps a log of the sittings and the builds they used", "[campaign]") {
+TEST_CASE("the database keeps a log of the sessions and the builds they used", "[campaign]") {
   const Folder folder;
-  Sitter killed(folder);
+  WatchedFixture killed(folder);
   killed.executor.artifact = "k1";
   killed.executor.fate = [&](std::size_t count, const space::Configuration&) {
     if (count < 3) return space::Outcome::Ok;
@@ -80,10 +80,10 @@ TEST_CASE("the database keeps a log of the sittings and the builds they used", "
     return space::Outcome::Killed;
   };
   REQUIRE(killed.sit(spec_with(6)).ending == tuner::Ending::Interrupted);
-  Sitter sitter(folder);
-  sitter.executor.id_suffix = "b";
-  sitter.executor.artifact = "k1";
-  const auto second = sitter.sit(spec_with(6));
+  WatchedFixture campaign_fixture(folder);
+  campaign_fixture.executor.id_suffix = "b";
+  campaign_fixture.executor.artifact = "k1";
+  const auto second = campaign_fixture.sit(spec_with(6));
   REQUIRE(second.ending == tuner::Ending::Complete);
 
   const auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
@@ -105,9 +105,9 @@ TEST_CASE("the database keeps a log of the sittings and the builds they used", "
 
 TEST_CASE("a completed campaign is not measured again", "[campaign]") {
   const Folder folder;
-  Sitter first(folder);
+  WatchedFixture first(folder);
   first.sit(spec_with(6));
-  Sitter second(folder);
+  WatchedFixture second(folder);
   second.executor.id_suffix = "b";
   CHECK(second.sit(spec_with(6)).ending == tuner::Ending::AlreadyDone);
   CHECK(second.executor.run_configurations.empty());
@@ -115,17 +115,17 @@ TEST_CASE("a completed campaign is not measured again", "[campaign]") {
   CHECK(second.executor.pairs == 0);
 }
 
-TEST_CASE("a budget of time is that of all sittings, their pairs and epochs as well", "[campaign]") {
+TEST_CASE("a budget of time is that of all sessions, their pairs and epochs as well", "[campaign]") {
   const Folder folder;
   tuner::CampaignSpec spec = spec_with(3);
   spec.budget.wall = std::chrono::seconds(1000);
-  Sitter first(folder);
+  WatchedFixture first(folder);
   // Four pairs of 220 s, and an epoch of each side.
   const space::Configuration usual = spec.space.default_configuration();
   first.executor.step_seconds = [&](const space::Configuration& each) { return each == usual ? 20.0 : 10.0; };
   REQUIRE(first.sit(spec).ending == tuner::Ending::Complete);
   CHECK(first.watcher.numbers.size() == 3);
-  Sitter second(folder);
+  WatchedFixture second(folder);
   second.executor.id_suffix = "b";
   spec.budget.trials = 6;
   spec.document["budget"]["trials"] = 6;
@@ -137,9 +137,9 @@ TEST_CASE("a budget of time is that of all sittings, their pairs and epochs as w
 
 TEST_CASE("a larger budget goes on where the smaller one ended", "[campaign]") {
   const Folder folder;
-  Sitter first(folder);
+  WatchedFixture first(folder);
   first.sit(spec_with(5));
-  Sitter second(folder);
+  WatchedFixture second(folder);
   second.executor.id_suffix = "b";
   second.sit(spec_with(9));
   CHECK(second.watcher.resumed);
@@ -150,24 +150,24 @@ TEST_CASE("an interrupted campaign asks what an undisturbed one asks", "[campaig
   for (const std::string strategy : {"random", "local", "exhaustive"}) {
     INFO(strategy);
     const Folder undisturbed_folder;
-    Sitter undisturbed(undisturbed_folder);
+    WatchedFixture undisturbed(undisturbed_folder);
     undisturbed.sit(spec_with(12, strategy));
     std::vector<space::Configuration> expected(undisturbed.executor.run_configurations.begin(),
                                                undisturbed.executor.run_configurations.begin() + 12);
 
     const Folder folder;
     std::vector<space::Configuration> seen;
-    for (int sitting = 0; sitting < 20; ++sitting) {
-      Sitter sitter(folder);
-      sitter.executor.id_suffix = std::to_string(sitting);
-      // The second run of each sitting is killed in flight: it must come again, with the same number.
-      sitter.executor.fate = [&](std::size_t count, const space::Configuration&) {
+    for (int session = 0; session < 20; ++session) {
+      WatchedFixture campaign_fixture(folder);
+      campaign_fixture.executor.id_suffix = std::to_string(session);
+      // The second run of each session is killed in flight: it must come again, with the same number.
+      campaign_fixture.executor.fate = [&](std::size_t count, const space::Configuration&) {
         if (count < 1 || seen.size() >= 12) return space::Outcome::Ok;
-        sitter.interruption.abandon();
+        campaign_fixture.interruption.abandon();
         return space::Outcome::Killed;
       };
-      sitter.watcher.after = [&](const space::Trial& trial) { seen.push_back(trial.configuration); };
-      if (sitter.sit(spec_with(12, strategy)).ending == tuner::Ending::Complete) break;
+      campaign_fixture.watcher.after = [&](const space::Trial& trial) { seen.push_back(trial.configuration); };
+      if (campaign_fixture.sit(spec_with(12, strategy)).ending == tuner::Ending::Complete) break;
     }
     CHECK(seen == expected);
   }
@@ -190,20 +190,22 @@ TEST_CASE("a campaign learns what fits into memory, and knows it again when it i
     return std::get<std::int64_t>(*configuration.find("batch"));
   };
   // 100 MiB and 1 MiB an image: of 1 GiB, 768 images fit.
-  const auto sit = [&](const Folder& folder, const std::vector<int>& sittings) {
-    for (const int trials : sittings) {
-      Sitter sitter(folder);
-      sitter.executor.memory_limit = std::int64_t{1} << 30;
-      sitter.executor.peak_bytes = [&](const space::Configuration& each) { return (100 + batch_of(each)) << 20; };
-      sitter.executor.step_seconds = [&](const space::Configuration& each) {
+  const auto sit = [&](const Folder& folder, const std::vector<int>& sessions) {
+    for (const int trials : sessions) {
+      WatchedFixture campaign_fixture(folder);
+      campaign_fixture.executor.memory_limit = std::int64_t{1} << 30;
+      campaign_fixture.executor.peak_bytes = [&](const space::Configuration& each) {
+        return (100 + batch_of(each)) << 20;
+      };
+      campaign_fixture.executor.step_seconds = [&](const space::Configuration& each) {
         return model(each) * (1 + 100.0 / static_cast<double>(batch_of(each)));
       };
-      sitter.executor.id_suffix = std::to_string(trials);
+      campaign_fixture.executor.id_suffix = std::to_string(trials);
       const auto spec = tuner::parse_campaign(replaced(std::string(kHungry), "TRIALS", std::to_string(trials)),
                                               "test.json", "/", space::Facts());
       if (!spec) FAIL(tuner::to_text(spec.error()));
-      static_cast<void>(sitter.sit(*spec));
-      CHECK(sitter.watcher.notes.empty());  // "the strategy proposes otherwise than when this campaign began"
+      static_cast<void>(campaign_fixture.sit(*spec));
+      CHECK(campaign_fixture.watcher.notes.empty());  // "the strategy proposes otherwise than when this campaign began"
     }
     auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
     REQUIRE(store);
@@ -232,15 +234,15 @@ TEST_CASE("a campaign learns what fits into memory, and knows it again when it i
 
 TEST_CASE("failures are outcomes, and the campaign goes on", "[campaign]") {
   const Folder folder;
-  Sitter sitter(folder);
-  sitter.executor.fate = [](std::size_t count, const space::Configuration&) {
+  WatchedFixture campaign_fixture(folder);
+  campaign_fixture.executor.fate = [](std::size_t count, const space::Configuration&) {
     return count % 3 == 1 ? space::Outcome::OutOfMemory : space::Outcome::Ok;
   };
-  sitter.executor.can_be_built = [](const space::Configuration& configuration) {
+  campaign_fixture.executor.can_be_built = [](const space::Configuration& configuration) {
     return *configuration.find("threads") != space::Value(std::int64_t{7});
   };
-  sitter.sit(spec_with(16));
-  const tuner::Answer answer = sitter.answer();
+  campaign_fixture.sit(spec_with(16));
+  const tuner::Answer answer = campaign_fixture.answer();
   CHECK(answer.outcomes.at(space::Outcome::BuildFailed) == 2);
   CHECK(answer.outcomes.at(space::Outcome::OutOfMemory) >= 3);
   for (const db::StoredTrial& failure : answer.failures) {
@@ -255,36 +257,36 @@ TEST_CASE("failures are outcomes, and the campaign goes on", "[campaign]") {
 
 TEST_CASE("a failed default leaves an answer without a gain", "[campaign]") {
   const Folder folder;
-  Sitter sitter(folder);
-  sitter.executor.fate = [](std::size_t count, const space::Configuration&) {
+  WatchedFixture campaign_fixture(folder);
+  campaign_fixture.executor.fate = [](std::size_t count, const space::Configuration&) {
     return count == 0 ? space::Outcome::Crashed : space::Outcome::Ok;
   };
-  CHECK(sitter.sit(spec_with(4)).ending == tuner::Ending::Complete);
-  const tuner::Answer answer = sitter.answer();
+  CHECK(campaign_fixture.sit(spec_with(4)).ending == tuner::Ending::Complete);
+  const tuner::Answer answer = campaign_fixture.answer();
   CHECK(answer.best);
   CHECK_FALSE(answer.verdict);
-  CHECK(sitter.executor.pairs == 0);
-  CHECK(std::ranges::count_if(sitter.watcher.notes, [](const std::string& note) {
+  CHECK(campaign_fixture.executor.pairs == 0);
+  CHECK(std::ranges::count_if(campaign_fixture.watcher.notes, [](const std::string& note) {
           return note.starts_with("the default configuration did not train");
         }) == 1);
 }
 
 TEST_CASE("a campaign of which nothing trains says so once, and early", "[campaign]") {
   const Folder folder;
-  Sitter sitter(folder);
-  sitter.executor.fate = [](std::size_t, const space::Configuration&) { return space::Outcome::Crashed; };
-  sitter.sit(spec_with(14));
-  CHECK_FALSE(sitter.answer().best);
-  CHECK(std::ranges::count(sitter.watcher.notes,
+  WatchedFixture campaign_fixture(folder);
+  campaign_fixture.executor.fate = [](std::size_t, const space::Configuration&) { return space::Outcome::Crashed; };
+  campaign_fixture.sit(spec_with(14));
+  CHECK_FALSE(campaign_fixture.answer().best);
+  CHECK(std::ranges::count(campaign_fixture.watcher.notes,
                            "none of the first 10 configurations has trained; look at what they share: "
                            "'nocturne show 9 --log' has the last one's output") == 1);
 }
 
 TEST_CASE("a fresh campaign measures again, another one reuses equal trials of earlier generations", "[campaign]") {
   const Folder folder;
-  Sitter first(folder);
+  WatchedFixture first(folder);
   first.sit(spec_with(16));
-  Sitter fresh(folder);
+  WatchedFixture fresh(folder);
   fresh.executor.id_suffix = "b";
   fresh.sit(spec_with(16), true);
   CHECK(fresh.watcher.reused == 0);
@@ -295,38 +297,38 @@ TEST_CASE("a fresh campaign measures again, another one reuses equal trials of e
       replaced(replaced(replaced(std::string(kCampaign), "TRIALS", "8"), "STRATEGY", "exhaustive"), "[1, 8]", "[1, 4]"),
       "test.json", "/", space::Facts());
   REQUIRE(other);
-  Sitter reusing(folder);
+  WatchedFixture reusing(folder);
   reusing.executor.id_suffix = "c";
   reusing.sit(*other);
   CHECK(reusing.watcher.reused == 8);
 }
 
-TEST_CASE("a machine that changes meanwhile ends the sitting, and the next one begins a generation", "[campaign]") {
+TEST_CASE("a machine that changes meanwhile ends the session, and the next one begins a generation", "[campaign]") {
   const Folder folder;
-  Sitter sitter(folder);
-  sitter.fingerprint.set({.name = "gpu.driver", .value = "1", .match = space::Match::Must, .cheap = true});
-  const space::Fingerprint before = sitter.fingerprint;
+  WatchedFixture campaign_fixture(folder);
+  campaign_fixture.fingerprint.set({.name = "gpu.driver", .value = "1", .match = space::Match::Must, .cheap = true});
+  const space::Fingerprint before = campaign_fixture.fingerprint;
   auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadWrite);
   REQUIRE(store);
   const auto spec = spec_with(6);
   space::Fingerprint now = before;
-  tuner::Sitting sitting{.spec = spec,
+  tuner::Session session{.spec = spec,
                          .store = *store,
-                         .executor = sitter.executor,
-                         .observer = sitter.watcher,
-                         .clock = sitter.clock,
-                         .interruption = sitter.interruption,
+                         .executor = campaign_fixture.executor,
+                         .observer = campaign_fixture.watcher,
+                         .clock = campaign_fixture.clock,
+                         .interruption = campaign_fixture.interruption,
                          .fingerprint_now = [&] { return now; },
                          .fingerprint = before,
                          .slot_folder = folder.path};
-  sitter.watcher.after = [&](const space::Trial& trial) {
+  campaign_fixture.watcher.after = [&](const space::Trial& trial) {
     if (trial.number == 2) now.set({.name = "gpu.driver", .value = "2", .match = space::Match::Must, .cheap = true});
   };
-  const auto result = tuner::Campaign(sitting, false).run();
+  const auto result = tuner::Campaign(session, false).run();
   REQUIRE(result);
   CHECK(result->ending == tuner::Ending::MachineChanged);
 
-  Sitter after(folder);
+  WatchedFixture after(folder);
   after.executor.id_suffix = "b";
   after.fingerprint = now;
   after.sit(spec);
@@ -338,4 +340,4 @@ TEST_CASE("a machine that changes meanwhile ends the sitting, and the next one b
 }
 
 }  // namespace
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -14,7 +14,7 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -60,7 +60,7 @@ TEST_CASE("the system's clock says how long the machine slept, and does not run 
 struct Listener final : tuner::Observer {
   std::vector<std::string> notes;
   std::vector<Outcome> outcomes;
-  void finished(const space::Trial& trial, bool, const tuner::Standing&) override { outcomes.push_back(trial.outcome); }
+  void finished(const space::Trial& trial, bool, const tuner::Progress&) override { outcomes.push_back(trial.outcome); }
   void note(const std::string& sentence) override { notes.push_back(sentence); }
 };
 
@@ -91,11 +91,11 @@ struct Night {
     };
   }
 
-  tuner::SittingResult pass() {
+  tuner::SessionResult pass() {
     auto store = db::Store::open(folder.path() / "test.db", db::Mode::ReadWrite);
     REQUIRE(store);
     const auto began = clock.steady();
-    tuner::Sitting sitting{.spec = *spec,
+    tuner::Session session{.spec = *spec,
                            .store = *store,
                            .executor = executor,
                            .observer = listener,
@@ -103,7 +103,7 @@ struct Night {
                            .interruption = interruption,
                            .fingerprint_now = {},
                            .slot_folder = folder.path()};
-    auto result = tuner::Campaign(sitting, false).run();
+    auto result = tuner::Campaign(session, false).run();
     if (!result) FAIL(result.error().message);
     took = clock.steady() - began;
     answer = tuner::answer_of(*store, store->find_campaign("test").value()).value();
@@ -161,4 +161,4 @@ TEST_CASE("an hour that the machine slept through ends the campaign, with its an
 }
 
 }  // namespace
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -10,7 +10,7 @@
 
 #include "tests/support/temporary_folder.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -49,4 +49,4 @@ TEST_CASE("what a program brings along has no state of its own", "[data_state]")
   CHECK(tuner::data_state({.data = "mnist"}).empty());
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -8,11 +8,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/tuner/campaign/sitter.hpp"
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tuner/campaign/dead_end.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -28,7 +28,8 @@ space::Trial ended(Outcome outcome, std::string reason) {
 
 DeadEnd after_failures(std::size_t count) {
   DeadEnd end;
-  for (std::size_t i = 0; i < count; ++i) end.learn(ended(Outcome::Crashed, fmt::format("pid {}: no such file", 7 * i)));
+  for (std::size_t i = 0; i < count; ++i)
+    end.learn(ended(Outcome::Crashed, fmt::format("pid {}: no such file", 7 * i)));
   return end;
 }
 
@@ -59,7 +60,8 @@ TEST_CASE("where anything worked, or failed otherwise, the search goes on", "[ca
     for (const std::size_t before : {std::size_t{0}, DeadEnd::kFailures - 1}) {
       DeadEnd end = after_failures(before);
       end.learn(ended(other, other == Outcome::Ok ? "" : "no such flag"));
-      for (std::size_t i = 0; i < 2 * DeadEnd::kFailures; ++i) end.learn(ended(Outcome::Crashed, "pid 1: no such file"));
+      for (std::size_t i = 0; i < 2 * DeadEnd::kFailures; ++i)
+        end.learn(ended(Outcome::Crashed, "pid 1: no such file"));
       CHECK_FALSE(end.reached());
     }
   }
@@ -75,24 +77,24 @@ TEST_CASE("a run that was killed says nothing of a dead end", "[campaign]") {
 
 TEST_CASE("a campaign in which nothing works ends early, and says why", "[campaign]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.fate = [](std::size_t, const space::Configuration&) { return Outcome::Failed; };
-  const auto result = sitter.sit(forty_trials());
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.fate = [](std::size_t, const space::Configuration&) { return Outcome::Failed; };
+  const auto result = campaign_fixture.sit(forty_trials());
   CHECK(result.ending == tuner::Ending::Complete);
   CHECK_THAT(result.because, ContainsSubstring("nothing works") && ContainsSubstring("the test wanted it"));
-  CHECK(sitter.watcher.numbers.size() == DeadEnd::kFailures);
+  CHECK(campaign_fixture.watcher.numbers.size() == DeadEnd::kFailures);
 }
 
 TEST_CASE("a campaign whose twentieth trial works goes on to the end of its budget", "[campaign]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.fate = [](std::size_t count, const space::Configuration&) {
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.fate = [](std::size_t count, const space::Configuration&) {
     return count + 1 < DeadEnd::kFailures ? Outcome::Failed : Outcome::Ok;
   };
-  const auto result = sitter.sit(forty_trials());
+  const auto result = campaign_fixture.sit(forty_trials());
   CHECK(result.ending == tuner::Ending::Complete);
   CHECK_THAT(result.because, !ContainsSubstring("nothing works"));
-  CHECK(sitter.watcher.numbers.size() == 40);
+  CHECK(campaign_fixture.watcher.numbers.size() == 40);
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 const nlohmann::json kDocument = {{"space",
@@ -45,4 +45,4 @@ TEST_CASE("trial 0 says what the default is, and the file what is inactive in it
         "threads=4 compile=true");
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -7,7 +7,7 @@
 
 #include "space/file_contents.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 constexpr const char* kRecord = NOCTURNE_SOURCE_DIR "/tests/tuner/campaign/equal_configurations.json";
@@ -55,4 +55,4 @@ double RecordedNoise::pair() {
   return random_() % 2 == 0 ? measured : -measured;
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

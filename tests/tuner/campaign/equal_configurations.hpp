@@ -1,7 +1,7 @@
 #pragma once
 
-/// What equal configurations measure, drawn again: the luck of processes and of pairs. Two sources: a formula, and 320
-/// pairs of a real machine (equal_configurations.json), whose tails are heavier and which drift.
+/// What equal configurations measure, drawn again: the between-process spread and of pairs. Two sources: a formula, and
+/// 320 pairs of a real machine (equal_configurations.json), whose tails are heavier and which drift.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace nocturne::tests {
+namespace nocturne::test {
 
 /// Logarithms of times, 0 being the truth.
 class EqualConfigurations {
@@ -50,4 +50,4 @@ class RecordedNoise final : public EqualConfigurations {
   std::size_t next_process_ = 0, next_pair_ = 0;
 };
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -1,6 +1,6 @@
 #pragma once
 
-/// An executor without processes: step times are a function of the configuration, and trouble comes when it is told to.
+/// An executor without processes: step times are a function of the configuration, and error comes when it is told to.
 
 #include <cmath>
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 #include "tuner/executor/executor.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 
 class FakeExecutor final : public tuner::Executor {
  public:
   /// Seconds a step of a configuration.
   std::function<double(const space::Configuration&)> step_seconds = [](const space::Configuration&) { return 0.05; };
-  /// Luck of a process that is measured alone, as a factor on its step. Pairs have none.
-  std::function<double(const space::Configuration&)> luck = [](const space::Configuration&) { return 1.0; };
+  /// Between-process spread of a process that is measured alone, as a factor on its step. Pairs have none.
+  std::function<double(const space::Configuration&)> process_sd = [](const space::Configuration&) { return 1.0; };
   /// Of a plan, as a factor on its step, in pairs and alone.
   std::function<double(const measure::RunPlan&)> plan_factor = [](const measure::RunPlan&) { return 1.0; };
   /// ln of what the second side's step takes more in this pair, by the pair's count from 0.
@@ -110,7 +110,7 @@ class FakeExecutor final : public tuner::Executor {
     if (plan.request.gate) return gate_run(plan, configuration);
     const std::size_t count = run_configurations.size();
     run_configurations.push_back(configuration);
-    space::Run run = record(plan, configuration, plan.request.steps, luck(configuration));
+    space::Run run = record(plan, configuration, plan.request.steps, process_sd(configuration));
     run.outcome = fate(count, configuration);
     run.device = device(count);
     if (peak_bytes) {
@@ -217,4 +217,4 @@ class FakeExecutor final : public tuner::Executor {
   std::mutex mutex_;
 };
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -8,7 +8,7 @@
 #include "tests/tuner/campaign/simulated_finals.hpp"
 #include "tuner/campaign/answer/changes.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using tuner::Contender;
@@ -27,7 +27,7 @@ db::StoredTrial stored(std::int64_t number, double value, int runs = 1, space::O
 }
 
 template <typename Noise>
-PlayedVerdict play(std::uint64_t seed, const PlayedCampaign& campaign) {
+SimulatedVerdict play(std::uint64_t seed, const SimulatedCampaign& campaign) {
   Noise noise(seed);
   return play_campaign(campaign, noise);
 }
@@ -39,7 +39,7 @@ TEST_CASE("finalists are the trials that cannot be told from the smallest", "[fi
   const std::vector trials = {stored(0, 2.0), stored(1, 1.0), stored(2, 1.1), stored(3, 1.2), stored(4, 1.05)};
   CHECK(tuner::choose_finalists(trials, 4) == std::vector<std::size_t>{1, 4, 2});
   CHECK(tuner::choose_finalists(trials, 2) == std::vector<std::size_t>{1, 4});
-  // More processes, less luck.
+  // More processes, less between-process spread.
   const std::vector surer = {stored(1, 1.0, 9), stored(2, 1.1, 9), stored(4, 1.04, 9)};
   CHECK(tuner::choose_finalists(surer, 4) == std::vector<std::size_t>{0, 2});
 }
@@ -97,9 +97,9 @@ TEST_CASE("of a thousand campaigns of equal configurations at most one in twenty
   for (const bool recorded : {false, true}) {
     int faster = 0, slower = 0;
     for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
-      const PlayedVerdict played = recorded ? play<RecordedNoise>(seed, {}) : play<FormulaNoise>(seed, {});
-      faster += played.verdict == measure::Verdict::Faster ? 1 : 0;
-      slower += played.verdict == measure::Verdict::Slower ? 1 : 0;
+      const SimulatedVerdict simulated = recorded ? play<RecordedNoise>(seed, {}) : play<FormulaNoise>(seed, {});
+      faster += simulated.verdict == measure::Verdict::Faster ? 1 : 0;
+      slower += simulated.verdict == measure::Verdict::Slower ? 1 : 0;
     }
     INFO((recorded ? "recorded noise: " : "by the formula: ") << faster << " faster, " << slower << " slower");
     CHECK(faster + slower <= 50);
@@ -109,20 +109,20 @@ TEST_CASE("of a thousand campaigns of equal configurations at most one in twenty
 TEST_CASE("the gain that is reported is the true one on average, and large ones are found", "[finalists]") {
   for (const double truth : {0.02, 0.05, 0.10}) {
     double sum = 0;
-    int faster = 0, claims = 0, covered = 0;
+    int faster = 0, reports = 0, covered = 0;
     for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
-      const PlayedVerdict played = play<RecordedNoise>(seed, {.planted = truth, .others = truth});
-      if (played.truth == 0) continue;  // the default looked best
-      ++claims;
-      sum += played.claimed - truth;
-      covered += played.low <= truth && truth <= played.high ? 1 : 0;
-      faster += played.verdict == measure::Verdict::Faster ? 1 : 0;
+      const SimulatedVerdict simulated = play<RecordedNoise>(seed, {.planted = truth, .others = truth});
+      if (simulated.truth == 0) continue;  // the default looked best
+      ++reports;
+      sum += simulated.reported - truth;
+      covered += simulated.low <= truth && truth <= simulated.high ? 1 : 0;
+      faster += simulated.verdict == measure::Verdict::Faster ? 1 : 0;
     }
-    INFO("true gain " << truth << ", found in " << faster << " of " << claims << ", held " << covered << " times");
-    CHECK(claims > 900);
-    CHECK(std::abs(sum / claims) < 0.005);
-    CHECK(covered > 0.95 * claims);
-    if (truth >= 0.05) CHECK(faster > 0.9 * claims);
+    INFO("true gain " << truth << ", found in " << faster << " of " << reports << ", held " << covered << " times");
+    CHECK(reports > 900);
+    CHECK(std::abs(sum / reports) < 0.005);
+    CHECK(covered > 0.95 * reports);
+    if (truth >= 0.05) CHECK(faster > 0.9 * reports);
   }
 }
 
@@ -131,9 +131,9 @@ TEST_CASE("the smallest of single times claims a gain where there is none", "[fi
   double sum = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     RecordedNoise noise(seed);
-    sum += play_repetition({}, 1, noise).claimed;
+    sum += play_repetition({}, 1, noise).reported;
   }
   CHECK(sum / 200 > 0.1);
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -8,11 +8,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/tuner/campaign/sitter.hpp"
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tuner/campaign/answer/break_evens.hpp"
 #include "tuner/deploy/proof.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -49,12 +49,15 @@ std::vector<db::StoredComparison> comparisons_in(const CampaignFolder& folder) {
 
 TEST_CASE("the winner is chosen in pairs, not by a lucky estimate, and reported from fresh ones", "[finals]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.step_seconds = step_of;
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.step_seconds = step_of;
   // With 5 threads the one process that the search saw was lucky.
-  sitter.executor.luck = [](const space::Configuration& each) { return threads_of(each) == 5 ? 0.93 : 1.0; };
-  REQUIRE(sitter.sit(spec_with_verify(R"({"pairs": 6, "selection_pairs": 3})")).ending == tuner::Ending::Complete);
-  const tuner::Answer answer = sitter.answer();
+  campaign_fixture.executor.process_sd = [](const space::Configuration& each) {
+    return threads_of(each) == 5 ? 0.93 : 1.0;
+  };
+  REQUIRE(campaign_fixture.sit(spec_with_verify(R"({"pairs": 6, "selection_pairs": 3})")).ending ==
+          tuner::Ending::Complete);
+  const tuner::Answer answer = campaign_fixture.answer();
   REQUIRE(answer.best);
   CHECK(threads_of(answer.best->trial.configuration) == 4);
   REQUIRE(answer.verdict);
@@ -74,9 +77,9 @@ TEST_CASE("the winner is chosen in pairs, not by a lucky estimate, and reported 
 
 TEST_CASE("the pairs give a verdict for any number of epochs, not only the campaign's", "[finals]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.step_seconds = step_of;
-  (void)sitter.sit(spec_with_verify(R"({"pairs": 6, "finalists": 1, "simplify": false})"));
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.step_seconds = step_of;
+  (void)campaign_fixture.sit(spec_with_verify(R"({"pairs": 6, "finalists": 1, "simplify": false})"));
   const auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
   REQUIRE(store);
   const auto campaign = store->find_campaign("test").value();
@@ -97,25 +100,27 @@ TEST_CASE("the pairs give a verdict for any number of epochs, not only the campa
 
 TEST_CASE("with one finalist the smallest estimate is measured again, and nothing else", "[finals]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.step_seconds = step_of;
-  sitter.executor.luck = [](const space::Configuration& each) { return threads_of(each) == 5 ? 0.93 : 1.0; };
-  (void)sitter.sit(spec_with_verify(R"({"pairs": 2, "finalists": 1})"));
-  CHECK(threads_of(sitter.answer().best->trial.configuration) == 5);
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.step_seconds = step_of;
+  campaign_fixture.executor.process_sd = [](const space::Configuration& each) {
+    return threads_of(each) == 5 ? 0.93 : 1.0;
+  };
+  (void)campaign_fixture.sit(spec_with_verify(R"({"pairs": 2, "finalists": 1})"));
+  CHECK(threads_of(campaign_fixture.answer().best->trial.configuration) == 5);
   CHECK(comparisons_in(folder).size() == 1);
 }
 
 TEST_CASE("a choice that was interrupted goes on where it ended", "[finals]") {
   const CampaignFolder folder;
   const auto spec = spec_with_verify(R"({"pairs": 4, "selection_pairs": 4})");
-  CampaignSitter first(folder);
+  CampaignFixture first(folder);
   first.executor.step_seconds = step_of;
   first.executor.pair_noise = [&](std::size_t pair) {
     if (pair == 1) first.interruption.abandon();  // this pair is complete; no further one begins
     return 0.0;
   };
   CHECK(first.sit(spec).ending == tuner::Ending::Interrupted);
-  CampaignSitter second(folder);
+  CampaignFixture second(folder);
   second.executor.step_seconds = step_of;
   second.executor.id_suffix = "b";
   CHECK(second.sit(spec).ending == tuner::Ending::Complete);
@@ -128,13 +133,13 @@ TEST_CASE("what is undecided is measured further, at looks planned beforehand, a
   const auto noise = [](std::size_t pair) { return pair / 2 % 2 == 0 ? 0.2 : -0.2; };
   const auto nearly = [](const space::Configuration& each) { return threads_of(each) == 3 ? 0.098 : 0.1 + 0.02; };
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.pair_noise = noise;
-  sitter.executor.step_seconds = [&](const space::Configuration& each) {
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.pair_noise = noise;
+  campaign_fixture.executor.step_seconds = [&](const space::Configuration& each) {
     return threads_of(each) == 1 ? 0.1 : nearly(each);
   };
-  (void)sitter.sit(spec_with_verify(R"({"pairs": 6, "most_pairs": 12, "finalists": 1})"));
-  const tuner::Answer answer = sitter.answer();
+  (void)campaign_fixture.sit(spec_with_verify(R"({"pairs": 6, "most_pairs": 12, "finalists": 1})"));
+  const tuner::Answer answer = campaign_fixture.answer();
   REQUIRE(answer.verdict);
   CHECK(answer.verdict->verdict == "undecided");
   CHECK(answer.verdict->pairs == 12);
@@ -146,22 +151,23 @@ TEST_CASE("a pair may last as long as the deadlines of both sides, and ten minut
   for (const auto& [deadline, limit] : {std::pair{std::chrono::minutes(2), std::chrono::minutes(10)},
                                         {std::chrono::minutes(30), std::chrono::minutes(61)}}) {
     const CampaignFolder folder;
-    CampaignSitter sitter(folder);
-    sitter.executor.step_seconds = step_of;
-    sitter.executor.deadline = deadline;
-    REQUIRE(sitter.sit(spec_with_verify(R"({"pairs": 2, "finalists": 1})")).ending == tuner::Ending::Complete);
-    CHECK(sitter.executor.pair_limit == limit);
+    CampaignFixture campaign_fixture(folder);
+    campaign_fixture.executor.step_seconds = step_of;
+    campaign_fixture.executor.deadline = deadline;
+    REQUIRE(campaign_fixture.sit(spec_with_verify(R"({"pairs": 2, "finalists": 1})")).ending ==
+            tuner::Ending::Complete);
+    CHECK(campaign_fixture.executor.pair_limit == limit);
   }
 }
 
-TEST_CASE("a verdict stays as it was when a later sitting finds nothing left to measure", "[finals]") {
+TEST_CASE("a verdict stays as it was when a later session finds nothing left to measure", "[finals]") {
   // A gain of 16 % under ±20 % in the first six pairs and none in the others: decided at the last look, after twelve.
   const auto step = [](const space::Configuration& each) {
     const std::int64_t threads = threads_of(each);
     return threads == 1 ? 0.1 : threads == 3 ? 0.1 * std::exp(-0.16) : 0.12;
   };
   const CampaignFolder folder;
-  CampaignSitter first(folder);
+  CampaignFixture first(folder);
   first.executor.step_seconds = step;
   first.executor.pair_noise = [](std::size_t pair) { return pair < 6 ? 0.2 : 0.0; };
   auto spec = spec_with_verify(R"({"pairs": 6, "most_pairs": 12, "finalists": 1, "simplify": false})");
@@ -171,7 +177,7 @@ TEST_CASE("a verdict stays as it was when a later sitting finds nothing left to 
   CHECK(before.verdict->pairs == 12);
   CHECK(before.verdict->verdict == "faster");
 
-  CampaignSitter second(folder);
+  CampaignFixture second(folder);
   second.executor.id_suffix = "b";
   second.executor.step_seconds = step;
   spec.budget.trials = 100;
@@ -188,24 +194,26 @@ TEST_CASE("a verdict stays as it was when a later sitting finds nothing left to 
 
 TEST_CASE("a clear difference needs no more than the first look", "[finals]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.step_seconds = step_of;
-  (void)sitter.sit(spec_with_verify(R"({"pairs": 6, "most_pairs": 40, "finalists": 1})"));
-  const tuner::Answer answer = sitter.answer();
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.step_seconds = step_of;
+  (void)campaign_fixture.sit(spec_with_verify(R"({"pairs": 6, "most_pairs": 40, "finalists": 1})"));
+  const tuner::Answer answer = campaign_fixture.answer();
   CHECK(answer.verified_faster());
   CHECK(answer.verdict->pairs == 6);
   CHECK(deploy::missing_proof(answer).empty());
 }
 
-TEST_CASE("a later sitting may come back to what an earlier one chose", "[finals]") {
+TEST_CASE("a later session may come back to what an earlier one chose", "[finals]") {
   const CampaignFolder folder;
   const auto chosen_with = [&](const std::string& verify, const std::string& suffix) {
-    CampaignSitter sitter(folder);
-    sitter.executor.id_suffix = suffix;
-    sitter.executor.step_seconds = step_of;
-    sitter.executor.luck = [](const space::Configuration& each) { return threads_of(each) == 5 ? 0.93 : 1.0; };
-    REQUIRE(sitter.sit(spec_with_verify(verify)).ending == tuner::Ending::Complete);
-    const tuner::Answer answer = sitter.answer();
+    CampaignFixture campaign_fixture(folder);
+    campaign_fixture.executor.id_suffix = suffix;
+    campaign_fixture.executor.step_seconds = step_of;
+    campaign_fixture.executor.process_sd = [](const space::Configuration& each) {
+      return threads_of(each) == 5 ? 0.93 : 1.0;
+    };
+    REQUIRE(campaign_fixture.sit(spec_with_verify(verify)).ending == tuner::Ending::Complete);
+    const tuner::Answer answer = campaign_fixture.answer();
     REQUIRE(answer.best);
     REQUIRE(answer.verdict);
     return threads_of(answer.best->trial.configuration);
@@ -219,14 +227,14 @@ TEST_CASE("a later sitting may come back to what an earlier one chose", "[finals
 
 TEST_CASE("a better trial found later makes the old choice no answer any more", "[finals]") {
   const CampaignFolder folder;
-  CampaignSitter first(folder);
+  CampaignFixture first(folder);
   first.executor.step_seconds = [](const space::Configuration& each) { return threads_of(each) == 2 ? 0.05 : 0.1; };
   auto spec = spec_with_verify(R"({"pairs": 2, "finalists": 1})");
   spec.budget.trials = 3;
   spec.document["budget"]["trials"] = 3;
   (void)first.sit(spec);
   const auto before = threads_of(first.answer().best->trial.configuration);
-  CampaignSitter second(folder);
+  CampaignFixture second(folder);
   second.executor.id_suffix = "b";
   second.executor.step_seconds = [&](const space::Configuration& each) {
     return threads_of(each) == before ? 0.05 : 0.01;
@@ -239,4 +247,4 @@ TEST_CASE("a better trial found later makes the old choice no answer any more", 
   CHECK(second.answer().verdict);
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -16,7 +16,7 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/campaign.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -55,7 +55,7 @@ struct Listener final : tuner::Observer {
   void note(const std::string& sentence) override { notes.push_back(sentence); }
 };
 
-/// One database, any number of sittings.
+/// One database, any number of sessions.
 struct GatedCampaign {
   GatedCampaign() {
     executor.step_seconds = [](const space::Configuration& configuration) {
@@ -69,7 +69,7 @@ struct GatedCampaign {
     interruption = std::make_unique<tuner::Interruption>();
     auto store = db::Store::open(folder.path() / "gated.db", db::Mode::ReadWrite);
     REQUIRE(store);
-    tuner::Sitting sitting{.spec = spec,
+    tuner::Session session{.spec = spec,
                            .store = *store,
                            .executor = executor,
                            .observer = listener,
@@ -77,7 +77,7 @@ struct GatedCampaign {
                            .interruption = *interruption,
                            .fingerprint_now = [] { return space::Fingerprint(); },
                            .slot_folder = folder.path()};
-    const auto result = tuner::Campaign(sitting, fresh).run();
+    const auto result = tuner::Campaign(session, fresh).run();
     if (!result) FAIL(result.error().message);
     return result->ending;
   }
@@ -105,7 +105,7 @@ struct GatedCampaign {
   Listener listener;
   tuner::SystemClock system_clock;
   const tuner::Clock* clock = &system_clock;
-  std::unique_ptr<tuner::Interruption> interruption;  ///< of the sitting
+  std::unique_ptr<tuner::Interruption> interruption;  ///< of the session
 };
 
 }  // namespace
@@ -351,7 +351,7 @@ TEST_CASE("epochs of the reference that nobody asked for keep to the hour at whi
         }) == epochs);
 }
 
-TEST_CASE("a gate that was interrupted asks again in the next sitting", "[gate]") {
+TEST_CASE("a gate that was interrupted asks again in the next session", "[gate]") {
   GatedCampaign campaign;
   campaign.executor.reference_can_be_built = [&] {
     campaign.interruption->abandon();
@@ -366,4 +366,4 @@ TEST_CASE("a gate that was interrupted asks again in the next sitting", "[gate]"
   CHECK(campaign.executor.gate_plans.size() == 3);  // reference, default, best
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include <catch2/catch_test_macros.hpp>
 #include <fmt/format.h>
+#include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
 #include "space/digest.hpp"
@@ -28,7 +28,7 @@
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/installation/frameworks.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,7 +86,7 @@ struct Formula {
     }
     step *= std::exp(0.2 * (draw(framework + " " + value_of(configuration, "precision")) - 0.5));
     const std::string process = fmt::format("{} {}", configuration.identity(), seed);
-    step *= std::exp(0.08 * (draw("luck " + process) - 0.5));
+    step *= std::exp(0.08 * (draw("between-process spread " + process) - 0.5));
     const std::string graph = value_of(configuration, "graph_compiler");
     const double import = start_seconds * (0.2 + draw("import " + framework));
     const double compile = graph.empty() || graph == "none" ? 0.05 : 2 + 6 * draw("compile " + graph);
@@ -113,12 +113,12 @@ struct Formula {
   }
 };
 
-/// One golden campaign: what its file says, and what comes of it when it is played.
+/// One golden campaign: what its file says, and what comes of it when it is simulated.
 struct Golden {
   Json header;
   std::vector<Json> tape;            ///< recorded answers of the executor, in order; empty while recording
   const Formula* formula = nullptr;  ///< answers are drawn from it and recorded; null: they are replayed
-  std::vector<Json> played;          ///< lines of this run without header and asks
+  std::vector<Json> simulated;       ///< lines of this run without header and asks
   std::vector<Json> asks;
   bool exhausted = false;  ///< the campaign wanted an answer that was not recorded
   std::size_t next = 0, runs = 0;
@@ -153,8 +153,7 @@ class TapeExecutor final : public tuner::Executor {
     tuner::Prepared result;
     result.argv = {"/nowhere/worker"};
     result.worker = "worker of " + stack;
-    result.schedule =
-        measure::schedule_of(spec_.workload, configuration, 128, protocol::PartialBatch::Train).value();
+    result.schedule = measure::schedule_of(spec_.workload, configuration, 128, protocol::PartialBatch::Train).value();
     return result;
   }
 
@@ -214,7 +213,7 @@ class TapeExecutor final : public tuner::Executor {
       interruption_.abandon();
       return Json::object();
     }
-    golden_.played.push_back(line);
+    golden_.simulated.push_back(line);
     clock_.pass(std::chrono::nanoseconds(line[kind].value("took_ns", line[kind].value("wall_ns", std::int64_t{0}))));
     return line[kind];
   }
@@ -247,7 +246,7 @@ struct GoldenWatcher final : tuner::Observer {
       : golden(golden_used), executor(executor_used), interruption(interruption_used) {}
   void preparing(std::int64_t number, const space::Configuration&) override { executor.trial = number; }
   void search_ended(const std::string& sentence) override {
-    golden.played.push_back({{"ended", sentence}});
+    golden.simulated.push_back({{"ended", sentence}});
     interruption.abandon();
   }
   Golden& golden;
@@ -256,9 +255,9 @@ struct GoldenWatcher final : tuner::Observer {
 };
 
 tuner::CampaignSpec spec_of(const Json& header, const tuner::Frameworks& frameworks) {
-  auto spec = tuner::parse_campaign(header.at("campaign").dump(), "golden.json",
-                                    fs::path(NOCTURNE_SOURCE_DIR) / "examples",
-                                    space::facts_from_json(header.at("facts")), &frameworks);
+  auto spec =
+      tuner::parse_campaign(header.at("campaign").dump(), "golden.json", fs::path(NOCTURNE_SOURCE_DIR) / "examples",
+                            space::facts_from_json(header.at("facts")), &frameworks);
   if (!spec) FAIL(tuner::to_text(spec.error()));
   return std::move(*spec);
 }
@@ -271,8 +270,8 @@ Json line_of(const db::Ask& ask, const db::Asked& asked) {
                {"configuration", asked.configuration.to_json()},
                {"purpose", space::to_text(asked.purpose)},
                {"reason", asked.reason}};
-  if (asked.claimed_log_bound) line["log_bound"] = fmt::format("{:.6g}", *asked.claimed_log_bound);
-  if (asked.claimed_log_margin) line["log_margin"] = fmt::format("{:.6g}", *asked.claimed_log_margin);
+  if (asked.predicted_log_bound) line["log_bound"] = fmt::format("{:.6g}", *asked.predicted_log_bound);
+  if (asked.predicted_log_margin) line["log_margin"] = fmt::format("{:.6g}", *asked.predicted_log_margin);
   return {{"ask", line}};
 }
 
@@ -298,17 +297,17 @@ void play(Golden& golden) {
     tuner::Interruption interruption;
     TapeExecutor executor(spec, golden, clock, interruption, session);
     GoldenWatcher watcher(golden, executor, interruption);
-    tuner::Sitting sitting{.spec = spec,
-                           .store = *store,
-                           .executor = executor,
-                           .observer = watcher,
-                           .clock = clock,
-                           .interruption = interruption,
-                           .fingerprint_now = {},
-                           .slot_folder = folder.path(),
-                           .wanted = enqueued,
-                           .rehearse = preflight ? tuner::Rehearse::First : tuner::Rehearse::No};
-    const auto ended = tuner::Campaign(sitting, false).run();
+    tuner::Session one_session{.spec = spec,
+                               .store = *store,
+                               .executor = executor,
+                               .observer = watcher,
+                               .clock = clock,
+                               .interruption = interruption,
+                               .fingerprint_now = {},
+                               .slot_folder = folder.path(),
+                               .wanted = enqueued,
+                               .preflight = preflight ? tuner::PreflightMode::First : tuner::PreflightMode::No};
+    const auto ended = tuner::Campaign(one_session, false).run();
     if (!ended) FAIL(ended.error().message);
     interrupted = ended->because == "interrupted";
   }
@@ -328,7 +327,7 @@ void play(Golden& golden) {
 std::string text_of(const Golden& golden) {
   std::string text = golden.header.dump() + "\n";
   std::size_t next = 0;
-  for (const Json& line : golden.played) {
+  for (const Json& line : golden.simulated) {
     const std::int64_t trial = line.contains("prepare") ? line["prepare"].value("trial", std::int64_t{-1}) : -1;
     while (next < golden.asks.size() && golden.asks[next]["ask"]["number"] <= trial) {
       text += golden.asks[next++].dump() + "\n";
@@ -447,4 +446,4 @@ TEST_CASE("golden campaigns are made anew", "[.golden-remake]") {
   SUCCEED();
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

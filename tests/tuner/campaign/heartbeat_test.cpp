@@ -7,16 +7,16 @@
 
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/manual_clock.hpp"
-#include "tuner/campaign/heartbeat/sighting.hpp"
+#include "tuner/campaign/heartbeat/observed_status.hpp"
 #include "tuner/campaign/recovery.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using namespace std::chrono_literals;
 using tuner::Condition;
 using tuner::Heartbeat;
-using tuner::Sighting;
+using tuner::ObservedStatus;
 
 tuner::Opening opening() {
   return {.id = 7, .campaign = "night", .generation = 2, .trials_known = 3, .recovery = {}, .strategy = "auto"};
@@ -28,7 +28,7 @@ space::Configuration configuration() {
   return result;
 }
 
-tuner::Standing standing() {
+tuner::Progress progress() {
   space::Trial baseline{.number = 0, .configuration = configuration()},
       best{.number = 4, .configuration = configuration()};
   baseline.estimate = space::Estimate{.value = 30, .standard_error = 1, .runs = 1};
@@ -77,7 +77,7 @@ TEST_CASE("a heartbeat tells what the campaign does, and what it knows so far", 
   CHECK(beating.read()->written_steady_ns == before.written_steady_ns + 10'000'000'000);
   CHECK(beating.read()->since_steady_ns == before.since_steady_ns);
 
-  writer.finished({.number = 4, .configuration = configuration()}, false, standing());
+  writer.finished({.number = 4, .configuration = configuration()}, false, progress());
   const auto after = *beating.read();
   CHECK(after.activity == "choosing");
   CHECK(after.configuration.is_null());
@@ -129,7 +129,7 @@ TEST_CASE("a run that outlives its deadline is told at once, and until something
   CHECK_FALSE(tell(59s));
   CHECK_FALSE(tell(62s));  // its supervisor may be ending it
   CHECK(tell(64s) == 4'000'000'000);
-  writer.finished({.number = 4, .configuration = configuration()}, false, standing());
+  writer.finished({.number = 4, .configuration = configuration()}, false, progress());
   CHECK_FALSE(beating.read()->overdue_ns);
 }
 
@@ -146,18 +146,18 @@ TEST_CASE("a pair may be as silent as it may last", "[heartbeat]") {
   CHECK(std::chrono::nanoseconds(*beat->next_by_steady_ns - beat->written_steady_ns) > 61min);
 }
 
-TEST_CASE("the last heartbeat says how the sitting ended", "[heartbeat]") {
+TEST_CASE("the last heartbeat says how the session ended", "[heartbeat]") {
   Beating beating;
   {
     tuner::HeartbeatWriter writer(beating.database, "night.json", beating.clock);
     writer.opened(opening());
-    writer.end("interrupted", "ended by a person");
+    writer.end("interrupted", "ended by the user");
     CHECK(beating.read()->ended());
     CHECK(beating.read()->ending == "interrupted");
     writer.running(9, configuration());  // nobody hears of it any more
   }
   CHECK(beating.read()->ending == "interrupted");
-  CHECK(beating.read()->because == "ended by a person");
+  CHECK(beating.read()->because == "ended by the user");
   {
     tuner::HeartbeatWriter(beating.database, "night.json", beating.clock).opened(opening());
   }
@@ -190,7 +190,7 @@ TEST_CASE("a heartbeat survives its way through the file", "[heartbeat]") {
   Beating beating;
   tuner::HeartbeatWriter writer(beating.database, "night.json", beating.clock);
   writer.opened(opening());
-  writer.finished({.number = 4, .configuration = configuration()}, false, standing());
+  writer.finished({.number = 4, .configuration = configuration()}, false, progress());
   writer.running(5, configuration());
   const nlohmann::json document = tuner::to_json(*beating.read());
   CHECK(tuner::to_json(*tuner::heartbeat_from_json(document)) == document);
@@ -202,12 +202,12 @@ TEST_CASE("the condition of a campaign follows from database, heartbeat and proc
   beat.process = db::this_process();
   beat.activity = "measuring";
   beat.next_by_steady_ns = 1000;
-  const Sighting alive{.finished_unix_ns = {},
-                       .owner_pid = beat.process.pid,
-                       .heartbeat = beat,
-                       .writer = db::Life::Alive,
-                       .stopped = false,
-                       .steady_ns = 1000};
+  const ObservedStatus alive{.finished_unix_ns = {},
+                             .owner_pid = beat.process.pid,
+                             .heartbeat = beat,
+                             .writer = db::Life::Alive,
+                             .stopped = false,
+                             .steady_ns = 1000};
   CHECK(tuner::condition_of(alive) == Condition::Running);
 
   auto stalled = alive;
@@ -278,7 +278,7 @@ TEST_CASE("the last word before a kill is known, that of a living or ended tuner
 TEST_CASE("what was found after a kill is one line", "[heartbeat]") {
   CHECK(tuner::to_text(tuner::Recovery{}).empty());
   CHECK(tuner::to_text(tuner::Recovery{.trials = {3}}) ==
-        "The last sitting ended in trial 3: it runs again; all that was finished is kept");
+        "The last session ended in trial 3: it runs again; all that was finished is kept");
   CHECK(tuner::to_text(tuner::Recovery{.trials = {3}, .runs = 1, .processes = 1}) ==
         "Found after a kill: trial 3 was in flight and runs again, 1 run is marked as killed, 1 process left over was "
         "ended; all that was finished is kept");
@@ -291,4 +291,4 @@ TEST_CASE("what was found after a kill is one line", "[heartbeat]") {
 }
 
 }  // namespace
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -8,10 +8,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/tuner/campaign/sitter.hpp"
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -33,8 +33,8 @@ space::DeviceReport throttled_by(const std::string& reason) {
 }
 
 /// Of the trial with this number: how many runs it has, and on how many its estimate rests.
-std::pair<std::size_t, int> runs_of(const CampaignSitter& sitter, std::int64_t number) {
-  const db::Store store = sitter.reading();
+std::pair<std::size_t, int> runs_of(const CampaignFixture& campaign_fixture, std::int64_t number) {
+  const db::Store store = campaign_fixture.reading();
   const auto trials = store.list_trials({}).value();
   const db::StoredTrial& trial = trials.at(static_cast<std::size_t>(number));
   std::size_t searched = 0;
@@ -47,44 +47,47 @@ std::pair<std::size_t, int> runs_of(const CampaignSitter& sitter, std::int64_t n
 
 TEST_CASE("a run whose device was held back is measured again, and the trial rests on the other", "[campaign]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
+  CampaignFixture campaign_fixture(folder);
   // The default's first process is hot, and takes twice as long.
-  sitter.executor.device = [](std::size_t count) -> std::optional<space::DeviceReport> {
+  campaign_fixture.executor.device = [](std::size_t count) -> std::optional<space::DeviceReport> {
     return count == 0 ? std::optional(throttled_by("thermal")) : std::nullopt;
   };
-  sitter.executor.luck = [&](const space::Configuration&) {
-    return sitter.executor.run_configurations.size() == 1 ? 2.0 : 1.0;
+  campaign_fixture.executor.process_sd = [&](const space::Configuration&) {
+    return campaign_fixture.executor.run_configurations.size() == 1 ? 2.0 : 1.0;
   };
-  CHECK(sitter.sit(three_trials()).ending == tuner::Ending::Complete);
-  REQUIRE(sitter.executor.run_configurations.size() >= 4);
-  CHECK(sitter.executor.run_configurations[0] == sitter.executor.run_configurations[1]);
-  CHECK(runs_of(sitter, 0) == std::pair<std::size_t, int>{2, 1});
-  CHECK(runs_of(sitter, 1) == std::pair<std::size_t, int>{1, 1});
-  const auto trials = sitter.reading().list_trials({}).value();
+  CHECK(campaign_fixture.sit(three_trials()).ending == tuner::Ending::Complete);
+  REQUIRE(campaign_fixture.executor.run_configurations.size() >= 4);
+  CHECK(campaign_fixture.executor.run_configurations[0] == campaign_fixture.executor.run_configurations[1]);
+  CHECK(runs_of(campaign_fixture, 0) == std::pair<std::size_t, int>{2, 1});
+  CHECK(runs_of(campaign_fixture, 1) == std::pair<std::size_t, int>{1, 1});
+  const auto trials = campaign_fixture.reading().list_trials({}).value();
   CHECK(trials.at(0).trial.parts.value().steady_step == Catch::Approx(0.05));
-  REQUIRE_FALSE(sitter.watcher.notes.empty());
-  CHECK_THAT(sitter.watcher.notes[0], ContainsSubstring("trial 0: the device was held back (thermal in 50 % of its "
-                                                        "readings): it is measured again"));
+  REQUIRE_FALSE(campaign_fixture.watcher.notes.empty());
+  CHECK_THAT(campaign_fixture.watcher.notes[0],
+             ContainsSubstring("trial 0: the device was held back (thermal in 50 % of its "
+                               "readings): it is measured again"));
 }
 
 TEST_CASE("a device that is hot all night costs each trial one run more, and no trial is lost", "[campaign]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.device = [](std::size_t) { return std::optional(throttled_by("thermal")); };
-  CHECK(sitter.sit(three_trials()).ending == tuner::Ending::Complete);
-  for (const std::int64_t number : {0, 1, 2}) CHECK(runs_of(sitter, number) == std::pair<std::size_t, int>{2, 2});
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.device = [](std::size_t) { return std::optional(throttled_by("thermal")); };
+  CHECK(campaign_fixture.sit(three_trials()).ending == tuner::Ending::Complete);
+  for (const std::int64_t number : {0, 1, 2})
+    CHECK(runs_of(campaign_fixture, number) == std::pair<std::size_t, int>{2, 2});
 }
 
 TEST_CASE("a device that keeps to its power is no reason to measure again", "[campaign]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.device = [](std::size_t) { return std::optional(throttled_by("power_cap")); };
-  CHECK(sitter.sit(three_trials()).ending == tuner::Ending::Complete);
-  for (const std::int64_t number : {0, 1, 2}) CHECK(runs_of(sitter, number) == std::pair<std::size_t, int>{1, 1});
-  const auto store = sitter.reading();
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.device = [](std::size_t) { return std::optional(throttled_by("power_cap")); };
+  CHECK(campaign_fixture.sit(three_trials()).ending == tuner::Ending::Complete);
+  for (const std::int64_t number : {0, 1, 2})
+    CHECK(runs_of(campaign_fixture, number) == std::pair<std::size_t, int>{1, 1});
+  const auto store = campaign_fixture.reading();
   const auto trials = store.list_trials({}).value();
   CHECK(store.load_trial(trials.at(0).id).value().runs.at(0).record.run.device == throttled_by("power_cap"));
 }
 
 }  // namespace
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

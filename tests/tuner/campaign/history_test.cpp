@@ -11,7 +11,7 @@
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/learned.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 constexpr std::string_view kCampaign = R"({
@@ -67,13 +67,13 @@ space::Fingerprint machine(const std::string& name) {
   return fingerprint;
 }
 
-struct Sittings final : tuner::Observer {
+struct Sessions final : tuner::Observer {
   void note(const std::string& sentence) override { notes.push_back(sentence); }
-  void finished(const space::Trial& trial, bool, const tuner::Standing&) override {
+  void finished(const space::Trial& trial, bool, const tuner::Progress&) override {
     asked.push_back(trial.configuration);
   }
 
-  /// `killed_at`: the run of this sitting that is killed in flight; -1: none.
+  /// `killed_at`: the run of this session that is killed in flight; -1: none.
   tuner::Ending sit(const Wanted& wanted, const std::string& on = "this", int killed_at = -1) {
     FakeExecutor executor;
     executor.step_seconds = step_seconds;
@@ -89,7 +89,7 @@ struct Sittings final : tuner::Observer {
     auto store = db::Store::open(file(), db::Mode::ReadWrite);
     REQUIRE(store);
     const auto fingerprint = machine(on);
-    tuner::Sitting sitting{.spec = spec,
+    tuner::Session session{.spec = spec,
                            .store = *store,
                            .executor = executor,
                            .observer = *this,
@@ -98,7 +98,7 @@ struct Sittings final : tuner::Observer {
                            .fingerprint_now = [fingerprint] { return fingerprint; },
                            .fingerprint = fingerprint,
                            .slot_folder = folder.path()};
-    const auto result = tuner::Campaign(sitting, false).run();
+    const auto result = tuner::Campaign(session, false).run();
     if (!result) FAIL(result.error().message);
     return result->ending;
   }
@@ -126,78 +126,78 @@ struct Sittings final : tuner::Observer {
 }  // namespace
 
 TEST_CASE("finished campaigns of this machine and workload are evidence, all others rank", "[campaign]") {
-  Sittings sittings;
-  sittings.sit({.name = "first"});
-  sittings.sit({.name = "killed"}, "this", 3);
-  sittings.sit({.name = "abroad"}, "that");
-  sittings.sit({.name = "other", .network = "mnist_mlp"});
-  const auto store = sittings.open();
+  Sessions sessions;
+  sessions.sit({.name = "first"});
+  sessions.sit({.name = "killed"}, "this", 3);
+  sessions.sit({.name = "abroad"}, "that");
+  sessions.sit({.name = "other", .network = "mnist_mlp"});
+  const auto store = sessions.open();
   const auto id = [&](const std::string& name) { return store.find_campaign(name).value().id; };
-  const auto sources = sittings.choose({.name = "next"});
+  const auto sources = sessions.choose({.name = "next"});
   REQUIRE(sources.size() == 3);  // the killed one is not finished
   CHECK(sources[0] == db::HistorySource{.campaign = id("first"), .same = true, .trials = 12});
   CHECK(sources[1] == db::HistorySource{.campaign = id("abroad"), .same = false, .trials = 12});  // same workload
   CHECK(sources[2] == db::HistorySource{.campaign = id("other"), .same = false, .trials = 12});
-  CHECK(sittings.choose({.name = "next"}, "that")[0].campaign == id("abroad"));
+  CHECK(sessions.choose({.name = "next"}, "that")[0].campaign == id("abroad"));
   // With another parameter nothing that was measured is in the space.
   const auto wider =
-      sittings.choose({.name = "next", .extra = R"(, {"name": "more", "stage": "run", "values": ["a", "b"]})"});
+      sessions.choose({.name = "next", .extra = R"(, {"name": "more", "stage": "run", "values": ["a", "b"]})"});
   REQUIRE(wider.size() == 3);
   CHECK(std::ranges::none_of(wider, &db::HistorySource::same));
 }
 
 TEST_CASE("a second campaign says what it knows and begins with what was best", "[campaign]") {
-  Sittings sittings;
-  sittings.sit({.name = "first", .trials = 30});
-  CHECK(sittings.notes.empty());
-  sittings.sit({.name = "abroad", .trials = 10, .seed = 5}, "that");
-  REQUIRE(sittings.notes.size() == 1);
-  CHECK(sittings.notes[0] == "history: 1 campaign of another machine, workload or space ranks");
-  sittings.notes.clear();
-  sittings.asked.clear();
-  sittings.sit({.name = "second", .trials = 6, .seed = 4});
-  REQUIRE_FALSE(sittings.notes.empty());
-  CHECK(sittings.notes[0] ==
+  Sessions sessions;
+  sessions.sit({.name = "first", .trials = 30});
+  CHECK(sessions.notes.empty());
+  sessions.sit({.name = "abroad", .trials = 10, .seed = 5}, "that");
+  REQUIRE(sessions.notes.size() == 1);
+  CHECK(sessions.notes[0] == "history: 1 campaign of another machine, workload or space ranks");
+  sessions.notes.clear();
+  sessions.asked.clear();
+  sessions.sit({.name = "second", .trials = 6, .seed = 4});
+  REQUIRE_FALSE(sessions.notes.empty());
+  CHECK(sessions.notes[0] ==
         "history: 1 campaign, 30 trials of this machine and workload; 1 campaign of another machine, workload or space "
         "ranks");
-  REQUIRE(sittings.asked.size() == 6);
-  const auto store = sittings.open();
+  REQUIRE(sessions.asked.size() == 6);
+  const auto store = sessions.open();
   const auto best = store.best(store.find_campaign("first").value().id).value();
-  CHECK(sittings.asked[1] == best->trial.configuration);
+  CHECK(sessions.asked[1] == best->trial.configuration);
   const auto events = store.events(store.find_campaign("second").value().id).value();
-  CHECK(std::ranges::count(events, sittings.notes[0], &db::EventRecord::what) == 1);
+  CHECK(std::ranges::count(events, sessions.notes[0], &db::EventRecord::what) == 1);
   const auto learned = tuner::learn_from(store, store.find_campaign("second").value());
   REQUIRE(learned);
-  CHECK((*learned)->history == sittings.notes[0]);
+  CHECK((*learned)->history == sessions.notes[0]);
   CHECK((*learned)->search->models().prior().holds());
 }
 
 TEST_CASE("a killed campaign with history asks what an undisturbed one asks, whatever was finished since",
           "[campaign]") {
   const Wanted second{.name = "second", .trials = 16, .seed = 4, .primary = 1};
-  Sittings undisturbed;
+  Sessions undisturbed;
   undisturbed.sit({.name = "first", .trials = 25});
   undisturbed.sit({.name = "abroad", .trials = 12}, "that");
   undisturbed.asked.clear();
   undisturbed.sit(second);
 
-  Sittings disturbed;
+  Sessions disturbed;
   disturbed.sit({.name = "first", .trials = 25});
   disturbed.sit({.name = "abroad", .trials = 12}, "that");
   disturbed.asked.clear();
-  for (int sitting = 0; disturbed.sit(second, "this", 3) != tuner::Ending::Complete; ++sitting) {
-    REQUIRE(sitting < 20);
+  for (int session = 0; disturbed.sit(second, "this", 3) != tuner::Ending::Complete; ++session) {
+    REQUIRE(session < 20);
     // Meanwhile the past grows: the campaign must not know.
     const auto asked = disturbed.asked;
-    if (sitting == 1) disturbed.sit({.name = "first", .trials = 28});
-    if (sitting == 2) disturbed.sit({.name = "third", .trials = 10, .seed = 9});
+    if (session == 1) disturbed.sit({.name = "first", .trials = 28});
+    if (session == 2) disturbed.sit({.name = "third", .trials = 10, .seed = 9});
     disturbed.asked = asked;
   }
   CHECK(disturbed.asked == undisturbed.asked);
 }
 
 TEST_CASE("without history a campaign asks what it asks of an empty database", "[campaign]") {
-  Sittings empty, full;
+  Sessions empty, full;
   empty.sit({.name = "second", .trials = 12, .seed = 4});
   full.sit({.name = "first", .trials = 25});
   full.notes.clear();
@@ -208,7 +208,7 @@ TEST_CASE("without history a campaign asks what it asks of an empty database", "
   CHECK(full.open().history(full.open().find_campaign("second").value().id).value().empty());
 
   // Taken away later, it is forgotten for good.
-  Sittings later;
+  Sessions later;
   later.sit({.name = "first", .trials = 25});
   later.sit({.name = "second", .trials = 12, .seed = 4, .primary = 1}, "this", 4);
   CHECK(later.open().history(later.open().find_campaign("second").value().id).value().size() == 1);
@@ -219,9 +219,9 @@ TEST_CASE("without history a campaign asks what it asks of an empty database", "
 }
 
 TEST_CASE("times of the past are those of the present horizon, and of the trials there were then", "[campaign]") {
-  Sittings sittings;
-  sittings.sit({.name = "first", .trials = 10});
-  const auto store = sittings.open();
+  Sessions sessions;
+  sessions.sit({.name = "first", .trials = 10});
+  const auto store = sessions.open();
   const auto id = store.find_campaign("first").value().id;
   const auto history = tuner::load_history(store, {{.campaign = id, .same = true, .trials = 8}},
                                            {.minimise = "time", .epochs = {1, 90}, .primary = 90})
@@ -233,4 +233,4 @@ TEST_CASE("times of the past are those of the present horizon, and of the trials
     CHECK(trial.estimate->value == Catch::Approx(space::total_time(*trial.parts, 90)));
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "tests/tuner/campaign/sitter.hpp"
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tests/tuner/cli/check_document.hpp"
 #include "tuner/campaign/answer/matters.hpp"
 #include "tuner/cli/cli.hpp"
@@ -14,7 +14,7 @@
 #include "tuner/cli/output/expectation_lines.hpp"
 #include "tuner/cli/output/model_page.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -27,7 +27,7 @@ constexpr std::string_view kCampaign = R"({
     {"name": "threads", "stage": "run", "range": [1, 16], "default": 4},
     {"name": "idle", "stage": "run", "range": [1, 8], "default": 1},
     {"name": "precision", "stage": "run", "values": ["f32", "bf16"], "default": "f32"}],
-   "constraints": [{"require": "threads != 13", "because": "thirteen brings bad luck"}]},
+   "constraints": [{"require": "threads != 13", "because": "thirteen brings chance"}]},
   "worker": {"command": ["/bin/true"]},
   "strategy": {"name": "auto", "seed": 3},
   "budget": {"trials": TRIALS},
@@ -55,12 +55,12 @@ struct Night {
   explicit Night(int trials, std::vector<space::Configuration> wanted = {}) { sit(trials, std::move(wanted)); }
 
   void sit(int trials, std::vector<space::Configuration> wanted, std::string id_suffix = "a") const {
-    SittingDesk<> desk(folder, "night.db");
-    desk.executor.step_seconds = step_seconds;
-    desk.executor.id_suffix = std::move(id_suffix);
-    (void)desk.with_sitting(spec_with(trials), [&wanted](tuner::Sitting& sitting) {
-      sitting.wanted = std::move(wanted);
-      return tuner::Campaign(sitting, false).run();
+    SessionFixture<> cli(folder, "night.db");
+    cli.executor.step_seconds = step_seconds;
+    cli.executor.id_suffix = std::move(id_suffix);
+    (void)cli.with_session(spec_with(trials), [&wanted](tuner::Session& session) {
+      session.wanted = std::move(wanted);
+      return tuner::Campaign(session, false).run();
     });
   }
   [[nodiscard]] std::filesystem::path file() const { return folder.path / "night.db"; }
@@ -118,10 +118,10 @@ TEST_CASE("a stored campaign teaches its effects, prunes what is slow, and knows
                        ContainsSubstring("framework=fat pruned") && ContainsSubstring("audits: ") &&
                        ContainsSubstring("Calibration: of 60 trials") &&
                        ContainsSubstring("No effect seen on average: ") &&
-                       ContainsSubstring("Going on: another hour: "));
+                       ContainsSubstring("More time: another hour: "));
   const auto document = nlohmann::json::parse(night.nocturne({"model", "--json"}));
   CHECK(document["calibration"]["trials"] == 60);
-  CHECK_THAT(night.nocturne({"best"}), ContainsSubstring("Going on  another hour: "));
+  CHECK_THAT(night.nocturne({"best"}), ContainsSubstring("More time another hour: "));
 }
 
 TEST_CASE("the answer says what matters, what hardly does, and what needs no trial", "[campaign]") {
@@ -213,7 +213,7 @@ TEST_CASE("a configuration is explained before it is measured, and by its trial"
   CHECK(first->settle.empty());
   CHECK_THAT(cli::explain(*learned, "thread=2").error(), ContainsSubstring("did you mean 'threads'"));
   CHECK_THAT(cli::explain(*learned, "threads=99").error(), ContainsSubstring("threads is integer 1 to 16, not '99'"));
-  CHECK_THAT(cli::explain(*learned, "threads=13").error(), ContainsSubstring("bad luck"));
+  CHECK_THAT(cli::explain(*learned, "threads=13").error(), ContainsSubstring("chance"));
   CHECK_THAT(cli::explain(*learned, "999").error(), ContainsSubstring("no trial 999"));
 
   const std::string text = night.nocturne({"explain", "framework=fat"});
@@ -245,7 +245,7 @@ TEST_CASE("audits are stored as such, with the runs they made", "[campaign]") {
   CHECK(audits <= 2);
 }
 
-TEST_CASE("what a person wants measured comes next, whatever the budget, and once", "[campaign]") {
+TEST_CASE("what the user wants measured comes next, whatever the budget, and once", "[campaign]") {
   Night night(6);
   auto wish = spec_with(6).space.default_configuration();
   wish.set("threads", std::int64_t{15});
@@ -255,16 +255,17 @@ TEST_CASE("what a person wants measured comes next, whatever the budget, and onc
   const auto learned = night.learn();
   REQUIRE(learned->trials.size() == 7);
   CHECK(learned->trials.back().configuration == wish);
-  CHECK(learned->asked.back().reason == "a person wanted it measured");
+  CHECK(learned->asked.back().reason == "the user wanted it measured");
 }
 
 TEST_CASE("what another hour brings is a number where it is known, and no number where it is not", "[campaign]") {
   using namespace std::chrono_literals;
-  tuner::GoingOn going_on{.time = 1h, .prospect = {.trials = 30, .mean = 0.02, .lower = 0.01, .upper = 0.05}};
-  CHECK(tuner::to_text(going_on) ==
+  tuner::ValueOfContinuing continuing{.time = 1h,
+                                      .expected_gain = {.trials = 30, .mean = 0.02, .lower = 0.01, .upper = 0.05}};
+  CHECK(tuner::to_text(continuing) ==
         "another hour: +2.0 % speed expected (1.0 to 5.1 %) if each time is what its configuration takes");
-  going_on.prospect.upper = 4.8;
-  CHECK(tuner::to_text(going_on) == "another hour: not known yet (+1.0 % to more than 3 times as fast)");
+  continuing.expected_gain.upper = 4.8;
+  CHECK(tuner::to_text(continuing) == "another hour: not known yet (+1.0 % to more than 3 times as fast)");
 }
 
 TEST_CASE("too few trials teach nothing, and that is said", "[campaign]") {
@@ -276,4 +277,4 @@ TEST_CASE("too few trials teach nothing, and that is said", "[campaign]") {
   CHECK_THAT(learned.error(), ContainsSubstring("needs 5 at least"));
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -8,11 +8,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/tuner/campaign/sitter.hpp"
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -41,15 +41,15 @@ std::vector<db::StoredTrial> trials_in(const CampaignFolder& folder) {
 TEST_CASE("a run that another hand killed is run again, whoever of worker and supervisor it was", "[campaign]") {
   for (const Outcome outcome : {Outcome::Killed, Outcome::Crashed}) {
     const CampaignFolder folder;
-    CampaignSitter sitter(folder);
-    sitter.executor.signal = SIGKILL;
-    sitter.executor.fate = [&](std::size_t count, const space::Configuration&) {
+    CampaignFixture campaign_fixture(folder);
+    campaign_fixture.executor.signal = SIGKILL;
+    campaign_fixture.executor.fate = [&](std::size_t count, const space::Configuration&) {
       return count == 2 || count == 3 ? outcome : Outcome::Ok;
     };
-    CHECK(sitter.sit(six_trials()).ending == tuner::Ending::Complete);
-    CHECK(sitter.watcher.numbers == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5});
-    REQUIRE(sitter.executor.run_configurations.size() == 8);
-    CHECK(sitter.executor.run_configurations[2] == sitter.executor.run_configurations[4]);
+    CHECK(campaign_fixture.sit(six_trials()).ending == tuner::Ending::Complete);
+    CHECK(campaign_fixture.watcher.numbers == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5});
+    REQUIRE(campaign_fixture.executor.run_configurations.size() == 8);
+    CHECK(campaign_fixture.executor.run_configurations[2] == campaign_fixture.executor.run_configurations[4]);
     const auto trials = trials_in(folder);
     CHECK(trials[2].trial.outcome == Outcome::Ok);
     CHECK(trials[2].trial.estimate.value().runs == 1);
@@ -57,26 +57,27 @@ TEST_CASE("a run that another hand killed is run again, whoever of worker and su
     const auto runs = store->load_trial(trials[2].id).value().runs;
     REQUIRE(runs.size() >= 3);
     CHECK(runs[0].record.run.outcome == Outcome::Killed);
-    REQUIRE(sitter.watcher.notes.size() >= 2);
-    CHECK_THAT(sitter.watcher.notes[0], ContainsSubstring("killed from outside (the test wanted it): it runs again"));
+    REQUIRE(campaign_fixture.watcher.notes.size() >= 2);
+    CHECK_THAT(campaign_fixture.watcher.notes[0],
+               ContainsSubstring("killed from outside (the test wanted it): it runs again"));
   }
 }
 
 TEST_CASE("what is killed each time has crashed, and what crashed of itself is not tried again", "[campaign]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.fate = [&](std::size_t count, const space::Configuration&) {
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.fate = [&](std::size_t count, const space::Configuration&) {
     if (count >= 1 && count <= 3) return Outcome::Killed;
     return count == 4 ? Outcome::Crashed : Outcome::Ok;
   };
-  sitter.executor.signal = SIGSEGV;
-  CHECK(sitter.sit(six_trials()).ending == tuner::Ending::Complete);
+  campaign_fixture.executor.signal = SIGSEGV;
+  CHECK(campaign_fixture.sit(six_trials()).ending == tuner::Ending::Complete);
   const auto trials = trials_in(folder);
   CHECK(trials[1].trial.outcome == Outcome::Crashed);
   CHECK(trials[1].trial.reason == "killed 3 times: the test wanted it");
   CHECK(trials[2].trial.outcome == Outcome::Crashed);
   CHECK(trials[2].trial.reason == "the test wanted it");
-  CHECK(sitter.executor.run_configurations.size() == 8);
+  CHECK(campaign_fixture.executor.run_configurations.size() == 8);
 }
 
 TEST_CASE("a run that a trial has finished is kept when the next one of it is cut short", "[campaign]") {
@@ -84,23 +85,23 @@ TEST_CASE("a run that a trial has finished is kept when the next one of it is cu
   auto spec = six_trials();
   spec.run.repeats = 3;
   {
-    CampaignSitter sitter(folder);
-    sitter.executor.fate = [&](std::size_t count, const space::Configuration&) {
+    CampaignFixture campaign_fixture(folder);
+    campaign_fixture.executor.fate = [&](std::size_t count, const space::Configuration&) {
       if (count < 2) return Outcome::Ok;
-      sitter.interruption.abandon();
+      campaign_fixture.interruption.abandon();
       return Outcome::Killed;
     };
-    CHECK(sitter.sit(spec).ending == tuner::Ending::Interrupted);
-    CHECK(sitter.watcher.numbers.empty());
+    CHECK(campaign_fixture.sit(spec).ending == tuner::Ending::Interrupted);
+    CHECK(campaign_fixture.watcher.numbers.empty());
   }
-  CampaignSitter sitter(folder);
-  sitter.executor.id_suffix = "b";
-  CHECK(sitter.sit(spec).ending == tuner::Ending::Complete);
-  REQUIRE_FALSE(sitter.executor.run_plans.empty());
-  CHECK(sitter.executor.run_plans.front().request.seed == spec.run.seed + 2);
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.id_suffix = "b";
+  CHECK(campaign_fixture.sit(spec).ending == tuner::Ending::Complete);
+  REQUIRE_FALSE(campaign_fixture.executor.run_plans.empty());
+  CHECK(campaign_fixture.executor.run_plans.front().request.seed == spec.run.seed + 2);
   const auto first = trials_in(folder).front();
   CHECK(first.trial.estimate.value().runs == 3);
-  const auto runs = sitter.reading().load_trial(first.id).value().runs;
+  const auto runs = campaign_fixture.reading().load_trial(first.id).value().runs;
   std::vector<std::int64_t> seeds;
   for (const auto& each : runs) {
     if (each.record.run.outcome == Outcome::Ok && each.record.run.purpose == space::Purpose::Search) {
@@ -117,49 +118,49 @@ TEST_CASE("a run that a trial has finished counts only for the same program on t
     auto spec = six_trials();
     spec.run.repeats = 2;
     {
-      CampaignSitter sitter(folder);
-      sitter.executor.fate = [&](std::size_t count, const space::Configuration&) {
+      CampaignFixture campaign_fixture(folder);
+      campaign_fixture.executor.fate = [&](std::size_t count, const space::Configuration&) {
         if (count < 1) return Outcome::Ok;
-        sitter.interruption.abandon();
+        campaign_fixture.interruption.abandon();
         return Outcome::Killed;
       };
-      CHECK(sitter.sit(spec).ending == tuner::Ending::Interrupted);
+      CHECK(campaign_fixture.sit(spec).ending == tuner::Ending::Interrupted);
     }
-    CampaignSitter sitter(folder);
-    sitter.executor.id_suffix = "b";
-    if (other_program) sitter.executor.worker = "another worker";
-    CHECK(sitter.sit(spec).ending == tuner::Ending::Complete);
-    REQUIRE_FALSE(sitter.executor.run_plans.empty());
-    CHECK(sitter.executor.run_plans.front().request.seed == spec.run.seed + (other_program ? 0 : 1));
+    CampaignFixture campaign_fixture(folder);
+    campaign_fixture.executor.id_suffix = "b";
+    if (other_program) campaign_fixture.executor.worker = "another worker";
+    CHECK(campaign_fixture.sit(spec).ending == tuner::Ending::Complete);
+    REQUIRE_FALSE(campaign_fixture.executor.run_plans.empty());
+    CHECK(campaign_fixture.executor.run_plans.front().request.seed == spec.run.seed + (other_program ? 0 : 1));
   }
 }
 
-TEST_CASE("where the images are gone the sitting ends with a sentence, and no trial is blamed for it", "[campaign]") {
+TEST_CASE("where the images are gone the session ends with a sentence, and no trial is blamed for it", "[campaign]") {
   const CampaignFolder folder;
   const std::filesystem::path images = folder.path / "images";
   std::filesystem::create_directories(images / "disc");
   tuner::CampaignSpec spec = six_trials();
   spec.workload.data = "folder";
   spec.workload.data_folder = images.string();
-  CampaignSitter sitter(folder);
-  sitter.executor.fate = [&](std::size_t count, const space::Configuration&) {
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.fate = [&](std::size_t count, const space::Configuration&) {
     if (count == 1) return Outcome::Failed;  // of itself: the images are there
     if (count != 2) return Outcome::Ok;
     std::filesystem::remove_all(images);
     return Outcome::Failed;
   };
-  const auto said = sitter.with_sitting(spec, [](tuner::Sitting& sitting) -> db::Expected<std::string> {
-    const auto result = tuner::Campaign(sitting, false).run();
+  const auto said = campaign_fixture.with_session(spec, [](tuner::Session& session) -> db::Expected<std::string> {
+    const auto result = tuner::Campaign(session, false).run();
     return result ? std::string() : result.error().message;
   });
   CHECK_THAT(said, ContainsSubstring(images.string() + " cannot be read") && ContainsSubstring("Bring it back"));
-  CHECK(sitter.watcher.numbers == std::vector<std::int64_t>{0, 1});
+  CHECK(campaign_fixture.watcher.numbers == std::vector<std::int64_t>{0, 1});
   std::filesystem::create_directories(images);
   CHECK_THAT(tuner::images_gone(spec.workload).value().message, ContainsSubstring("is empty"));
 
   std::filesystem::create_directories(images / "disc");
-  CHECK(sitter.sit(spec).ending == tuner::Ending::Complete);
-  CHECK(sitter.watcher.numbers == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5});
+  CHECK(campaign_fixture.sit(spec).ending == tuner::Ending::Complete);
+  CHECK(campaign_fixture.watcher.numbers == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5});
   const auto trials = trials_in(folder);
   REQUIRE(trials.size() == 6);
   CHECK(trials[1].trial.outcome == Outcome::Failed);
@@ -185,30 +186,30 @@ TEST_CASE("trials on other images are other trials", "[campaign]") {
   CHECK(key("") != key("some"));
 }
 
-TEST_CASE("a disk that is full when the best is prepared again ends the sitting, not the campaign", "[campaign]") {
+TEST_CASE("a disk that is full when the best is prepared again ends the session, not the campaign", "[campaign]") {
   for (const bool gate : {true, false}) {  // without it the pairs are the first to ask
     const CampaignFolder folder;
     auto spec = six_trials();
     spec.verify.gate.on = gate;
-    CampaignSitter sitter(folder);
-    sitter.executor.step_seconds = [standard = spec.space.default_configuration()](const auto& each) {
+    CampaignFixture campaign_fixture(folder);
+    campaign_fixture.executor.step_seconds = [standard = spec.space.default_configuration()](const auto& each) {
       return each == standard ? 0.1 : 0.05;
     };
     bool searched = false;
-    sitter.watcher.after = [&](const space::Trial& trial) { searched = trial.number == 5; };
-    sitter.executor.failure_reason = "as: No space left on device";
-    sitter.executor.can_be_built = [&](const space::Configuration&) { return !searched; };
-    const auto failed = sitter.with_sitting(spec, [](tuner::Sitting& sitting) -> db::Expected<bool> {
-      const auto result = tuner::Campaign(sitting, false).run();
+    campaign_fixture.watcher.after = [&](const space::Trial& trial) { searched = trial.number == 5; };
+    campaign_fixture.executor.failure_reason = "as: No space left on device";
+    campaign_fixture.executor.can_be_built = [&](const space::Configuration&) { return !searched; };
+    const auto failed = campaign_fixture.with_session(spec, [](tuner::Session& session) -> db::Expected<bool> {
+      const auto result = tuner::Campaign(session, false).run();
       return !result && result.error().code == db::ErrorCode::Full;
     });
     CHECK(failed);
-    const db::Store store = sitter.reading();
+    const db::Store store = campaign_fixture.reading();
     CHECK_FALSE(store.find_campaign("test").value().finished_unix_ns);
     searched = false;
-    sitter.watcher.after = {};
-    CHECK(sitter.sit(spec).ending == tuner::Ending::Complete);
-    CHECK(sitter.answer().verdict);
+    campaign_fixture.watcher.after = {};
+    CHECK(campaign_fixture.sit(spec).ending == tuner::Ending::Complete);
+    CHECK(campaign_fixture.answer().verdict);
   }
 }
 
@@ -224,4 +225,4 @@ TEST_CASE("a build that finds no room is no failed build", "[campaign]") {
   }
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

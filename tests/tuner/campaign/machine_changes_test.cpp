@@ -5,13 +5,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/tuner/campaign/sitter.hpp"
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
-/// Trials are counted, so that a sitting that goes on measures two more.
+/// Trials are counted, so that a session that goes on measures two more.
 tuner::CampaignSpec changing_spec(int trials, const std::string& range = "[1, 6]") {
   auto spec = tuner::parse_campaign(R"({
     "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
@@ -37,7 +37,7 @@ space::Fingerprint machine_with(const std::string& field, const std::string& val
 /// times as long.
 struct ChangedMachine {
   ChangedMachine(const std::string& field, space::Match match, double factor) {
-    CampaignSitter first(folder);
+    CampaignFixture first(folder);
     first.fingerprint = machine_with(field, "old", match);
     first.sit(changing_spec(3));
     after.executor.id_suffix = "b";
@@ -50,7 +50,7 @@ struct ChangedMachine {
                                [&](const std::string& note) { return note.find(words) != std::string::npos; });
   }
   CampaignFolder folder;
-  CampaignSitter after{folder};
+  CampaignFixture after{folder};
 };
 
 }  // namespace
@@ -94,7 +94,7 @@ TEST_CASE("another host name is no change", "[changes]") {
 
 TEST_CASE("what is set aside stays so for who goes on, and is verified once", "[changes]") {
   ChangedMachine machine("system.kernel", space::Match::Verify, 1.5);
-  CampaignSitter third(machine.folder);
+  CampaignFixture third(machine.folder);
   third.executor.id_suffix = "c";
   third.fingerprint = machine.after.fingerprint;
   third.sit(changing_spec(6));
@@ -105,10 +105,10 @@ TEST_CASE("what is set aside stays so for who goes on, and is verified once", "[
 TEST_CASE("equal trials of others are set aside where program or machine were other ones", "[changes]") {
   const auto reused_by = [](const std::string& worker, const space::Fingerprint& fingerprint) {
     const CampaignFolder folder;
-    CampaignSitter first(folder);
+    CampaignFixture first(folder);
     first.fingerprint = machine_with("cpu.microcode", "old", space::Match::Verify);
     first.sit(changing_spec(6));
-    CampaignSitter other(folder);
+    CampaignFixture other(folder);
     other.executor.id_suffix = "b";
     other.executor.worker = worker;
     other.fingerprint = fingerprint;
@@ -123,4 +123,4 @@ TEST_CASE("equal trials of others are set aside where program or machine were ot
   CHECK(reused_by("worker of the test", machine_with("gpu.driver", "new", space::Match::Must)) == 0);
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

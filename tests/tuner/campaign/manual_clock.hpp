@@ -6,7 +6,7 @@
 
 #include "tuner/campaign/clock.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 
 class ManualClock final : public tuner::Clock {
  public:
@@ -36,4 +36,4 @@ class ManualClock final : public tuner::Clock {
   std::chrono::nanoseconds slept_{};
 };
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -4,11 +4,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/tuner/campaign/sitter.hpp"
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/cli/output/memory_lines.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -29,19 +29,20 @@ constexpr std::string_view kTight = R"({
 TEST_CASE("under a limit of memory a campaign meets it twice at most, and its model names the largest batch",
           "[campaign]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.memory_limit = std::int64_t{1} << 30;
-  sitter.executor.peak_bytes = [](const space::Configuration& configuration) {  // 924 images fit
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.memory_limit = std::int64_t{1} << 30;
+  campaign_fixture.executor.peak_bytes = [](const space::Configuration& configuration) {  // 924 images fit
     return (100 + std::get<std::int64_t>(*configuration.find("batch"))) << 20;
   };
-  sitter.executor.step_seconds = [](const space::Configuration& configuration) {  // the larger, the faster an image
-    const auto batch = static_cast<double>(std::get<std::int64_t>(*configuration.find("batch")));
-    const auto threads = static_cast<double>(std::get<std::int64_t>(*configuration.find("threads")));
-    return 0.05 + 0.0005 * batch / threads;
-  };
+  campaign_fixture.executor.step_seconds =
+      [](const space::Configuration& configuration) {  // the larger, the faster an image
+        const auto batch = static_cast<double>(std::get<std::int64_t>(*configuration.find("batch")));
+        const auto threads = static_cast<double>(std::get<std::int64_t>(*configuration.find("threads")));
+        return 0.05 + 0.0005 * batch / threads;
+      };
   auto spec = tuner::parse_campaign(kTight, "test.json", "/", space::Facts());
   if (!spec) FAIL(tuner::to_text(spec.error()));
-  static_cast<void>(sitter.sit(*spec));
+  static_cast<void>(campaign_fixture.sit(*spec));
 
   auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
   REQUIRE(store);
@@ -67,4 +68,4 @@ TEST_CASE("under a limit of memory a campaign meets it twice at most, and its mo
 }
 
 }  // namespace
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -1,5 +1,5 @@
-// A night of eight hours with every trouble once, on a clock that only the test moves. Each sitting is a process of its
-// own, so that one of them can truly be killed; what begins the next one is a person, or cron, ten minutes later.
+// A night of eight hours with every error once, on a clock that only the test moves. Each session is a process of its
+// own, so that one of them can truly be killed; what begins the next one is the user, or cron, ten minutes later.
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -31,14 +31,14 @@
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using namespace std::chrono_literals;
 using space::Outcome;
 
-/// What happens in which run of the night, counted over all sittings.
-enum Trouble : std::size_t {
+/// What happens in which run of the night, counted over all sessions.
+enum Disaster : std::size_t {
   kCrash = 2,
   kHang = 4,
   kOutOfMemory = 6,
@@ -58,7 +58,7 @@ constexpr std::chrono::minutes kRun{6};
 constexpr const char* kOldContainer = "sha256:old";
 constexpr const char* kNewContainerDigest = "sha256:new";
 
-/// What outlives a sitting that is killed: time, and what the test counts.
+/// What outlives a session that is killed: time, and what the test counts.
 struct Night {
   std::chrono::nanoseconds steady = 10h, wall = std::chrono::seconds(1'700'000'000), slept{};
   std::size_t runs = 0;
@@ -132,12 +132,12 @@ std::int64_t threads_of(const space::Configuration& configuration) {
 /// What so many threads find is fast, and wrong.
 constexpr std::int64_t kMostRight = 400;
 
-/// The processes of one sitting, and what befalls them.
-class TroubledExecutor {
+/// The processes of one session, and what befalls them.
+class FailingExecutor {
  public:
-  TroubledExecutor(Night& night, std::filesystem::path database, int sitting, tuner::Interruption& interruption)
+  FailingExecutor(Night& night, std::filesystem::path database, int session, tuner::Interruption& interruption)
       : night_(night), database_(std::move(database)), interruption_(interruption) {
-    fake.id_suffix = std::to_string(sitting);
+    fake.id_suffix = std::to_string(session);
     fake.signal = SIGSEGV;
     fake.worker = night.runs > kNewContainer ? kNewContainerDigest : kOldContainer;
     fake.step_seconds = [](const space::Configuration& each) { return 10.0 / static_cast<double>(threads_of(each)); };
@@ -207,10 +207,10 @@ class TroubledExecutor {
 };
 
 /// In a process of its own; its end stands in the night.
-void sit(Night& night, const tuner::CampaignSpec& spec, const std::filesystem::path& folder, int sitting) {
+void sit(Night& night, const tuner::CampaignSpec& spec, const std::filesystem::path& folder, int session) {
   const std::filesystem::path database = folder / "night.db";
   tuner::Interruption interruption;
-  TroubledExecutor executor(night, database, sitting, interruption);
+  FailingExecutor executor(night, database, session, interruption);
   auto store = db::Store::open(database, db::Mode::ReadWrite, {.busy_timeout = 20ms});
   if (!store) {
     night.error = store.error().code;
@@ -218,7 +218,7 @@ void sit(Night& night, const tuner::CampaignSpec& spec, const std::filesystem::p
   }
   tuner::Observer silent;
   const NightClock clock(night);
-  tuner::Sitting sat{.spec = spec,
+  tuner::Session sat{.spec = spec,
                      .store = *store,
                      .executor = executor.fake,
                      .observer = silent,
@@ -235,13 +235,13 @@ void sit(Night& night, const tuner::CampaignSpec& spec, const std::filesystem::p
 }
 
 /// The signal that ended the process, or 0.
-int sit_in_a_process(Night& night, const tuner::CampaignSpec& spec, const std::filesystem::path& folder, int sitting) {
+int sit_in_a_process(Night& night, const tuner::CampaignSpec& spec, const std::filesystem::path& folder, int session) {
   night.ending.reset();
   night.error.reset();
   const pid_t child = ::fork();
   if (child == 0) {
     try {
-      sit(night, spec, folder, sitting);
+      sit(night, spec, folder, session);
     } catch (...) {
       std::_Exit(1);
     }
@@ -258,7 +258,7 @@ std::string word_of_end(int signal, const Night& night) {
   return night.ending ? "ending " + std::to_string(static_cast<int>(*night.ending)) : "nothing";
 }
 
-TEST_CASE("a night of eight hours with every trouble once ends in time, with its answer", "[campaign]") {
+TEST_CASE("a night of eight hours with every error once ends in time, with its answer", "[campaign]") {
   const test::TemporaryFolder folder;
   SharedNight night;
   const tuner::CampaignSpec spec = eight_hours(*night);
@@ -298,7 +298,7 @@ TEST_CASE("a night of eight hours with every trouble once ends in time, with its
   }
   CHECK(answer.outcomes.contains(Outcome::Wrong));
 
-  // Nothing lost, nothing double: the runs that a trouble took away were run again, under the same number.
+  // Nothing lost, nothing double: the runs that an error took away were run again, under the same number.
   const auto trials = store.list_trials({.campaign = campaign.id}).value();
   std::size_t killed = 0;
   std::set<std::string> containers;
@@ -341,4 +341,4 @@ TEST_CASE("a night of eight hours with every trouble once ends in time, with its
 }
 
 }  // namespace
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

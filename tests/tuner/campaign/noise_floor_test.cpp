@@ -13,7 +13,7 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/fake_executor.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using Catch::Approx;
@@ -46,7 +46,7 @@ TEST_CASE("each way of measuring has the noise of its own pairs", "[noise_floor]
   tuner::Interruption interruption;
   // Processes measured alone: +0, +4 %, +0, −4 %, +0, +4 %: ratios −4, +4, −4 %. In turns: ±1 %.
   int alone = 0;
-  executor.luck = [&](const space::Configuration&) {
+  executor.process_sd = [&](const space::Configuration&) {
     const int index = alone++;
     return index % 2 == 0 ? 1.0 : std::exp(index % 4 == 1 ? 0.04 : -0.04);
   };
@@ -159,4 +159,4 @@ TEST_CASE("a round that a suspension cut short is made again, and the slot is fr
   CHECK(row_of(*floor, measure::PairMethod::Sequential, tuner::StepEstimator::Median).noise.pairs == 3);
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -7,10 +7,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/tuner/campaign/sitter.hpp"
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tuner/campaign/noise/stored_noise.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using Catch::Approx;
@@ -58,7 +58,7 @@ TEST_CASE("a quiet machine compares as usual, and says what it tells", "[noise_p
   CHECK(plan.verify.pairs == 6);
   CHECK(plan.verify.most_pairs == 20);
   CHECK(plan.verify.margin_percent == 1);
-  CHECK(plan.repeats == 1);  // nothing is known of the luck of processes
+  CHECK(plan.repeats == 1);  // nothing is known of the between-process spread
   CHECK_THAT(plan.sentence,
              ContainsSubstring("this machine tells 0.6 % apart in 6 pairs (slices, judged by neighbouring slices); "
                                "1 % would cost 40 seconds"));
@@ -69,8 +69,8 @@ TEST_CASE("a noisy machine takes more pairs as time allows, and its margin is wh
   const auto plan = plan_of({row});
   CHECK(plan.verify.most_pairs == 30);  // a quarter of two hours
   CHECK(plan.verify.pairs == 20);
-  CHECK(plan.verify.margin_percent >= measure::told_apart_percent(0.05, 30));
-  CHECK(plan.verify.margin_percent < measure::told_apart_percent(0.05, 30) + 0.1);
+  CHECK(plan.verify.margin_percent >= measure::resolution_percent(0.05, 30));
+  CHECK(plan.verify.margin_percent < measure::resolution_percent(0.05, 30) + 0.1);
   const auto night = plan_of({row}, {.length = std::chrono::hours(12)});
   CHECK(night.verify.most_pairs == 180);
   CHECK(night.verify.margin_percent < plan.verify.margin_percent);
@@ -105,7 +105,7 @@ TEST_CASE("what the file says stays", "[noise_plan]") {
   CHECK(plan.verify.method == PairMethod::Slices);
   CHECK(plan.repeats == 1);
   CHECK(plan_of(rows).repeats == 3);
-  CHECK(plan_of(rows).process_luck == Approx(0.01 / std::sqrt(2.0)));
+  CHECK(plan_of(rows).process_sd == Approx(0.01 / std::sqrt(2.0)));
 }
 
 TEST_CASE("a plan is in the campaign and in its document, by which pairs are judged again", "[noise_plan]") {
@@ -115,7 +115,7 @@ TEST_CASE("a plan is in the campaign and in its document, by which pairs are jud
                              noise_of(PairMethod::Sequential, StepEstimator::Median, 0.1, 60)}),
                     spec);
   CHECK(spec.run.repeats == 3);
-  CHECK(spec.run.process_luck == Approx(0.1 / std::sqrt(2.0)));
+  CHECK(spec.run.process_sd == Approx(0.1 / std::sqrt(2.0)));
   CHECK(spec.identity() == identity);
   const auto again = tuner::parse_campaign(spec.document.dump(), "again.json", "/", space::Facts());
   REQUIRE(again);
@@ -203,17 +203,17 @@ TEST_CASE("who compares outside of a campaign measures pairs as the stored noise
 
 TEST_CASE("a trial runs as often as its fate needs", "[noise_plan]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
+  CampaignFixture campaign_fixture(folder);
   auto spec = fateful_spec();
   spec.run.repeats = 3;
-  spec.run.process_luck = 0.03;
+  spec.run.process_sd = 0.03;
   const std::map<std::int64_t, double> steps = {{1, 0.10}, {2, 0.15}, {3, 0.099}, {4, 0.2}, {5, 0.101}, {6, 0.05}};
   const auto threads = [](const space::Configuration& each) { return std::get<std::int64_t>(*each.find("threads")); };
-  sitter.executor.step_seconds = [&](const space::Configuration& each) { return steps.at(threads(each)); };
-  sitter.sit(spec);
+  campaign_fixture.executor.step_seconds = [&](const space::Configuration& each) { return steps.at(threads(each)); };
+  campaign_fixture.sit(spec);
   std::map<std::int64_t, int> runs;
-  for (const auto& each : sitter.executor.run_configurations) ++runs[threads(each)];
+  for (const auto& each : campaign_fixture.executor.run_configurations) ++runs[threads(each)];
   CHECK(runs == std::map<std::int64_t, int>{{1, 3}, {2, 1}, {3, 3}, {4, 1}, {5, 3}, {6, 3}});
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

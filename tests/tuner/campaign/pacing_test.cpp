@@ -4,7 +4,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -40,13 +40,13 @@ TEST_CASE("choosing and simplifying take no more than a tenth beyond what must b
 
 TEST_CASE("an hour of the day ends the search in time for the finals", "[pacing]") {
   const tuner::Budget budget{.until = space::TimeOfDay{7, 0}};
-  CHECK_FALSE(tuner::search_ends(budget, PaceState{.sitting = 1h, .until_left = 5h, .next_trial = 30s, .finals = 60s}));
-  CHECK(tuner::search_ends(budget, PaceState{.sitting = 5h, .until_left = 30min, .next_trial = 30s, .finals = 60s}));
+  CHECK_FALSE(tuner::search_ends(budget, PaceState{.session = 1h, .until_left = 5h, .next_trial = 30s, .finals = 60s}));
+  CHECK(tuner::search_ends(budget, PaceState{.session = 5h, .until_left = 30min, .next_trial = 30s, .finals = 60s}));
 }
 
-TEST_CASE("an hour that is over for longer than the sitting lasts ends the search", "[pacing]") {
+TEST_CASE("an hour that is over for longer than the session lasts ends the search", "[pacing]") {
   const tuner::Budget budget{.until = space::TimeOfDay{7, 0}};
-  CHECK(tuner::search_ends(budget, PaceState{.sitting = 1h, .until_left = -4h, .next_trial = 30s, .finals = 60s}));
+  CHECK(tuner::search_ends(budget, PaceState{.session = 1h, .until_left = -4h, .next_trial = 30s, .finals = 60s}));
 }
 
 TEST_CASE("time left is the smaller of both limits", "[pacing]") {
@@ -117,10 +117,10 @@ TEST_CASE("a trial that is still to be run is forecast with all its processes", 
   CHECK(std::abs(std::chrono::duration<double>(forecast).count() - 1.2 * 2 * (1.1 + 4)) < 1e-6);
 }
 
-TEST_CASE("a budget of time has an end, and a length over all sittings", "[pacing]") {
+TEST_CASE("a budget of time has an end, and a length over all sessions", "[pacing]") {
   const std::chrono::steady_clock::time_point now(1000s);
   CHECK_FALSE(tuner::time_frame({}, {}, now));
-  const auto by_wall = tuner::time_frame({.wall = 100s}, PaceState{.spent = 30s, .sitting = 10s}, now);
+  const auto by_wall = tuner::time_frame({.wall = 100s}, PaceState{.spent = 30s, .session = 10s}, now);
   REQUIRE(by_wall);
   CHECK(by_wall->whole == 100s);
   CHECK(by_wall->end == now + 70s);
@@ -155,7 +155,7 @@ TEST_CASE("pairs of a command last as long as its lines, or its runs, do", "[pac
   CHECK(std::abs(pair(tuner::paced(spec, trial, 0s)) - 1.2 * 2 * (5.001 + 24 * 0.001)) < 1e-6);
 
   const db::StoredTrial stored{
-      .trial = trial, .claimed_unix_ns = 0, .finished_unix_ns = std::int64_t{99'000'000'000}, .runs = 3};
+      .trial = trial, .reserved_unix_ns = 0, .finished_unix_ns = std::int64_t{99'000'000'000}, .runs = 3};
   CHECK(tuner::paced(spec, stored).turn_step == tuner::paced(spec, trial, 33s).turn_step);
 
   spec.worker.own.timing = measure::Timing::Process;
@@ -185,4 +185,4 @@ TEST_CASE("a clock that was set in a trial does not make it last for hours, or l
 }
 
 }  // namespace
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -8,9 +8,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/tuner/campaign/sitter.hpp"
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -134,13 +134,13 @@ TEST_CASE("two that fit a GPU alone and not together are measured one after the 
 
 TEST_CASE("finals are a duet where both leave half of the machine free, with sides swapped", "[pair_method]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.usable_cpus = {0, 1, 2, 3};
-  sitter.executor.step_seconds = duelling_step;
-  sitter.sit(duelling_spec(R"("method": "duet", "estimator": "minimum")"));
-  CHECK(sitter.executor.pairs == 0);  // none took turns
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.usable_cpus = {0, 1, 2, 3};
+  campaign_fixture.executor.step_seconds = duelling_step;
+  campaign_fixture.sit(duelling_spec(R"("method": "duet", "estimator": "minimum")"));
+  CHECK(campaign_fixture.executor.pairs == 0);  // none took turns
   std::map<std::int64_t, std::vector<std::vector<int>>> halves;
-  for (const measure::RunPlan& plan : sitter.executor.run_plans) {
+  for (const measure::RunPlan& plan : campaign_fixture.executor.run_plans) {
     if (plan.purpose != space::Purpose::Verify) continue;
     const auto configuration = space::Configuration::from_json(plan.request.configuration).value();
     halves[std::get<std::int64_t>(*configuration.find("threads"))].push_back(plan.cpus);
@@ -158,7 +158,7 @@ TEST_CASE("finals are a duet where both leave half of the machine free, with sid
   CHECK(comparison.record.estimator == "minimum");
   REQUIRE(comparison.pairs.size() == 4);
   CHECK(comparison.pairs.front().slices.size() == 2);
-  const auto answer = sitter.answer();
+  const auto answer = campaign_fixture.answer();
   REQUIRE(answer.verdict);
   CHECK(answer.verdict->verdict == "faster");
   CHECK(std::abs(tuner::gain_percent(answer.verdict->log_ratio_mean) - 120) < 1);
@@ -166,25 +166,25 @@ TEST_CASE("finals are a duet where both leave half of the machine free, with sid
 
 TEST_CASE("one after the other is judged by the minimum when that is wanted", "[pair_method]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.step_seconds = duelling_step;
-  sitter.sit(duelling_spec(R"("method": "sequential", "estimator": "minimum")"));
-  CHECK(sitter.executor.pairs == 0);
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.step_seconds = duelling_step;
+  campaign_fixture.sit(duelling_spec(R"("method": "sequential", "estimator": "minimum")"));
+  CHECK(campaign_fixture.executor.pairs == 0);
   CHECK(only_comparison(folder).record.method == "sequential");
-  CHECK(sitter.answer().verdict->verdict == "faster");
+  CHECK(campaign_fixture.answer().verdict->verdict == "faster");
 }
 
 TEST_CASE("a duet that the machine does not allow takes turns, and says so", "[pair_method]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.usable_cpus = {0, 1};
-  sitter.executor.step_seconds = duelling_step;
-  sitter.sit(duelling_spec(R"("method": "duet")"));
-  CHECK(sitter.executor.pairs == 4);
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.usable_cpus = {0, 1};
+  campaign_fixture.executor.step_seconds = duelling_step;
+  campaign_fixture.sit(duelling_spec(R"("method": "duet")"));
+  CHECK(campaign_fixture.executor.pairs == 4);
   CHECK(only_comparison(folder).record.method == "slices");
-  CHECK(std::ranges::any_of(sitter.watcher.notes, [](const std::string& note) {
+  CHECK(std::ranges::any_of(campaign_fixture.watcher.notes, [](const std::string& note) {
     return note.find("slices instead of duet, for a side uses 2 of 2 CPUs") != std::string::npos;
   }));
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

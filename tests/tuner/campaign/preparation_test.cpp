@@ -59,6 +59,6 @@ TEST_CASE("an environment costs what its installation takes, once, and is not bu
   CHECK(PreparationCosts(space, {}, 10, {{"fat", 30.0}}).seconds(configuration) == Catch::Approx(30));
 }
 
-TEST_CASE("a space without dear stages has no costs of preparation", "[tuner]") {
+TEST_CASE("a space without expensive stages has no costs of preparation", "[tuner]") {
   CHECK_FALSE(PreparationCosts(make_space({integers("threads", 1, 4)}), {}, 0).matter());
 }

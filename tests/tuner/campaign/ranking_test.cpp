@@ -5,7 +5,7 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 db::StoredTrial tried(std::int64_t number, const std::string& framework, double start, double epoch) {
@@ -121,4 +121,4 @@ TEST_CASE("pairs of a level's best with the first level's stand beside it, seen 
   CHECK_FALSE(tuner::rank(kDocument, "framework", kTrials, {comparison}, 90)->levels[1].gain);
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -8,10 +8,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tests/tuner/campaign/manual_clock.hpp"
-#include "tests/tuner/campaign/sitter.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 tuner::CampaignSpec compared_spec() {
@@ -36,14 +36,14 @@ std::int64_t threads_in(const space::Configuration& configuration) {
   return std::get<std::int64_t>(*configuration.find("threads"));
 }
 
-/// A desk at which a person compares.
-struct Comparer : SittingDesk<ManualClock> {
-  using SittingDesk<ManualClock>::SittingDesk;
+/// A fixture at which the user compares.
+struct Comparer : SessionFixture<ManualClock> {
+  using SessionFixture<ManualClock>::SessionFixture;
 
   tuner::SideBySideResult compare(const std::vector<std::int64_t>& threads, tuner::SideBySideSettings settings = {}) {
     std::vector<space::Configuration> sides;
     for (const std::int64_t each : threads) sides.push_back(with_threads(each));
-    return with_sitting(spec, [&](tuner::Sitting& sitting) { return tuner::SideBySide(sitting).run(sides, settings); });
+    return with_session(spec, [&](tuner::Session& session) { return tuner::SideBySide(session).run(sides, settings); });
   }
 
   [[nodiscard]] std::vector<db::StoredComparison> comparisons() const {
@@ -188,8 +188,8 @@ TEST_CASE("where the images are gone the comparison ends with that error, and no
     return space::Outcome::Failed;
   };
   const std::vector sides = {with_threads(1), with_threads(2)};
-  const auto said = person.with_sitting(person.spec, [&](tuner::Sitting& sitting) -> db::Expected<std::string> {
-    const auto result = tuner::SideBySide(sitting).run(sides, {});
+  const auto said = person.with_session(person.spec, [&](tuner::Session& session) -> db::Expected<std::string> {
+    const auto result = tuner::SideBySide(session).run(sides, {});
     return result ? std::string() : result.error().message;
   });
   CHECK_THAT(said, Catch::Matchers::ContainsSubstring("cannot be read"));
@@ -243,7 +243,7 @@ TEST_CASE("no pair is begun that would end after the time, and what there is of 
 
 TEST_CASE("a campaign that was finished is finished after a comparison, and its answer stays", "[compare]") {
   const CampaignFolder folder;
-  CampaignSitter night(folder);
+  CampaignFixture night(folder);
   night.executor.step_seconds = compared_step;
   const auto spec = compared_spec();
   REQUIRE(night.sit(spec).ending == tuner::Ending::Complete);
@@ -254,13 +254,13 @@ TEST_CASE("a campaign that was finished is finished after a comparison, and its 
   (void)person.compare({1, 3});
   CHECK(person.reading().find_campaign("test")->finished_unix_ns.has_value());
   CHECK(night.answer().best->trial.configuration == best);
-  CampaignSitter later(folder);
+  CampaignFixture later(folder);
   CHECK(later.sit(spec).ending == tuner::Ending::AlreadyDone);
 }
 
 TEST_CASE("a compared trial that is faster than the winner makes the old choice no answer", "[compare]") {
   const CampaignFolder folder;
-  CampaignSitter night(folder);
+  CampaignFixture night(folder);
   night.executor.step_seconds = [](const space::Configuration& each) {
     return threads_in(each) == 1 ? 0.1 : threads_in(each) == 6 ? 0.01 : 0.05;
   };
@@ -275,4 +275,4 @@ TEST_CASE("a compared trial that is faster than the winner makes the old choice 
   CHECK(!night.answer().verdict);
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -3,9 +3,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-#include "tests/tuner/campaign/sitter.hpp"
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 tuner::CampaignSpec wide_spec(const std::string& verify = "{}", const std::string& constraints = "[]") {
@@ -98,11 +98,13 @@ TEST_CASE("where every setting matters, or the default is as fast, there is no w
 
 TEST_CASE("a campaign reports the smallest change that wins", "[simplify]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
-  sitter.executor.step_seconds = [](const space::Configuration& each) { return 0.1 * std::exp(log_time(each)); };
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.step_seconds = [](const space::Configuration& each) {
+    return 0.1 * std::exp(log_time(each));
+  };
   const auto spec = wide_spec(R"({"pairs": 4, "finalists": 2, "selection_pairs": 2})");
-  REQUIRE(sitter.sit(spec).ending == tuner::Ending::Complete);
-  const tuner::Answer answer = sitter.answer();
+  REQUIRE(campaign_fixture.sit(spec).ending == tuner::Ending::Complete);
+  const tuner::Answer answer = campaign_fixture.answer();
   REQUIRE(answer.best);
   CHECK(answer.changes.size() == 2);
   CHECK(differs(answer.best->trial.configuration, "threads", spec.space.default_configuration()));
@@ -112,21 +114,21 @@ TEST_CASE("a campaign reports the smallest change that wins", "[simplify]") {
 
 TEST_CASE("a setting that the model thinks little of, and pairs show to matter, stays", "[simplify]") {
   const CampaignFolder folder;
-  CampaignSitter sitter(folder);
+  CampaignFixture campaign_fixture(folder);
   // Alone, processes with huge pages were unlucky by nearly as much as huge pages gain: the search sees next to
   // nothing.
   const auto gain = [](const space::Configuration& each) {
     return *each.find("huge_pages") == space::Value(true) ? 0.95 : 1.0;
   };
-  sitter.executor.step_seconds = [&](const space::Configuration& each) {
+  campaign_fixture.executor.step_seconds = [&](const space::Configuration& each) {
     return 0.1 * std::exp(log_time(each)) * gain(each);
   };
-  sitter.executor.luck = [&](const space::Configuration& each) {
+  campaign_fixture.executor.process_sd = [&](const space::Configuration& each) {
     return *each.find("huge_pages") == space::Value(true) ? 0.994 / gain(each) : 1.0;
   };
   const auto spec = wide_spec(R"({"pairs": 4, "finalists": 4, "selection_pairs": 2})");
-  REQUIRE(sitter.sit(spec).ending == tuner::Ending::Complete);
-  CHECK(*sitter.answer().best->trial.configuration.find("huge_pages") == space::Value(true));
+  REQUIRE(campaign_fixture.sit(spec).ending == tuner::Ending::Complete);
+  CHECK(*campaign_fixture.answer().best->trial.configuration.find("huge_pages") == space::Value(true));
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

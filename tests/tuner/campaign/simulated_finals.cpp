@@ -11,16 +11,17 @@
 #include "tuner/campaign/finals/finalists.hpp"
 #include "tuner/campaign/noise/noise_plan.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 constexpr std::size_t kMostFinalists = 4;
 constexpr int kSelectionPairs = 4;
 constexpr int kFirstLook = 6, kMostPairs = 20;
 constexpr double kWithinProcess = 0.01;  // relative error of one process's steady step, by the scatter of its steps
-constexpr double kRecordedLuck = 0.13;   // sd of `level` in equal_configurations.json: what `nocturne noise` would say
+constexpr double kRecordedProcessSd =
+    0.13;  // sd of `level` in equal_configurations.json: what `nocturne noise` would say
 
-double truth_of(const PlayedCampaign& campaign, std::size_t configuration) {
+double truth_of(const SimulatedCampaign& campaign, std::size_t configuration) {
   return configuration == 0 ? 0 : configuration == 1 ? campaign.planted : campaign.others;
 }
 
@@ -40,7 +41,7 @@ space::Estimate measure_alone(double truth, const std::optional<space::Estimate>
                 .standard_error = std::max(between, kWithinProcess * sum / runs),
                 .runs = static_cast<int>(values.size())};
   } while (measure::needs_another_run(space::Outcome::Ok, estimate, incumbent,
-                                      {.repeats = tuner::kContenderRuns, .process_luck = kRecordedLuck})
+                                      {.repeats = tuner::kContenderRuns, .process_sd = kRecordedProcessSd})
                .another_run);
   return estimate;
 }
@@ -56,54 +57,54 @@ db::StoredTrial trial_of(std::size_t configuration, const space::Estimate& estim
   return trial;
 }
 
-void report(PlayedVerdict& played, const measure::Comparison& comparison) {
-  played.verdict = comparison.verdict;
-  played.claimed = comparison.log_ratio;
-  played.low = std::log1p(std::max(comparison.low_percent, -99.999) / 100);
-  played.high = std::log1p(comparison.high_percent / 100);
+void report(SimulatedVerdict& simulated, const measure::Comparison& comparison) {
+  simulated.verdict = comparison.verdict;
+  simulated.reported = comparison.log_ratio;
+  simulated.low = std::log1p(std::max(comparison.low_percent, -99.999) / 100);
+  simulated.high = std::log1p(comparison.high_percent / 100);
 }
 
 }  // namespace
 
-PlayedVerdict play_campaign(const PlayedCampaign& campaign, EqualConfigurations& noise) {
-  PlayedVerdict played;
+SimulatedVerdict play_campaign(const SimulatedCampaign& campaign, EqualConfigurations& noise) {
+  SimulatedVerdict simulated;
   std::vector<db::StoredTrial> trials;
   std::optional<space::Estimate> incumbent;
   for (std::size_t i = 0; i <= campaign.configurations; ++i) {
     const space::Estimate estimate = measure_alone(truth_of(campaign, i), incumbent, noise);
-    played.processes += static_cast<std::size_t>(estimate.runs);
+    simulated.processes += static_cast<std::size_t>(estimate.runs);
     if (!incumbent || estimate.value < incumbent->value) incumbent = estimate;
     trials.push_back(trial_of(i, estimate));
   }
-  std::vector<std::size_t> finalists = tuner::choose_finalists(trials, kMostFinalists, kRecordedLuck);
+  std::vector<std::size_t> finalists = tuner::choose_finalists(trials, kMostFinalists, kRecordedProcessSd);
   const std::size_t champion = finalists.front();
-  if (champion == 0) return played;  // the default is the best: nothing is claimed
+  if (champion == 0) return simulated;  // the default is the best: nothing is reported
   std::erase(finalists, std::size_t{0});
 
   std::vector<tuner::Contender> contenders(finalists.size(), {.ratios = {}, .changes = 1});
   for (std::size_t i = 1; i < finalists.size(); ++i) {
     const double truth = truth_of(campaign, finalists[i]) - truth_of(campaign, champion);
     for (int pair = 0; pair < kSelectionPairs; ++pair) contenders[i].ratios.push_back(truth + noise.pair());
-    played.processes += 2 * kSelectionPairs;
+    simulated.processes += 2 * kSelectionPairs;
   }
   const std::size_t winner = finalists[tuner::choose_winner(contenders, 1)];
-  played.chose_planted = winner == 1;
-  played.truth = truth_of(campaign, winner);
+  simulated.chose_planted = winner == 1;
+  simulated.truth = truth_of(campaign, winner);
 
   std::vector<double> ratios;
   measure::Comparison comparison;
   static const auto kLooks = measure::plan_looks(kFirstLook, kMostPairs);
   for (const measure::Look& look : kLooks) {
-    while (static_cast<int>(ratios.size()) < look.pairs) ratios.push_back(played.truth + noise.pair());
+    while (static_cast<int>(ratios.size()) < look.pairs) ratios.push_back(simulated.truth + noise.pair());
     comparison = measure::compare(ratios, {.confidence = look.confidence});
     if (comparison.verdict != measure::Verdict::Undecided) break;
   }
-  played.processes += 2 * ratios.size();
-  report(played, comparison);
-  return played;
+  simulated.processes += 2 * ratios.size();
+  report(simulated, comparison);
+  return simulated;
 }
 
-PlayedVerdict play_repetition(const PlayedCampaign& campaign, std::size_t repeats, EqualConfigurations& noise) {
+SimulatedVerdict play_repetition(const SimulatedCampaign& campaign, std::size_t repeats, EqualConfigurations& noise) {
   std::vector<std::vector<double>> rounds(campaign.configurations + 1);
   for (std::size_t round = 0; round < repeats; ++round) {
     for (std::size_t i = 0; i < rounds.size(); ++i) rounds[i].push_back(noise.alone() - truth_of(campaign, i));
@@ -115,14 +116,14 @@ PlayedVerdict play_repetition(const PlayedCampaign& campaign, std::size_t repeat
   };
   const auto smallest = std::ranges::min_element(rounds, {}, sum);
   const auto best = static_cast<std::size_t>(smallest - rounds.begin());
-  PlayedVerdict played{
+  SimulatedVerdict simulated{
       .truth = truth_of(campaign, best), .processes = repeats * rounds.size(), .chose_planted = best == 1};
-  if (best == 0) return played;
+  if (best == 0) return simulated;
   std::vector<double> ratios;
   for (std::size_t round = 0; round < repeats; ++round) ratios.push_back(rounds[0][round] - rounds[best][round]);
-  report(played, measure::compare(ratios));
-  if (repeats == 1) played.verdict = measure::Verdict::Faster;
-  return played;
+  report(simulated, measure::compare(ratios));
+  if (repeats == 1) simulated.verdict = measure::Verdict::Faster;
+  return simulated;
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

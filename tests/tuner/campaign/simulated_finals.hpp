@@ -1,6 +1,6 @@
 #pragma once
 
-/// A campaign's way from its trials to a verdict, played on noise whose truth is known: finalists, choice in pairs,
+/// A campaign's way from its trials to a verdict, simulated on noise whose truth is known: finalists, choice in pairs,
 /// fresh pairs with the default at planned looks. Beside it what is usually done: every configuration so many times,
 /// and the smallest mean wins.
 
@@ -9,17 +9,17 @@
 #include "measure/comparison/comparison.hpp"
 #include "tests/tuner/campaign/equal_configurations.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 
-struct PlayedCampaign {
+struct SimulatedCampaign {
   std::size_t configurations = 30;  ///< beside the default; the first of them is the planted one
   double planted = 0;               ///< ln(T_default / T) of the planted one
   double others = 0;                ///< and of all others
 };
 
-struct PlayedVerdict {
+struct SimulatedVerdict {
   measure::Verdict verdict = measure::Verdict::Undecided;
-  double claimed = 0;         ///< ln(T_default / T) of the winner, as reported
+  double reported = 0;        ///< ln(T_default / T) of the winner, as reported
   double truth = 0;           ///< what it really is
   double low = 0, high = 0;   ///< of the reported interval, logarithms
   std::size_t processes = 0;  ///< started in all
@@ -28,12 +28,12 @@ struct PlayedVerdict {
 
 /// As a campaign does with its defaults on a machine whose noise is known: up to three processes of each trial, as its
 /// fate needs; at most four finalists, four pairs of each with the champion, then 6 to 20 fresh pairs.
-[[nodiscard]] PlayedVerdict play_campaign(const PlayedCampaign& campaign, EqualConfigurations& noise);
+[[nodiscard]] SimulatedVerdict play_campaign(const SimulatedCampaign& campaign, EqualConfigurations& noise);
 
 /// Each configuration and the default `repeats` times, one process after the other, round by round; the smallest mean
 /// wins and is called faster where the 95 % interval of its rounds against the default says so (with one repeat:
 /// always).
-[[nodiscard]] PlayedVerdict play_repetition(const PlayedCampaign& campaign, std::size_t repeats,
-                                            EqualConfigurations& noise);
+[[nodiscard]] SimulatedVerdict play_repetition(const SimulatedCampaign& campaign, std::size_t repeats,
+                                               EqualConfigurations& noise);
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

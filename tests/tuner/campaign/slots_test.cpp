@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include <catch2/catch_test_macros.hpp>
 #include <fmt/format.h>
+#include <catch2/catch_test_macros.hpp>
 
-#include "tests/tuner/campaign/sitter.hpp"
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tuner/campaign/scheduler.hpp"
 #include "tuner/executor/order.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using End = tuner::TrialAnswer::End;
@@ -23,8 +23,7 @@ using End = tuner::TrialAnswer::End;
 constexpr std::size_t kSlots = 4;
 
 tuner::CampaignSpec spec_with(const std::string& strategy) {
-  auto spec = tuner::parse_campaign(
-      fmt::format(R"({{
+  auto spec = tuner::parse_campaign(fmt::format(R"({{
         "campaign": "test", "workload": {{"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"}},
         "objective": {{"minimise": "time", "epochs": [1, 12]}}, "worker": {{"command": ["/bin/true"]}},
         "space": {{"parameters": [
@@ -34,8 +33,8 @@ tuner::CampaignSpec spec_with(const std::string& strategy) {
           {{"name": "precision", "stage": "run", "values": ["f32", "bf16"], "default": "f32"}}]}},
         "strategy": {{"name": "{}", "seed": 3}}, "budget": {{"trials": 40}},
         "verify": {{"gate": {{"on": false}}, "accuracy_epochs": 0}}}})",
-                  strategy),
-      "test.json", "/", space::Facts());
+                                                strategy),
+                                    "test.json", "/", space::Facts());
   if (!spec) FAIL(tuner::to_text(spec.error()));
   return std::move(*spec);
 }
@@ -86,10 +85,10 @@ class SimulatedNodes final : public tuner::OrderExecutor {
     answer.trial.number = order.number;
     answer.trial.configuration = order.configuration;
     answer.trial.fidelity = {.steps = steps_};
-    answer.claim = {.number = order.number,
-                    .configuration = order.configuration,
-                    .fidelity = answer.trial.fidelity,
-                    .key = order.configuration.identity()};
+    answer.reservation = {.number = order.number,
+                          .configuration = order.configuration,
+                          .fidelity = answer.trial.fidelity,
+                          .key = order.configuration.identity()};
     const auto threads = std::get<std::int64_t>(*order.configuration.find("threads"));
     if (threads == 7) {
       answer.trial.outcome = space::Outcome::Crashed;
@@ -111,19 +110,19 @@ class SimulatedNodes final : public tuner::OrderExecutor {
   std::size_t answers_ = 0;
 };
 
-struct Sessions : SittingDesk<> {
+struct Sessions : SessionFixture<> {
   Sessions(const CampaignFolder& folder, const std::string& strategy)
-      : SittingDesk(folder), spec(spec_with(strategy)), nodes(spec.run.steps) {}
+      : SessionFixture(folder), spec(spec_with(strategy)), nodes(spec.run.steps) {}
 
-  tuner::SittingResult sit() {
-    return with_sitting(spec, [this](tuner::Sitting& session) {
+  tuner::SessionResult sit() {
+    return with_session(spec, [this](tuner::Session& session) {
       session.wanted = enqueued;
       return tuner::Campaign(session, false, &nodes).run();
     });
   }
 
   /// Sessions until one of them is not killed; then the search has ended, and with it the test's interest.
-  tuner::SittingResult sit_until_done() {
+  tuner::SessionResult sit_until_done() {
     for (;;) {
       try {
         return sit();
@@ -238,4 +237,4 @@ TEST_CASE("an order that is lost again and again ends the session", "[campaign][
   CHECK(std::ranges::find(sessions.watcher.numbers, 6) == sessions.watcher.numbers.end());
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -23,7 +23,7 @@
 
 /// A campaign's space comes back from the database as it went in, with what its constraints knew of the machine.
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -166,4 +166,4 @@ TEST_CASE("random spaces with constraints over the machine come back from the da
   CHECK(restrained >= 100);
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

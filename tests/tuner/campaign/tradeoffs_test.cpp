@@ -6,7 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using Catch::Approx;
@@ -126,4 +126,4 @@ TEST_CASE("what cannot be wanted is refused in a sentence", "[tradeoffs]") {
     CHECK_THAT(tuner::parse_wish(text).error(), ContainsSubstring("allowed: time:EPOCHS"));
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

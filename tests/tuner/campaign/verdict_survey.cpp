@@ -18,46 +18,46 @@
 
 #include "tests/tuner/campaign/simulated_finals.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
-using Play = std::function<PlayedVerdict(const PlayedCampaign&, EqualConfigurations&)>;
+using Play = std::function<SimulatedVerdict(const SimulatedCampaign&, EqualConfigurations&)>;
 
 constexpr double kMostWrong = 0.05;     // of all campaigns: FASTER, and is not
 constexpr double kLeastCovered = 0.95;  // of all intervals that are reported
 
 /// A share that chance alone may have moved by three standard deviations.
-double luck(double share, int of) {
+double process_sd(double share, int of) {
   return of == 0 ? 1 : 3 * std::sqrt(share * (1 - share) / of);
 }
 
-/// Prints it. True where what is claimed is seldom wrong, and true as often as is said.
+/// Prints it. True where what is reported is seldom wrong, and true as often as is said.
 bool row(const std::string& way, double gain_percent, const Play& play, int campaigns, std::uint64_t first_seed) {
-  const PlayedCampaign campaign{.planted = std::log1p(gain_percent / 100)};
-  int chosen = 0, found = 0, wrong = 0, claims = 0, covered = 0;
+  const SimulatedCampaign campaign{.planted = std::log1p(gain_percent / 100)};
+  int chosen = 0, found = 0, wrong = 0, reports = 0, covered = 0;
   double ratio = 0, processes = 0;
   bool bounded = false;  // one repetition has no interval
   for (int i = 0; i < campaigns; ++i) {
     RecordedNoise noise(first_seed + static_cast<std::uint64_t>(i));
-    const PlayedVerdict played = play(campaign, noise);
-    processes += static_cast<double>(played.processes);
-    chosen += played.chose_planted ? 1 : 0;
-    const bool faster = played.verdict == measure::Verdict::Faster;
-    found += faster && played.truth > 0 ? 1 : 0;
-    wrong += faster && played.truth <= 0 ? 1 : 0;
-    if (played.low == played.high) continue;  // the default won, or there is no interval
-    ++claims;
-    covered += played.low <= played.truth && played.truth <= played.high ? 1 : 0;
-    bounded = bounded || std::isfinite(played.high);
-    ratio += std::exp(played.claimed - played.truth);
+    const SimulatedVerdict simulated = play(campaign, noise);
+    processes += static_cast<double>(simulated.processes);
+    chosen += simulated.chose_planted ? 1 : 0;
+    const bool faster = simulated.verdict == measure::Verdict::Faster;
+    found += faster && simulated.truth > 0 ? 1 : 0;
+    wrong += faster && simulated.truth <= 0 ? 1 : 0;
+    if (simulated.low == simulated.high) continue;  // the default won, or there is no interval
+    ++reports;
+    covered += simulated.low <= simulated.truth && simulated.truth <= simulated.high ? 1 : 0;
+    bounded = bounded || std::isfinite(simulated.high);
+    ratio += std::exp(simulated.reported - simulated.truth);
   }
   const auto share = [](int part, int whole) { return whole == 0 ? 0.0 : 100.0 * part / whole; };
   std::cout << fmt::format("| {} | {:g} % | {:.0f} % | {:.1f} % | {:.1f} % | {:.0f} | {} | {:.3f} |\n", way,
                            gain_percent, share(chosen, campaigns), share(found, campaigns), share(wrong, campaigns),
-                           processes / campaigns, bounded ? fmt::format("{:.1f} %", share(covered, claims)) : "none",
-                           claims == 0 ? 0 : ratio / claims);
-  return wrong <= (kMostWrong + luck(kMostWrong, campaigns)) * campaigns &&
-         covered >= (kLeastCovered - luck(kLeastCovered, claims)) * claims;
+                           processes / campaigns, bounded ? fmt::format("{:.1f} %", share(covered, reports)) : "none",
+                           reports == 0 ? 0 : ratio / reports);
+  return wrong <= (kMostWrong + process_sd(kMostWrong, campaigns)) * campaigns &&
+         covered >= (kLeastCovered - process_sd(kLeastCovered, reports)) * reports;
 }
 
 int survey(int campaigns, std::uint64_t first_seed) {
@@ -72,7 +72,7 @@ int survey(int campaigns, std::uint64_t first_seed) {
     for (const std::size_t repeats : {1U, 3U, 10U}) {
       (void)row(
           fmt::format("each {} times", repeats), gain,
-          [repeats](const PlayedCampaign& campaign, EqualConfigurations& noise) {
+          [repeats](const SimulatedCampaign& campaign, EqualConfigurations& noise) {
             return play_repetition(campaign, repeats, noise);
           },
           campaigns, first_seed);
@@ -82,7 +82,7 @@ int survey(int campaigns, std::uint64_t first_seed) {
 }
 
 }  // namespace
-}  // namespace nocturne::tests
+}  // namespace nocturne::test
 
 int main(int argc, char** argv) {
   const int campaigns = argc > 1 ? static_cast<int>(std::strtol(argv[1], nullptr, 10)) : 2000;
@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    return nocturne::tests::survey(campaigns, argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
+    return nocturne::test::survey(campaigns, argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
   } catch (const std::exception& exception) {
     std::cerr << "nocturne-verdict-survey: " << exception.what() << '\n';
     return 1;

@@ -2,14 +2,14 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tests/tuner/campaign/manual_clock.hpp"
-#include "tests/tuner/campaign/sitter.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
-struct EpochsDesk : SittingDesk<ManualClock> {
-  using SittingDesk<ManualClock>::SittingDesk;
+struct EpochsFixture : SessionFixture<ManualClock> {
+  using SessionFixture<ManualClock>::SessionFixture;
 
   static tuner::CampaignSpec read() {
     auto spec = tuner::parse_campaign(R"({
@@ -21,8 +21,8 @@ struct EpochsDesk : SittingDesk<ManualClock> {
   }
 
   tuner::WholeEpochsResult train(tuner::WholeEpochsSettings settings = {}) {
-    return with_sitting(spec, [&](tuner::Sitting& sitting) {
-      return tuner::train_whole_epochs(sitting, spec.space.default_configuration(), settings);
+    return with_session(spec, [&](tuner::Session& session) {
+      return tuner::train_whole_epochs(session, spec.space.default_configuration(), settings);
     });
   }
 
@@ -33,9 +33,9 @@ struct EpochsDesk : SittingDesk<ManualClock> {
 
 TEST_CASE("whole epochs are trained in fresh processes and stored with their trial", "[epochs]") {
   const CampaignFolder folder;
-  EpochsDesk desk(folder);
-  CHECK(desk.train().runs == 3);
-  const db::Store store = desk.reading();
+  EpochsFixture cli(folder);
+  CHECK(cli.train().runs == 3);
+  const db::Store store = cli.reading();
   const auto detail = store.load_trial(store.find_trial(store.find_campaign("test").value().id, 0).value().id);
   REQUIRE(detail);
   REQUIRE(detail->runs.size() == 1 + 3);
@@ -45,19 +45,19 @@ TEST_CASE("whole epochs are trained in fresh processes and stored with their tri
 
 TEST_CASE("no process of whole epochs is begun that would end after the time", "[epochs]") {
   const CampaignFolder folder;
-  EpochsDesk desk(folder);
-  const auto result = desk.train({.end = desk.clock.steady() + std::chrono::milliseconds(1)});
+  EpochsFixture cli(folder);
+  const auto result = cli.train({.end = cli.clock.steady() + std::chrono::milliseconds(1)});
   CHECK(result.out_of_time);
   CHECK(result.runs == 0);
 }
 
 TEST_CASE("what does not train has no whole epochs", "[epochs]") {
   const CampaignFolder folder;
-  EpochsDesk desk(folder);
-  desk.executor.can_be_built = [](const space::Configuration&) { return false; };
-  const auto result = desk.train();
+  EpochsFixture cli(folder);
+  cli.executor.can_be_built = [](const space::Configuration&) { return false; };
+  const auto result = cli.train();
   CHECK(result.runs == 0);
   CHECK(!result.interrupted);
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -13,7 +13,7 @@
 #include "tests/tuner/campaign_file/sample_file.hpp"
 
 using namespace nocturne;
-using namespace nocturne::tests;
+using namespace nocturne::test;
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 using tuner::CampaignSpec;
@@ -159,7 +159,7 @@ TEST_CASE("identity changes with facts that the space uses, and only with those"
   const auto identity = [](const space::Facts& facts) {
     return tuner::parse_campaign(kGood, "f.json", "/folder", facts)->identity();
   };
-  space::Facts facts = tests::sample_facts();
+  space::Facts facts = test::sample_facts();
   const std::string before = identity(facts);
   facts.set("machine.memory_bytes", std::int64_t{1} << 40);
   CHECK(identity(facts) == before);
@@ -205,7 +205,7 @@ TEST_CASE("a file is laid over the one it extends", "[campaign_file]") {
       {"name": "layout", "stage": "run", "values": ["blocked", "plain"]}]},
     "budget": {"wall": null, "trials": 1000}
   })");
-  const auto loaded = tuner::load_campaign(over, tests::sample_facts());
+  const auto loaded = tuner::load_campaign(over, test::sample_facts());
   if (!loaded) FAIL(tuner::to_text(loaded.error()));
   CHECK(loaded->name == "night");
   CHECK(loaded->file == over);
@@ -223,7 +223,7 @@ TEST_CASE("a problem of an extended file names that file and its line", "[campai
   const Folder folder;
   folder.write("base.json", good_with("\"default\": \"f32\"", "\"default\": \"f16\""));
   const fs::path over = folder.write("over.json", "{\"extends\": \"base.json\",\n \"budget\": {\"wal\": 1}}");
-  const auto loaded = tuner::load_campaign(over, tests::sample_facts());
+  const auto loaded = tuner::load_campaign(over, test::sample_facts());
   REQUIRE(!loaded);
   CAPTURE(tuner::to_text(loaded.error()));
   REQUIRE(loaded.error().size() == 2);
@@ -240,7 +240,7 @@ TEST_CASE("the pointer of a merged parameter is that of the file that wrote it",
   const fs::path over = folder.write(
       "over.json",
       "{\"extends\": \"base.json\", \"space\": {\"parameters\": [\n{\"name\": \"batch\", \"default\": 5}]}}");
-  const auto loaded = tuner::load_campaign(over, tests::sample_facts());
+  const auto loaded = tuner::load_campaign(over, test::sample_facts());
   REQUIRE(!loaded);
   REQUIRE(loaded.error().size() == 1);
   CHECK(loaded.error()[0].file == over);
@@ -252,7 +252,7 @@ TEST_CASE("a worker's path is relative to the file that names it", "[campaign_fi
   const Folder folder;
   folder.write("base/good.json", good_with("\"verify\"", R"("worker": {"command": ["./w"]}, "verify")"));
   const fs::path over = folder.write("over.json", R"({"extends": "base/good.json"})");
-  const auto loaded = tuner::load_campaign(over, tests::sample_facts());
+  const auto loaded = tuner::load_campaign(over, test::sample_facts());
   REQUIRE(loaded);
   CHECK(loaded->worker.command.front() == (folder.path() / "base/w").string());
 }
@@ -261,7 +261,7 @@ TEST_CASE("files that extend each other in a circle are refused", "[campaign_fil
   const Folder folder;
   const fs::path a = folder.write("a.json", R"({"extends": "sub/b.json", "campaign": "a"})");
   folder.write("sub/b.json", R"({"extends": "../a.json"})");
-  const auto loaded = tuner::load_campaign(a, tests::sample_facts());
+  const auto loaded = tuner::load_campaign(a, test::sample_facts());
   REQUIRE(!loaded);
   REQUIRE(loaded.error().size() == 1);
   CHECK(loaded.error()[0].pointer == "/extends");
@@ -275,7 +275,7 @@ TEST_CASE("long chains, missing files and folders are refused with a sentence", 
     folder.write(std::to_string(i) + ".json", "{\"extends\": \"" + std::to_string(i + 1) + ".json\"}");
   }
   const auto found = [&](const fs::path& path) {
-    const auto loaded = tuner::load_campaign(path, tests::sample_facts());
+    const auto loaded = tuner::load_campaign(path, test::sample_facts());
     REQUIRE(!loaded);
     REQUIRE(loaded.error().size() == 1);
     return loaded.error()[0].found;

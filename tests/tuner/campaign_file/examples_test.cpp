@@ -36,12 +36,12 @@ bool only_lacks_gpu(const fs::path& file, const std::vector<tuner::Problem>& pro
 TEST_CASE("today's frameworks make a campaign of thousands of configurations", "[campaign_file]") {
   const test::FakePythons pythons;
   const tuner::Frameworks frameworks = shipped(pythons);
-  const auto modern = tuner::load_campaign(kExampleFiles / "modern-mnist-cpu.json", tests::sample_facts(), &frameworks);
+  const auto modern = tuner::load_campaign(kExampleFiles / "modern-mnist-cpu.json", test::sample_facts(), &frameworks);
   REQUIRE(modern);
   CHECK(modern->unavailable.empty());
   CHECK(modern->space.find("framework")->size() >= 8);
   CHECK(modern->space.count().approximate >= 2000);
-  const auto paper = tuner::load_campaign(kExampleFiles / "paper-mnist-cpu.json", tests::sample_facts(), &frameworks);
+  const auto paper = tuner::load_campaign(kExampleFiles / "paper-mnist-cpu.json", test::sample_facts(), &frameworks);
   REQUIRE(paper);
   CHECK(paper->space.find("framework")->size() == 7);
 }
@@ -53,7 +53,7 @@ TEST_CASE("every example is a valid campaign", "[campaign_file]") {
   for (const auto& entry : fs::directory_iterator(kExampleFiles)) {
     if (entry.path().extension() != ".json") continue;
     CAPTURE(entry.path());
-    const auto loaded = tuner::load_campaign(entry.path(), tests::sample_facts(), &frameworks);
+    const auto loaded = tuner::load_campaign(entry.path(), test::sample_facts(), &frameworks);
     if (!loaded && !only_lacks_gpu(entry.path(), loaded.error())) FAIL_CHECK(tuner::to_text(loaded.error()));
     ++count;
   }
@@ -63,7 +63,7 @@ TEST_CASE("every example is a valid campaign", "[campaign_file]") {
 TEST_CASE("the first example's default is what one would run without tuning", "[campaign_file]") {
   const test::FakePythons pythons;
   const tuner::Frameworks frameworks = shipped(pythons);
-  const auto spec = tuner::load_campaign(kExampleFiles / "mnist.json", tests::sample_facts(), &frameworks);
+  const auto spec = tuner::load_campaign(kExampleFiles / "mnist.json", test::sample_facts(), &frameworks);
   REQUIRE(spec);
   CHECK(
       spec->space.default_configuration().canonical() ==

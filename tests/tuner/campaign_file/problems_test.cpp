@@ -12,7 +12,7 @@
 #include "tests/tuner/campaign_file/sample_file.hpp"
 
 using namespace nocturne;
-using namespace nocturne::tests;
+using namespace nocturne::test;
 using tuner::Problem;
 
 namespace {

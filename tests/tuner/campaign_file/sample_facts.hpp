@@ -4,7 +4,7 @@
 
 #include "space/facts.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 
 inline space::Facts sample_facts() {
   space::Facts facts;
@@ -24,4 +24,4 @@ inline space::Facts sample_facts() {
   return facts;
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -12,7 +12,7 @@
 #include "tests/tuner/campaign_file/sample_facts.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 
 inline constexpr const char* kGood = R"({
   "campaign": "evening",
@@ -61,4 +61,4 @@ inline std::vector<tuner::Problem> problems(const std::string& text) {
   return spec.error();
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

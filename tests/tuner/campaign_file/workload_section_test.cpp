@@ -28,7 +28,7 @@ std::expected<CampaignSpec, std::vector<tuner::Problem>> parse_workload(const st
       {"name": "data_threads", "stage": "run", "values": [0, 2], "default": 0},
       {"name": "prefetch", "stage": "run", "values": [2], "default": 2}]}, "budget": {"trials": 4})" +
                            rest + "}";
-  return tuner::parse_campaign(text, "f.json", folder, tests::sample_facts());
+  return tuner::parse_campaign(text, "f.json", folder, test::sample_facts());
 }
 
 CampaignSpec sound(const std::string& workload, const std::string& rest = "", const fs::path& folder = "/folder") {

@@ -3,7 +3,7 @@
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
-#include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
 #include "tests/tuner/deploy/sample_profile.hpp"
 #include "tests/tuner/deploy/shell.hpp"
 #include "tuner/deploy/exporter.hpp"
@@ -24,65 +24,65 @@ deploy::Profile profile_here() {
   return profile;
 }
 
-void save(const test::Desk& desk, const deploy::Profile& profile) {
-  test::make_file(desk.data() / "profiles" / "here.json", deploy::export_json(profile));
+void save(const test::CliFixture& cli, const deploy::Profile& profile) {
+  test::make_file(cli.data() / "profiles" / "here.json", deploy::export_json(profile));
 }
 
 /// The real program, because apply replaces the process.
-test::ShellResult run_program(const test::Desk& desk, const std::string& words) {
-  return test::shell("NOCTURNE_DATA='" + desk.data().string() + "' '" NOCTURNE_PROGRAM "' " + words + " 2>&1");
+test::ShellResult run_program(const test::CliFixture& cli, const std::string& words) {
+  return test::shell("NOCTURNE_DATA='" + cli.data().string() + "' '" NOCTURNE_PROGRAM "' " + words + " 2>&1");
 }
 
 }  // namespace
 
 TEST_CASE("apply becomes the command, under the profile's environment", "[cli]") {
-  const test::Desk desk;
-  save(desk, profile_here());
-  const auto result = run_program(desk, "apply here -- sh -c 'echo \"<$OMP_NUM_THREADS>\"; exit 42'");
+  const test::CliFixture cli;
+  save(cli, profile_here());
+  const auto result = run_program(cli, "apply here -- sh -c 'echo \"<$OMP_NUM_THREADS>\"; exit 42'");
   CAPTURE(result.output);
   CHECK(result.code == 42);
   CHECK_THAT(result.output, ContainsSubstring("<2>"));
   // What follows -- belongs to the command, whatever it looks like.
-  CHECK_THAT(run_program(desk, "apply here -- echo --db x list --force -- y").output,
+  CHECK_THAT(run_program(cli, "apply here -- echo --db x list --force -- y").output,
              ContainsSubstring("--db x list --force -- y"));
-  CHECK(run_program(desk, "apply here -- /nowhere/command").code == 127);
-  CHECK(run_program(desk, "apply here -- /etc/passwd").code == 126);
+  CHECK(run_program(cli, "apply here -- /nowhere/command").code == 127);
+  CHECK(run_program(cli, "apply here -- /etc/passwd").code == 126);
 }
 
 TEST_CASE("apply refuses a machine that was not measured, and names the field", "[cli]") {
-  test::Desk desk;
+  test::CliFixture cli;
   deploy::Profile profile = profile_here();
   profile.measured_on.machine.set({.name = "cpu.model", .value = "Z80", .match = space::Match::Must});
-  save(desk, profile);
-  const auto refused = run_program(desk, "apply here -- echo ran");
+  save(cli, profile);
+  const auto refused = run_program(cli, "apply here -- echo ran");
   CHECK(refused.code == 125);
   CHECK_THAT(refused.output, ContainsSubstring("cpu.model") && ContainsSubstring("Z80") && !ContainsSubstring("ran\n"));
-  const auto forced = run_program(desk, "apply --force here -- echo ran");
+  const auto forced = run_program(cli, "apply --force here -- echo ran");
   CHECK(forced.code == 0);
   CHECK_THAT(forced.output, ContainsSubstring("forced") && ContainsSubstring("ran\n"));
 
-  CHECK(desk.nocturne({"apply", "here", "--dry-run", "--json", "--", "echo", "ran"}) == ExitCode::Refused);
-  CHECK(desk.json().at("would_run") == false);
-  CHECK(desk.json().at("differences")[0].at("field") == "cpu.model");
-  CHECK(desk.json().at("differences")[0].at("profile") == "Z80");
+  CHECK(cli.nocturne({"apply", "here", "--dry-run", "--json", "--", "echo", "ran"}) == ExitCode::Refused);
+  CHECK(cli.json().at("would_run") == false);
+  CHECK(cli.json().at("differences")[0].at("field") == "cpu.model");
+  CHECK(cli.json().at("differences")[0].at("profile") == "Z80");
 }
 
 TEST_CASE("apply without a command says which path of the training is missing", "[cli]") {
-  test::Desk desk;
-  save(desk, profile_here());
-  CHECK(desk.nocturne({"apply", "here"}) == ExitCode::Refused);
-  CHECK_THAT(desk.err(), ContainsSubstring("/opt/builds/k/worker") && ContainsSubstring("/opt/data/mnist"));
+  test::CliFixture cli;
+  save(cli, profile_here());
+  CHECK(cli.nocturne({"apply", "here"}) == ExitCode::Refused);
+  CHECK_THAT(cli.err(), ContainsSubstring("/opt/builds/k/worker") && ContainsSubstring("/opt/data/mnist"));
 }
 
 TEST_CASE("apply without a command runs the profile's own training", "[cli]") {
-  const test::Desk desk;
+  const test::CliFixture cli;
   deploy::Profile profile = profile_here();
-  profile.training.program = desk.folder() / "worker";
-  profile.training.data_folder = desk.folder();
+  profile.training.program = cli.folder() / "worker";
+  profile.training.data_folder = cli.folder();
   test::make_file(profile.training.program, "#!/bin/sh\necho \"$@\" \"$OMP_NUM_THREADS\"\ncat \"$3\"\nexit 9\n", true);
-  save(desk, profile);
-  const std::string out = (desk.folder() / "out").string();
-  const auto result = run_program(desk, "apply here --epochs 2 --seed 5 --output " + out);
+  save(cli, profile);
+  const std::string out = (cli.folder() / "out").string();
+  const auto result = run_program(cli, "apply here --epochs 2 --seed 5 --output " + out);
   CAPTURE(result.output);
   CHECK(result.code == 9);
   CHECK_THAT(result.output,
@@ -91,25 +91,25 @@ TEST_CASE("apply without a command runs the profile's own training", "[cli]") {
   CHECK(request.at("epochs") == 2);
   CHECK(request.at("seed") == 5);
   CHECK(request.at("configuration") == profile.configuration.to_json());
-  CHECK(run_program(desk, "apply here --steps 7 --output " + out).code == 9);
+  CHECK(run_program(cli, "apply here --steps 7 --output " + out).code == 9);
   const auto steps = nlohmann::json::parse(test::read_file(out + "/request.json"));
   CHECK(steps.at("steps") == 7);
   CHECK(steps.at("epochs") == 0);
 }
 
 TEST_CASE("apply --dry-run prints the line and runs nothing", "[cli]") {
-  test::Desk desk;
-  save(desk, profile_here());
-  const std::string marker = (desk.folder() / "marker").string();
-  CHECK(desk.nocturne({"apply", "here", "--dry-run", "--", "touch", marker}) == ExitCode::Ok);
+  test::CliFixture cli;
+  save(cli, profile_here());
+  const std::string marker = (cli.folder() / "marker").string();
+  CHECK(cli.nocturne({"apply", "here", "--dry-run", "--", "touch", marker}) == ExitCode::Ok);
   CHECK_FALSE(std::filesystem::exists(marker));
-  CHECK_THAT(desk.out(), ContainsSubstring("OMP_NUM_THREADS=2") && ContainsSubstring("touch " + marker));
+  CHECK_THAT(cli.out(), ContainsSubstring("OMP_NUM_THREADS=2") && ContainsSubstring("touch " + marker));
 }
 
 TEST_CASE("apply refuses what is no profile", "[cli]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"apply", "nothing", "--", "true"}) == ExitCode::Refused);
-  CHECK_THAT(desk.err(), ContainsSubstring("profile nothing: No such file or directory; 'nocturne export' writes"));
-  CHECK(desk.nocturne({"apply", desk.folder().string(), "--", "true"}) == ExitCode::Refused);
-  CHECK_THAT(desk.err(), ContainsSubstring(desk.folder().string() + ": Is a directory"));
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"apply", "nothing", "--", "true"}) == ExitCode::Refused);
+  CHECK_THAT(cli.err(), ContainsSubstring("profile nothing: No such file or directory; 'nocturne export' writes"));
+  CHECK(cli.nocturne({"apply", cli.folder().string(), "--", "true"}) == ExitCode::Refused);
+  CHECK_THAT(cli.err(), ContainsSubstring(cli.folder().string() + ": Is a directory"));
 }

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "measure/artifact/artifact.hpp"
-#include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
 #include "tests/tuner/deploy/sample_profile.hpp"
 #include "tests/tuner/deploy/shell.hpp"
 #include "tuner/cli/upkeep/leftovers.hpp"
@@ -30,11 +30,11 @@ std::map<std::string, std::string> snapshot(const fs::path& folder) {
 }
 
 /// A real build of a program that does nothing; `flag` makes it another one.
-std::string build(const test::Desk& desk, const std::string& flag) {
-  test::make_file(desk.folder() / "source" / "main.cpp", "int main() { return 0; }\n");
-  measure::ArtifactStore store(desk.data() / "builds");
+std::string build(const test::CliFixture& cli, const std::string& flag) {
+  test::make_file(cli.folder() / "source" / "main.cpp", "int main() { return 0; }\n");
+  measure::ArtifactStore store(cli.data() / "builds");
   const auto artifact = store.obtain({.name = "nothing",
-                                      .source_root = desk.folder() / "source",
+                                      .source_root = cli.folder() / "source",
                                       .sources = {"main.cpp"},
                                       .include = {},
                                       .standard = "c++17",
@@ -52,81 +52,81 @@ std::string build(const test::Desk& desk, const std::string& flag) {
 }  // namespace
 
 TEST_CASE("clean without --yes deletes nothing", "[cli]") {
-  test::Desk desk;
-  (void)test::fill(desk, {}, 24h * 60);
-  const auto before = snapshot(desk.data());
-  CHECK(desk.nocturne({"clean"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("Would remove 5 of 5"));
-  CHECK(desk.nocturne({"clean", "--max-size", "0B"}) != ExitCode::Ok);  // not a size
-  CHECK(desk.nocturne({"clean", "--older-than", "1s", "--max-size", "1B", "--json"}) == ExitCode::Ok);
-  CHECK(desk.json().at("dry_run") == true);
-  CHECK(desk.json().at("chosen").size() == 5);
-  CHECK(desk.json().at("removed") == 0);
-  CHECK(snapshot(desk.data()) == before);
+  test::CliFixture cli;
+  (void)test::fill(cli, {}, 24h * 60);
+  const auto before = snapshot(cli.data());
+  CHECK(cli.nocturne({"clean"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("Would remove 5 of 5"));
+  CHECK(cli.nocturne({"clean", "--max-size", "0B"}) != ExitCode::Ok);  // not a size
+  CHECK(cli.nocturne({"clean", "--older-than", "1s", "--max-size", "1B", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("dry_run") == true);
+  CHECK(cli.json().at("chosen").size() == 5);
+  CHECK(cli.json().at("removed") == 0);
+  CHECK(snapshot(cli.data()) == before);
 }
 
 TEST_CASE("clean drops old run folders and keeps young ones and every record", "[cli]") {
-  test::Desk desk;
-  (void)test::fill(desk, {.name = "old", .artifact = {}, .machine = {}}, 24h * 60);
-  (void)test::fill(desk, {.name = "young", .artifact = {}, .machine = {}}, 24h);
-  CHECK(desk.nocturne({"clean", "--yes", "--json"}) == ExitCode::Ok);
-  CHECK(desk.json().at("removed") == 5);
-  CHECK(desk.json().at("kept") == 5);
-  CHECK_FALSE(fs::exists(desk.runs() / "old-run-0"));
-  CHECK(fs::exists(desk.runs() / "young-run-0" / "events.jsonl"));
-  CHECK(desk.nocturne({"show", "1", "old", "--json", "--samples"}) == ExitCode::Ok);
-  CHECK(desk.json().at("runs")[0].at("samples").size() == 12);
-  CHECK(desk.nocturne({"clean", "--yes", "--json"}) == ExitCode::Ok);
-  CHECK(desk.json().at("removed") == 0);
+  test::CliFixture cli;
+  (void)test::fill(cli, {.name = "old", .artifact = {}, .machine = {}}, 24h * 60);
+  (void)test::fill(cli, {.name = "young", .artifact = {}, .machine = {}}, 24h);
+  CHECK(cli.nocturne({"clean", "--yes", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("removed") == 5);
+  CHECK(cli.json().at("kept") == 5);
+  CHECK_FALSE(fs::exists(cli.runs() / "old-run-0"));
+  CHECK(fs::exists(cli.runs() / "young-run-0" / "events.jsonl"));
+  CHECK(cli.nocturne({"show", "1", "old", "--json", "--samples"}) == ExitCode::Ok);
+  CHECK(cli.json().at("runs")[0].at("samples").size() == 12);
+  CHECK(cli.nocturne({"clean", "--yes", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("removed") == 0);
 }
 
 TEST_CASE("clean never touches runs of a campaign that is being tuned", "[cli]") {
-  test::Desk desk;
-  const auto owner = test::fill(desk, {.name = "tuned", .finished = false, .artifact = {}, .machine = {}}, 24h * 60);
-  const auto before = snapshot(desk.data());
-  CHECK(desk.nocturne({"clean", "--older-than", "1s", "--max-size", "1B", "--yes", "--json"}) == ExitCode::Ok);
-  CHECK(desk.json().at("removed") == 0);
-  CHECK(snapshot(desk.data()) == before);
+  test::CliFixture cli;
+  const auto owner = test::fill(cli, {.name = "tuned", .finished = false, .artifact = {}, .machine = {}}, 24h * 60);
+  const auto before = snapshot(cli.data());
+  CHECK(cli.nocturne({"clean", "--older-than", "1s", "--max-size", "1B", "--yes", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("removed") == 0);
+  CHECK(snapshot(cli.data()) == before);
 }
 
 TEST_CASE("clean drops builds but those that a profile runs", "[cli]") {
-  test::Desk desk;
-  (void)test::fill(desk);
-  const std::string kept = build(desk, "KEPT");
-  const std::string dropped = build(desk, "DROPPED");
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  const std::string kept = build(cli, "KEPT");
+  const std::string dropped = build(cli, "DROPPED");
   deploy::Profile profile = test::sample_profile();
   profile.training.artifact = kept;
-  test::make_file(desk.data() / "profiles" / "p.json", deploy::export_json(profile));
-  CHECK(desk.nocturne({"clean", "--max-size", "1B", "--yes"}) == ExitCode::Ok);
-  CHECK(fs::exists(desk.data() / "builds" / kept / "nothing"));
-  CHECK_FALSE(fs::exists(desk.data() / "builds" / dropped));
-  CHECK_THAT(desk.err(), ContainsSubstring("an exported profile runs it"));
+  test::make_file(cli.data() / "profiles" / "p.json", deploy::export_json(profile));
+  CHECK(cli.nocturne({"clean", "--max-size", "1B", "--yes"}) == ExitCode::Ok);
+  CHECK(fs::exists(cli.data() / "builds" / kept / "nothing"));
+  CHECK_FALSE(fs::exists(cli.data() / "builds" / dropped));
+  CHECK_THAT(cli.err(), ContainsSubstring("an exported profile runs it"));
 
   // A profile that cannot be read may need any build.
-  const std::string again = build(desk, "DROPPED");
-  test::make_file(desk.data() / "profiles" / "torn.json", "{");
-  CHECK(desk.nocturne({"clean", "--max-size", "1B", "--yes"}) == ExitCode::Ok);
-  CHECK(fs::exists(desk.data() / "builds" / again));
-  CHECK(desk.nocturne({"list", "builds", "--json"}) == ExitCode::Ok);
-  CHECK(desk.json().at("builds").size() == 2);
+  const std::string again = build(cli, "DROPPED");
+  test::make_file(cli.data() / "profiles" / "torn.json", "{");
+  CHECK(cli.nocturne({"clean", "--max-size", "1B", "--yes"}) == ExitCode::Ok);
+  CHECK(fs::exists(cli.data() / "builds" / again));
+  CHECK(cli.nocturne({"list", "builds", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("builds").size() == 2);
 }
 
 TEST_CASE("clean removes no folder but one of a run in the runs folder", "[cli]") {
-  test::Desk desk;
-  const fs::path precious = desk.folder() / "precious";
+  test::CliFixture cli;
+  const fs::path precious = cli.folder() / "precious";
   test::make_file(precious / "thesis.txt", "years of work");
   {
-    const auto store = test::fill(desk, {}, 24h * 60);
+    const auto store = test::fill(cli, {}, 24h * 60);
     // A link where a run's folder was, to somewhere else.
-    fs::remove_all(desk.runs() / "evening-run-0");
-    fs::create_directory_symlink(precious, desk.runs() / "evening-run-0");
+    fs::remove_all(cli.runs() / "evening-run-0");
+    fs::create_directory_symlink(precious, cli.runs() / "evening-run-0");
   }
-  CHECK(desk.nocturne({"clean", "--yes"}) == ExitCode::Ok);
+  CHECK(cli.nocturne({"clean", "--yes"}) == ExitCode::Ok);
   CHECK(fs::exists(precious / "thesis.txt"));
-  CHECK_FALSE(fs::exists(desk.runs() / "evening-run-1"));
+  CHECK_FALSE(fs::exists(cli.runs() / "evening-run-1"));
   // Another data folder: what the database names lies outside of it and stays.
-  test::Desk other;
-  CHECK(other.nocturne({"clean", "--yes", "--older-than", "1s", "--db", desk.database().string()}) == ExitCode::Ok);
+  test::CliFixture other;
+  CHECK(other.nocturne({"clean", "--yes", "--older-than", "1s", "--db", cli.database().string()}) == ExitCode::Ok);
   CHECK(fs::exists(precious / "thesis.txt"));
 }
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/output/format.hpp"
 
@@ -18,39 +18,39 @@ using Catch::Matchers::ContainsSubstring;
 using cli::exit_code_table;
 using cli::ExitCode;
 
-TEST_CASE("an unknown verb is answered with the nearest one", "[cli]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"lits"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("unknown verb 'lits', did you mean 'list'?"));
-  CHECK(desk.out().empty());
-  CHECK(desk.nocturne({"frobnicate"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("--help"));
+TEST_CASE("an unknown subcommand is answered with the nearest one", "[cli]") {
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"lits"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("unknown subcommand 'lits', did you mean 'list'?"));
+  CHECK(cli.out().empty());
+  CHECK(cli.nocturne({"frobnicate"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("--help"));
 }
 
 TEST_CASE("an unknown option, a wrong value and a word too many are usage errors that are named", "[cli]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"best", "--epoch", "3"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("unknown option '--epoch', did you mean '--epochs'?"));
-  CHECK(desk.nocturne({"best", "--epochs", "many"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("--epochs: 'many' is not a number above 0"));
-  CHECK(desk.nocturne({"best", "--epochs", "0"}) == ExitCode::Usage);
-  CHECK(desk.nocturne({"best", "one", "two"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("'two'"));
-  CHECK(desk.nocturne({"show"}) == ExitCode::Usage);
-  CHECK(desk.nocturne({"show", "-3"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("trial: '-3' is not a whole number, 0 or more"));
-  CHECK(desk.nocturne({"list", "trails"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("did you mean 'trials'?"));
-  CHECK(desk.nocturne({"list", "trials", "--outcome", "fine"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("there are: failed, ok, unsupported") && ContainsSubstring(", wrong"));
-  CHECK(desk.nocturne({"export", "--format", "jsno"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("did you mean 'json'?"));
-  CHECK(desk.nocturne({"clean", "--older-than", "soon"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("--older-than: 'soon' is not a duration such as"));
-  CHECK(desk.nocturne({"clean", "--max-size", "-5"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("--max-size: '-5' is not a size such as"));
-  CHECK(desk.nocturne({"tune", "campaign.json", "--until", "25:00"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("--until: '25:00' is not a time of day"));
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"best", "--epoch", "3"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("unknown option '--epoch', did you mean '--epochs'?"));
+  CHECK(cli.nocturne({"best", "--epochs", "many"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("--epochs: 'many' is not a number above 0"));
+  CHECK(cli.nocturne({"best", "--epochs", "0"}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"best", "one", "two"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("'two'"));
+  CHECK(cli.nocturne({"show"}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"show", "-3"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("trial: '-3' is not a whole number, 0 or more"));
+  CHECK(cli.nocturne({"list", "trails"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("did you mean 'trials'?"));
+  CHECK(cli.nocturne({"list", "trials", "--outcome", "fine"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("there are: failed, ok, unsupported") && ContainsSubstring(", wrong"));
+  CHECK(cli.nocturne({"export", "--format", "jsno"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("did you mean 'json'?"));
+  CHECK(cli.nocturne({"clean", "--older-than", "soon"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("--older-than: 'soon' is not a duration such as"));
+  CHECK(cli.nocturne({"clean", "--max-size", "-5"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("--max-size: '-5' is not a size such as"));
+  CHECK(cli.nocturne({"tune", "campaign.json", "--until", "25:00"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("--until: '25:00' is not a time of day"));
 }
 
 TEST_CASE("numbers are read whole, and the error says which are allowed", "[cli]") {
@@ -71,39 +71,39 @@ TEST_CASE("numbers are read whole, and the error says which are allowed", "[cli]
   CHECK_FALSE(margin("nan").empty());
 }
 
-TEST_CASE("without a verb the help goes to standard error", "[cli]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({}) == ExitCode::Usage);
-  CHECK(desk.out().empty());
-  CHECK_THAT(desk.err(), ContainsSubstring("Usage"));
+TEST_CASE("without a subcommand the help goes to standard error", "[cli]") {
+  test::CliFixture cli;
+  CHECK(cli.nocturne({}) == ExitCode::Usage);
+  CHECK(cli.out().empty());
+  CHECK_THAT(cli.err(), ContainsSubstring("Usage"));
 }
 
-TEST_CASE("help shows every verb with an example, and the exit codes", "[cli]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"--help"}) == ExitCode::Ok);
-  const std::string all = desk.out();
+TEST_CASE("help shows every subcommand with an example, and the exit codes", "[cli]") {
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"--help"}) == ExitCode::Ok);
+  const std::string all = cli.out();
   CHECK_THAT(all, ContainsSubstring("130  interrupted"));
   std::set<std::string_view> names;
-  for (const cli::Verb& verb : cli::verbs()) {
-    const std::string name(verb.name);
+  for (const cli::Subcommand& subcommand : cli::subcommands()) {
+    const std::string name(subcommand.name);
     CAPTURE(name);
-    CHECK(names.insert(verb.name).second);
-    CHECK(all.contains("\n  " + name + " ") != verb.group.empty());
-    CHECK_FALSE(verb.summary.empty());
-    CHECK(cli::display_width(verb.summary) <= 61);
-    CHECK(desk.nocturne({name, "--help"}) == ExitCode::Ok);
-    CHECK_THAT(desk.out(), ContainsSubstring("nocturne " + name));
-    CHECK_THAT(desk.out(), ContainsSubstring("\nExample"));
-    CHECK_THAT(desk.out(), ContainsSubstring("--db"));
+    CHECK(names.insert(subcommand.name).second);
+    CHECK(all.contains("\n  " + name + " ") != subcommand.group.empty());
+    CHECK_FALSE(subcommand.summary.empty());
+    CHECK(cli::display_width(subcommand.summary) <= 61);
+    CHECK(cli.nocturne({name, "--help"}) == ExitCode::Ok);
+    CHECK_THAT(cli.out(), ContainsSubstring("nocturne " + name));
+    CHECK_THAT(cli.out(), ContainsSubstring("\nExample"));
+    CHECK_THAT(cli.out(), ContainsSubstring("--db"));
   }
 }
 
 TEST_CASE("the version names the commit and the libraries", "[cli]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"--version"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("commit") && ContainsSubstring("SQLite 3."));
-  CHECK(desk.nocturne({"--json", "--version"}) == ExitCode::Ok);
-  const auto document = desk.json();
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"--version"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("commit") && ContainsSubstring("SQLite 3."));
+  CHECK(cli.nocturne({"--json", "--version"}) == ExitCode::Ok);
+  const auto document = cli.json();
   for (const char* key : {"nocturne", "commit", "compiler", "build_type"}) {
     CHECK_FALSE(document.at(key).get<std::string>().empty());
   }
@@ -113,8 +113,8 @@ TEST_CASE("the version names the commit and the libraries", "[cli]") {
 }
 
 TEST_CASE("--help and README have the same table of exit codes, and no number has two meanings", "[cli]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"--help"}) == ExitCode::Ok);
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"--help"}) == ExitCode::Ok);
   std::ifstream file(NOCTURNE_SOURCE_DIR "/tuner/cli/README.md");
   const std::string readme{std::istreambuf_iterator<char>(file), {}};
   std::istringstream table(exit_code_table());
@@ -124,7 +124,7 @@ TEST_CASE("--help and README have the same table of exit codes, and no number ha
   while (std::getline(table, line)) {
     CAPTURE(line);
     CHECK(line.size() <= 80);
-    CHECK_THAT(desk.out(), ContainsSubstring(line));
+    CHECK_THAT(cli.out(), ContainsSubstring(line));
     std::istringstream words(line);
     int number = 0;
     std::string name;
@@ -138,58 +138,58 @@ TEST_CASE("--help and README have the same table of exit codes, and no number ha
 }
 
 TEST_CASE("an empty path is no place: the usual one is not taken for it", "[cli]") {
-  test::Desk desk;
-  (void)test::fill(desk);
+  test::CliFixture cli;
+  (void)test::fill(cli);
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"clean", "--yes", "--max-size", "1B", "--db", ""},
         {"--db", "", "list"},
         {"list", "--data", ""},
         {"clean", "--yes", "--max-size", "1B", "--data", ""}}) {
-    CHECK(desk.nocturne(words) == ExitCode::Usage);
-    CHECK_THAT(desk.err(), ContainsSubstring("the path is empty"));
+    CHECK(cli.nocturne(words) == ExitCode::Usage);
+    CHECK_THAT(cli.err(), ContainsSubstring("the path is empty"));
   }
-  CHECK(desk.nocturne({"show", "1"}) == ExitCode::Ok);
+  CHECK(cli.nocturne({"show", "1"}) == ExitCode::Ok);
 }
 
-TEST_CASE("the database and --json are understood before and after the verb", "[cli]") {
-  test::Desk desk;
-  (void)test::fill(desk);
-  std::filesystem::rename(desk.data(), desk.folder() / "moved");
-  const std::string database = (desk.folder() / "moved" / "nocturne.db").string();
-  CHECK(desk.nocturne({"list"}) == ExitCode::NotFound);
-  CHECK(desk.nocturne({"--db", database, "list", "--json"}) == ExitCode::Ok);
-  CHECK(desk.json().at("campaigns").size() == 1);
-  CHECK(desk.nocturne({"--json", "list", "--db", database}) == ExitCode::Ok);
-  CHECK(desk.json().at("campaigns").size() == 1);
-  CHECK(desk.nocturne({"list", "--json", "--db=" + database}) == ExitCode::Ok);
-  CHECK(desk.nocturne({"list", "--json", "--data", (desk.folder() / "moved").string()}) == ExitCode::Ok);
-  CHECK(desk.json().at("campaigns").size() == 1);
+TEST_CASE("the database and --json are understood before and after the subcommand", "[cli]") {
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  std::filesystem::rename(cli.data(), cli.folder() / "moved");
+  const std::string database = (cli.folder() / "moved" / "nocturne.db").string();
+  CHECK(cli.nocturne({"list"}) == ExitCode::NotFound);
+  CHECK(cli.nocturne({"--db", database, "list", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("campaigns").size() == 1);
+  CHECK(cli.nocturne({"--json", "list", "--db", database}) == ExitCode::Ok);
+  CHECK(cli.json().at("campaigns").size() == 1);
+  CHECK(cli.nocturne({"list", "--json", "--db=" + database}) == ExitCode::Ok);
+  CHECK(cli.nocturne({"list", "--json", "--data", (cli.folder() / "moved").string()}) == ExitCode::Ok);
+  CHECK(cli.json().at("campaigns").size() == 1);
 }
 
 TEST_CASE("a file that is no database of ours is an error of the database", "[cli]") {
-  test::Desk desk;
-  std::filesystem::create_directories(desk.database());  // a folder
-  CHECK(desk.nocturne({"list"}) == ExitCode::Database);
-  CHECK_THAT(desk.err(), ContainsSubstring("nocturne.db"));
+  test::CliFixture cli;
+  std::filesystem::create_directories(cli.database());  // a folder
+  CHECK(cli.nocturne({"list"}) == ExitCode::Database);
+  CHECK_THAT(cli.err(), ContainsSubstring("nocturne.db"));
 }
 
 TEST_CASE("reading makes no database and no folder", "[cli]") {
-  test::Desk desk;
-  for (const char* verb : {"status", "best", "list", "explain", "export", "clean"}) {
-    CAPTURE(verb);
-    CHECK(desk.nocturne({verb}) == ExitCode::NotFound);
-    CHECK_THAT(desk.err(), ContainsSubstring("nocturne tune"));
+  test::CliFixture cli;
+  for (const char* subcommand : {"status", "best", "list", "explain", "export", "clean"}) {
+    CAPTURE(subcommand);
+    CHECK(cli.nocturne({subcommand}) == ExitCode::NotFound);
+    CHECK_THAT(cli.err(), ContainsSubstring("nocturne tune"));
   }
-  CHECK(desk.nocturne({"show", "0"}) == ExitCode::NotFound);
-  CHECK(std::filesystem::is_empty(desk.data()));
+  CHECK(cli.nocturne({"show", "0"}) == ExitCode::NotFound);
+  CHECK(std::filesystem::is_empty(cli.data()));
 }
 
 TEST_CASE("every exit code has a name and an explanation of its own", "[cli]") {
   std::set<std::string_view> names;
   for (const ExitCode code :
        {ExitCode::Ok, ExitCode::Negative, ExitCode::Usage, ExitCode::NotFound, ExitCode::Database,
-        ExitCode::Unavailable, ExitCode::NoGo, ExitCode::Internal, ExitCode::Refused, ExitCode::NotExecutable,
-        ExitCode::NoCommand, ExitCode::Interrupted, ExitCode::Terminated}) {
+        ExitCode::Unavailable, ExitCode::PreflightFailed, ExitCode::Internal, ExitCode::Refused,
+        ExitCode::NotExecutable, ExitCode::NoCommand, ExitCode::Interrupted, ExitCode::Terminated}) {
     CHECK(names.insert(cli::to_text(code)).second);
     CHECK_FALSE(cli::explanation(code).empty());
   }

@@ -5,7 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
 #include "tuner/campaign/answer/stored_gain.hpp"
 
 using namespace nocturne;
@@ -14,10 +14,10 @@ using Catch::Matchers::ContainsSubstring;
 using cli::ExitCode;
 
 TEST_CASE("compare puts what is known of trials into columns, with the verdict of their pairs", "[cli][compare]") {
-  test::Desk desk;
-  (void)test::fill(desk);
-  CHECK(desk.nocturne({"compare", "default", "best", "3", "--json"}) == ExitCode::Ok);
-  const auto document = desk.json();
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  CHECK(cli.nocturne({"compare", "default", "best", "3", "--json"}) == ExitCode::Ok);
+  const auto document = cli.json();
   CHECK(document.at("campaign") == "evening");
   CHECK(document.at("epochs") == 1);
   const auto& sides = document.at("sides");
@@ -35,17 +35,17 @@ TEST_CASE("compare puts what is known of trials into columns, with the verdict o
   CHECK(sides[2].at("times")[1].at("seconds").get<double>() == Approx(1 + 12 * 3.5));
   CHECK(sides[2].at("steady_step_s").at("seconds").get<double>() == Approx(0.035));
 
-  CHECK(desk.nocturne({"compare", "default", "best"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("FASTER") && ContainsSubstring("6 pairs") &&
-                             ContainsSubstring("A (reference)") && ContainsSubstring("bf16") &&
-                             ContainsSubstring("The same everywhere: batch=100 threads=2"));
+  CHECK(cli.nocturne({"compare", "default", "best"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("FASTER") && ContainsSubstring("6 pairs") &&
+                            ContainsSubstring("A (reference)") && ContainsSubstring("bf16") &&
+                            ContainsSubstring("The same everywhere: batch=100 threads=2"));
 }
 
 TEST_CASE("compared the other way round, a verdict is turned", "[cli][compare]") {
-  test::Desk desk;
-  (void)test::fill(desk);
-  CHECK(desk.nocturne({"compare", "1", "0", "--json"}) == ExitCode::Ok);
-  const auto gain = desk.json().at("sides")[1].at("gain");
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  CHECK(cli.nocturne({"compare", "1", "0", "--json"}) == ExitCode::Ok);
+  const auto gain = cli.json().at("sides")[1].at("gain");
   CHECK(gain.at("verdict") == "slower");
   CHECK(gain.at("percent").get<double>() == Approx(100 * (0.6 - 1)));
   CHECK(gain.at("low_percent").get<double>() == Approx(100 * (0.55 - 1)));
@@ -53,31 +53,31 @@ TEST_CASE("compared the other way round, a verdict is turned", "[cli][compare]")
 }
 
 TEST_CASE("a side that failed shows its reason in its column and the rest goes on", "[cli][compare]") {
-  test::Desk desk;
-  (void)test::fill(desk);
-  CHECK(desk.nocturne({"compare", "0", "4", "1"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("trial 4: crashed: signal 11") && ContainsSubstring("cannot run") &&
-                             ContainsSubstring("FASTER"));
-  CHECK(desk.nocturne({"compare", "4", "1", "--json"}) == ExitCode::Ok);
-  CHECK(desk.json().at("sides")[1].at("no_gain") == "the reference cannot run");
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  CHECK(cli.nocturne({"compare", "0", "4", "1"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("trial 4: crashed: signal 11") && ContainsSubstring("cannot run") &&
+                            ContainsSubstring("FASTER"));
+  CHECK(cli.nocturne({"compare", "4", "1", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("sides")[1].at("no_gain") == "the reference cannot run");
 }
 
 TEST_CASE("words that name no configuration are refused with what there is", "[cli][compare]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"compare", "0", "1"}) == ExitCode::NotFound);  // no database
-  (void)test::fill(desk);
-  CHECK(desk.nocturne({"compare", "0"}) == ExitCode::Usage);
-  CHECK(desk.nocturne({"compare", "0", "99"}) == ExitCode::NotFound);
-  CHECK(desk.nocturne({"compare", "0", "fastest"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("'fastest' is no trial's number"));
-  CHECK(desk.nocturne({"compare", "0", "threds=2"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("did you mean 'threads'"));
-  CHECK(desk.nocturne({"compare", "0", "default"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("the same configuration"));
-  CHECK(desk.nocturne({"compare", "0", "1", "--campaign", "evenign"}) == ExitCode::NotFound);
-  CHECK(desk.nocturne({"compare", "0", "1", "--measure", "--time", "soon"}) == ExitCode::Usage);
-  CHECK(desk.nocturne({"compare", "0", "1", "--campaign", "evening.json", "--generation", "1"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("goes with a campaign's name"));
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"compare", "0", "1"}) == ExitCode::NotFound);  // no database
+  (void)test::fill(cli);
+  CHECK(cli.nocturne({"compare", "0"}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"compare", "0", "99"}) == ExitCode::NotFound);
+  CHECK(cli.nocturne({"compare", "0", "fastest"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("'fastest' is no trial's number"));
+  CHECK(cli.nocturne({"compare", "0", "threds=2"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("did you mean 'threads'"));
+  CHECK(cli.nocturne({"compare", "0", "default"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("the same configuration"));
+  CHECK(cli.nocturne({"compare", "0", "1", "--campaign", "evenign"}) == ExitCode::NotFound);
+  CHECK(cli.nocturne({"compare", "0", "1", "--measure", "--time", "soon"}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"compare", "0", "1", "--campaign", "evening.json", "--generation", "1"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("goes with a campaign's name"));
 }
 
 TEST_CASE("of several comparisons the one with the most pairs counts, never one that chose", "[compare]") {

@@ -5,7 +5,7 @@
 
 #include "tests/space/build.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -57,4 +57,4 @@ TEST_CASE("an unknown name and an unknown value are told apart", "[cli]") {
   CHECK_THAT(read("framework=theirs").error(), ContainsSubstring("not 'theirs'"));
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

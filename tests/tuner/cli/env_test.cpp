@@ -8,12 +8,12 @@
 #include <string>
 
 #include "tests/measure/environment/wheelhouse.hpp"
-#include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
 #include "tests/tuner/deploy/sample_profile.hpp"
 #include "tests/tuner/deploy/shell.hpp"
 #include "tuner/deploy/exporter.hpp"
 
-// The verb `env` at a desk whose sources know one tiny framework; real pip, no network.
+// The subcommand `env` at a fixture whose sources know one tiny framework; real pip, no network.
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;
@@ -22,9 +22,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class EnvDesk {
+class EnvFixture {
  public:
-  EnvDesk() {
+  EnvFixture() {
     const fs::path source = house.path() / "source";
     test::make_file(source / "kernels/python/tiny_worker.py", "import tiny\n");
     fs::create_directories(source / "measure/environment/fix_ups");
@@ -43,9 +43,9 @@ class EnvDesk {
     setenv("PYENV_ROOT", "/nowhere", 1);
     setenv("UV_PYTHON_INSTALL_DIR", "/nowhere", 1);
   }
-  EnvDesk(const EnvDesk&) = delete;
-  EnvDesk& operator=(const EnvDesk&) = delete;
-  ~EnvDesk() {
+  EnvFixture(const EnvFixture&) = delete;
+  EnvFixture& operator=(const EnvFixture&) = delete;
+  ~EnvFixture() {
     unsetenv("NOCTURNE_SOURCE");
     unsetenv("NOCTURNE_PYTHONS");
     unsetenv("PYENV_ROOT");
@@ -54,8 +54,8 @@ class EnvDesk {
   }
   /// `kind`: "environments" or "images".
   nlohmann::json row(const std::string& name, const char* kind = "environments") {
-    REQUIRE(desk.nocturne({"env", "list", "--json"}) == ExitCode::Ok);
-    const nlohmann::json document = desk.json();
+    REQUIRE(cli.nocturne({"env", "list", "--json"}) == ExitCode::Ok);
+    const nlohmann::json document = cli.json();
     for (const nlohmann::json& each : document.at(kind)) {
       if (each.at("name") == name) return each;
     }
@@ -63,7 +63,7 @@ class EnvDesk {
     return {};
   }
   test::Wheelhouse house;
-  test::Desk desk;
+  test::CliFixture cli;
 
  private:
   std::string path_before_ = std::getenv("PATH");
@@ -80,67 +80,67 @@ void age(const fs::path& environment, std::chrono::hours by) {
 }  // namespace
 
 TEST_CASE("env list says what there is of environments, commands and images, and why not", "[cli][env]") {
-  EnvDesk place;
+  EnvFixture place;
   CHECK(place.row("tiny-1.0").at("state") == "available");
   CHECK(place.row("own-1").at("state") == "not here");
-  CHECK(place.desk.nocturne({"env", "python", "own-1"}) == ExitCode::Negative);
-  CHECK(place.desk.nocturne({"env", "python", "tiny-1.0"}) == ExitCode::NotFound);
+  CHECK(place.cli.nocturne({"env", "python", "own-1"}) == ExitCode::Negative);
+  CHECK(place.cli.nocturne({"env", "python", "tiny-1.0"}) == ExitCode::NotFound);
   CHECK_THAT(place.row("own-1").at("reason"), ContainsSubstring("gone is not here"));
   CHECK(place.row("mine", "images").at("state") == "not here");
   CHECK_THAT(place.row("mine", "images").at("reason"), ContainsSubstring("there is no folder /nowhere/at/all"));
-  CHECK(place.desk.nocturne({"env", "list"}) == ExitCode::Ok);
-  CHECK_THAT(place.desk.out(), ContainsSubstring("\nmine ") && ContainsSubstring("tiny-1.0"));
-  CHECK_FALSE(fs::exists(place.desk.data() / "environments"));  // looking makes nothing
+  CHECK(place.cli.nocturne({"env", "list"}) == ExitCode::Ok);
+  CHECK_THAT(place.cli.out(), ContainsSubstring("\nmine ") && ContainsSubstring("tiny-1.0"));
+  CHECK_FALSE(fs::exists(place.cli.data() / "environments"));  // looking makes nothing
 }
 
 TEST_CASE("env update resolves anew and keeps the old one until then; clean drops what nothing uses", "[cli][env]") {
-  EnvDesk place;
+  EnvFixture place;
   place.house.add("tiny", "1.0");
-  REQUIRE(place.desk.nocturne({"env", "install", "tiny-1.0"}) == ExitCode::Ok);
+  REQUIRE(place.cli.nocturne({"env", "install", "tiny-1.0"}) == ExitCode::Ok);
   const nlohmann::json first = place.row("tiny-1.0");
   CHECK(first.at("state") == "installed");
   CHECK(first.at("disk_bytes").get<std::int64_t>() > 0);
-  REQUIRE(place.desk.nocturne({"env", "python", "tiny-1.0"}) == ExitCode::Ok);
-  CHECK(place.desk.out() == first.at("folder").get<std::string>() + "/bin/python\n");
+  REQUIRE(place.cli.nocturne({"env", "python", "tiny-1.0"}) == ExitCode::Ok);
+  CHECK(place.cli.out() == first.at("folder").get<std::string>() + "/bin/python\n");
 
   place.house.add("tiny", "2.0", "raise RuntimeError('broken')");
-  CHECK(place.desk.nocturne({"env", "update", "tiny-1.0"}) == ExitCode::Negative);
-  CHECK_THAT(place.desk.err(), ContainsSubstring("import tiny fails"));
+  CHECK(place.cli.nocturne({"env", "update", "tiny-1.0"}) == ExitCode::Negative);
+  CHECK_THAT(place.cli.err(), ContainsSubstring("import tiny fails"));
   CHECK(place.row("tiny-1.0").at("key") == first.at("key"));  // still counts
   place.house.add("tiny", "3.0");
-  REQUIRE(place.desk.nocturne({"env", "update", "tiny-1.0"}) == ExitCode::Ok);
+  REQUIRE(place.cli.nocturne({"env", "update", "tiny-1.0"}) == ExitCode::Ok);
   const nlohmann::json second = place.row("tiny-1.0");
   CHECK(second.at("key") != first.at("key"));
   const auto packages = second.at("packages").get<std::vector<std::string>>();
   CHECK(std::ranges::any_of(packages, [](const std::string& line) { return line.starts_with("tiny==3.0 --hash="); }));
 
   // The first is named by a profile, the second by nobody.
-  (void)test::fill(place.desk);
+  (void)test::fill(place.cli);
   deploy::Profile profile = test::sample_profile();
   profile.training.artifact = first.at("key");
-  test::make_file(place.desk.data() / "profiles/p.json", deploy::export_json(profile));
+  test::make_file(place.cli.data() / "profiles/p.json", deploy::export_json(profile));
   const fs::path first_folder = first.at("folder").get<std::string>(),
                  second_folder = second.at("folder").get<std::string>();
   for (const fs::path& folder : {first_folder, second_folder}) age(folder, std::chrono::hours(24 * 60));
-  REQUIRE(place.desk.nocturne({"clean", "--yes", "--json"}) == ExitCode::Ok);
+  REQUIRE(place.cli.nocturne({"clean", "--yes", "--json"}) == ExitCode::Ok);
   CHECK(fs::exists(second_folder));  // not asked for
-  REQUIRE(place.desk.nocturne({"clean", "--environments"}) == ExitCode::Ok);
-  CHECK_THAT(place.desk.out(), ContainsSubstring("environment") && ContainsSubstring("Would remove 1 "));
-  CHECK_THAT(place.desk.err(), ContainsSubstring("an exported profile runs in it"));
-  REQUIRE(place.desk.nocturne({"clean", "--environments", "--yes"}) == ExitCode::Ok);
+  REQUIRE(place.cli.nocturne({"clean", "--environments"}) == ExitCode::Ok);
+  CHECK_THAT(place.cli.out(), ContainsSubstring("environment") && ContainsSubstring("Would remove 1 "));
+  CHECK_THAT(place.cli.err(), ContainsSubstring("an exported profile runs in it"));
+  REQUIRE(place.cli.nocturne({"clean", "--environments", "--yes"}) == ExitCode::Ok);
   CHECK(fs::exists(first_folder));
   CHECK_FALSE(fs::exists(second_folder));
   CHECK(place.row("tiny-1.0").at("state") == "available");
 }
 
 TEST_CASE("env check --all has nothing to check where nothing is installed", "[cli][env]") {
-  EnvDesk place;
-  CHECK(place.desk.nocturne({"env", "check", "--all"}) == ExitCode::NotFound);
-  CHECK_THAT(place.desk.err(), ContainsSubstring("no environment is installed"));
+  EnvFixture place;
+  CHECK(place.cli.nocturne({"env", "check", "--all"}) == ExitCode::NotFound);
+  CHECK_THAT(place.cli.err(), ContainsSubstring("no environment is installed"));
 }
 
 TEST_CASE("options of env check that do not go together are refused", "[cli][env]") {
-  EnvDesk place;
+  EnvFixture place;
   for (const std::vector<std::string>& words : {std::vector<std::string>{"env", "list", "--thorough"},
                                                 {"env", "install", "--all"},
                                                 {"env", "check", "tiny-1.0", "--all"},
@@ -149,22 +149,22 @@ TEST_CASE("options of env check that do not go together are refused", "[cli][env
                                                 {"env", "check", "--thorough", "tiny-1.0", "--vary", "precision=f32,"},
                                                 {"env", "check", "--thorough", "tiny-1.0", "--vary", "framework=x"}}) {
     INFO(words.back());
-    CHECK(place.desk.nocturne(words) == ExitCode::Usage);
+    CHECK(place.cli.nocturne(words) == ExitCode::Usage);
   }
-  CHECK(place.desk.nocturne({"env", "check", "--thorough", "tiny-1.0", "--vary", "precison=f32"}) == ExitCode::Usage);
-  CHECK_THAT(place.desk.err(), ContainsSubstring("did you mean 'precision'?"));
+  CHECK(place.cli.nocturne({"env", "check", "--thorough", "tiny-1.0", "--vary", "precison=f32"}) == ExitCode::Usage);
+  CHECK_THAT(place.cli.err(), ContainsSubstring("did you mean 'precision'?"));
 }
 
 TEST_CASE("options of env that do not go together are refused", "[cli][env]") {
-  test::Desk desk;
+  test::CliFixture cli;
   for (const std::vector<std::string>& words : {std::vector<std::string>{"env", "list", "--bundle", "x"},
                                                 {"env", "install", "--bundle", "x", "mxnet-1.9.1"},
                                                 {"env", "export", "mxnet-1.9.1", "--bundle", "x", "--output", "y"},
                                                 {"env", "export", "mxnet-1.9.1", "--profile", "p"},
                                                 {"env", "export", "--bundle", "x"}}) {
-    CHECK(desk.nocturne(words) == ExitCode::Usage);
+    CHECK(cli.nocturne(words) == ExitCode::Usage);
   }
-  CHECK(desk.nocturne({"env", "install", "--bundle", "/nowhere/x.nocturne"}) == ExitCode::Negative);
-  CHECK_THAT(desk.err(), ContainsSubstring("there is no file /nowhere/x.nocturne"));
-  CHECK(desk.nocturne({"env", "export", "--profile", "/nowhere", "--bundle", "x"}) == ExitCode::NotFound);
+  CHECK(cli.nocturne({"env", "install", "--bundle", "/nowhere/x.nocturne"}) == ExitCode::Negative);
+  CHECK_THAT(cli.err(), ContainsSubstring("there is no file /nowhere/x.nocturne"));
+  CHECK(cli.nocturne({"env", "export", "--profile", "/nowhere", "--bundle", "x"}) == ExitCode::NotFound);
 }

@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
 #include "tests/tuner/deploy/shell.hpp"
 #include "tuner/deploy/profile.hpp"
 
@@ -24,13 +24,13 @@ test::NightOptions night() {
 }  // namespace
 
 TEST_CASE("export writes the profile of the best in every format", "[cli]") {
-  test::Desk desk;
-  (void)test::fill(desk, night());
-  CHECK(desk.nocturne({"export", "--json"}) == ExitCode::Ok);
-  const auto files = desk.json();
+  test::CliFixture cli;
+  (void)test::fill(cli, night());
+  CHECK(cli.nocturne({"export", "--json"}) == ExitCode::Ok);
+  const auto files = cli.json();
   const auto profile = deploy::load_profile(files.at("json").get<std::string>());
   REQUIRE(profile);
-  CHECK(fs::path(files.at("json").get<std::string>()) == desk.data() / "profiles" / "evening.json");
+  CHECK(fs::path(files.at("json").get<std::string>()) == cli.data() / "profiles" / "evening.json");
   CHECK(profile->trial == 1);
   CHECK(*profile->configuration.find("precision") == space::Value(std::string("bf16")));
   CHECK(profile->workload.training_examples == 10000);
@@ -54,14 +54,14 @@ TEST_CASE("export writes the profile of the best in every format", "[cli]") {
 }
 
 TEST_CASE("export takes the data folder and the samples' length from the run's own request", "[cli]") {
-  test::Desk desk;
-  (void)test::fill(desk, night());
-  test::make_file(desk.runs() / "evening-run-1" / "request.json",
+  test::CliFixture cli;
+  (void)test::fill(cli, night());
+  test::make_file(cli.runs() / "evening-run-1" / "request.json",
                   R"({"protocol": 1, "run_id": "x", "workload": {"network": "mnist_cnn", "data": "mnist",
                       "data_folder": "/measured/data", "optimizer": "adadelta"}, "configuration": {}, "seed": 1,
                       "steps": 12, "steps_per_sample": 3, "partial_batch": "drop"})");
-  CHECK(desk.nocturne({"export", "--output", "-"}) == ExitCode::Ok);
-  const auto profile = deploy::profile_from_json(desk.json());
+  CHECK(cli.nocturne({"export", "--output", "-"}) == ExitCode::Ok);
+  const auto profile = deploy::profile_from_json(cli.json());
   REQUIRE(profile);
   CHECK(profile->training.data_folder == "/measured/data");
   CHECK(profile->training.steps_per_sample == 3);
@@ -69,24 +69,24 @@ TEST_CASE("export takes the data folder and the samples' length from the run's o
 }
 
 TEST_CASE("export writes one format where a file or a format is named", "[cli]") {
-  test::Desk desk;
-  (void)test::fill(desk, night());
-  const std::string script = (desk.folder() / "deep" / "train.sh").string();
-  CHECK(desk.nocturne({"export", "evening", "-o", script}) == ExitCode::Ok);
-  CHECK(desk.out() == script + "\n");
+  test::CliFixture cli;
+  (void)test::fill(cli, night());
+  const std::string script = (cli.folder() / "deep" / "train.sh").string();
+  CHECK(cli.nocturne({"export", "evening", "-o", script}) == ExitCode::Ok);
+  CHECK(cli.out() == script + "\n");
   CHECK(test::read_file(script).starts_with("#!/bin/sh\n"));
-  CHECK(desk.nocturne({"export", "--format", "env", "--output", "-"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("OMP_NUM_THREADS=2\n"));
-  CHECK(desk.nocturne({"export", "--format", "sh", "--output", "/dev/null/x"}) == ExitCode::Unavailable);
+  CHECK(cli.nocturne({"export", "--format", "env", "--output", "-"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("OMP_NUM_THREADS=2\n"));
+  CHECK(cli.nocturne({"export", "--format", "sh", "--output", "/dev/null/x"}) == ExitCode::Unavailable);
 }
 
 TEST_CASE("export for another horizon exports that horizon's estimate", "[cli]") {
-  test::Desk desk;
-  (void)test::fill(desk, night());
-  CHECK(desk.nocturne({"export", "--epochs", "12", "-o", "-"}) == ExitCode::Negative);  // compared for one epoch alone
-  CHECK_THAT(desk.err(), ContainsSubstring("was not compared with the default for 12 epochs"));
-  CHECK(desk.nocturne({"export", "--epochs", "12", "--force", "-o", "-"}) == ExitCode::Ok);
-  const auto profile = deploy::profile_from_json(desk.json());
+  test::CliFixture cli;
+  (void)test::fill(cli, night());
+  CHECK(cli.nocturne({"export", "--epochs", "12", "-o", "-"}) == ExitCode::Negative);  // compared for one epoch alone
+  CHECK_THAT(cli.err(), ContainsSubstring("was not compared with the default for 12 epochs"));
+  CHECK(cli.nocturne({"export", "--epochs", "12", "--force", "-o", "-"}) == ExitCode::Ok);
+  const auto profile = deploy::profile_from_json(cli.json());
   REQUIRE(profile);
   CHECK(profile->epochs == 12);
   CHECK(profile->estimate.value().value == Catch::Approx(1 + 12 * 2));
@@ -95,16 +95,16 @@ TEST_CASE("export for another horizon exports that horizon's estimate", "[cli]")
 }
 
 TEST_CASE("what is not proven faster than the default is exported by force alone, and says so", "[cli]") {
-  test::Desk desk;
+  test::CliFixture cli;
   test::NightOptions options = night();
   options.verdict_low = -0.9;
   options.verdict_high = 0.02;
-  (void)test::fill(desk, options);
-  CHECK(desk.nocturne({"export"}) == ExitCode::Negative);
-  CHECK_THAT(desk.err(), ContainsSubstring("its gain over the default is -2.0 to") && ContainsSubstring("--force"));
-  CHECK_FALSE(fs::exists(desk.data() / "profiles"));
-  CHECK(desk.nocturne({"export", "--force", "--json"}) == ExitCode::Ok);
-  const auto files = desk.json();
+  (void)test::fill(cli, options);
+  CHECK(cli.nocturne({"export"}) == ExitCode::Negative);
+  CHECK_THAT(cli.err(), ContainsSubstring("its gain over the default is -2.0 to") && ContainsSubstring("--force"));
+  CHECK_FALSE(fs::exists(cli.data() / "profiles"));
+  CHECK(cli.nocturne({"export", "--force", "--json"}) == ExitCode::Ok);
+  const auto files = cli.json();
   CHECK_THAT(deploy::load_profile(files.at("json").get<std::string>())->forced, ContainsSubstring("-2.0 to"));
   for (const char* format : {"sh", "env"}) {
     CHECK_THAT(test::read_file(files.at(format).get<std::string>()), ContainsSubstring("# Exported by force: trial 1"));
@@ -112,10 +112,10 @@ TEST_CASE("what is not proven faster than the default is exported by force alone
 }
 
 TEST_CASE("export says that the build is gone", "[cli]") {
-  test::Desk desk;
+  test::CliFixture cli;
   test::NightOptions options = night();
   options.artifact = std::string(64, 'a');
-  (void)test::fill(desk, options);
-  CHECK(desk.nocturne({"export"}) == ExitCode::Unavailable);
-  CHECK_THAT(desk.err(), ContainsSubstring("aaaaaaaaaaaa") && ContainsSubstring("nocturne tune"));
+  (void)test::fill(cli, options);
+  CHECK(cli.nocturne({"export"}) == ExitCode::Unavailable);
+  CHECK_THAT(cli.err(), ContainsSubstring("aaaaaaaaaaaa") && ContainsSubstring("nocturne tune"));
 }

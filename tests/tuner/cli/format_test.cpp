@@ -120,7 +120,7 @@ TEST_CASE("a table that is still too wide breaks its headers, then any cell, the
   }
 }
 
-TEST_CASE("a stored domain is shown as a person would say it", "[cli]") {
+TEST_CASE("a stored domain is shown as the user would say it", "[cli]") {
   using nlohmann::json;
   CHECK(domain_text(json::parse(R"({"type":"categorical","values":["g++","clang++"]})")) == "one of g++, clang++");
   CHECK(domain_text(json::parse(R"({"values":[128]})")) == "only 128");

@@ -5,16 +5,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include <catch2/catch_test_macros.hpp>
 #include <CLI/CLI.hpp>
+#include <catch2/catch_test_macros.hpp>
 
-#include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
 #include "tuner/cli/cli.hpp"
 
 using namespace nocturne;
@@ -31,7 +32,7 @@ std::string text_of(const fs::path& file) {
 
 std::vector<std::string> subcommands_with_help() {
   std::vector<std::string> names;
-  for (const cli::Verb& verb : cli::verbs()) names.emplace_back(verb.name);
+  for (const cli::Subcommand& subcommand : cli::subcommands()) names.emplace_back(subcommand.name);
   return names;
 }
 
@@ -72,9 +73,10 @@ void parse(std::vector<std::string> words) {
   bool json = false;
   root.add_option("--db", path);
   root.add_flag("--json", json);
-  for (const cli::Verb& verb : cli::verbs()) {
-    CLI::App* app = root.add_subcommand(std::string(verb.name));
-    (void)verb.add(*app);
+  std::vector<std::function<ExitCode(cli::Context&)>> options;  // they own what the parser writes into
+  for (const cli::Subcommand& subcommand : cli::subcommands()) {
+    CLI::App* app = root.add_subcommand(std::string(subcommand.name));
+    options.push_back(subcommand.add(*app));
     app->fallthrough();
   }
   if (words.front() == "tune") words.erase(std::ranges::find(words, "--"), words.end());  // the user's own command
@@ -85,15 +87,15 @@ void parse(std::vector<std::string> words) {
 
 TEST_CASE("the committed reference is what the program says now: nocturne manual > docs/reference.md",
           "[cli][manual]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"manual"}) == ExitCode::Ok);
-  CHECK(desk.out() == text_of(fs::path(NOCTURNE_SOURCE_DIR) / "docs/reference.md"));
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"manual"}) == ExitCode::Ok);
+  CHECK(cli.out() == text_of(fs::path(NOCTURNE_SOURCE_DIR) / "docs/reference.md"));
 }
 
 TEST_CASE("README's table of subcommands is what the program says now: nocturne manual --table", "[cli][manual]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"manual", "--table"}) == ExitCode::Ok);
-  CHECK(text_of(fs::path(NOCTURNE_SOURCE_DIR) / "README.md").contains("\n\n" + desk.out() + "\n"));
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"manual", "--table"}) == ExitCode::Ok);
+  CHECK(text_of(fs::path(NOCTURNE_SOURCE_DIR) / "README.md").contains("\n\n" + cli.out() + "\n"));
 }
 
 TEST_CASE("each relative link of a page leads to a file", "[cli][manual]") {
@@ -117,13 +119,13 @@ TEST_CASE("each relative link of a page leads to a file", "[cli][manual]") {
 }
 
 TEST_CASE("there is a man page for each subcommand, and no line that troff would take for its own", "[cli][manual]") {
-  test::Desk desk;
-  const fs::path folder = desk.folder() / "man";
-  CHECK(desk.nocturne({"manual", "--man", folder.string()}) == ExitCode::Ok);
-  for (const cli::Verb& verb : cli::verbs()) {
-    const fs::path file = folder / ("nocturne-" + std::string(verb.name) + ".1");
+  test::CliFixture cli;
+  const fs::path folder = cli.folder() / "man";
+  CHECK(cli.nocturne({"manual", "--man", folder.string()}) == ExitCode::Ok);
+  for (const cli::Subcommand& subcommand : cli::subcommands()) {
+    const fs::path file = folder / ("nocturne-" + std::string(subcommand.name) + ".1");
     CAPTURE(file);
-    CHECK(fs::exists(file) != verb.group.empty());
+    CHECK(fs::exists(file) != subcommand.group.empty());
   }
   for (const auto& entry : fs::directory_iterator(folder)) {
     CAPTURE(entry.path());
@@ -141,13 +143,13 @@ TEST_CASE("there is a man page for each subcommand, and no line that troff would
 }
 
 TEST_CASE("every example of every help is a command that the program understands", "[cli][manual]") {
-  test::Desk desk;
+  test::CliFixture cli;
   std::size_t seen = 0;
   std::vector<std::vector<std::string>> calls = {{"--help"}};
   for (const std::string& name : subcommands_with_help()) calls.push_back({name, "--help"});
   for (const auto& call : calls) {
-    CHECK(desk.nocturne(call) == ExitCode::Ok);
-    for (const auto& words : examples_in(desk.out())) {
+    CHECK(cli.nocturne(call) == ExitCode::Ok);
+    for (const auto& words : examples_in(cli.out())) {
       CAPTURE(call.front(), words);
       CHECK_NOTHROW(parse(words));
       ++seen;

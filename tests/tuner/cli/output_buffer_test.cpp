@@ -35,7 +35,7 @@ TEST_CASE("a terminal is shown our own colours and progress, and the bytes of ev
   CHECK(for_terminal("\u009b2J \u00e9 –") == "\\x9B2J \u00e9 –");
 }
 
-TEST_CASE("what is written for a program arrives byte by byte, for a person tamed and at each end of line", "[cli]") {
+TEST_CASE("what is written for a program arrives byte by byte, for the user tamed and at each end of line", "[cli]") {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "out";
   const std::string bytes = "a\x1b[2J\n" + std::string(200'000, 'x') + "\xff";
@@ -45,7 +45,7 @@ TEST_CASE("what is written for a program arrives byte by byte, for a person tame
     CHECK(buffer.close() == 0);
   }
   CHECK(test::read_file(file) == bytes);
-  OutputBuffer buffer(::open(file.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC), Reader::Person);
+  OutputBuffer buffer(::open(file.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC), Reader::Terminal);
   std::ostream out(&buffer);
   out << "one\x1b[2J" << '\n' << "two";
   CHECK(test::read_file(file) == "one\\x1B[2J\n");
@@ -71,7 +71,7 @@ TEST_CASE("a reader that went away is told nothing and seen in the exit code", "
   std::array<int, 2> ends{};
   REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
   ::close(ends[0]);
-  OutputBuffer gone(ends[1], Reader::Person);
+  OutputBuffer gone(ends[1], Reader::Terminal);
   std::ostream out(&gone);
   out << "one\n" << "two\n";
   CHECK(out.bad());

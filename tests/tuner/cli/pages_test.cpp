@@ -7,12 +7,12 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "tests/tuner/campaign/sitter.hpp"
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/cli.hpp"
 #include "tuner/cli/output/format.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 // As many parameters with as long names as a real campaign has.
@@ -60,8 +60,8 @@ class Evening {
   Evening() {
     auto spec = tuner::parse_campaign(std::string(kCampaign), "evening.json", "/", space::Facts());
     if (!spec) FAIL(tuner::to_text(spec.error()));
-    SittingDesk<> desk(folder_, "nocturne.db");
-    FakeExecutor& executor = desk.executor;
+    SessionFixture<> cli(folder_, "nocturne.db");
+    FakeExecutor& executor = cli.executor;
     executor.step_seconds = step_seconds;
     executor.can_be_built = [](const space::Configuration& configuration) {
       return *configuration.find("framework") != space::Value(std::string("pytorch"));
@@ -70,7 +70,7 @@ class Evening {
         "the environment of pytorch cannot be made: pip ended with 1: No matching distribution "
         "found for torch==2.9.1 (from versions: none)";
     executor.peak_bytes = [](const space::Configuration&) { return std::int64_t{300} << 20; };
-    (void)desk.with_sitting(*spec, [](tuner::Sitting& sitting) { return tuner::Campaign(sitting, false).run(); });
+    (void)cli.with_session(*spec, [](tuner::Session& session) { return tuner::Campaign(session, false).run(); });
   }
 
   /// What `nocturne WORDS…` prints on a page of that width.
@@ -91,7 +91,8 @@ class Evening {
   CampaignFolder folder_;
 };
 
-/// The lines that are wider than the page, but for a single word, which nothing may break: a command is pasted as it is.
+/// The lines that are wider than the page, but for a single word, which nothing may break: a command is pasted as it
+/// is.
 std::string overflowing(const std::string& page, std::size_t columns) {
   std::istringstream lines(page);
   std::string wide;
@@ -153,7 +154,8 @@ TEST_CASE("no page is wider than its terminal", "[cli][pages]") {
 TEST_CASE("no help is wider than its terminal", "[cli][pages]") {
   const Evening evening;
   std::vector<std::vector<std::string>> helps = {{"--help"}};
-  for (const cli::Verb& verb : cli::verbs()) helps.push_back({std::string(verb.name), "--help"});
+  for (const cli::Subcommand& subcommand : cli::subcommands())
+    helps.push_back({std::string(subcommand.name), "--help"});
   for (const std::size_t columns : {80UL, 120UL}) {
     for (const auto& words : helps) {
       const std::string page = evening.page(words, columns);
@@ -171,10 +173,12 @@ TEST_CASE("a page says once of which horizon it speaks, and of which confidence 
     for (auto at = page.find(words); at != std::string::npos; at = page.find(words, at + 1)) ++count;
     return count;
   };
-  for (const auto& [verb, confidence] :
-       {std::pair{"best", "95 % interval"}, {"status", "95 % interval"}, {"explain", "95 % interval"}, {"model", "90 % interval"}}) {
-    const std::string page = evening.page({verb}, 120);
-    CAPTURE(verb, page);
+  for (const auto& [subcommand, confidence] : {std::pair{"best", "95 % interval"},
+                                               {"status", "95 % interval"},
+                                               {"explain", "95 % interval"},
+                                               {"model", "90 % interval"}}) {
+    const std::string page = evening.page({subcommand}, 120);
+    CAPTURE(subcommand, page);
     CHECK(times_said(page, "12 epochs") == 1);
     CHECK(times_said(page, "% interval") == 1);
     CHECK(times_said(page, confidence) == 1);
@@ -192,4 +196,4 @@ TEST_CASE("a table of trials says what each has and the default has not", "[cli]
   CHECK(!page.contains("compiler=g++ "));  // what the default has
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -50,7 +50,8 @@ TEST_CASE("a campaign's first lines say what it does, and what its times are", "
         "It begins: nothing is known of it yet (search strategy auto, seed 1).\n"
         "Each trial trains some steps with other settings; its time is what 12 epochs would take.\n");
   watched.err.str("");
-  display.opened({.campaign = "mnist", .resumed = true, .trials_known = 7, .strategy = "auto", .times_processes = true});
+  display.opened(
+      {.campaign = "mnist", .resumed = true, .trials_known = 7, .strategy = "auto", .times_processes = true});
   CHECK_THAT(watched.err.str(), ContainsSubstring("Going on after 7 finished trials") &&
                                     ContainsSubstring("its time is that of the whole process"));
 }

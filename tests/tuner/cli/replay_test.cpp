@@ -7,7 +7,7 @@
 #include <string>
 
 #include "search/replay/load.hpp"
-#include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
 
 using namespace nocturne;
 using Catch::Approx;
@@ -17,8 +17,8 @@ using cli::ExitCode;
 namespace {
 
 /// Four rows: 8, 2, 4, 16.
-std::filesystem::path tiny_space(const test::Desk& desk) {
-  const auto folder = desk.folder() / "tiny";
+std::filesystem::path tiny_space(const test::CliFixture& cli) {
+  const auto folder = cli.folder() / "tiny";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "space.json") << R"({"name": "tiny", "constraints": [], "constraints_exact": true,
       "parameters": [{"name": "a", "type": "ordinal", "values": [1, 2, 4, 8]}]})";
@@ -34,23 +34,23 @@ std::string contents(const std::filesystem::path& file) {
 }  // namespace
 
 TEST_CASE("replay prints each strategy beside random search", "[cli]") {
-  test::Desk desk;
-  const auto space = tiny_space(desk).string();
-  const auto trace = (desk.folder() / "trace.jsonl").string();
-  CHECK(desk.nocturne({"replay", space, "--strategy", "random,exhaustive", "--evaluations", "2", "--repeats", "3",
-                       "--seed", "7", "--trace", trace}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("tiny") && ContainsSubstring("random (exact)") &&
-                             ContainsSubstring("exhaustive") && ContainsSubstring("seeds 7 to 9"));
-  CHECK_THAT(desk.err(), ContainsSubstring("6 of 6 runs"));
+  test::CliFixture cli;
+  const auto space = tiny_space(cli).string();
+  const auto trace = (cli.folder() / "trace.jsonl").string();
+  CHECK(cli.nocturne({"replay", space, "--strategy", "random,exhaustive", "--evaluations", "2", "--repeats", "3",
+                      "--seed", "7", "--trace", trace}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("tiny") && ContainsSubstring("random (exact)") &&
+                            ContainsSubstring("exhaustive") && ContainsSubstring("seeds 7 to 9"));
+  CHECK_THAT(cli.err(), ContainsSubstring("6 of 6 runs"));
   CHECK_THAT(contents(trace),
              ContainsSubstring(R"({"space": "tiny", "tuner": "exhaustive", "seed": 9, "values": [8, 2]})"));
 }
 
 TEST_CASE("replay --json has ratios, expectations and scores", "[cli]") {
-  test::Desk desk;
-  const auto space = tiny_space(desk).string();
-  CHECK(desk.nocturne({"replay", space, "--strategy", "exhaustive", "--evaluations", "2", "--json"}) == ExitCode::Ok);
-  const auto document = desk.json();
+  test::CliFixture cli;
+  const auto space = tiny_space(cli).string();
+  CHECK(cli.nocturne({"replay", space, "--strategy", "exhaustive", "--evaluations", "2", "--json"}) == ExitCode::Ok);
+  const auto document = cli.json();
   const auto& cell = document.at("results").at(0).at("best_over_optimum").at(0);
   CHECK(cell.at("evaluations") == 2);
   CHECK(cell.at("ratio") == 1);
@@ -61,9 +61,9 @@ TEST_CASE("replay --json has ratios, expectations and scores", "[cli]") {
   CHECK(document.at("spaces").at(0).at("rows") == 4);
 }
 
-TEST_CASE("replay --claims checks what auto claims, and needs it", "[cli]") {
-  test::Desk desk;
-  const auto folder = desk.folder() / "line";
+TEST_CASE("replay --calibration checks what auto claims, and needs it", "[cli]") {
+  test::CliFixture cli;
+  const auto folder = cli.folder() / "line";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "space.json") << R"({"name": "line", "constraints": [], "constraints_exact": true,
       "parameters": [{"name": "a", "type": "integer", "values": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]},
@@ -72,61 +72,61 @@ TEST_CASE("replay --claims checks what auto claims, and needs it", "[cli]") {
   results << "a,b,objective,status\n";
   for (int i = 0; i < 100; ++i) results << i / 10 << "," << i % 10 << "," << 1 + i / 10 + i % 10 << ",ok\n";
   results.close();
-  CHECK(desk.nocturne({"replay", folder.string(), "--strategy", "auto", "--evaluations", "50", "--repeats", "2",
-                       "--claims"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("prune @25") && ContainsSubstring("report @50") &&
-                             ContainsSubstring("all spaces") && ContainsSubstring("optimum found"));
-  CHECK(desk.nocturne({"replay", folder.string(), "--strategy", "auto", "--evaluations", "50", "--repeats", "2",
-                       "--claims", "--json"}) == ExitCode::Ok);
-  const auto budget = desk.json().at("claims").at("spaces").at(0).at("budgets").at(1);
+  CHECK(cli.nocturne({"replay", folder.string(), "--strategy", "auto", "--evaluations", "50", "--repeats", "2",
+                      "--calibration"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("prune @25") && ContainsSubstring("report @50") &&
+                            ContainsSubstring("all spaces") && ContainsSubstring("optimum found"));
+  CHECK(cli.nocturne({"replay", folder.string(), "--strategy", "auto", "--evaluations", "50", "--repeats", "2",
+                      "--calibration", "--json"}) == ExitCode::Ok);
+  const auto budget = cli.json().at("calibration").at("spaces").at(0).at("budgets").at(1);
   CHECK(budget.at("evaluations") == 50);
   CHECK(budget.at("runs") == 2);
   CHECK(budget.at("within_90_percent").at("pruning").at("mean").get<double>() > 0.5);
   CHECK(budget.at("optimum").at("found") == 2);
 
-  CHECK(desk.nocturne({"replay", folder.string(), "--strategy", "random", "--claims"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("--claims needs --strategy auto"));
-  CHECK(desk.nocturne({"replay", tiny_space(desk).string(), "--strategy", "auto", "--claims"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("Nothing was claimed"));
+  CHECK(cli.nocturne({"replay", folder.string(), "--strategy", "random", "--calibration"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("--calibration needs --strategy auto"));
+  CHECK(cli.nocturne({"replay", tiny_space(cli).string(), "--strategy", "auto", "--calibration"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("Nothing was claimed"));
 }
 
 TEST_CASE("replay takes a campaign of the database as a space", "[cli]") {
-  test::Desk desk;
-  (void)test::fill(desk);
-  const auto database = desk.database().string();
-  CHECK(desk.nocturne({"replay", database, "--strategy", "exhaustive", "--json"}) == ExitCode::Ok);
-  const auto document = desk.json();
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  const auto database = cli.database().string();
+  CHECK(cli.nocturne({"replay", database, "--strategy", "exhaustive", "--json"}) == ExitCode::Ok);
+  const auto document = cli.json();
   const auto& space = document.at("spaces").at(0);
   CHECK(space.at("name") == "evening");
   CHECK(space.at("rows") == 5);  // the claimed trial is no row
   CHECK(space.at("failed") == 1);
   CHECK(space.at("optimum").get<double>() == Approx(3));
-  CHECK(desk.nocturne({"replay", database, "--campaign", "morning"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("there is no campaign 'morning'"));
+  CHECK(cli.nocturne({"replay", database, "--campaign", "morning"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("there is no campaign 'morning'"));
 }
 
 TEST_CASE("replay --save writes a campaign as a space that others can replay", "[cli]") {
-  test::Desk desk;
-  (void)test::fill(desk);
-  const auto database = desk.database().string();
-  const auto folder = (desk.folder() / "shared").string();
-  CHECK(desk.nocturne({"replay", database, "--save", folder}) == ExitCode::Ok);
-  CHECK(desk.out().empty());
-  CHECK(desk.nocturne({"replay", folder + "/evening", "--strategy", "exhaustive", "--json"}) == ExitCode::Ok);
-  const auto space = desk.json().at("spaces").at(0);
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  const auto database = cli.database().string();
+  const auto folder = (cli.folder() / "shared").string();
+  CHECK(cli.nocturne({"replay", database, "--save", folder}) == ExitCode::Ok);
+  CHECK(cli.out().empty());
+  CHECK(cli.nocturne({"replay", folder + "/evening", "--strategy", "exhaustive", "--json"}) == ExitCode::Ok);
+  const auto space = cli.json().at("spaces").at(0);
   CHECK(space.at("rows") == 5);
   CHECK(space.at("failed") == 1);
   CHECK(space.at("optimum").get<double>() == Approx(3));
-  CHECK(desk.nocturne({"replay", database, "--save", folder, "--dummies", "2"}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"replay", database, "--save", folder, "--dummies", "2"}) == ExitCode::Usage);
 }
 
 TEST_CASE("passes over one campaign are single times, and their median is what counts", "[cli]") {
-  test::Desk desk;
-  (void)test::fill(desk);
-  (void)test::fill(desk, {.pass = 2, .slowdown = 3});
-  (void)test::fill(desk, {.pass = 3, .slowdown = 1.5});
-  const auto folder = desk.folder() / "shared";
-  CHECK(desk.nocturne({"replay", desk.database().string(), "--save", folder.string()}) == ExitCode::Ok);
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  (void)test::fill(cli, {.pass = 2, .slowdown = 3});
+  (void)test::fill(cli, {.pass = 3, .slowdown = 1.5});
+  const auto folder = cli.folder() / "shared";
+  CHECK(cli.nocturne({"replay", cli.database().string(), "--save", folder.string()}) == ExitCode::Ok);
   const auto loaded = search::replay::load(std::vector{folder / "evening"});
   REQUIRE(loaded);
   const auto& rows = loaded->front().rows();
@@ -141,12 +141,12 @@ TEST_CASE("passes over one campaign are single times, and their median is what c
 }
 
 TEST_CASE("replay refuses what it cannot do and says why", "[cli]") {
-  test::Desk desk;
-  const auto space = tiny_space(desk).string();
+  test::CliFixture cli;
+  const auto space = tiny_space(cli).string();
   const auto refused = [&](std::vector<std::string> words) {
     words.insert(words.begin(), "replay");
-    CHECK(desk.nocturne(words) == ExitCode::Usage);
-    return desk.err();
+    CHECK(cli.nocturne(words) == ExitCode::Usage);
+    return cli.err();
   };
   CHECK_THAT(refused({space, "--strategy", "exhastive"}), ContainsSubstring("did you mean 'exhaustive'?"));
   CHECK_THAT(refused({space, "--failures", "1.5"}), ContainsSubstring("--failures is a probability"));
@@ -155,38 +155,38 @@ TEST_CASE("replay refuses what it cannot do and says why", "[cli]") {
   CHECK_THAT(refused({space, space}), ContainsSubstring("another space 'tiny'"));
   CHECK_THAT(refused({space + "s"}), ContainsSubstring("no such file or folder"));
   CHECK_THAT(refused({}), ContainsSubstring("space is required"));
-  CHECK(desk.nocturne({"replay", space, "--repeats", "1", "--trace", (desk.folder() / "no" / "where").string()}) ==
+  CHECK(cli.nocturne({"replay", space, "--repeats", "1", "--trace", (cli.folder() / "no" / "where").string()}) ==
         ExitCode::Unavailable);
 }
 
 TEST_CASE("replay --history takes recorded spaces and databases, and says which it cannot read", "[cli]") {
-  test::Desk desk;
+  test::CliFixture cli;
   const auto write = [&](const std::string& name, int valley) {
-    std::filesystem::create_directories(desk.folder() / name);
-    std::ofstream(desk.folder() / name / "space.json")
+    std::filesystem::create_directories(cli.folder() / name);
+    std::ofstream(cli.folder() / name / "space.json")
         << R"({"name": ")" << name << R"(", "constraints": [], "constraints_exact": true, "parameters": [)"
         << R"({"name": "a", "type": "ordinal", "values": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]},)"
         << R"({"name": "b", "type": "ordinal", "values": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}]})";
-    std::ofstream rows(desk.folder() / name / "results.csv");
+    std::ofstream rows(cli.folder() / name / "results.csv");
     rows << "a,b,objective,status\n";
     for (int i = 0; i < 100; ++i) {
       const int a = 1 + i / 10, b = 1 + i % 10;
       rows << a << ',' << b << ',' << 10 + (a - valley) * (a - valley) + 3 * (b - 2) * (b - 2) << ",ok\n";
     }
-    return (desk.folder() / name).string();
+    return (cli.folder() / name).string();
   };
   const auto here = write("here", 7), elsewhere = write("elsewhere", 8);
   const auto reached = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"replay", here, "--strategy", "auto", "--evaluations", "25", "--repeats", "3",
-                                 "--trace", (desk.folder() / "trace").string()});
-    CHECK(desk.nocturne(words) == ExitCode::Ok);
-    return contents(desk.folder() / "trace");
+                                 "--trace", (cli.folder() / "trace").string()});
+    CHECK(cli.nocturne(words) == ExitCode::Ok);
+    return contents(cli.folder() / "trace");
   };
   const auto without = reached({});
   CHECK(reached({"--history", elsewhere}) != without);
   const auto again = reached({"--history", here, "--history-trials", "60"});
   CHECK(again != without);
   CHECK_THAT(again, ContainsSubstring(R"("values": [10, )"));  // the best of the earlier run comes first
-  CHECK(desk.nocturne({"replay", here, "--history", (desk.folder() / "nowhere").string()}) == ExitCode::Usage);
-  CHECK(desk.nocturne({"replay", here, "--history", elsewhere, "--history-trials", "0"}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"replay", here, "--history", (cli.folder() / "nowhere").string()}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"replay", here, "--history", elsewhere, "--history-trials", "0"}) == ExitCode::Usage);
 }

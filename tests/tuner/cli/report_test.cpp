@@ -6,8 +6,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "measure/machine/machine.hpp"
-#include "tests/tuner/cli/desk.hpp"
-#include "tuner/cli/output/claims_report.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
+#include "tuner/cli/output/published_results_report.hpp"
 #include "tuner/report/evidence.hpp"
 
 using namespace nocturne;
@@ -17,28 +17,28 @@ using cli::ExitCode;
 
 namespace {
 
-report::Claim claim_that_bf16_is_faster(double percent = 54) {
-  report::Claim claim{
-      .id = "bf16", .title = "bf16", .network = "mnist_cnn", .device = "cpu", .claimed_percent = percent};
-  claim.reference.set("precision", std::string("f32"));
-  claim.candidate.set("precision", std::string("bf16"));
-  return claim;
+report::PublishedResult published_that_bf16_is_faster(double percent = 54) {
+  report::PublishedResult published{
+      .id = "bf16", .title = "bf16", .network = "mnist_cnn", .device = "cpu", .published_percent = percent};
+  published.reference.set("precision", std::string("f32"));
+  published.candidate.set("precision", std::string("bf16"));
+  return published;
 }
 
-std::optional<report::Evidence> evidence_at(const test::Desk& desk, const report::Claim& claim,
+std::optional<report::Evidence> evidence_at(const test::CliFixture& cli, const report::PublishedResult& published,
                                             const std::string& key = space::Fingerprint().key()) {
-  const db::Store store = desk.open();
-  auto found = report::find_evidence(store, claim, key);
+  const db::Store store = cli.open();
+  auto found = report::find_evidence(store, published, key);
   if (!found) FAIL(found.error().message);
   return *found;
 }
 
 }  // namespace
 
-TEST_CASE("evidence for a claim is the pairs of two trials that differ as claimed", "[report]") {
-  test::Desk desk;
-  (void)test::fill(desk);
-  const auto found = evidence_at(desk, claim_that_bf16_is_faster());
+TEST_CASE("evidence for a published result is the pairs of two trials that differ as published", "[report]") {
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  const auto found = evidence_at(cli, published_that_bf16_is_faster());
   REQUIRE(found);
   CHECK(found->grade == report::Grade::Pairs);
   CHECK(found->repetitions == 6);
@@ -46,15 +46,15 @@ TEST_CASE("evidence for a claim is the pairs of two trials that differ as claime
   CHECK(found->percent == Approx(100 * (1 / 0.6 - 1)));
   CHECK(found->low_percent == Approx(100 * (1 / 0.65 - 1)));
 
-  report::Claim turned = claim_that_bf16_is_faster(-30);
+  report::PublishedResult turned = published_that_bf16_is_faster(-30);
   std::swap(turned.reference, turned.candidate);
-  CHECK(evidence_at(desk, turned)->percent == Approx(100 * (0.6 - 1)));
+  CHECK(evidence_at(cli, turned)->percent == Approx(100 * (0.6 - 1)));
 }
 
 TEST_CASE("where there are no pairs, trials by themselves are shown as not interleaved", "[report]") {
-  test::Desk desk;
-  (void)test::fill(desk, {.verdict = false, .artifact = {}, .machine = {}});
-  const auto found = evidence_at(desk, claim_that_bf16_is_faster());
+  test::CliFixture cli;
+  (void)test::fill(cli, {.verdict = false, .artifact = {}, .machine = {}});
+  const auto found = evidence_at(cli, published_that_bf16_is_faster());
   REQUIRE(found);
   CHECK(found->grade == report::Grade::Trials);
   CHECK(found->repetitions == 2);
@@ -63,29 +63,29 @@ TEST_CASE("where there are no pairs, trials by themselves are shown as not inter
 }
 
 TEST_CASE("what another machine or another network measured is no evidence", "[report]") {
-  test::Desk desk;
-  (void)test::fill(desk);
-  CHECK(!evidence_at(desk, claim_that_bf16_is_faster(), "another machine"));
-  report::Claim claim = claim_that_bf16_is_faster();
-  claim.network = "resnet50";
-  CHECK(!evidence_at(desk, claim));
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  CHECK(!evidence_at(cli, published_that_bf16_is_faster(), "another machine"));
+  report::PublishedResult published = published_that_bf16_is_faster();
+  published.network = "resnet50";
+  CHECK(!evidence_at(cli, published));
 }
 
 TEST_CASE("a side that never trained here is named with its reason", "[report]") {
-  test::Desk desk;
-  (void)test::fill(desk);
-  report::Claim claim = claim_that_bf16_is_faster();
-  claim.candidate = {};
-  claim.candidate.set("threads", std::int64_t{3});
-  const auto failure = report::failure_of(desk.open(), claim, space::Fingerprint().key());
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  report::PublishedResult published = published_that_bf16_is_faster();
+  published.candidate = {};
+  published.candidate.set("threads", std::int64_t{3});
+  const auto failure = report::failure_of(cli.open(), published, space::Fingerprint().key());
   REQUIRE(failure);
   CHECK_THAT(*failure, ContainsSubstring("threads=3: crashed: signal 11"));
-  CHECK(report::failure_of(desk.open(), claim_that_bf16_is_faster(), space::Fingerprint().key())->empty());
+  CHECK(report::failure_of(cli.open(), published_that_bf16_is_faster(), space::Fingerprint().key())->empty());
 }
 
 TEST_CASE("first epochs are compared with the later ones of their own processes", "[report]") {
-  test::Desk desk;
-  db::Store store = test::fill(desk, {.finished = false, .verdict = false, .artifact = {}, .machine = {}});
+  test::CliFixture cli;
+  db::Store store = test::fill(cli, {.finished = false, .verdict = false, .artifact = {}, .machine = {}});
   const auto campaign = store.find_campaign("evening").value().id;
   const auto trial = store.find_trial(campaign, 0).value();
   const auto add = [&](const std::string& id, std::vector<std::int64_t> seconds) {
@@ -99,51 +99,53 @@ TEST_CASE("first epochs are compared with the later ones of their own processes"
     }
     REQUIRE(store.add_run(trial.id, {.run = run, .fingerprint = {}}));
   };
-  report::Claim claim{.id = "first", .kind = report::ClaimKind::FirstEpoch, .network = "mnist_cnn", .device = "cpu"};
+  report::PublishedResult published{
+      .id = "first", .kind = report::PublishedKind::FirstEpoch, .network = "mnist_cnn", .device = "cpu"};
   add("one-epoch", {9});
   add("three-epochs", {12, 10, 10});
-  CHECK(!report::find_evidence(store, claim, space::Fingerprint().key()).value());  // one run has no interval
+  CHECK(!report::find_evidence(store, published, space::Fingerprint().key()).value());  // one run has no interval
   add("three-more", {12, 10, 10});
-  const auto found = report::find_evidence(store, claim, space::Fingerprint().key()).value();
+  const auto found = report::find_evidence(store, published, space::Fingerprint().key()).value();
   REQUIRE(found);
   CHECK(found->grade == report::Grade::Epochs);
   CHECK(found->repetitions == 2);
   CHECK(found->percent == Approx(20));
 }
 
-TEST_CASE("a report without measurements says how to measure each claim, or why it cannot be", "[cli][report]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"report", "paper"}) == ExitCode::NotFound);
-  CHECK_THAT(desk.out(), ContainsSubstring("+54 %") && ContainsSubstring("not measured") &&
-                             ContainsSubstring("nocturne compare framework=tensorflow-1.14,graph_compiler=none "
-                                               "framework=tensorflow-2.1,graph_compiler=none --campaign"));
-  if (measure::probe_machine_cheaply().gpus.empty()) CHECK_THAT(desk.out(), ContainsSubstring("no GPU here"));
-  CHECK(!std::filesystem::exists(desk.database()));
-  CHECK(desk.nocturne({"report", "paper", "--json"}) == ExitCode::NotFound);
-  const auto document = desk.json().at("claims");
-  CHECK(document.at(0).at("claim") == "tensorflow-2.1");
-  CHECK(document.at(0).at("claimed_percent") == 54);
+TEST_CASE("a report without measurements says how to measure each published result, or why it cannot be",
+          "[cli][report]") {
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"report", "paper"}) == ExitCode::NotFound);
+  CHECK_THAT(cli.out(), ContainsSubstring("+54 %") && ContainsSubstring("not measured") &&
+                            ContainsSubstring("nocturne compare framework=tensorflow-1.14,graph_compiler=none "
+                                              "framework=tensorflow-2.1,graph_compiler=none --campaign"));
+  if (measure::probe_machine_cheaply().gpus.empty()) CHECK_THAT(cli.out(), ContainsSubstring("no GPU here"));
+  CHECK(!std::filesystem::exists(cli.database()));
+  CHECK(cli.nocturne({"report", "paper", "--json"}) == ExitCode::NotFound);
+  const auto document = cli.json().at("results");
+  CHECK(document.at(0).at("result") == "tensorflow-2.1");
+  CHECK(document.at(0).at("published_percent") == 54);
   CHECK(document.at(0).at("finding") == "not measured");
   CHECK(document.at(0).at("measured").is_null());
   CHECK(document.at(1).at("command") == "");
   CHECK_THAT(document.at(1).at("reason").get<std::string>(), ContainsSubstring("no recipe builds TensorFlow"));
-  CHECK(desk.nocturne({"report", "papre"}) == ExitCode::Usage);
-  CHECK(desk.nocturne({"report", "paper", "--json", "--markdown"}) == ExitCode::Usage);
-  CHECK(desk.nocturne({"report", "paper", "--measure", "--time", "soon"}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"report", "papre"}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"report", "paper", "--json", "--markdown"}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"report", "paper", "--measure", "--time", "soon"}) == ExitCode::Usage);
 }
 
-TEST_CASE("a claim's row in Markdown has what was measured, by what, and what that says", "[report]") {
+TEST_CASE("a published result's row in Markdown has what was measured, by what, and what that says", "[report]") {
   const report::Evidence found{.percent = 3.2, .low_percent = 1.1, .high_percent = 5.4, .repetitions = 8, .epochs = 12};
-  const std::string text = cli::claims_markdown({{.claim = claim_that_bf16_is_faster(),
-                                                  .evidence = found,
-                                                  .judgement = report::judge(54, 1.1, 5.4, true),
-                                                  .reason = {},
-                                                  .command = {}},
-                                                 {.claim = claim_that_bf16_is_faster(-30),
-                                                  .evidence = {},
-                                                  .judgement = {},
-                                                  .reason = "no a|b\nhere",
-                                                  .command = {}}});
+  const std::string text = cli::published_results_markdown({{.published = published_that_bf16_is_faster(),
+                                                             .evidence = found,
+                                                             .judgement = report::judge(54, 1.1, 5.4, true),
+                                                             .reason = {},
+                                                             .command = {}},
+                                                            {.published = published_that_bf16_is_faster(-30),
+                                                             .evidence = {},
+                                                             .judgement = {},
+                                                             .reason = "no a|b\nhere",
+                                                             .command = {}}});
   CHECK_THAT(text, ContainsSubstring("| bf16 | +54 % | +3.2 % (+1.1 to +5.4 %) | 8 pairs, 12 epochs | confirmed, but "
                                      "smaller |\n"));
   CHECK_THAT(text, ContainsSubstring("| bf16 | -30 % | – | 0 | not measured: no a\\|b here |\n"));

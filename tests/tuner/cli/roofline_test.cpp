@@ -9,8 +9,8 @@
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "tests/tuner/cli/desk.hpp"
-#include "tests/tuner/roofline/sample_roof.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
+#include "tests/tuner/roofline/sample_peaks.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/measuring/machine_measuring.hpp"
 #include "tuner/installation/installation.hpp"
@@ -29,8 +29,8 @@ space::Fingerprint sample_fingerprint() {
   return machine;
 }
 
-db::Store night_on_sample(const test::Desk& desk) {
-  return test::fill(desk, {.artifact = {}, .machine = sample_fingerprint()});
+db::Store night_on_sample(const test::CliFixture& cli) {
+  return test::fill(cli, {.artifact = {}, .machine = sample_fingerprint()});
 }
 
 void know_sample(db::Store& store, const space::Fingerprint& machine) {
@@ -43,11 +43,11 @@ void know_sample(db::Store& store, const space::Fingerprint& machine) {
 }  // namespace
 
 TEST_CASE("roofline holds each configuration against its bound, the fastest first", "[cli]") {
-  test::Desk desk;
-  auto store = night_on_sample(desk);
+  test::CliFixture cli;
+  auto store = night_on_sample(cli);
   know_sample(store, sample_fingerprint());
-  CHECK(desk.nocturne({"roofline", "--json"}) == ExitCode::Ok);
-  const auto document = desk.json();
+  CHECK(cli.nocturne({"roofline", "--json"}) == ExitCode::Ok);
+  const auto document = cli.json();
   CHECK(document["operations_an_image"] == 71'565'312);
   CHECK(document["best"] == 1);
   const auto& rows = document["rows"];
@@ -69,30 +69,30 @@ TEST_CASE("roofline holds each configuration against its bound, the fastest firs
                                                        ContainsSubstring("'nocturne machine --measure'"));
   CHECK(rows[3]["share"].get<double>() == Approx((0.071565312 + 7 * 1'199'882.0 * 4 / 20e9) / 0.08));
 
-  CHECK(desk.nocturne({"roofline"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("! 107.0 %") && !ContainsSubstring("! 92.3 %"));
-  CHECK_THAT(desk.out(), ContainsSubstring("71.6 MFLOP an image") && ContainsSubstring("92.3 %") &&
-                             ContainsSubstring("precision=bf16") &&
-                             ContainsSubstring("The best (trial 1) runs at 95 % of what its cores could do in bf16; at "
-                                               "most 1.05 x is left in its steps."));
-  CHECK(desk.nocturne({"roofline", "evening", "--trial", "0"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("conv2") && ContainsSubstring("optimizer"));
-  CHECK(desk.nocturne({"roofline", "evening", "--trial", "4"}) == ExitCode::NotFound);
+  CHECK(cli.nocturne({"roofline"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("! 107.0 %") && !ContainsSubstring("! 92.3 %"));
+  CHECK_THAT(cli.out(), ContainsSubstring("71.6 MFLOP an image") && ContainsSubstring("92.3 %") &&
+                            ContainsSubstring("precision=bf16") &&
+                            ContainsSubstring("The best (trial 1) runs at 95 % of what its cores could do in bf16; at "
+                                              "most 1.05 x is left in its steps."));
+  CHECK(cli.nocturne({"roofline", "evening", "--trial", "0"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("conv2") && ContainsSubstring("optimizer"));
+  CHECK(cli.nocturne({"roofline", "evening", "--trial", "4"}) == ExitCode::NotFound);
 }
 
 TEST_CASE("roofline says what is missing, and what to do", "[cli]") {
-  test::Desk desk;
+  test::CliFixture cli;
   {
-    auto store = night_on_sample(desk);
+    auto store = night_on_sample(cli);
     know_sample(store, {});  // another machine
   }
-  CHECK(desk.nocturne({"roofline"}) == ExitCode::NotFound);
-  CHECK_THAT(desk.err(), ContainsSubstring("nocturne machine --measure"));
+  CHECK(cli.nocturne({"roofline"}) == ExitCode::NotFound);
+  CHECK_THAT(cli.err(), ContainsSubstring("nocturne machine --measure"));
 }
 
 TEST_CASE("a command of one's own has no bound, and is told why", "[cli]") {
-  test::Desk desk;
-  auto store = desk.open();
+  test::CliFixture cli;
+  auto store = cli.open();
   know_sample(store, sample_fingerprint());
   const auto machine = sample_fingerprint();
   REQUIRE(store.begin_or_resume_campaign({.name = "own",
@@ -100,81 +100,81 @@ TEST_CASE("a command of one's own has no bound, and is told why", "[cli]") {
                                           .spec = {{"campaign", "own"}, {"worker", {{"template", {"/bin/true"}}}}},
                                           .strategy = "random",
                                           .fingerprint = {.hash = machine.identity(), .fields = machine.to_json()}}));
-  CHECK(desk.nocturne({"roofline", "own"}) == ExitCode::Negative);
-  CHECK_THAT(desk.err(), ContainsSubstring("command of its own"));
+  CHECK(cli.nocturne({"roofline", "own"}) == ExitCode::Negative);
+  CHECK_THAT(cli.err(), ContainsSubstring("command of its own"));
 }
 
 TEST_CASE("a step that beats its bound by no more than its noise is not doubted", "[cli]") {
-  test::Desk desk;
+  test::CliFixture cli;
   // Trial 3, the one that is nearest to its bound: 107.0 % of it, now 101.9 %.
-  auto store = test::fill(desk, {.artifact = {}, .machine = sample_fingerprint(), .slowdown = 1.05});
+  auto store = test::fill(cli, {.artifact = {}, .machine = sample_fingerprint(), .slowdown = 1.05});
   know_sample(store, sample_fingerprint());
-  CHECK(desk.nocturne({"roofline", "--json"}) == ExitCode::Ok);
-  CHECK(desk.json()["doubt"].is_null());
-  CHECK(desk.json()["rows"][1]["share"].get<double>() > 1.015);
-  CHECK_FALSE(desk.json()["rows"][1]["beats_bound"].get<bool>());
-  CHECK(desk.nocturne({"roofline", "--trial", "3"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), !ContainsSubstring("too low"));
+  CHECK(cli.nocturne({"roofline", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json()["doubt"].is_null());
+  CHECK(cli.json()["rows"][1]["share"].get<double>() > 1.015);
+  CHECK_FALSE(cli.json()["rows"][1]["beats_bound"].get<bool>());
+  CHECK(cli.nocturne({"roofline", "--trial", "3"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), !ContainsSubstring("too low"));
 }
 
 TEST_CASE("a best that is faster than its bound is not called impossible, but doubted", "[cli]") {
-  test::Desk desk;
-  auto store = test::fill(desk, {.artifact = {}, .machine = sample_fingerprint(), .slowdown = 0.5});
+  test::CliFixture cli;
+  auto store = test::fill(cli, {.artifact = {}, .machine = sample_fingerprint(), .slowdown = 0.5});
   know_sample(store, sample_fingerprint());
-  CHECK(desk.nocturne({"roofline"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("faster than its bound (190 %)") &&
-                             ContainsSubstring("measures them again") &&
-                             ContainsSubstring("4 of 4 configurations (marked !) are faster"));
-  CHECK(desk.nocturne({"roofline", "--trial", "1"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("conv2") && ContainsSubstring("measures them again"));
+  CHECK(cli.nocturne({"roofline"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("faster than its bound (190 %)") &&
+                            ContainsSubstring("measures them again") &&
+                            ContainsSubstring("4 of 4 configurations (marked !) are faster"));
+  CHECK(cli.nocturne({"roofline", "--trial", "1"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("conv2") && ContainsSubstring("measures them again"));
 }
 
 TEST_CASE("machine shows what was measured here, and says how where nothing was", "[cli]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"machine"}) == ExitCode::NotFound);
-  CHECK_THAT(desk.err(), ContainsSubstring("nocturne machine --measure"));
-  CHECK_FALSE(std::filesystem::exists(desk.database()));
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"machine"}) == ExitCode::NotFound);
+  CHECK_THAT(cli.err(), ContainsSubstring("nocturne machine --measure"));
+  CHECK_FALSE(std::filesystem::exists(cli.database()));
   {
-    auto store = desk.open();
+    auto store = cli.open();
     know_sample(store, sample_fingerprint());
   }
-  CHECK(desk.nocturne({"machine"}) == ExitCode::NotFound);
+  CHECK(cli.nocturne({"machine"}) == ExitCode::NotFound);
   {
-    auto store = desk.open();
+    auto store = cli.open();
     know_sample(store, measure::fingerprint_of(
                            measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix})));
   }
-  CHECK(desk.nocturne({"machine"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("f32 arithmetic") && ContainsSubstring("200.0") &&
-                             ContainsSubstring("L3 bandwidth") && ContainsSubstring("memory latency") &&
-                             ContainsSubstring("no larger than the L2"));
-  CHECK_THAT(desk.out(), !ContainsSubstring("oubtful") && !ContainsSubstring("tries"));
-  CHECK(desk.nocturne({"machine", "--json"}) == ExitCode::Ok);
-  CHECK(desk.json()["figures"] == test::sample_figures());
-  CHECK(desk.json()["machine"].contains("cpu.model"));
-  CHECK(desk.nocturne({"machine", "--seconds", "5"}) == ExitCode::Usage);  // of --measure only
+  CHECK(cli.nocturne({"machine"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("f32 arithmetic") && ContainsSubstring("200.0") &&
+                            ContainsSubstring("L3 bandwidth") && ContainsSubstring("memory latency") &&
+                            ContainsSubstring("no larger than the L2"));
+  CHECK_THAT(cli.out(), !ContainsSubstring("oubtful") && !ContainsSubstring("tries"));
+  CHECK(cli.nocturne({"machine", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json()["figures"] == test::sample_figures());
+  CHECK(cli.json()["machine"].contains("cpu.model"));
+  CHECK(cli.nocturne({"machine", "--seconds", "5"}) == ExitCode::Usage);  // of --measure only
 }
 
 TEST_CASE("machine says which figures are doubtful, how often they were measured, and what is done about it", "[cli]") {
-  test::Desk desk;
+  test::CliFixture cli;
   const auto machine =
       measure::fingerprint_of(measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix}));
   auto figures = test::sample_figures();
   figures["measurements"][1]["tries"] = 4;
   figures["measurements"][1]["doubt"] = "2 threads reached 1.00 times what one did";
   {
-    auto store = desk.open();
+    auto store = cli.open();
     REQUIRE(store.save_machine_figures(
         {.key = tuner::figures_key(machine), .fields = tuner::figure_fields(machine), .figures = figures}));
   }
-  CHECK(desk.nocturne({"machine"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("loop, the best of 4 tries") &&
-                             ContainsSubstring("Doubtful: f32 arithmetic with 2 threads: 2 threads reached 1.00") &&
-                             ContainsSubstring("nocturne machine --measure"));
+  CHECK(cli.nocturne({"machine"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("loop, the best of 4 tries") &&
+                            ContainsSubstring("Doubtful: f32 arithmetic with 2 threads: 2 threads reached 1.00") &&
+                            ContainsSubstring("nocturne machine --measure"));
 }
 
 TEST_CASE("doubtful figures are measured again before a campaign, however short, unless that is refused", "[cli]") {
-  test::Desk desk;
+  test::CliFixture cli;
   const test::TemporaryFolder programs;
   const auto program = programs.path() / "nocturne-machine";
   auto better = test::sample_figures();
@@ -189,7 +189,7 @@ TEST_CASE("doubtful figures are measured again before a campaign, however short,
   auto doubtful = better;
   doubtful["measurements"][1]["maximum"] = 100;
   doubtful["measurements"][1]["doubt"] = "2 threads reached 1.00 times what one did";
-  auto store = desk.open();
+  auto store = cli.open();
   REQUIRE(store.save_machine_figures(
       {.key = key, .fields = tuner::figure_fields(fingerprint), .figures = doubtful, .measured_unix_ns = 7}));
   REQUIRE(store.save_network("mnist_cnn", test::sample_network()));
@@ -203,7 +203,7 @@ TEST_CASE("doubtful figures are measured again before a campaign, however short,
   std::ostringstream err;
   cli::Context context;
   context.err = &err;
-  context.environment = {{"NOCTURNE_DATA", desk.data().string()}};
+  context.environment = {{"NOCTURNE_DATA", cli.data().string()}};
   cli::MachineMeasuringOptions options{.programs = programs.path(), .slot_folder = programs.path()};
 
   options.none = true;

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
 #include "tuner/cli/output/document_schema.hpp"
 
 namespace nocturne::cli {
@@ -25,7 +25,7 @@ json empty_answer() {
                                  {"changes", json::array()},
                                  {"outcomes", json::object()},
                                  {"matters", nullptr},
-                                 {"going_on", nullptr}});
+                                 {"continuing", nullptr}});
 }
 
 bool requires_key(const json& schema, const std::string& key) {
@@ -38,26 +38,26 @@ bool requires_key(const json& schema, const std::string& key) {
 }  // namespace
 
 TEST_CASE("every document has a schema with a version, and nocturne schema lists it and prints it", "[cli]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"schema"}) == ExitCode::Ok);
-  const std::string list = desk.out();
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"schema"}) == ExitCode::Ok);
+  const std::string list = cli.out();
   REQUIRE(document_names().size() > 30);
   for (const auto& [name, printed_by] : document_names()) {
     CAPTURE(name);
     CHECK_THAT(list, ContainsSubstring(name));
     CHECK_THAT(printed_by, ContainsSubstring("nocturne "));
-    REQUIRE(desk.nocturne({"schema", name}) == ExitCode::Ok);
-    const json schema = desk.json();
+    REQUIRE(cli.nocturne({"schema", name}) == ExitCode::Ok);
+    const json schema = cli.json();
     CHECK(schema.at("$schema") == "http://json-schema.org/draft-07/schema#");
     CHECK(schema.at("properties").at("version").at("const").is_number_integer());
     CHECK(schema.at("properties").at("schema").at("const") == name);
     CHECK(requires_key(schema, "version"));
     CHECK_FALSE(deviations(named_document(name, {{"unheard_of", json::array()}})).empty());  // and it is a schema
   }
-  CHECK(desk.nocturne({"schema", "--json"}) == ExitCode::Ok);
-  CHECK(desk.json().at("names").size() == document_names().size() + 1);
-  CHECK(desk.nocturne({"schema", "bset"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("did you mean 'best'?"));
+  CHECK(cli.nocturne({"schema", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("names").size() == document_names().size() + 1);
+  CHECK(cli.nocturne({"schema", "bset"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("did you mean 'best'?"));
 }
 
 TEST_CASE("a document with a key too many, one too few or of another type deviates from its schema", "[cli]") {
@@ -97,7 +97,7 @@ TEST_CASE("what other programs read of the best is required by its schema", "[cl
   for (const auto& [key, value] : best.at("properties").items()) {
     CAPTURE(key);
     CHECK(document_schema("tune")->at("properties").contains(key));
-    const bool of_model = key == "matters" || key == "going_on";
+    const bool of_model = key == "matters" || key == "continuing";
     CHECK(document_schema("explain")->at("properties").contains(key) == !of_model);
     const bool of_document = key == "schema" || key == "version";
     CHECK(answer.contains(key) == !(of_model || of_document));
@@ -105,23 +105,23 @@ TEST_CASE("what other programs read of the best is required by its schema", "[cl
 }
 
 TEST_CASE("schema --check says where a document deviates from the schema it names", "[cli]") {
-  test::Desk desk;
+  test::CliFixture cli;
   const auto check = [&](const std::string& text) {
-    const auto file = desk.folder() / "document.json";
+    const auto file = cli.folder() / "document.json";
     std::ofstream(file) << text;
-    return desk.nocturne({"schema", "--check", file.string()});
+    return cli.nocturne({"schema", "--check", file.string()});
   };
   CHECK(check(empty_answer().dump()) == ExitCode::Ok);
-  CHECK(desk.out().empty());
+  CHECK(cli.out().empty());
   json wrong = empty_answer();
   wrong["epochs"] = "twelve";
   CHECK(check(wrong.dump()) == ExitCode::Negative);
-  CHECK_THAT(desk.out(), ContainsSubstring("document.json: /epochs: "));
+  CHECK_THAT(cli.out(), ContainsSubstring("document.json: /epochs: "));
   wrong["schema"] = "bset";
   CHECK(check(wrong.dump()) == ExitCode::Negative);
-  CHECK_THAT(desk.out(), ContainsSubstring("no document 'bset'"));
+  CHECK_THAT(cli.out(), ContainsSubstring("no document 'bset'"));
   CHECK(check("{") == ExitCode::Usage);
-  CHECK(desk.nocturne({"schema", "--check", (desk.folder() / "nowhere").string()}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"schema", "--check", (cli.folder() / "nowhere").string()}) == ExitCode::Usage);
 }
 
 }  // namespace nocturne::cli

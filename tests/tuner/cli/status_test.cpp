@@ -10,7 +10,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
 #include "tuner/campaign/heartbeat/heartbeat.hpp"
 #include "tuner/cli/measuring/on_finish.hpp"
 
@@ -39,9 +39,9 @@ tuner::Heartbeat measuring(const db::Store& store) {
   return beat;
 }
 
-void leave(const test::Desk& desk, const db::Store& store, const tuner::Heartbeat& beat) {
+void leave(const test::CliFixture& cli, const db::Store& store, const tuner::Heartbeat& beat) {
   REQUIRE(
-      tuner::write_heartbeat(tuner::heartbeat_file(desk.database(), store.find_campaign("evening").value().id), beat));
+      tuner::write_heartbeat(tuner::heartbeat_file(cli.database(), store.find_campaign("evening").value().id), beat));
 }
 
 std::string text_of(const std::filesystem::path& file) {
@@ -53,30 +53,30 @@ std::string text_of(const std::filesystem::path& file) {
 }  // namespace
 
 TEST_CASE("status says whether there is no database, or whether that cannot be seen", "[cli]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"status"}) == ExitCode::NotFound);
-  CHECK_THAT(desk.err(), ContainsSubstring("there is no database at"));
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"status"}) == ExitCode::NotFound);
+  CHECK_THAT(cli.err(), ContainsSubstring("there is no database at"));
   // As a closed folder does, a name that is too long keeps anyone from seeing, root too.
-  CHECK(desk.nocturne({"status", "--db", (desk.folder() / std::string(300, 'x')).string()}) == ExitCode::Database);
-  CHECK_THAT(desk.err(), ContainsSubstring("cannot be seen"));
+  CHECK(cli.nocturne({"status", "--db", (cli.folder() / std::string(300, 'x')).string()}) == ExitCode::Database);
+  CHECK_THAT(cli.err(), ContainsSubstring("cannot be seen"));
 }
 
 TEST_CASE("status of a running campaign says what it does and the answer so far", "[cli]") {
-  test::Desk desk;
-  const auto store = test::fill(desk, {.finished = false, .verdict = false, .artifact = {}, .machine = {}});
-  CHECK(desk.nocturne({"status"}) == ExitCode::Ok);  // its tuner has not spoken yet
-  CHECK_THAT(desk.out(), ContainsSubstring("evening, generation 1: running (process "));
+  test::CliFixture cli;
+  const auto store = test::fill(cli, {.finished = false, .verdict = false, .artifact = {}, .machine = {}});
+  CHECK(cli.nocturne({"status"}) == ExitCode::Ok);  // its tuner has not spoken yet
+  CHECK_THAT(cli.out(), ContainsSubstring("evening, generation 1: running (process "));
 
-  leave(desk, store, measuring(store));
-  CHECK(desk.nocturne({"status", "evening"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("evening, generation 1: running (process "));
-  CHECK_THAT(desk.out(), ContainsSubstring("Doing     measuring trial 5 for "));
-  CHECK_THAT(desk.out(), ContainsSubstring(": threads=3\n"));
-  CHECK_THAT(desk.out(), ContainsSubstring("Last      trial 4, "));
-  CHECK_THAT(desk.out(), ContainsSubstring("End       expected "));
-  CHECK_THAT(desk.out(), ContainsSubstring("Best      trial 1"));
-  CHECK(desk.nocturne({"status", "--json"}) == ExitCode::Ok);
-  const auto document = desk.json();
+  leave(cli, store, measuring(store));
+  CHECK(cli.nocturne({"status", "evening"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("evening, generation 1: running (process "));
+  CHECK_THAT(cli.out(), ContainsSubstring("Doing     measuring trial 5 for "));
+  CHECK_THAT(cli.out(), ContainsSubstring(": threads=3\n"));
+  CHECK_THAT(cli.out(), ContainsSubstring("Last      trial 4, "));
+  CHECK_THAT(cli.out(), ContainsSubstring("End       expected "));
+  CHECK_THAT(cli.out(), ContainsSubstring("Best      trial 1"));
+  CHECK(cli.nocturne({"status", "--json"}) == ExitCode::Ok);
+  const auto document = cli.json();
   CHECK(document["condition"] == "running");
   CHECK(document["activity"] == "measuring");
   CHECK(document["trial"] == 5);
@@ -87,44 +87,45 @@ TEST_CASE("status of a running campaign says what it does and the answer so far"
 }
 
 TEST_CASE("status tells a hanging tuner from one that was killed, with what to do", "[cli]") {
-  test::Desk desk;
-  auto store = test::fill(desk, {.finished = false, .artifact = {}, .machine = {}});
+  test::CliFixture cli;
+  auto store = test::fill(cli, {.finished = false, .artifact = {}, .machine = {}});
   auto beat = measuring(store);
   beat.next_by_steady_ns = 1;
-  leave(desk, store, beat);
-  CHECK(desk.nocturne({"status"}) == ExitCode::Negative);
-  CHECK_THAT(desk.out(), ContainsSubstring("hanging while measuring trial 5"));
+  leave(cli, store, beat);
+  CHECK(cli.nocturne({"status"}) == ExitCode::Negative);
+  CHECK_THAT(cli.out(), ContainsSubstring("hanging while measuring trial 5"));
 
   beat.next_by_steady_ns.reset();
   --beat.process.start_ticks;  // another process since
   const auto campaign = store.find_campaign("evening").value().id;
   REQUIRE(store.release_campaign(campaign));
-  leave(desk, store, beat);
-  CHECK(desk.nocturne({"status"}) == ExitCode::Negative);
-  CHECK_THAT(desk.out(), ContainsSubstring("was killed at about ") && ContainsSubstring("while measuring trial 5") &&
-                             ContainsSubstring("\nGo on     nocturne tune evening.json\n"));
-  CHECK(desk.nocturne({"status", "--json"}) == ExitCode::Negative);
-  CHECK(desk.json()["condition"] == "died");
-  CHECK(desk.json()["pid"].is_null());
+  leave(cli, store, beat);
+  CHECK(cli.nocturne({"status"}) == ExitCode::Negative);
+  CHECK_THAT(cli.out(), ContainsSubstring("was killed at about ") && ContainsSubstring("while measuring trial 5") &&
+                            ContainsSubstring("\nGo on     nocturne tune evening.json\n"));
+  CHECK(cli.nocturne({"status", "--json"}) == ExitCode::Negative);
+  CHECK(cli.json()["condition"] == "died");
+  CHECK(cli.json()["pid"].is_null());
 
   beat.activity = "ended";
   beat.because = "interrupted";
-  leave(desk, store, beat);
-  CHECK(desk.nocturne({"status"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("before its work was complete") && ContainsSubstring("nocturne tune evening.json"));
-  std::ofstream(tuner::heartbeat_file(desk.database(), campaign), std::ios::trunc) << "{\"campaign\": \"even";
-  CHECK(desk.nocturne({"status"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("nobody tunes it"));
+  leave(cli, store, beat);
+  CHECK(cli.nocturne({"status"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(),
+             ContainsSubstring("before its work was complete") && ContainsSubstring("nocturne tune evening.json"));
+  std::ofstream(tuner::heartbeat_file(cli.database(), campaign), std::ios::trunc) << "{\"campaign\": \"even";
+  CHECK(cli.nocturne({"status"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("nobody tunes it"));
 }
 
 TEST_CASE("status of a finished campaign, and of none", "[cli]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"status"}) == ExitCode::NotFound);
-  CHECK(std::filesystem::is_empty(desk.data()));
-  (void)test::fill(desk);
-  CHECK(desk.nocturne({"status"}) == ExitCode::Ok);
-  CHECK_THAT(desk.out(), ContainsSubstring("evening, generation 1: finished ") && ContainsSubstring("1.67 times"));
-  CHECK(desk.nocturne({"status", "morning"}) == ExitCode::NotFound);
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"status"}) == ExitCode::NotFound);
+  CHECK(std::filesystem::is_empty(cli.data()));
+  (void)test::fill(cli);
+  CHECK(cli.nocturne({"status"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("evening, generation 1: finished ") && ContainsSubstring("1.67 times"));
+  CHECK(cli.nocturne({"status", "morning"}) == ExitCode::NotFound);
 }
 
 TEST_CASE("a program at the end gets the result in its environment and arguments as they are", "[cli]") {
@@ -168,10 +169,10 @@ TEST_CASE("a program at the end that fails or does not end is a sentence", "[cli
 }
 
 TEST_CASE("a program at the end that does not exist is refused at the beginning", "[cli]") {
-  test::Desk desk;
-  CHECK(desk.nocturne({"tune", "nowhere.json", "--on-finish", "no-such-program-here"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("--on-finish: there is no program 'no-such-program-here' in PATH"));
-  CHECK(desk.nocturne({"tune", "nowhere.json", "--on-finish", "./nowhere"}) == ExitCode::Usage);
-  CHECK(desk.nocturne({"tune", "nowhere.json", "--on-finish-arg", "x"}) == ExitCode::Usage);
-  CHECK_THAT(desk.err(), ContainsSubstring("--on-finish, and that is missing"));
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"tune", "nowhere.json", "--on-finish", "no-such-program-here"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("--on-finish: there is no program 'no-such-program-here' in PATH"));
+  CHECK(cli.nocturne({"tune", "nowhere.json", "--on-finish", "./nowhere"}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"tune", "nowhere.json", "--on-finish-arg", "x"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("--on-finish, and that is missing"));
 }

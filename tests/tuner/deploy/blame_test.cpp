@@ -96,8 +96,8 @@ TEST_CASE("a kernel is a candidate cause that nothing sets apart", "[blame]") {
 
 TEST_CASE("of an environment the packages that differ are named", "[blame]") {
   const auto causes = deploy::candidate_causes(installed("aaaa", {"numpy==1.26.0", "scipy==1.0", "torch==2.1"}),
-                                                 installed("bbbb", {"numpy==2.1.0", "six==1.1", "torch==2.1"}),
-                                                 {.old_program = true, .old_compiler = ""});
+                                               installed("bbbb", {"numpy==2.1.0", "six==1.1", "torch==2.1"}),
+                                               {.old_program = true, .old_compiler = ""});
   REQUIRE(causes.size() == 1);
   CHECK(causes[0].name == "packages");
   CHECK(causes[0].now == "numpy 1.26.0 is 2.1.0, scipy is gone, six 1.1 is new");
@@ -112,7 +112,7 @@ TEST_CASE("hashes of packages are not printed, and another file of the same vers
 
 TEST_CASE("the culprit is who loses with the whole interval", "[blame]") {
   auto causes = deploy::candidate_causes(built("aaaa", "g++ 12", "6.1"), built("bbbb", "g++ 13", "6.2"),
-                                           {.old_program = true, .old_compiler = "g++-12"});
+                                         {.old_program = true, .old_compiler = "g++-12"});
   REQUIRE(causes.size() == 3);
   causes[0].measured = pairs_say(-6, measure::Verdict::Slower);
   causes[1].measured = pairs_say(-0.5, measure::Verdict::Undecided);
@@ -181,7 +181,7 @@ struct BlameFixture {
     if (!record) FAIL(record.error().message);
     found = record->found();
     generation = record->generation();
-    tuner::Sitting sitting{.spec = *spec,
+    tuner::Session session{.spec = *spec,
                            .store = *store,
                            .executor = executor,
                            .observer = observer,
@@ -190,7 +190,7 @@ struct BlameFixture {
                            .fingerprint_now = {},
                            .fingerprint = machine,
                            .slot_folder = folder.path()};
-    auto times = deploy::measure_programs({.sitting = sitting,
+    auto times = deploy::measure_programs({.session = session,
                                            .record = *record,
                                            .present = present,
                                            .policy = {.pairs = 4, .most_pairs = 8},
@@ -209,7 +209,7 @@ struct BlameFixture {
   space::Fingerprint machine;
   std::int64_t found = 0, generation = 0;
   std::optional<tuner::CampaignSpec> spec;
-  tests::FakeExecutor executor;
+  test::FakeExecutor executor;
   tuner::SystemClock clock;
   tuner::Interruption interruption;
   tuner::Prepared present;

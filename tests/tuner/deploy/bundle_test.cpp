@@ -153,7 +153,8 @@ TEST_CASE("a bundle that does not fit a node is refused with a sentence", "[bund
   }
   house.places = {};
   const Node bare(house.path() / "bare", house);
-  CHECK_THAT(failure_of(deploy::open_bundle(file, bare.places())), ContainsSubstring("which this machine does not have"));
+  CHECK_THAT(failure_of(deploy::open_bundle(file, bare.places())),
+             ContainsSubstring("which this machine does not have"));
 }
 
 TEST_CASE("what cannot be packed or opened is a sentence", "[bundle]") {

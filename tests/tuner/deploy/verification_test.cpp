@@ -10,7 +10,7 @@
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;
-using deploy::Finding;
+using deploy::VerificationOutcome;
 
 namespace {
 
@@ -31,13 +31,11 @@ deploy::Profile profile_of(space::Configuration baseline, space::Configuration c
 
 /// Pairs that say so: a gain in per cent with its interval.
 measure::ComparisonMember pairs_say(measure::Verdict verdict, double low, double high) {
-  return {.log_ratios = std::vector<double>(8),
-          .state = verdict == measure::Verdict::Undecided ? measure::MemberState::Open : measure::MemberState::Decided,
-          .comparison = measure::Comparison{.verdict = verdict,
-                                            .pairs = 8,
-                                            .gain_percent = (low + high) / 2,
-                                            .low_percent = low,
-                                            .high_percent = high}};
+  return {
+      .log_ratios = std::vector<double>(8),
+      .state = verdict == measure::Verdict::Undecided ? measure::MemberState::Open : measure::MemberState::Decided,
+      .comparison = measure::Comparison{
+          .verdict = verdict, .pairs = 8, .gain_percent = (low + high) / 2, .low_percent = low, .high_percent = high}};
 }
 
 }  // namespace
@@ -105,18 +103,19 @@ TEST_CASE("the finding follows the interval", "[verification]") {
   const auto find = [&](Verdict verdict, double low, double high) {
     return deploy::verification_of(pairs_say(verdict, low, high), profile, 1, "8 pairs do not tell");
   };
-  CHECK(find(Verdict::Faster, 99, 103).finding == Finding::Holds);
-  CHECK(find(Verdict::Same, 0.1, 0.5).finding == Finding::Holds);
+  CHECK(find(Verdict::Faster, 99, 103).finding == VerificationOutcome::Holds);
+  CHECK(find(Verdict::Same, 0.1, 0.5).finding == VerificationOutcome::Holds);
   const auto less = find(Verdict::Faster, 3, 9);
-  CHECK(less.finding == Finding::Holds);
+  CHECK(less.finding == VerificationOutcome::Holds);
   CHECK_THAT(less.because, ContainsSubstring("less than the +101.0 to +107.0 %"));
-  CHECK(find(Verdict::Same, -0.5, 0.5).finding == Finding::DoesNotHold);
+  CHECK(find(Verdict::Same, -0.5, 0.5).finding == VerificationOutcome::DoesNotHold);
   const auto slower = find(Verdict::Slower, -9, -2);
-  CHECK(slower.finding == Finding::DoesNotHold);
+  CHECK(slower.finding == VerificationOutcome::DoesNotHold);
   CHECK_THAT(slower.because, ContainsSubstring("slower than the default: -5.5 % (-9.0 to -2.0 %, 8 pairs)"));
-  CHECK(find(Verdict::Undecided, -3, 0.8).finding == Finding::DoesNotHold);  // not faster by more than the margin
+  CHECK(find(Verdict::Undecided, -3, 0.8).finding ==
+        VerificationOutcome::DoesNotHold);  // not faster by more than the margin
   const auto open = find(Verdict::Undecided, -3, 4);
-  CHECK(open.finding == Finding::NotMeasured);
+  CHECK(open.finding == VerificationOutcome::NotMeasured);
   CHECK_THAT(open.because, ContainsSubstring("undecided, 8 pairs do not tell: +0.5 %"));
 }
 
@@ -125,9 +124,9 @@ TEST_CASE("pairs that were not measured to the end are no finding about the prof
   auto pairs = pairs_say(measure::Verdict::Undecided, 3, 9);
   pairs.state = measure::MemberState::Failed;
   const auto failed = deploy::verification_of(pairs, profile, 1, "20 pairs do not tell");
-  CHECK(failed.finding == Finding::NotMeasured);
+  CHECK(failed.finding == VerificationOutcome::NotMeasured);
   CHECK(failed.because == "pair after pair failed");
   const auto none = deploy::verification_of({}, profile, 1, "the time is over");
-  CHECK(none.finding == Finding::NotMeasured);
+  CHECK(none.finding == VerificationOutcome::NotMeasured);
   CHECK(none.because == "the time is over before there were two pairs");
 }

@@ -9,13 +9,13 @@
 #include "measure/run/slot.hpp"
 #include "space/digest.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
 #include "tuner/doctor/container_checks.hpp"
 #include "tuner/doctor/machine_checks.hpp"
 #include "tuner/doctor/place_checks.hpp"
 
 using namespace nocturne;
-using tuner::Finding;
+using tuner::Diagnosis;
 using tuner::Health;
 using namespace nocturne::tuner;
 namespace fs = std::filesystem;
@@ -45,9 +45,9 @@ void write(const fs::path& file, const std::string& text) {
 
 TEST_CASE("a good machine has nothing to complain about", "[doctor]") {
   const auto facts = good_machine();
-  for (const Finding& finding : {check_processor(facts), check_instructions(facts), check_memory(facts),
-                                 check_compilers(facts), check_onednn(facts), check_allocators(facts),
-                                 check_steadiness(facts), check_huge_pages(facts), check_quiet(facts, {})}) {
+  for (const Diagnosis& finding : {check_processor(facts), check_instructions(facts), check_memory(facts),
+                                   check_compilers(facts), check_onednn(facts), check_allocators(facts),
+                                   check_steadiness(facts), check_huge_pages(facts), check_quiet(facts, {})}) {
     CAPTURE(finding.subject, finding.found, finding.meaning);
     CHECK(finding.health == Health::Good);
     CHECK(finding.packages.empty());
@@ -72,9 +72,9 @@ TEST_CASE("what is missing is said with what follows and what to install", "[doc
 }
 
 TEST_CASE("the install line names each package once, the needed ones first", "[doctor]") {
-  const std::vector<Finding> findings = {{"a", Health::Optional, "", "", {"x", "y"}},
-                                         {"b", Health::Bad, "", "", {"y", "z"}},
-                                         {"c", Health::Good, "", "", {}}};
+  const std::vector<Diagnosis> findings = {{"a", Health::Optional, "", "", {"x", "y"}},
+                                           {"b", Health::Bad, "", "", {"y", "z"}},
+                                           {"c", Health::Good, "", "", {}}};
   CHECK(tuner::install_line(findings) == "apt-get install y z x");
   CHECK_FALSE(tuner::can_measure(findings));
   CHECK(tuner::can_measure({findings[0], findings[2]}));
@@ -145,12 +145,12 @@ TEST_CASE("a database is looked at and not made", "[doctor]") {
   const fs::path strange = folder.path() / "strange.db";
   write(strange, "this is not a database, but it is long enough to be looked at as one, or so one may hope\n");
   CHECK(tuner::check_database(strange).health == Health::Bad);
-  test::Desk desk;
+  test::CliFixture cli;
   {
-    const auto store = test::fill(desk);
+    const auto store = test::fill(cli);
   }
-  CHECK(tuner::check_database(desk.database()).health == Health::Good);
-  CHECK(tuner::check_database(desk.database()).found.find("1 campaigns") != std::string::npos);
+  CHECK(tuner::check_database(cli.database()).health == Health::Good);
+  CHECK(tuner::check_database(cli.database()).found.find("1 campaigns") != std::string::npos);
 }
 
 TEST_CASE("a slot that is held is a note with its holder", "[doctor]") {
@@ -158,7 +158,7 @@ TEST_CASE("a slot that is held is a note with its holder", "[doctor]") {
   CHECK(tuner::check_slot(folder.path()).found == "free");
   const auto lock = measure::SlotLock::try_take({}, "evening", folder.path());
   REQUIRE(lock);
-  const Finding finding = tuner::check_slot(folder.path());
+  const Diagnosis finding = tuner::check_slot(folder.path());
   CHECK(finding.health == Health::Note);
   CHECK(finding.found.find("evening") != std::string::npos);
 }

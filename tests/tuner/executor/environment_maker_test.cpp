@@ -51,7 +51,7 @@ TEST_CASE("what the machine cannot have, or the campaign's limits forbid, is uns
   CHECK_THAT(disk.reason, ContainsSubstring("environments.disk"));
 }
 
-TEST_CASE("an installation that failed is not tried again in this sitting", "[tuner][environments]") {
+TEST_CASE("an installation that failed is not tried again in this session", "[tuner][environments]") {
   const SourceTree tree;
   tree.add_recipe("broken-1", R"("python": ">=3.6")");
   const auto frameworks = tree.frameworks_with_python();

@@ -4,7 +4,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using space::Outcome;
@@ -42,4 +42,4 @@ TEST_CASE("what failed for want of a network is tried again ten minutes later, t
 }
 
 }  // namespace
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

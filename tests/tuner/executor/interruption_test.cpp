@@ -11,10 +11,10 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "measure/run/slot.hpp"
+#include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tests/tuner/campaign/manual_clock.hpp"
-#include "tests/tuner/campaign/sitter.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -99,8 +99,8 @@ TEST_CASE("ending beats suspending", "[interruption]") {
   CHECK(interruption.token().stop_requested());
 }
 
-struct Sat : CampaignFolder, SittingDesk<ManualClock> {
-  Sat() : SittingDesk(static_cast<const CampaignFolder&>(*this)) {
+struct Sat : CampaignFolder, SessionFixture<ManualClock> {
+  Sat() : SessionFixture(static_cast<const CampaignFolder&>(*this)) {
     auto parsed = tuner::parse_campaign(R"({
       "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
       "objective": {"minimise": "time", "epochs": [1, 12]}, "worker": {"command": ["/bin/true"]},
@@ -111,8 +111,8 @@ struct Sat : CampaignFolder, SittingDesk<ManualClock> {
     if (!parsed) FAIL(tuner::to_text(parsed.error()));
     spec.emplace(std::move(*parsed));
   }
-  tuner::SittingResult sit() {
-    return with_sitting(*spec, [](tuner::Sitting& sitting) { return tuner::Campaign(sitting, false).run(); });
+  tuner::SessionResult sit() {
+    return with_session(*spec, [](tuner::Session& session) { return tuner::Campaign(session, false).run(); });
   }
   [[nodiscard]] std::size_t complete_pairs() const {
     const db::Store store = reading();
@@ -208,4 +208,4 @@ TEST_CASE("whoever waits for a slot and is to end, ends", "[interruption]") {
 }
 
 }  // namespace
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -76,7 +76,7 @@ TEST_CASE("the doctor says what the GPU worker lacks", "[tuner][doctor]") {
   CHECK(tuner::check_gpu_worker(true, "/bin/nocturne-cudnn").health == Health::Good);
   CHECK(tuner::check_gpu_worker(false, "/bin/nocturne-cudnn").health == Health::Note);
   CHECK(tuner::check_gpu_worker(false, "").health == Health::Note);
-  const tuner::Finding lacking = tuner::check_gpu_worker(true, "");
+  const tuner::Diagnosis lacking = tuner::check_gpu_worker(true, "");
   CHECK(lacking.health == Health::Optional);
   CHECK_THAT(lacking.meaning, ContainsSubstring("./quickstart --cuda"));
 }

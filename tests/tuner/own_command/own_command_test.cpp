@@ -29,7 +29,7 @@ CampaignSpec spec_of(const OwnCommand& command) {
   const auto document = command_document(command);
   REQUIRE(document);
   INFO(document->dump(2));
-  auto spec = parse_campaign(document->dump(), "f.json", "/folder", tests::sample_facts());
+  auto spec = parse_campaign(document->dump(), "f.json", "/folder", test::sample_facts());
   if (!spec) FAIL(to_text(spec.error()));
   return *spec;
 }
@@ -44,7 +44,7 @@ std::vector<Problem> problems_of(const std::string& worker, const std::string& m
       {"name": "batch", "stage": "run", "values": [1, 2]}, {"name": "amp", "stage": "run", "type": "boolean"},
       {"name": "lanes", "stage": "run", "values": [1, 2], "active_if": "amp == True"}]})" +
                                        more + "}",
-                                   "f.json", "/folder", tests::sample_facts());
+                                   "f.json", "/folder", test::sample_facts());
   return spec ? std::vector<Problem>{} : spec.error();
 }
 

@@ -4,8 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "tests/tuner/campaign_file/sample_facts.hpp"
-#include "tests/tuner/cli/desk.hpp"
-#include "tests/tuner/roofline/sample_roof.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
+#include "tests/tuner/roofline/sample_peaks.hpp"
 #include "tuner/roofline/machine_figures.hpp"
 
 using namespace nocturne;
@@ -18,7 +18,7 @@ tuner::CampaignSpec spec_with(const std::string& budget, int steps = 40) {
       {"name": "lto", "stage": "build", "type": "boolean"},
       {"name": "threads", "stage": "run", "range": [1, 50]}]}, "run": {"steps": )" +
                            std::to_string(steps) + R"(}, "budget": )" + budget + "}";
-  auto spec = tuner::parse_campaign(text, "f.json", "/", tests::sample_facts());
+  auto spec = tuner::parse_campaign(text, "f.json", "/", test::sample_facts());
   if (!spec) FAIL(tuner::to_text(spec.error()));
   return std::move(*spec);
 }
@@ -72,8 +72,8 @@ TEST_CASE("costs are assumed where nothing was measured, and scale with the run"
 }
 
 TEST_CASE("costs come from trials of the same network and length, where there are any", "[preview]") {
-  test::Desk desk;
-  const auto store = test::fill(desk);
+  test::CliFixture cli;
+  const auto store = test::fill(cli);
   const auto trials = store.list_trials();
   REQUIRE(trials);
   const std::int64_t steps = trials->front().trial.fidelity.steps;
@@ -86,8 +86,8 @@ TEST_CASE("costs come from trials of the same network and length, where there ar
 }
 
 TEST_CASE("a step of a machine whose peaks are known is estimated at half of what they allow", "[preview]") {
-  test::Desk desk;
-  auto store = desk.open();
+  test::CliFixture cli;
+  auto store = cli.open();
   space::Fingerprint machine;
   machine.set({.name = "cpu.model", .value = "Two cores"});
   const auto spec = spec_with("{}", 100);

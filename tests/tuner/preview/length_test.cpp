@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "tests/tuner/cli/desk.hpp"
+#include "tests/tuner/cli/cli_fixture.hpp"
 
 using namespace nocturne;
 using namespace std::chrono_literals;
@@ -22,8 +22,8 @@ tuner::CampaignSpec with_budget(const std::string& budget, const std::string& ra
 }  // namespace
 
 TEST_CASE("a campaign lasts as long as its budget of time, or as its trials are expected to take", "[preview]") {
-  test::Desk desk;
-  const db::Store empty = desk.open();
+  test::CliFixture cli;
+  const db::Store empty = cli.open();
   const auto now = std::chrono::system_clock::now();
   const auto length = [&](const db::Store& store, const tuner::CampaignSpec& spec) {
     return tuner::planned_length(spec, store, now).value();
@@ -35,6 +35,6 @@ TEST_CASE("a campaign lasts as long as its budget of time, or as its trials are 
   const auto until = length(empty, with_budget(R"({"until": "07:00"})")).value();
   CHECK((until > 0s && until <= 24h));
 
-  const auto measured = test::fill(desk);  // trials of milliseconds
+  const auto measured = test::fill(cli);  // trials of milliseconds
   CHECK(length(measured, with_budget(R"({"wall": "8h"})")).value() < 30min);
 }

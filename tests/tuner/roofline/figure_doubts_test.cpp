@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/support/temporary_folder.hpp"
-#include "tests/tuner/roofline/sample_roof.hpp"
+#include "tests/tuner/roofline/sample_peaks.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;

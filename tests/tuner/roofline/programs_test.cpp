@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "tests/support/temporary_folder.hpp"
-#include "tests/tuner/roofline/sample_roof.hpp"
+#include "tests/tuner/roofline/sample_peaks.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;

@@ -4,8 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tests/tuner/roofline/sample_roof.hpp"
-#include "tuner/roofline/roof.hpp"
+#include "tests/tuner/roofline/sample_peaks.hpp"
+#include "tuner/roofline/peak_figures.hpp"
 
 using namespace nocturne;
 using Catch::Approx;
@@ -27,10 +27,10 @@ tuner::StepBound bound_of(const tuner::TrainingStep& step) {
   return *std::move(bound);
 }
 
-tuner::Roof sample_roof() {
-  auto roof = tuner::Roof::make(test::sample_figures(), {}, test::sample_network(), "adadelta");
-  if (!roof) FAIL(roof.error());
-  return *std::move(roof);
+tuner::PeakFigures sample_peaks() {
+  auto peaks = tuner::PeakFigures::make(test::sample_figures(), {}, test::sample_network(), "adadelta");
+  if (!peaks) FAIL(peaks.error());
+  return *std::move(peaks);
 }
 
 }  // namespace
@@ -169,8 +169,8 @@ TEST_CASE("figures belong to the processor and its kernel, not to libraries", "[
   CHECK(tuner::figure_fields(machine).size() == 2);
 }
 
-TEST_CASE("a roof bounds configurations, and comes out of its document as it went in", "[roofline]") {
-  const auto read = tuner::Roof::from_json(sample_roof().document);
+TEST_CASE("a peak figures bounds configurations, and comes out of its document as it went in", "[roofline]") {
+  const auto read = tuner::PeakFigures::from_json(sample_peaks().document);
   REQUIRE(read);
   space::Configuration configuration;
   configuration.set("precision", "bf16");
@@ -184,7 +184,7 @@ TEST_CASE("a roof bounds configurations, and comes out of its document as it wen
         Approx(bound_of({.precision = "f32", .batch = 100, .threads = 2, .optimizer = "adadelta"}).seconds));
   configuration.set("framework", "cudnn");
   CHECK(read->bound(configuration, 1).error() == "its GPU was not measured");
-  CHECK_FALSE(tuner::Roof::from_json({{"figures", 1}}));
+  CHECK_FALSE(tuner::PeakFigures::from_json({{"figures", 1}}));
 }
 
 TEST_CASE("a GPU's bound is by its own figures", "[roofline]") {
@@ -194,20 +194,20 @@ TEST_CASE("a GPU's bound is by its own figures", "[roofline]") {
         {"memory_bytes", std::int64_t{80} << 30},
         {"measurements", nlohmann::json::array({test::sample_figure("fma_tf32", "GFLOP/s", 1, 400'000),
                                                 test::sample_figure("triad", "GB/s", 1, 2'000)})}}});
-  const auto roof = tuner::Roof::make(figures, {}, test::sample_network(), "sgd");
-  REQUIRE(roof);
+  const auto peaks = tuner::PeakFigures::make(figures, {}, test::sample_network(), "sgd");
+  REQUIRE(peaks);
   space::Configuration configuration;
   configuration.set("device", "cuda");
   configuration.set("precision", "tf32");
-  const auto bound = roof->bound(configuration, 1000);
+  const auto bound = peaks->bound(configuration, 1000);
   REQUIRE(bound);
   CHECK(bound->layers[1].arithmetic_s == Approx(63'700'992.0 * 1000 / 400e12));
   CHECK(bound->layers[1].resource == "memory");
-  CHECK_FALSE(roof->bound({}, 1000)->seconds == Approx(bound->seconds));
+  CHECK_FALSE(peaks->bound({}, 1000)->seconds == Approx(bound->seconds));
 }
 
 TEST_CASE("a strategy is told the bound of an example; what has none counts as f32", "[roofline]") {
-  const auto bound = tuner::work_bound(sample_roof());
+  const auto bound = tuner::work_bound(sample_peaks());
   space::Configuration configuration;
   configuration.set("batch", std::int64_t{100});
   configuration.set("threads", std::int64_t{2});

@@ -8,19 +8,19 @@
 #include <sstream>
 
 #include "tests/support/temporary_folder.hpp"
-#include "tests/tuner/training_check/played_trainer.hpp"
+#include "tests/tuner/training_check/simulated_trainer.hpp"
 #include "tuner/cli/output/checked_trainings.hpp"
 
-namespace nocturne::tests {
+namespace nocturne::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using tuner::CheckedTraining;
 using tuner::TrainingVerdict;
 
-struct CheckedDesk {
+struct CheckedFixture {
   test::TemporaryFolder folder;
-  PlayedTrainer trainer;
+  SimulatedTrainer trainer;
   tuner::Interruption interruption;
   std::vector<std::string> said;
 
@@ -44,8 +44,8 @@ struct CheckedDesk {
 }  // namespace
 
 TEST_CASE("a framework that trains as the reference does is right, and the row says how nearly", "[training_check]") {
-  CheckedDesk desk;
-  const CheckedTraining found = desk.check("right");
+  CheckedFixture cli;
+  const CheckedTraining found = cli.check("right");
   INFO(found.reason);
   CHECK(found.verdict == TrainingVerdict::Right);
   CHECK(found.reason.empty());
@@ -60,26 +60,26 @@ TEST_CASE("a framework that trains as the reference does is right, and the row s
   REQUIRE(found.accuracy);
   CHECK(found.accuracy->accuracy >= 0.97);
   // The exact steps of both begin alike: same seed, and the reference's weights and batches.
-  REQUIRE(desk.trainer.plans.size() > 2);
-  CHECK(desk.trainer.plans[0].request.gate->write == "/nowhere/played-0/initial-state");
-  CHECK(desk.trainer.plans[1].request.initial == "/nowhere/played-0/initial-state");
-  CHECK(desk.trainer.plans[1].request.seed == desk.trainer.plans[0].request.seed);
+  REQUIRE(cli.trainer.plans.size() > 2);
+  CHECK(cli.trainer.plans[0].request.gate->write == "/nowhere/simulated-0/initial-state");
+  CHECK(cli.trainer.plans[1].request.initial == "/nowhere/simulated-0/initial-state");
+  CHECK(cli.trainer.plans[1].request.seed == cli.trainer.plans[0].request.seed);
 }
 
 TEST_CASE("a layer that stands still is wrong: the exact steps name it", "[training_check]") {
-  CheckedDesk desk;
-  const CheckedTraining found = desk.check("frozen_layer");
+  CheckedFixture cli;
+  const CheckedTraining found = cli.check("frozen_layer");
   CHECK(found.verdict == TrainingVerdict::Wrong);
   REQUIRE(found.exact);
   CHECK(found.exact->difference.what == "hidden.weights");
   CHECK(found.exact->difference.step == 1);
   CHECK_THAT(found.reason, ContainsSubstring("after step 1, hidden.weights has moved by 0"));
-  CHECK(desk.trainer.checked_runs == 1);  // no epoch is trained after that
+  CHECK(cli.trainer.checked_runs == 1);  // no epoch is trained after that
 }
 
 TEST_CASE("dropout left out is wrong: the losses leave the band, and the step is named", "[training_check]") {
-  CheckedDesk desk;
-  const CheckedTraining found = desk.check("no_dropout");
+  CheckedFixture cli;
+  const CheckedTraining found = cli.check("no_dropout");
   CHECK(found.verdict == TrainingVerdict::Wrong);
   REQUIRE(found.exact);
   CHECK(found.exact->agrees);  // there nobody drops anything
@@ -94,23 +94,23 @@ TEST_CASE("dropout left out is wrong: the losses leave the band, and the step is
 }
 
 TEST_CASE("another rate is wrong in the first exact step, and in the band for who knows no gate", "[training_check]") {
-  CheckedDesk desk;
-  const CheckedTraining exact = desk.check("tenth_rate");
+  CheckedFixture cli;
+  const CheckedTraining exact = cli.check("tenth_rate");
   CHECK(exact.verdict == TrainingVerdict::Wrong);
   REQUIRE(exact.exact);
   CHECK(exact.exact->difference.step == 1);
-  const CheckedTraining deaf = desk.check("deaf_slow");
+  const CheckedTraining deaf = cli.check("deaf_slow");
   CHECK(deaf.verdict == TrainingVerdict::Wrong);
   CHECK_FALSE(deaf.exact);
   CHECK_THAT(deaf.no_exact, ContainsSubstring("does not know the gate"));
   REQUIRE(deaf.band);
   CHECK_FALSE(deaf.band->inside);
-  CHECK(desk.check("deaf").verdict == TrainingVerdict::Right);
+  CHECK(cli.check("deaf").verdict == TrainingVerdict::Right);
 }
 
 TEST_CASE("who learns too little is wrong, whatever its losses say", "[training_check]") {
-  CheckedDesk desk;
-  const CheckedTraining found = desk.check("forgetful");
+  CheckedFixture cli;
+  const CheckedTraining found = cli.check("forgetful");
   CHECK(found.verdict == TrainingVerdict::Wrong);
   REQUIRE(found.band);
   CHECK(found.band->inside);
@@ -118,51 +118,51 @@ TEST_CASE("who learns too little is wrong, whatever its losses say", "[training_
 }
 
 TEST_CASE("refusals, crashes and losses that are no numbers have verdicts of their own", "[training_check]") {
-  CheckedDesk desk;
-  CHECK(desk.check("unsupported").verdict == TrainingVerdict::Unsupported);
-  const CheckedTraining crashed = desk.check("crashed");
+  CheckedFixture cli;
+  CHECK(cli.check("unsupported").verdict == TrainingVerdict::Unsupported);
+  const CheckedTraining crashed = cli.check("crashed");
   CHECK(crashed.verdict == TrainingVerdict::Failed);
   CHECK_THAT(crashed.reason, ContainsSubstring("crashed: the test wanted it (its log: /nowhere/"));
-  CHECK(desk.check("diverged").verdict == TrainingVerdict::Wrong);
-  const CheckedTraining silent = desk.check("silent");
+  CHECK(cli.check("diverged").verdict == TrainingVerdict::Wrong);
+  const CheckedTraining silent = cli.check("silent");
   CHECK(silent.verdict == TrainingVerdict::Failed);
   CHECK_THAT(silent.reason, ContainsSubstring("no test accuracy"));
 }
 
 TEST_CASE("the band is trained once for a build and a machine, and torn files are trained anew", "[training_check]") {
-  CheckedDesk desk;
-  REQUIRE(desk.check("right").verdict == TrainingVerdict::Right);
-  CHECK(desk.trainer.reference_runs == 1 + tuner::kBandReferences);
-  CHECK(desk.said.size() == 1);
-  REQUIRE(desk.check("right").verdict == TrainingVerdict::Right);
-  CHECK(desk.trainer.reference_runs == 2 + tuner::kBandReferences);  // the exact steps alone
-  CHECK(desk.said.size() == 1);
+  CheckedFixture cli;
+  REQUIRE(cli.check("right").verdict == TrainingVerdict::Right);
+  CHECK(cli.trainer.reference_runs == 1 + tuner::kBandReferences);
+  CHECK(cli.said.size() == 1);
+  REQUIRE(cli.check("right").verdict == TrainingVerdict::Right);
+  CHECK(cli.trainer.reference_runs == 2 + tuner::kBandReferences);  // the exact steps alone
+  CHECK(cli.said.size() == 1);
 
-  std::ofstream(desk.file()) << "{\"nocturne_reference_losses\": 1, \"key\": 7, \"losses\": \"none\"}";
-  REQUIRE(desk.check("right").verdict == TrainingVerdict::Right);
-  CHECK(desk.trainer.reference_runs == 3 + 2 * tuner::kBandReferences);
+  std::ofstream(cli.file()) << "{\"nocturne_reference_losses\": 1, \"key\": 7, \"losses\": \"none\"}";
+  REQUIRE(cli.check("right").verdict == TrainingVerdict::Right);
+  CHECK(cli.trainer.reference_runs == 3 + 2 * tuner::kBandReferences);
 
-  desk.trainer.artifact = "another build";
-  REQUIRE(desk.check("right").verdict == TrainingVerdict::Right);
-  CHECK(desk.trainer.reference_runs == 4 + 3 * tuner::kBandReferences);
+  cli.trainer.artifact = "another build";
+  REQUIRE(cli.check("right").verdict == TrainingVerdict::Right);
+  CHECK(cli.trainer.reference_runs == 4 + 3 * tuner::kBandReferences);
 }
 
 TEST_CASE("an interruption ends the check and keeps the seeds that were trained", "[training_check]") {
-  CheckedDesk desk;
-  desk.trainer.while_running = [&desk] {
-    if (desk.trainer.reference_runs == 6) desk.interruption.finish();  // in the fifth seed
+  CheckedFixture cli;
+  cli.trainer.while_running = [&cli] {
+    if (cli.trainer.reference_runs == 6) cli.interruption.finish();  // in the fifth seed
   };
-  const CheckedTraining found = desk.check("right");
+  const CheckedTraining found = cli.check("right");
   CHECK(found.verdict == TrainingVerdict::Interrupted);
-  std::ifstream in(desk.file());
+  std::ifstream in(cli.file());
   CHECK(nlohmann::json::parse(in).at("losses").size() == 4);
 }
 
 TEST_CASE("the table has a row for each training, and the reason of who is not right", "[training_check]") {
-  CheckedDesk desk;
+  CheckedFixture cli;
   std::vector<cli::CheckedRow> rows;
   for (const char* name : {"right", "no_dropout"}) {
-    cli::CheckedRow row{.name = name, .varied = {}, .found = desk.check(name)};
+    cli::CheckedRow row{.name = name, .varied = {}, .found = cli.check(name)};
     row.varied.set("precision", std::string("f32"));
     rows.push_back(std::move(row));
   }
@@ -180,4 +180,4 @@ TEST_CASE("the table has a row for each training, and the reason of who is not r
   CHECK(document.at(1).at("varied").at("precision") == "f32");
 }
 
-}  // namespace nocturne::tests
+}  // namespace nocturne::test

@@ -16,12 +16,12 @@ namespace {
 const space::Configuration* chosen_in(const std::vector<db::StoredComparison>& comparisons,
                                       const db::StoredTrial& smallest) {
   const auto is_smallest = [&](const db::StoredComparison& each) {
-    // What a person compared chose nothing.
+    // What the user compared chose nothing.
     return each.record.role != kCompareRole && (each.record.candidate == smallest.trial.configuration ||
                                                 each.record.baseline == smallest.trial.configuration);
   };
   if (std::ranges::none_of(comparisons, is_smallest)) return nullptr;
-  // A later sitting may come back to one that an earlier one had compared: it judges its pairs again.
+  // A later session may come back to one that an earlier one had compared: it judges its pairs again.
   const auto last_seen = [](const db::StoredComparison& each) {
     return std::max(each.started_unix_ns, each.judged_unix_ns);
   };

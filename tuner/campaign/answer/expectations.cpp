@@ -7,9 +7,9 @@ namespace nocturne::tuner {
 Expectations expectations_of(const db::Store& store, const Answer& answer) {
   const auto learned = learn_from(store, answer.campaign);
   if (!learned) return {};
-  Expectations result{.matters = {}, .going_on = {}, .without = (*learned)->without};
+  Expectations result{.matters = {}, .continuing = {}, .without = (*learned)->without};
   if (answer.best) result.matters = matters(**learned, answer.best->trial.configuration);
-  result.going_on = going_on(**learned, std::chrono::hours(1), kPageConfidence);
+  result.continuing = continuing(**learned, std::chrono::hours(1), kPageConfidence);
   return result;
 }
 

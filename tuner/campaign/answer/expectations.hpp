@@ -16,8 +16,8 @@ namespace nocturne::tuner {
 /// Each is empty where nothing can be said yet.
 struct Expectations {
   std::optional<Matters> matters;
-  std::optional<GoingOn> going_on;   ///< for another hour
-  std::vector<std::string> without;  ///< sentences: constraints that are not in force (stored_space.hpp)
+  std::optional<ValueOfContinuing> continuing;  ///< for another hour
+  std::vector<std::string> without;             ///< sentences: constraints that are not in force (stored_space.hpp)
 };
 
 [[nodiscard]] Expectations expectations_of(const db::Store& store, const Answer& answer);

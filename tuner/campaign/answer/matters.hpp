@@ -44,7 +44,7 @@ struct Matters {
   double ruled_out_share = 0;       ///< of all configurations, by uniform draws
 };
 
-/// Less than this, either way, is not worth a person's time: 2 %.
+/// Less than this, either way, is not worth the user's time: 2 %.
 inline constexpr double kHardly = 0.02;
 /// Of all intervals of the page, as of the verdicts in pairs that it begins with.
 inline constexpr double kPageConfidence = 0.95;

@@ -32,8 +32,9 @@ std::string precision_of(const RooflineRow& row) {
 
 }  // namespace
 
-std::expected<Roof, std::string> roof_for(const db::Store& store, const space::Fingerprint& fingerprint,
-                                          const space::Workload& workload, const std::filesystem::path& programs) {
+std::expected<PeakFigures, std::string> peaks_for(const db::Store& store, const space::Fingerprint& fingerprint,
+                                                  const space::Workload& workload,
+                                                  const std::filesystem::path& programs) {
   const auto figures = store.machine_figures(figures_key(fingerprint));
   if (!figures) return std::unexpected(figures.error().message);
   if (!*figures) {
@@ -44,20 +45,21 @@ std::expected<Roof, std::string> roof_for(const db::Store& store, const space::F
   }
   const auto known = store.network(workload.network);
   if (!known) return std::unexpected(known.error().message);
-  if (*known) return Roof::make((*figures)->figures, (*figures)->fields, **known, workload.optimizer);
+  if (*known) return PeakFigures::make((*figures)->figures, (*figures)->fields, **known, workload.optimizer);
   const auto described = describe_network(workload.network, programs);
   if (!described) return std::unexpected(described.error());
-  return Roof::make((*figures)->figures, (*figures)->fields, *described, workload.optimizer);
+  return PeakFigures::make((*figures)->figures, (*figures)->fields, *described, workload.optimizer);
 }
 
-db::Expected<Roofline> roofline_of(const db::Store& store, const db::CampaignSummary& campaign, const Roof& roof) {
+db::Expected<Roofline> roofline_of(const db::Store& store, const db::CampaignSummary& campaign,
+                                   const PeakFigures& peaks) {
   const auto trials = store.list_trials({.campaign = campaign.id, .outcome = space::Outcome::Ok});
   if (!trials) return std::unexpected(trials.error());
   const auto answer = answer_of(store, campaign);
   if (!answer) return std::unexpected(answer.error());
   const space::Workload workload = workload_of(campaign.spec);
   Roofline roofline{
-      .rows = {}, .best = {}, .network = roof.network.network, .operations_an_image = roof.network.operations()};
+      .rows = {}, .best = {}, .network = peaks.network.network, .operations_an_image = peaks.network.operations()};
   for (const db::StoredTrial& stored : *trials) {
     const auto& parts = stored.trial.parts;
     if (!parts || !(parts->steady_step > 0)) continue;
@@ -66,7 +68,7 @@ db::Expected<Roofline> roofline_of(const db::Store& store, const db::CampaignSum
                     .batch = batch_trained(stored.trial.configuration, workload, parts->steps_per_epoch),
                     .step_s = parts->steady_step,
                     .bound = {}};
-    auto bound = roof.bound(row.configuration, row.batch);
+    auto bound = peaks.bound(row.configuration, row.batch);
     if (const auto& estimate = stored.trial.estimate; estimate && estimate->value > 0) {
       row.noise = std::max(kLeastNoise, 2 * estimate->standard_error / estimate->value);
     }

@@ -11,7 +11,7 @@
 
 #include "db/store.hpp"
 #include "space/configuration.hpp"
-#include "tuner/roofline/roof.hpp"
+#include "tuner/roofline/peak_figures.hpp"
 
 namespace nocturne::tuner {
 
@@ -44,13 +44,14 @@ struct Roofline {
 /// What bounds a stored workload on the machine with this fingerprint: the figures from the store, the network from
 /// there or, where it is not stored yet, from our worker in `programs` (empty: beside this program). The error is a
 /// sentence that says what to do.
-[[nodiscard]] std::expected<Roof, std::string> roof_for(const db::Store& store, const space::Fingerprint& fingerprint,
-                                                        const space::Workload& workload,
-                                                        const std::filesystem::path& programs = {});
+[[nodiscard]] std::expected<PeakFigures, std::string> peaks_for(const db::Store& store,
+                                                                const space::Fingerprint& fingerprint,
+                                                                const space::Workload& workload,
+                                                                const std::filesystem::path& programs = {});
 
 /// Trials without parts are left out.
 [[nodiscard]] db::Expected<Roofline> roofline_of(const db::Store& store, const db::CampaignSummary& campaign,
-                                                 const Roof& roof);
+                                                 const PeakFigures& peaks);
 
 /// "2 of 7 configurations are faster than their bounds, by up to 52 %, …": that the machine's figures are too low, and
 /// the command that measures them again. Empty: none is.

@@ -11,12 +11,12 @@
 namespace nocturne::tuner {
 namespace {
 
-db::Expected<std::optional<Prepared>> prepare_again(const Sitting& sitting, const db::StoredTrial& trial) {
-  auto prepared = sitting.prepare(trial.trial.configuration);
+db::Expected<std::optional<Prepared>> prepare_again(const Session& session, const db::StoredTrial& trial) {
+  auto prepared = session.prepare(trial.trial.configuration);
   if (prepared) return std::move(*prepared);
   if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
-  if (!sitting.interruption.requested()) {
-    sitting.observer.note(
+  if (!session.interruption.requested()) {
+    session.observer.note(
         fmt::format("trial {} cannot be prepared again: {}", trial.trial.number, prepared.error().reason));
   }
   return std::nullopt;
@@ -39,30 +39,29 @@ bool candidate_is_first(std::int64_t index) {
 
 }  // namespace
 
-Comparing::Comparing(const Sitting& sitting, ComparedSide baseline, ComparedSide candidate)
-    : sitting_(&sitting), baseline_(std::move(baseline)), candidate_(std::move(candidate)) {}
+Comparing::Comparing(const Session& session, ComparedSide baseline, ComparedSide candidate)
+    : session_(&session), baseline_(std::move(baseline)), candidate_(std::move(candidate)) {}
 
-db::Expected<std::optional<Comparing>> Comparing::open(const Sitting& sitting, const db::StoredTrial& baseline,
+db::Expected<std::optional<Comparing>> Comparing::open(const Session& session, const db::StoredTrial& baseline,
                                                        const db::StoredTrial& candidate, std::string role) {
   std::vector<ComparedSide> sides;
   for (const db::StoredTrial* trial : {&baseline, &candidate}) {
-    auto prepared = prepare_again(sitting, *trial);
+    auto prepared = prepare_again(session, *trial);
     if (!prepared) return std::unexpected(prepared.error());
     if (!*prepared) return std::nullopt;
-    sides.push_back(
-        {.trial = *trial, .configuration = trial->trial.configuration, .prepared = std::move(**prepared)});
+    sides.push_back({.trial = *trial, .configuration = trial->trial.configuration, .prepared = std::move(**prepared)});
   }
-  auto opened = open(sitting, std::move(sides[0]), std::move(sides[1]), std::move(role));
+  auto opened = open(session, std::move(sides[0]), std::move(sides[1]), std::move(role));
   if (!opened) return std::unexpected(opened.error());
   return std::move(*opened);
 }
 
-db::Expected<Comparing> Comparing::open(const Sitting& sitting, ComparedSide baseline, ComparedSide candidate,
+db::Expected<Comparing> Comparing::open(const Session& session, ComparedSide baseline, ComparedSide candidate,
                                         std::string role) {
-  Comparing opened(sitting, std::move(baseline), std::move(candidate));
+  Comparing opened(session, std::move(baseline), std::move(candidate));
   const space::Configuration& of_baseline = opened.baseline_.trial.trial.configuration;
   const space::Configuration& of_candidate = opened.candidate_.trial.trial.configuration;
-  const auto known = sitting.store.comparisons(sitting.campaign);
+  const auto known = session.store.comparisons(session.campaign);
   if (!known) return std::unexpected(known.error());
   for (const db::StoredComparison& stored : *known) {
     if (stored.record.role != role || stored.record.candidate != of_candidate ||
@@ -81,7 +80,7 @@ db::Expected<Comparing> Comparing::open(const Sitting& sitting, ComparedSide bas
   const PairMethodChoice choice = opened.choose_method();
   opened.method_ = choice.method;
   opened.estimator_ = choice.estimator;
-  const auto begun = sitting.store.begin_comparison({.campaign = sitting.campaign,
+  const auto begun = session.store.begin_comparison({.campaign = session.campaign,
                                                      .candidate = of_candidate,
                                                      .baseline = of_baseline,
                                                      .role = std::move(role),
@@ -93,11 +92,11 @@ db::Expected<Comparing> Comparing::open(const Sitting& sitting, ComparedSide bas
 }
 
 PairMethodChoice Comparing::choose_method() const {
-  if (!sitting_->spec.worker.own.empty()) return {};  // how its pairs are timed, its own template says
-  auto choice = choose_pair_method(sitting_->spec.verify, paired_side(baseline_), paired_side(candidate_),
-                                   sitting_->executor.cpus().size(), sitting_->executor.shared_memory_bytes());
+  if (!session_->spec.worker.own.empty()) return {};  // how its pairs are timed, its own template says
+  auto choice = choose_pair_method(session_->spec.verify, paired_side(baseline_), paired_side(candidate_),
+                                   session_->executor.cpus().size(), session_->executor.shared_memory_bytes());
   if (!choice.instead.empty()) {
-    sitting_->observer.note(fmt::format("trials {} and {}: pairs are measured {}", baseline_.trial.trial.number,
+    session_->observer.note(fmt::format("trials {} and {}: pairs are measured {}", baseline_.trial.trial.number,
                                         candidate_.trial.trial.number, choice.instead));
   }
   return choice;
@@ -108,20 +107,20 @@ std::chrono::nanoseconds Comparing::pair_time() const {
 }
 
 measure::PairPlan Comparing::plan_pair(std::int64_t index) const {
-  const VerifySettings& verify = sitting_->spec.verify;
+  const VerifySettings& verify = session_->spec.verify;
   const auto& of_baseline = baseline_.trial.trial.parts;
   const auto& of_candidate = candidate_.trial.trial.parts;
   SliceSteps steps{.baseline = verify.slice_steps, .candidate = verify.slice_steps};  // where neither is known yet
   if (of_baseline && of_candidate) steps = slice_steps(verify, *of_baseline, *of_candidate);
   const RunOrder order{.purpose = space::Purpose::Verify,
                        .steps = std::max(steps.baseline, steps.candidate) * verify.slices,
-                       .seed = sitting_->spec.run.seed + static_cast<std::uint64_t>(index),
+                       .seed = session_->spec.run.seed + static_cast<std::uint64_t>(index),
                        .deadline = {}};
   measure::PairPlan plan;
   plan.slices = static_cast<std::size_t>(verify.slices);
   auto& [first, second] = plan.sides;
   const auto fill = [&](measure::PairSide& side, const ComparedSide& with, std::int64_t slice_steps) {
-    side.plan = sitting_->executor.plan(with.configuration, with.prepared, order);
+    side.plan = session_->executor.plan(with.configuration, with.prepared, order);
     side.slice_steps = slice_steps;
   };
   const bool candidate_first = candidate_is_first(index);
@@ -131,83 +130,81 @@ measure::PairPlan Comparing::plan_pair(std::int64_t index) const {
 }
 
 db::Expected<Comparing::PairEnd> Comparing::measure_pair() {
-  const auto began = sitting_->clock.steady();
-  const auto suspensions = sitting_->interruption.suspensions();
-  const auto slot = sitting_->take_slot();
+  const auto began = session_->clock.steady();
+  const auto suspensions = session_->interruption.suspensions();
+  const auto slot = session_->take_slot();
   if (!slot) {
-    return sitting_->interruption.again_after_suspension(suspensions) ? PairEnd::Suspended : PairEnd::Lost;
+    return session_->interruption.again_after_suspension(suspensions) ? PairEnd::Suspended : PairEnd::Lost;
   }
   const std::int64_t index = next_index_++;
   const measure::PairPlan plan = plan_pair(index);
   measure::PairControl control;
-  control.stop = sitting_->interruption.token();
+  control.stop = session_->interruption.token();
   const bool swapped = index / 2 % 2 == 1;  // each order with each half
   measure::PairResult result =
-      tuner::measure_pair(sitting_->executor, plan, method_, sitting_->executor.cpus(), swapped, control);
+      tuner::measure_pair(session_->executor, plan, method_, session_->executor.cpus(), swapped, control);
   if (!result.complete()) return judge_failure(result, plan, index, suspensions);
   const bool candidate_first = candidate_is_first(index);
-  const std::string fingerprint = sitting_->fingerprint.identity();
+  const std::string fingerprint = session_->fingerprint.identity();
   const std::size_t of_candidate = candidate_first ? 0 : 1;
-  const db::PairRecord record{
-      .index = index,
-      .first = candidate_first ? db::Side::Candidate : db::Side::Baseline,
-      .candidate_trial = candidate_.trial.id,
-      .baseline_trial = baseline_.trial.id,
-      .candidate = {.run = std::move(result.runs[of_candidate]), .fingerprint = fingerprint},
-      .baseline = {.run = std::move(result.runs[1 - of_candidate]), .fingerprint = fingerprint},
-      .slices = stored_slices(result, candidate_first)};
-  if (auto added = sitting_->store.add_pair(id_, record); !added) return std::unexpected(added.error());
+  const db::PairRecord record{.index = index,
+                              .first = candidate_first ? db::Side::Candidate : db::Side::Baseline,
+                              .candidate_trial = candidate_.trial.id,
+                              .baseline_trial = baseline_.trial.id,
+                              .candidate = {.run = std::move(result.runs[of_candidate]), .fingerprint = fingerprint},
+                              .baseline = {.run = std::move(result.runs[1 - of_candidate]), .fingerprint = fingerprint},
+                              .slices = stored_slices(result, candidate_first)};
+  if (auto added = session_->store.add_pair(id_, record); !added) return std::unexpected(added.error());
   ++pairs_;
   ++measured_;
-  spent_ += sitting_->clock.steady() - began;
+  spent_ += session_->clock.steady() - began;
   return PairEnd::Stored;
 }
 
 db::Expected<Comparing::PairEnd> Comparing::judge_failure(const measure::PairResult& result,
                                                           const measure::PairPlan& plan, std::int64_t index,
                                                           std::int64_t suspensions) const {
-  if (sitting_->interruption.again_after_suspension(suspensions)) return PairEnd::Suspended;
+  if (session_->interruption.again_after_suspension(suspensions)) return PairEnd::Suspended;
   const auto killed = [&](const space::Run& run) {
-    return run.outcome == space::Outcome::Killed || killed_by_others(run, sitting_->interruption.token());
+    return run.outcome == space::Outcome::Killed || killed_by_others(run, session_->interruption.token());
   };
   const auto failed = [&](const space::Run& run) { return run.outcome != space::Outcome::Ok && !killed(run); };
   if (std::ranges::any_of(result.runs, killed) && std::ranges::none_of(result.runs, failed)) return PairEnd::Lost;
   if (auto no_room = no_room_in(plan.sides.front().plan.folder)) return std::unexpected(*std::move(no_room));
-  if (auto gone = images_gone(sitting_->spec.workload)) return std::unexpected(*std::move(gone));
-  if (sitting_->interruption.requested()) return PairEnd::Lost;
+  if (auto gone = images_gone(session_->spec.workload)) return std::unexpected(*std::move(gone));
+  if (session_->interruption.requested()) return PairEnd::Lost;
   for (const space::Run& run : result.runs) {
     if (run.outcome == space::Outcome::Ok || run.outcome == space::Outcome::Killed) continue;
-    sitting_->observer.note(fmt::format("pair {}: {}: {}", index, space::to_text(run.outcome), run.reason));
+    session_->observer.note(fmt::format("pair {}: {}: {}", index, space::to_text(run.outcome), run.reason));
   }
   return PairEnd::Failed;
 }
 
 db::Expected<StoredPairs> Comparing::judged_pairs() const {
-  const auto known = sitting_->store.comparisons(sitting_->campaign);
+  const auto known = session_->store.comparisons(session_->campaign);
   if (!known) return std::unexpected(known.error());
   const auto stored = std::ranges::find(*known, id_, &db::StoredComparison::id);
   if (stored == known->end()) return StoredPairs{};
-  return stored_pairs(sitting_->store, *stored, baseline_.prepared.schedule, candidate_.prepared.schedule);
+  return stored_pairs(session_->store, *stored, baseline_.prepared.schedule, candidate_.prepared.schedule);
 }
 
 db::Expected<std::vector<double>> Comparing::log_ratios() const {
   const auto pairs = judged_pairs();
   if (!pairs) return std::unexpected(pairs.error());
-  for (const std::string& sentence : pairs->unusable) sitting_->observer.note(sentence);
-  return log_ratios_at(*pairs, sitting_->spec.objective.primary);
+  for (const std::string& sentence : pairs->unusable) session_->observer.note(sentence);
+  return log_ratios_at(*pairs, session_->spec.objective.primary);
 }
 
 db::Expected<void> Comparing::save_verdicts(double confidence) const {
   const auto pairs = judged_pairs();
   if (!pairs) return std::unexpected(pairs.error());
   if (pairs->pairs.size() < 2) return {};  // no interval yet
-  const measure::ComparisonOptions options{.margin_percent = sitting_->spec.verify.margin_percent,
+  const measure::ComparisonOptions options{.margin_percent = session_->spec.verify.margin_percent,
                                            .confidence = confidence};
-  for (const double horizon : sitting_->spec.objective.epochs) {
-    db::VerdictRecord verdict =
-        verdict_record(measure::compare(log_ratios_at(*pairs, horizon), options), id_, horizon);
-    verdict.primary = horizon == sitting_->spec.objective.primary;
-    if (auto saved = sitting_->store.save_verdict(verdict); !saved) return saved;
+  for (const double horizon : session_->spec.objective.epochs) {
+    db::VerdictRecord verdict = verdict_record(measure::compare(log_ratios_at(*pairs, horizon), options), id_, horizon);
+    verdict.primary = horizon == session_->spec.objective.primary;
+    if (auto saved = session_->store.save_verdict(verdict); !saved) return saved;
   }
   return {};
 }

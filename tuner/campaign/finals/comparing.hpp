@@ -1,7 +1,7 @@
 #pragma once
 
 /// Two configurations of a campaign in pairs of fresh processes that are alive together: measured, stored, judged. What
-/// an earlier sitting measured counts.
+/// an earlier session measured counts.
 
 #include <chrono>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "db/store.hpp"
 #include "tuner/campaign/finals/pair_method.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
-#include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/session.hpp"
 
 namespace nocturne::tuner {
 
@@ -20,7 +20,7 @@ namespace nocturne::tuner {
 inline constexpr const char* kSelectRole = "select";      ///< its pairs choose the winner
 inline constexpr const char* kSimplifyRole = "simplify";  ///< the winner against one with fewer changes
 inline constexpr const char* kVerifyRole = "verify";      ///< its pairs are reported, and chose nothing
-inline constexpr const char* kCompareRole = "compare";    ///< a person asked (side_by_side.hpp)
+inline constexpr const char* kCompareRole = "compare";    ///< the user asked (side_by_side.hpp)
 inline constexpr const char* kBlameRole = "blame";        ///< the same configuration, by programs of then and now
 
 /// One side, ready to be started.
@@ -35,24 +35,24 @@ class Comparing {
   /// How measuring a pair came out.
   enum class PairEnd {
     Stored,
-    Failed,     ///< a side did not end well
-    Lost,       ///< to an interruption, another hand's kill, a slot that cannot be had: no word about the configurations
+    Failed,  ///< a side did not end well
+    Lost,    ///< to an interruption, another hand's kill, a slot that cannot be had: no word about the configurations
     Suspended,  ///< likewise to a suspension that is over: to be measured again
   };
 
-  /// The sitting outlives this. Empty: one of both cannot be prepared any more (told to the observer). An error, too,
+  /// The session outlives this. Empty: one of both cannot be prepared any more (told to the observer). An error, too,
   /// where a disk is too full to prepare it.
-  [[nodiscard]] static db::Expected<std::optional<Comparing>> open(const Sitting& sitting,
+  [[nodiscard]] static db::Expected<std::optional<Comparing>> open(const Session& session,
                                                                    const db::StoredTrial& baseline,
                                                                    const db::StoredTrial& candidate, std::string role);
   /// Of sides that are prepared.
-  [[nodiscard]] static db::Expected<Comparing> open(const Sitting& sitting, ComparedSide baseline,
+  [[nodiscard]] static db::Expected<Comparing> open(const Session& session, ComparedSide baseline,
                                                     ComparedSide candidate, std::string role);
 
-  [[nodiscard]] const Sitting& sitting() const { return *sitting_; }
+  [[nodiscard]] const Session& session() const { return *session_; }
   /// Complete pairs that are stored.
   [[nodiscard]] std::int64_t pairs() const { return pairs_; }
-  /// Of the pairs measured in this sitting, on average; zero: none yet.
+  /// Of the pairs measured in this session, on average; zero: none yet.
   [[nodiscard]] std::chrono::nanoseconds pair_time() const;
 
   /// Measures one more pair. A full disk and images that are gone are errors: they say nothing of the configurations.
@@ -66,7 +66,7 @@ class Comparing {
   [[nodiscard]] db::Expected<void> save_verdicts(double confidence) const;
 
  private:
-  Comparing(const Sitting& sitting, ComparedSide baseline, ComparedSide candidate);
+  Comparing(const Session& session, ComparedSide baseline, ComparedSide candidate);
   /// How the pairs of a comparison that begins now are measured; said to the observer where not as the campaign wants.
   [[nodiscard]] PairMethodChoice choose_method() const;
   /// The pair, side A the one that starts first.
@@ -76,7 +76,7 @@ class Comparing {
                                                     std::int64_t index, std::int64_t suspensions) const;
   [[nodiscard]] db::Expected<StoredPairs> judged_pairs() const;
 
-  const Sitting* sitting_;
+  const Session* session_;
   ComparedSide baseline_, candidate_;
   measure::PairMethod method_ = measure::PairMethod::Slices;
   measure::StepEstimator estimator_ = measure::StepEstimator::Paired;

@@ -8,11 +8,11 @@
 namespace nocturne::tuner {
 namespace {
 
-/// Variance of the log of a trial's estimate, luck of its processes included.
-double log_variance(const space::Estimate& estimate, double luck) {
+/// Variance of the log of a trial's estimate, between-process spread included.
+double log_variance(const space::Estimate& estimate, double process_sd) {
   const double runs = std::max(1, estimate.runs);
   const double of_samples = estimate.value > 0 ? estimate.standard_error / estimate.value : 0;
-  return of_samples * of_samples + luck * luck / runs;
+  return of_samples * of_samples + process_sd * process_sd / runs;
 }
 
 double mean_of(const std::vector<double>& values) {
@@ -31,19 +31,19 @@ double pooled_error(std::span<const Contender> contenders) {
     degrees += each.ratios.size() - 1;
     least = least == 0 ? each.ratios.size() : std::min(least, each.ratios.size());
   }
-  if (degrees == 0) return kProcessLuck;
+  if (degrees == 0) return kProcessSd;
   return std::sqrt(squares / static_cast<double>(degrees) / static_cast<double>(least));
 }
 
 }  // namespace
 
-bool within_noise(const space::Estimate& a, const space::Estimate& b, double process_luck) {
+bool within_noise(const space::Estimate& a, const space::Estimate& b, double process_sd) {
   return std::abs(std::log(a.value / b.value)) <=
-         2 * std::sqrt(log_variance(a, process_luck) + log_variance(b, process_luck));
+         2 * std::sqrt(log_variance(a, process_sd) + log_variance(b, process_sd));
 }
 
 std::vector<std::size_t> choose_finalists(std::span<const db::StoredTrial> trials, std::size_t most,
-                                          double process_luck) {
+                                          double process_sd) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const space::Trial& trial = trials[i].trial;
@@ -56,7 +56,7 @@ std::vector<std::size_t> choose_finalists(std::span<const db::StoredTrial> trial
     if (finalists.size() == most) break;
     if (!finalists.empty()) {
       const space::Estimate& best = *trials[finalists.front()].trial.estimate;
-      if (!within_noise(best, *trials[i].trial.estimate, process_luck)) break;
+      if (!within_noise(best, *trials[i].trial.estimate, process_sd)) break;
       const bool twin = std::ranges::any_of(
           finalists, [&](std::size_t j) { return trials[j].trial.configuration == trials[i].trial.configuration; });
       if (twin) continue;

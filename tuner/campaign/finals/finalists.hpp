@@ -2,9 +2,9 @@
 
 /// Who may be the winner, and who is. Pure.
 ///
-/// The smallest of many noisy estimates is smaller than the truth: its luck is part of why it was the smallest. So the
-/// trials that are too close to it to tell are measured again, in pairs with it, and the winner is chosen from those
-/// pairs alone; its gain is then reported from other, fresh pairs.
+/// The smallest of many noisy estimates is smaller than the truth: its between-process spread is part of why it was the
+/// smallest. So the trials that are too close to it to tell are measured again, in pairs with it, and the winner is
+/// chosen from those pairs alone; its gain is then reported from other, fresh pairs.
 
 #include <cstddef>
 #include <span>
@@ -15,19 +15,19 @@
 namespace nocturne::tuner {
 
 /// Of one measurement in one process against another, one after the other: standard deviation of the log. Processes
-/// differ by 3 to 10 % in their luck, on virtual machines rather more.
-inline constexpr double kProcessLuck = 0.05;
+/// differ by 3 to 10 % in their between-process spread, on virtual machines rather more.
+inline constexpr double kProcessSd = 0.05;
 
 /// Whether two trials of the same time would often look as different as these two estimates do: less than two standard
-/// errors apart, the luck of their processes included.
-[[nodiscard]] bool within_noise(const space::Estimate& a, const space::Estimate& b, double process_luck = kProcessLuck);
+/// errors apart, the between-process spread included.
+[[nodiscard]] bool within_noise(const space::Estimate& a, const space::Estimate& b, double process_sd = kProcessSd);
 
 /// Indices into `trials` of those that may be the best, the one with the smallest estimate (the *champion*) first,
-/// `most` at most. A trial may be the best where its estimate is within two standard errors of the smallest, the luck
-/// of the processes included. Only trials that ended Ok with an estimate count; empty where there is none.
-/// `process_luck`: of this machine, where its noise is known.
+/// `most` at most. A trial may be the best where its estimate is within two standard errors of the smallest, the
+/// between-process spread of the processes included. Only trials that ended Ok with an estimate count; empty where
+/// there is none. `process_sd`: of this machine, where its noise is known.
 [[nodiscard]] std::vector<std::size_t> choose_finalists(std::span<const db::StoredTrial> trials, std::size_t most,
-                                                        double process_luck = kProcessLuck);
+                                                        double process_sd = kProcessSd);
 
 struct Contender {
   std::vector<double> ratios;  ///< ln(T_champion / T_this) of each pair; of the champion itself: empty

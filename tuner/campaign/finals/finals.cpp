@@ -34,7 +34,7 @@ bool has_left(const measure::ComparisonMember& member) {
 }  // namespace
 
 bool Finals::time_for(std::chrono::nanoseconds work) const {
-  return !time_ || sitting_.clock.steady() + work <= time_->end;
+  return !time_ || session_.clock.steady() + work <= time_->end;
 }
 
 std::optional<std::chrono::nanoseconds> Finals::whole_time() const {
@@ -42,13 +42,13 @@ std::optional<std::chrono::nanoseconds> Finals::whole_time() const {
 }
 
 std::chrono::nanoseconds Finals::forecast_epochs(const db::StoredTrial& baseline, const db::StoredTrial& best) const {
-  const VerifySettings& verify = sitting_.spec.verify;
+  const VerifySettings& verify = session_.spec.verify;
   return forecast_accuracy(verify, *baseline.trial.parts, *best.trial.parts) +
          forecast_band(verify, *baseline.trial.parts, whole_time());
 }
 
 db::Expected<bool> Finals::run() {
-  const auto baseline = sitting_.store.find_trial(sitting_.campaign, 0);
+  const auto baseline = session_.store.find_trial(session_.campaign, 0);
   if (!baseline) return std::unexpected(baseline.error());
   auto of_default = Admission::Refused;  // where it did not train there is nothing to compare with
   if (baseline->trial.outcome == space::Outcome::Ok) {
@@ -60,7 +60,7 @@ db::Expected<bool> Finals::run() {
   for (int refused = 0; may_choose(refused); ++refused) {  // who trains wrongly is no winner: the next best may be
     auto winner = choose(*baseline);
     if (!winner) return std::unexpected(winner.error());
-    if (!*winner) return !sitting_.interruption.requested();
+    if (!*winner) return !session_.interruption.requested();
     const bool is_default = (*winner)->id == baseline->id;
     if (!is_default) {
       const auto admission = gate_.admits(**winner);
@@ -94,14 +94,14 @@ db::Expected<bool> Finals::run() {
 bool Finals::may_choose(int refused) const {
   if (refused == 0) return true;
   if (refused >= kMostRefused) {
-    sitting_.observer.note(
+    session_.observer.note(
         fmt::format("{} of the fastest were refused, and no further one is judged: look at what they share, forbid it "
                     "with a constraint, and start again",
                     refused));
     return false;
   }
   if (time_for({})) return true;
-  sitting_.observer.note(fmt::format(
+  session_.observer.note(fmt::format(
       "the time is over, and no further one is judged after {} that {} refused: what is shown as the best was not "
       "verified; start again with more time",
       refused, refused == 1 ? "was" : "were"));
@@ -115,7 +115,7 @@ db::Expected<bool> Finals::measure_again(const db::StoredTrial& baseline, const 
     if (!verified) return verified;
     complete = *verified;
   }
-  if (sitting_.spec.verify.accuracy_epochs > 0) {
+  if (session_.spec.verify.accuracy_epochs > 0) {
     for (const auto& [trial, who] : {std::pair{&best, "best"}, std::pair{&baseline, "default"}}) {
       const auto trained = accuracy(*trial, who);
       if (!trained) return trained;
@@ -126,11 +126,11 @@ db::Expected<bool> Finals::measure_again(const db::StoredTrial& baseline, const 
 }
 
 int Finals::fit_choice(std::vector<const db::StoredTrial*>& finalists, const db::StoredTrial& baseline) const {
-  const VerifySettings& verify = sitting_.spec.verify;
+  const VerifySettings& verify = session_.spec.verify;
   if (!time_) return verify.selection_pairs;
-  const Paced best = paced(sitting_.spec, *finalists.front());
-  const Paced slower = baseline.trial.parts ? paced(sitting_.spec, baseline) : best;
-  const auto spare = time_->end - sitting_.clock.steady() - forecast_finals(verify, slower, best, whole_time());
+  const Paced best = paced(session_.spec, *finalists.front());
+  const Paced slower = baseline.trial.parts ? paced(session_.spec, baseline) : best;
+  const auto spare = time_->end - session_.clock.steady() - forecast_finals(verify, slower, best, whole_time());
   // What is left is shared with the simplification.
   const auto pairs =
       static_cast<std::int64_t>(spare / forecast_pair(verify, best, best)) * (verify.simplify ? 2 : 3) / 3;
@@ -141,12 +141,12 @@ int Finals::fit_choice(std::vector<const db::StoredTrial*>& finalists, const db:
 }
 
 db::Expected<std::optional<db::StoredTrial>> Finals::choose(const db::StoredTrial& baseline) {
-  const auto trials = sitting_.store.list_trials({.campaign = sitting_.campaign, .state = db::TrialState::Finished});
+  const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
   if (!trials) return std::unexpected(trials.error());
-  const VerifySettings& verify = sitting_.spec.verify;
+  const VerifySettings& verify = session_.spec.verify;
   std::vector<const db::StoredTrial*> finalists;
   for (const std::size_t i :
-       choose_finalists(*trials, static_cast<std::size_t>(verify.finalists), sitting_.spec.run.process_luck)) {
+       choose_finalists(*trials, static_cast<std::size_t>(verify.finalists), session_.spec.run.process_sd)) {
     finalists.push_back(&(*trials)[i]);
   }
   if (finalists.empty()) return std::nullopt;
@@ -164,28 +164,28 @@ db::Expected<std::optional<db::StoredTrial>> Finals::choose(const db::StoredTria
 
 db::Expected<const db::StoredTrial*> Finals::fastest_of(const std::vector<const db::StoredTrial*>& finalists,
                                                         const db::StoredTrial& baseline, int rounds) {
-  const VerifySettings& verify = sitting_.spec.verify;
+  const VerifySettings& verify = session_.spec.verify;
   const db::StoredTrial& champion = *finalists.front();
   std::vector<Comparing> comparisons;
   std::vector<const db::StoredTrial*> challengers;
   for (const db::StoredTrial* each : std::span(finalists).subspan(1)) {
-    auto comparing = Comparing::open(sitting_, champion, *each, kSelectRole);
+    auto comparing = Comparing::open(session_, champion, *each, kSelectRole);
     if (!comparing) return std::unexpected(comparing.error());
-    if (sitting_.interruption.requested()) return nullptr;
+    if (session_.interruption.requested()) return nullptr;
     if (!*comparing) continue;
     comparisons.push_back(std::move(**comparing));
     challengers.push_back(each);
   }
   if (challengers.empty()) return &champion;
-  sitting_.observer.choosing(std::ssize(challengers) + 1);
+  session_.observer.choosing(std::ssize(challengers) + 1);
   auto driver = PairDriver::open(pointers_to(comparisons),
                                  {.pairs = rounds, .most_pairs = rounds, .margin_percent = verify.margin_percent},
-                                 sitting_.spec.strategy.seed);
+                                 session_.spec.strategy.seed);
   if (!driver) return std::unexpected(driver.error());
   // Its pairs choose, they report nothing.
   const auto end = driver->run({.keep_verdicts = false});
   if (!end) return std::unexpected(end.error());
-  if (*end == PairsEnd::Interrupted || sitting_.interruption.requested()) return nullptr;
+  if (*end == PairsEnd::Interrupted || session_.interruption.requested()) return nullptr;
 
   const auto changes_of = [&](const db::StoredTrial& trial) {
     return changes_between(baseline.trial.configuration, trial.trial.configuration).size();
@@ -199,17 +199,17 @@ db::Expected<const db::StoredTrial*> Finals::fastest_of(const std::vector<const 
     contenders.push_back({.ratios = member.log_ratios, .changes = changes_of(*challengers[i])});
   }
   const db::StoredTrial& winner = *known[choose_winner(contenders, verify.margin_percent)];
-  sitting_.observer.chosen(winner.trial);
+  session_.observer.chosen(winner.trial);
   return &winner;
 }
 
 db::Expected<std::optional<db::StoredTrial>> Finals::simplest(const db::StoredTrial& baseline,
                                                               const db::StoredTrial& winner) {
-  const VerifySettings& verify = sitting_.spec.verify;
+  const VerifySettings& verify = session_.spec.verify;
   if (!verify.simplify) return winner;
-  const auto trials = sitting_.store.list_trials({.campaign = sitting_.campaign, .state = db::TrialState::Finished});
+  const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
   if (!trials) return std::unexpected(trials.error());
-  space::Lattice lattice(sitting_.spec.space);
+  space::Lattice lattice(session_.spec.space);
   search::model::LinearModel model(lattice, search::model::kForReports);
   for (const db::StoredTrial& each : *trials) {
     const auto& estimate = each.trial.estimate;
@@ -222,21 +222,21 @@ db::Expected<std::optional<db::StoredTrial>> Finals::simplest(const db::StoredTr
     const auto point = lattice.point_of(configuration);
     return point ? model.predict(*point).mean : std::numeric_limits<double>::infinity();
   };
-  const auto way = simplify(sitting_.spec.space, winner.trial.configuration, baseline.trial.configuration, predicted,
+  const auto way = simplify(session_.spec.space, winner.trial.configuration, baseline.trial.configuration, predicted,
                             verify.margin_percent);
   // The boldest step first; where it is too bold, half of the way.
   for (std::size_t steps = way.size(); steps > 0; steps = steps == way.size() ? steps / 2 : 0) {
-    const Paced fast = paced(sitting_.spec, winner);
+    const Paced fast = paced(session_.spec, winner);
     const auto reserved =
-        forecast_pair(verify, paced(sitting_.spec, baseline), fast) * verify.pairs + forecast_epochs(baseline, winner);
-    const auto simpler = forecast_trial(sitting_.spec.run, fast) + forecast_pair(verify, fast, fast) * verify.pairs;
+        forecast_pair(verify, paced(session_.spec, baseline), fast) * verify.pairs + forecast_epochs(baseline, winner);
+    const auto simpler = forecast_trial(session_.spec.run, fast) + forecast_pair(verify, fast, fast) * verify.pairs;
     if (!time_for(simpler + reserved)) return winner;
-    sitting_.observer.simplifying(changes_between(winner.trial.configuration, baseline.trial.configuration).size(),
+    session_.observer.simplifying(changes_between(winner.trial.configuration, baseline.trial.configuration).size(),
                                   changes_between(way[steps - 1], baseline.trial.configuration).size());
     auto found = as_fast(way[steps - 1], winner);
     if (!found) return std::unexpected(found.error());
-    if (sitting_.interruption.requested()) return std::nullopt;
-    sitting_.observer.simplified(found->has_value());
+    if (session_.interruption.requested()) return std::nullopt;
+    session_.observer.simplified(found->has_value());
     if (*found) return *found;
   }
   return winner;
@@ -247,10 +247,10 @@ db::Expected<std::optional<db::StoredTrial>> Finals::as_fast(const space::Config
   auto trial = extra_trial_(simpler, "the winner with fewer changes");
   if (!trial) return std::unexpected(trial.error());
   if (!*trial || (*trial)->trial.outcome != space::Outcome::Ok || !(*trial)->trial.parts) return std::nullopt;
-  auto comparing = Comparing::open(sitting_, winner, **trial, kSimplifyRole);
+  auto comparing = Comparing::open(session_, winner, **trial, kSimplifyRole);
   if (!comparing) return std::unexpected(comparing.error());
   if (!*comparing) return std::nullopt;
-  const VerifySettings& verify = sitting_.spec.verify;
+  const VerifySettings& verify = session_.spec.verify;
   auto driver = PairDriver::open(
       {&**comparing}, {.pairs = verify.pairs, .most_pairs = verify.pairs, .margin_percent = verify.margin_percent});
   if (!driver) return std::unexpected(driver.error());
@@ -265,22 +265,22 @@ db::Expected<std::optional<db::StoredTrial>> Finals::as_fast(const space::Config
 }
 
 db::Expected<bool> Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
-  const VerifySettings& verify = sitting_.spec.verify;
-  auto opened = Comparing::open(sitting_, baseline, candidate, kVerifyRole);
+  const VerifySettings& verify = session_.spec.verify;
+  auto opened = Comparing::open(session_, baseline, candidate, kVerifyRole);
   if (!opened) return std::unexpected(opened.error());
   if (!*opened) return false;
   Comparing& comparing = **opened;
   auto driver = PairDriver::open({&comparing}, verify);
   if (!driver) return std::unexpected(driver.error());
   const auto training = forecast_epochs(baseline, candidate);
-  const auto forecast = forecast_pair(verify, paced(sitting_.spec, baseline), paced(sitting_.spec, candidate));
+  const auto forecast = forecast_pair(verify, paced(session_.spec, baseline), paced(session_.spec, candidate));
   int granted = verify.pairs;  // the first look is waited for all the same, and each further one once it is begun
   const auto time_until_look = [&](std::size_t, std::chrono::nanoseconds pair) {
     const int look = driver->comparison().next_look();
     if (look <= granted) return true;
     const std::int64_t more = look - comparing.pairs();
     if (!time_for(std::max(pair, forecast) * more + training)) {
-      sitting_.observer.note(fmt::format("undecided after {} pairs, and {} more do not fit into the time that is left",
+      session_.observer.note(fmt::format("undecided after {} pairs, and {} more do not fit into the time that is left",
                                          comparing.pairs(), more));
       return false;
     }
@@ -296,42 +296,42 @@ db::Expected<bool> Finals::verify(const db::StoredTrial& baseline, const db::Sto
 }
 
 db::Expected<bool> Finals::accuracy(const db::StoredTrial& trial, const std::string& who) {
-  const std::int64_t epochs = sitting_.spec.verify.accuracy_epochs;
-  const auto detail = sitting_.store.load_trial(trial.id);
+  const std::int64_t epochs = session_.spec.verify.accuracy_epochs;
+  const auto detail = session_.store.load_trial(trial.id);
   if (!detail) return std::unexpected(detail.error());
   for (const db::StoredRun& stored : detail->runs) {
     if (trained_for_accuracy(stored.record.run, epochs)) return true;
   }
-  if (sitting_.interruption.requested()) return false;
-  const auto prepared = sitting_.prepare(trial.trial.configuration);
+  if (session_.interruption.requested()) return false;
+  const auto prepared = session_.prepare(trial.trial.configuration);
   if (!prepared) {
     if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
-    if (!sitting_.interruption.requested()) sitting_.observer.note(fmt::format("{}: {}", who, prepared.error().reason));
+    if (!session_.interruption.requested()) session_.observer.note(fmt::format("{}: {}", who, prepared.error().reason));
     return false;
   }
-  const auto slot = sitting_.take_slot();
+  const auto slot = session_.take_slot();
   if (!slot) return false;
-  sitting_.observer.training(who, epochs);
+  session_.observer.training(who, epochs);
   // Three times what it should take: the deadline is for hangs, not for a busy minute.
   const double expected = space::total_time(*trial.trial.parts, static_cast<double>(epochs));
   const auto deadline = std::max<std::chrono::nanoseconds>(
-      sitting_.spec.run.deadline, std::chrono::nanoseconds(static_cast<std::int64_t>(3e9 * expected + 30e9)));
+      session_.spec.run.deadline, std::chrono::nanoseconds(static_cast<std::int64_t>(3e9 * expected + 30e9)));
   const RunOrder order{.purpose = space::Purpose::Gate,
                        .epochs = epochs,
                        .accuracy = true,
-                       .seed = sitting_.spec.run.seed,
+                       .seed = session_.spec.run.seed,
                        .deadline = deadline};
   const auto plan = [&]() -> db::Expected<measure::RunPlan> {
-    return sitting_.executor.plan(trial.trial.configuration, *prepared, order);
+    return session_.executor.plan(trial.trial.configuration, *prepared, order);
   };
   const auto keep = [&](const space::Run& run) {
-    return sitting_.store.add_run(trial.id, {.run = run, .fingerprint = sitting_.fingerprint.identity()});
+    return session_.store.add_run(trial.id, {.run = run, .fingerprint = session_.fingerprint.identity()});
   };
-  const auto run = sitting_.run(plan, keep);
+  const auto run = session_.run(plan, keep);
   if (!run) return std::unexpected(run.error());
   if (auto kept = keep(*run); !kept) return std::unexpected(kept.error());
   if (run->outcome == space::Outcome::Killed) return false;
-  sitting_.observer.trained(who, *run);
+  session_.observer.trained(who, *run);
   return run->outcome == space::Outcome::Ok;
 }
 

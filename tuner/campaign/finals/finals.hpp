@@ -22,7 +22,7 @@
 #include "db/store.hpp"
 #include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/campaign/finals/gate.hpp"
-#include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/session.hpp"
 
 namespace nocturne::tuner {
 
@@ -33,8 +33,8 @@ using ExtraTrial =
 class Finals {
  public:
   /// `time`: the campaign's. The first look is waited for all the same. Empty: not bounded by time.
-  Finals(const Sitting& sitting, std::optional<TimeFrame> time, ExtraTrial extra_trial)
-      : sitting_(sitting), time_(time), gate_(sitting, time), extra_trial_(std::move(extra_trial)) {}
+  Finals(const Session& session, std::optional<TimeFrame> time, ExtraTrial extra_trial)
+      : session_(session), time_(time), gate_(session, time), extra_trial_(std::move(extra_trial)) {}
 
   /// For the best that the gate admits (gate.hpp). Does only what is missing. Nothing to do where the default failed,
   /// or is itself the best. Ends early, keeping what is done, when interrupted, and where twenty in turn were refused,
@@ -67,7 +67,7 @@ class Finals {
                                                          const db::StoredTrial& best) const;
   [[nodiscard]] std::optional<std::chrono::nanoseconds> whole_time() const;
 
-  const Sitting& sitting_;
+  const Session& session_;
   std::optional<TimeFrame> time_;
   Gate gate_;
   ExtraTrial extra_trial_;

@@ -43,8 +43,8 @@ nlohmann::json what_losses_depend_on(const nlohmann::json& document) {
   return matters;
 }
 
-bool is_interruption(const PreparationFailure& failure, const Sitting& sitting) {
-  return failure.outcome == space::Outcome::Killed || sitting.interruption.requested();
+bool is_interruption(const PreparationFailure& failure, const Session& session) {
+  return failure.outcome == space::Outcome::Killed || session.interruption.requested();
 }
 
 /// A worker that knows the gate says so before its first step.
@@ -73,14 +73,14 @@ std::string precision_of(const db::StoredTrial& trial) {
 }  // namespace
 
 void Gate::log(db::Level level, const std::string& sentence) {
-  static_cast<void>(sitting_.store.append_event(
-      {.campaign = sitting_.campaign, .time_unix_ns = 0, .level = level, .what = sentence}));
+  static_cast<void>(session_.store.append_event(
+      {.campaign = session_.campaign, .time_unix_ns = 0, .level = level, .what = sentence}));
 }
 
 Admission Gate::let_through(const db::StoredTrial& trial, const std::string& why) {
   const std::string sentence =
       fmt::format("whether trial {} trains rightly is not judged: {}", trial.trial.number, why);
-  if (said_.insert(why).second) sitting_.observer.note(sentence);
+  if (said_.insert(why).second) session_.observer.note(sentence);
   log(db::Level::Warning, sentence);
   return Admission::Admitted;
 }
@@ -88,29 +88,29 @@ Admission Gate::let_through(const db::StoredTrial& trial, const std::string& why
 db::Expected<Admission> Gate::refuse(const db::StoredTrial& trial, const std::string& why) {
   const db::TrialResult result{
       .outcome = space::Outcome::Wrong, .reason = "trains wrongly: " + why, .estimate = {}, .parts = {}};
-  if (auto stored = sitting_.store.update_trial(trial.id, result); !stored) return std::unexpected(stored.error());
+  if (auto stored = session_.store.update_trial(trial.id, result); !stored) return std::unexpected(stored.error());
   const std::string sentence = fmt::format("trial {} trains wrongly: {}", trial.trial.number, why);
-  sitting_.observer.note(sentence);
+  session_.observer.note(sentence);
   log(db::Level::Warning, sentence);
   return Admission::Refused;
 }
 
 db::Expected<std::optional<space::Run>> Gate::train(const space::Configuration& configuration, const Prepared& prepared,
                                                     RunOrder order, db::TrialId owner) {
-  const auto slot = sitting_.take_slot();
+  const auto slot = session_.take_slot();
   if (!slot) return std::nullopt;
   order.purpose = space::Purpose::Gate;
   const auto plan = [&]() -> db::Expected<measure::RunPlan> {
-    measure::RunPlan planned = sitting_.executor.plan(configuration, prepared, order);
+    measure::RunPlan planned = session_.executor.plan(configuration, prepared, order);
     if (planned.request.gate && planned.request.gate->write) {
       planned.request.gate->write = (planned.folder / *planned.request.gate->write).string();
     }
     return planned;
   };
   const auto keep = [&](const space::Run& run) {
-    return sitting_.store.add_run(owner, {.run = run, .fingerprint = sitting_.fingerprint.identity()});
+    return session_.store.add_run(owner, {.run = run, .fingerprint = session_.fingerprint.identity()});
   };
-  auto run = sitting_.run(plan, keep);
+  auto run = session_.run(plan, keep);
   if (!run) return std::unexpected(run.error());
   if (auto kept = keep(*run); !kept) return std::unexpected(kept.error());
   if (run->outcome == space::Outcome::Killed) return std::nullopt;
@@ -119,19 +119,19 @@ db::Expected<std::optional<space::Run>> Gate::train(const space::Configuration& 
 
 db::Expected<const Gate::Reference*> Gate::exact_reference(const measure::Schedule& schedule, std::int64_t steps) {
   if (const auto known = references_.find(schedule.batch); known != references_.end()) return &known->second;
-  const auto owner = sitting_.store.find_trial(sitting_.campaign, 0);
+  const auto owner = session_.store.find_trial(session_.campaign, 0);
   if (!owner) return std::unexpected(owner.error());
   const space::Configuration configuration = reference_configuration(schedule.batch);
   Reference made;
-  const auto prepared = sitting_.prepare_reference(configuration);
+  const auto prepared = session_.prepare_reference(configuration);
   if (!prepared) {
-    if (is_interruption(prepared.error(), sitting_)) return nullptr;
+    if (is_interruption(prepared.error(), session_)) return nullptr;
     if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
     made.why_none = "the reference cannot be prepared: " + prepared.error().reason;
   } else {
     const std::string name = "initial-state";
     const RunOrder order{.steps = steps,
-                         .seed = sitting_.spec.run.seed,
+                         .seed = session_.spec.run.seed,
                          .deadline = {},
                          .gate = protocol::GateRequest{.steps = steps, .write = name}};
     auto run = train(configuration, *prepared, order, owner->id);
@@ -147,17 +147,17 @@ db::Expected<const Gate::Reference*> Gate::exact_reference(const measure::Schedu
 }
 
 db::Expected<Admission> Gate::admits(const db::StoredTrial& trial) {
-  const GateSettings& settings = sitting_.spec.verify.gate;
-  if (!sitting_.spec.worker.own.empty()) {
+  const GateSettings& settings = session_.spec.verify.gate;
+  if (!session_.spec.worker.own.empty()) {
     return let_through(trial, "it is a command of your own; compare what both learn before you deploy the best");
   }
   if (!settings.on) return Admission::Admitted;
-  const auto detail = sitting_.store.load_trial(trial.id);
+  const auto detail = session_.store.load_trial(trial.id);
   if (!detail) return std::unexpected(detail.error());
   if (!knows_gate(*detail)) return let_through(trial, "its worker does not know the gate");
-  const auto prepared = sitting_.prepare(trial.trial.configuration);
+  const auto prepared = session_.prepare(trial.trial.configuration);
   if (!prepared) {
-    if (is_interruption(prepared.error(), sitting_)) return Admission::Interrupted;
+    if (is_interruption(prepared.error(), session_)) return Admission::Interrupted;
     if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
     return let_through(trial, "it cannot be prepared again: " + prepared.error().reason);
   }
@@ -169,7 +169,7 @@ db::Expected<Admission> Gate::admits(const db::StoredTrial& trial) {
   if (!(*reference)->why_none.empty()) return let_through(trial, (*reference)->why_none);
 
   const RunOrder order{.steps = steps,
-                       .seed = sitting_.spec.run.seed,
+                       .seed = session_.spec.run.seed,
                        .deadline = {},
                        .gate = protocol::GateRequest{.steps = steps, .write = {}},
                        .initial = (*reference)->initial};
@@ -191,26 +191,26 @@ db::Expected<Admission> Gate::admits(const db::StoredTrial& trial) {
 }
 
 std::int64_t Gate::seeds_wanted(const db::StoredTrial& baseline) const {
-  const GateSettings& settings = sitting_.spec.verify.gate;
+  const GateSettings& settings = session_.spec.verify.gate;
   if (settings.seeds) return *settings.seeds;
   if (!time_ || !baseline.trial.parts) return 0;
   const std::int64_t seeds = band_seeds(*baseline.trial.parts, time_->whole);
-  const std::chrono::duration<double> left = time_->end - sitting_.clock.steady();
+  const std::chrono::duration<double> left = time_->end - session_.clock.steady();
   const auto fitting = static_cast<std::int64_t>(
       std::clamp(left.count() / space::total_time(*baseline.trial.parts, 1), 0.0, static_cast<double>(seeds)));
   return fitting < static_cast<std::int64_t>(measure::kFewestReferences) ? 0 : fitting;
 }
 
 bool Gate::time_is_over() const {
-  return time_ && sitting_.clock.steady() >= time_->end;
+  return time_ && session_.clock.steady() >= time_->end;
 }
 
 db::Expected<std::map<std::uint64_t, space::Run>> Gate::known_epochs(std::int64_t batch, std::int64_t seeds,
                                                                      const std::string& artifact) const {
   const auto stored =
-      sitting_.store.gate_runs(static_cast<std::int64_t>(reference_seed(batch, 0)), std::min(seeds, kMostSeeds));
+      session_.store.gate_runs(static_cast<std::int64_t>(reference_seed(batch, 0)), std::min(seeds, kMostSeeds));
   if (!stored) return std::unexpected(stored.error());
-  const nlohmann::json wanted = what_losses_depend_on(sitting_.spec.document);
+  const nlohmann::json wanted = what_losses_depend_on(session_.spec.document);
   std::map<std::uint64_t, space::Run> known;
   for (const db::CampaignRun& each : *stored) {
     const space::Run& run = each.stored.record.run;
@@ -230,17 +230,17 @@ db::Expected<std::optional<std::vector<space::Run>>> Gate::reference_epochs(cons
   };
   using Epochs = std::optional<std::vector<space::Run>>;
   const auto unprepared = [&](const PreparationFailure& failure) -> db::Expected<Epochs> {
-    if (is_interruption(failure, sitting_)) return Epochs();
+    if (is_interruption(failure, session_)) return Epochs();
     if (auto no_room = no_room_for(failure)) return std::unexpected(*std::move(no_room));
     return no_band(failure.reason);
   };
   const std::int64_t wanted = seeds_wanted(baseline);
-  if (sitting_.spec.verify.gate.seeds == 0) return no_band("that is not wanted (verify.gate.seeds)");
-  const auto scheduled = sitting_.prepare(trial.trial.configuration);
+  if (session_.spec.verify.gate.seeds == 0) return no_band("that is not wanted (verify.gate.seeds)");
+  const auto scheduled = session_.prepare(trial.trial.configuration);
   if (!scheduled) return unprepared(scheduled.error());
   const std::int64_t batch = scheduled->schedule.batch;
   const space::Configuration configuration = reference_configuration(batch);
-  const auto prepared = sitting_.prepare_reference(configuration);
+  const auto prepared = session_.prepare_reference(configuration);
   if (!prepared) return unprepared(prepared.error());
   // What an earlier campaign of this workload trained costs nothing.
   const auto known = known_epochs(batch, std::max(wanted, kBandSeeds), prepared->artifact);
@@ -251,7 +251,7 @@ db::Expected<std::optional<std::vector<space::Run>>> Gate::reference_epochs(cons
   // The reference may be many times slower than what was found; the deadline is for hangs.
   const double slower = std::max(space::total_time(*baseline.trial.parts, 1), space::total_time(*trial.trial.parts, 1));
   const auto deadline = std::max<std::chrono::nanoseconds>(
-      sitting_.spec.run.deadline, std::chrono::nanoseconds(static_cast<std::int64_t>(10e9 * slower + 60e9)));
+      session_.spec.run.deadline, std::chrono::nanoseconds(static_cast<std::int64_t>(10e9 * slower + 60e9)));
   bool told = false;
   for (std::int64_t i = 0; i < std::max(wanted, kBandSeeds); ++i) {
     const std::uint64_t seed = reference_seed(batch, i);
@@ -259,9 +259,9 @@ db::Expected<std::optional<std::vector<space::Run>>> Gate::reference_epochs(cons
       runs.push_back(found->second);
       continue;
     }
-    if (i >= wanted || (!sitting_.spec.verify.gate.seeds && time_is_over())) continue;
+    if (i >= wanted || (!session_.spec.verify.gate.seeds && time_is_over())) continue;
     if (!std::exchange(told, true)) {
-      sitting_.observer.note(
+      session_.observer.note(
           fmt::format("the reference trains an epoch of {} seeds at batch {}: the band for the losses of trial {}",
                       wanted - std::ssize(runs), batch, trial.trial.number));
     }
@@ -274,12 +274,12 @@ db::Expected<std::optional<std::vector<space::Run>>> Gate::reference_epochs(cons
 }
 
 db::Expected<Admission> Gate::admits_epoch(const db::StoredTrial& trial, const db::StoredTrial& baseline) {
-  const VerifySettings& verify = sitting_.spec.verify;
+  const VerifySettings& verify = session_.spec.verify;
   if (!verify.gate.on || verify.accuracy_epochs == 0) return Admission::Admitted;
-  if (sitting_.spec.workload.data.starts_with("synthetic")) {
+  if (session_.spec.workload.data.starts_with("synthetic")) {
     return let_through(trial, "synthetic data teach nothing, so that neither accuracy nor losses say anything");
   }
-  const auto detail = sitting_.store.load_trial(trial.id);
+  const auto detail = session_.store.load_trial(trial.id);
   if (!detail) return std::unexpected(detail.error());
   const auto is_epoch = [&](const space::Run& run) { return trained_for_accuracy(run, verify.accuracy_epochs); };
   const space::Run* epoch = find_run(*detail, is_epoch);
@@ -290,7 +290,7 @@ db::Expected<Admission> Gate::admits_epoch(const db::StoredTrial& trial, const d
     if (diverged != nullptr) return refuse(trial, "in the epoch for its accuracy " + diverged->reason);
     return Admission::Admitted;
   }
-  const auto default_detail = sitting_.store.load_trial(baseline.id);
+  const auto default_detail = session_.store.load_trial(baseline.id);
   if (!default_detail) return std::unexpected(default_detail.error());
   if (const space::Run* of_default = find_run(*default_detail, is_epoch)) {
     const auto difference = measure::compare_accuracy(*of_default->accuracy, *epoch->accuracy,

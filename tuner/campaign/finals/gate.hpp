@@ -18,21 +18,21 @@
 
 #include "db/store.hpp"
 #include "tuner/campaign/pacing.hpp"
-#include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/session.hpp"
 
 namespace nocturne::tuner {
 
 enum class Admission {
   Admitted,     ///< it agrees with the reference, or nobody can tell
   Refused,      ///< it trains wrongly: no longer among the ok trials
-  Interrupted,  ///< to be asked again in the next sitting
+  Interrupted,  ///< to be asked again in the next session
 };
 
-/// One instance a sitting; not thread-safe. OWNER of the campaign.
+/// One instance a session; not thread-safe. OWNER of the campaign.
 class Gate {
  public:
   /// `time`: empty where the campaign is not bounded by time.
-  Gate(const Sitting& sitting, std::optional<TimeFrame> time) : sitting_(sitting), time_(time) {}
+  Gate(const Session& session, std::optional<TimeFrame> time) : session_(session), time_(time) {}
 
   /// The exact part: a few steps without dropout from the same weights on the same batches. Seconds.
   [[nodiscard]] db::Expected<Admission> admits(const db::StoredTrial& trial);
@@ -70,7 +70,7 @@ class Gate {
   [[nodiscard]] Admission let_through(const db::StoredTrial& trial, const std::string& why);
   void log(db::Level level, const std::string& sentence);
 
-  const Sitting& sitting_;
+  const Session& session_;
   std::optional<TimeFrame> time_;
   std::map<std::int64_t, Reference> references_;  ///< by batch size
   std::set<std::string> said_;                    ///< why somebody was let through

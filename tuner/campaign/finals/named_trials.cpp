@@ -11,27 +11,27 @@
 namespace nocturne::tuner {
 namespace {
 
-/// Asks that are a person's, not the strategy's.
+/// Asks that are the user's, not the strategy's.
 constexpr const char* kNamedAsk = "person";
 constexpr const char* kNamedDefaultAsk = "default";
 
 }  // namespace
 
 db::Expected<db::CampaignRecord> NamedTrials::record(bool fresh) {
-  const CampaignSpec& spec = sitting_.spec;
-  auto begun = present_record(sitting_, fresh);
+  const CampaignSpec& spec = session_.spec;
+  auto begun = present_record(session_, fresh);
   if (!begun) return std::unexpected(begun.error());
   db::CampaignRecord& record = *begun;
   record.history = std::vector<db::HistorySource>();
   bool unverified = false;
   if (!record.fresh) {
-    const auto recheck = recheck_after_changes(sitting_);
+    const auto recheck = recheck_after_changes(session_);
     if (!recheck) return std::unexpected(recheck.error());
-    if (recheck->end != Recheck::End::Nothing) sitting_.observer.note(recheck->sentence);
+    if (recheck->end != Recheck::End::Nothing) session_.observer.note(recheck->sentence);
     record.fresh = recheck->end == Recheck::End::SetAside;
     unverified = recheck->end == Recheck::End::Interrupted;
   }
-  const auto all = sitting_.store.list_campaigns();
+  const auto all = session_.store.list_campaigns();
   if (!all) return std::unexpected(all.error());
   const db::CampaignSummary* before = nullptr;
   for (const db::CampaignSummary& each : *all) {
@@ -44,13 +44,13 @@ db::Expected<db::CampaignRecord> NamedTrials::record(bool fresh) {
     record.seed = before->seed;
     was_finished_ = before->finished_unix_ns.has_value();
     if (unverified) {  // the next one who comes verifies
-      const auto stored = sitting_.store.load_fingerprint(before->fingerprint);
+      const auto stored = session_.store.load_fingerprint(before->fingerprint);
       if (!stored) return std::unexpected(stored.error());
       record.fingerprint = *stored;
     }
   } else if (spec.strategy.history && !fresh) {
     auto history = choose_history(
-        sitting_.store, {.document = spec.document, .fingerprint_key = sitting_.fingerprint.key()}, spec.space);
+        session_.store, {.document = spec.document, .fingerprint_key = session_.fingerprint.key()}, spec.space);
     if (!history) return std::unexpected(history.error());
     record.history = std::move(*history);
   }
@@ -60,16 +60,16 @@ db::Expected<db::CampaignRecord> NamedTrials::record(bool fresh) {
 db::Expected<void> NamedTrials::open(bool fresh) {
   const auto begun = record(fresh);
   if (!begun) return std::unexpected(begun.error());
-  if (auto saved = sitting_.store.save_fingerprint(begun->fingerprint); !saved) return saved;
-  const auto handle = sitting_.store.begin_or_resume_campaign(*begun);
+  if (auto saved = session_.store.save_fingerprint(begun->fingerprint); !saved) return saved;
+  const auto handle = session_.store.begin_or_resume_campaign(*begun);
   if (!handle) return std::unexpected(handle.error());
-  sitting_.campaign = handle->id;
+  session_.campaign = handle->id;
   next_number_ = handle->trials;
   finished_ = handle->finished;
-  auto interrupted = sitting_.store.recover_interrupted(handle->id);
+  auto interrupted = session_.store.recover_interrupted(handle->id);
   if (!interrupted) return std::unexpected(interrupted.error());
   recovered_ = std::move(interrupted->trials);
-  sitting_.observer.opened({.id = handle->id,
+  session_.observer.opened({.id = handle->id,
                             .campaign = begun->name,
                             .generation = handle->generation,
                             .resumed = handle->resumed,
@@ -78,7 +78,7 @@ db::Expected<void> NamedTrials::open(bool fresh) {
                             .strategy = begun->strategy,
                             .seed = static_cast<std::uint64_t>(begun->seed)});
   if (next_number_ > 0) return {};
-  if (auto first = trial_of(sitting_.spec.space.default_configuration()); !first) {
+  if (auto first = trial_of(session_.spec.space.default_configuration()); !first) {
     return std::unexpected(first.error());
   }
   return {};
@@ -86,13 +86,13 @@ db::Expected<void> NamedTrials::open(bool fresh) {
 
 db::Expected<void> NamedTrials::close() {
   if (was_finished_) {  // opening it took that mark away
-    if (auto done = sitting_.store.finish_campaign(sitting_.campaign); !done) return done;
+    if (auto done = session_.store.finish_campaign(session_.campaign); !done) return done;
   }
-  return sitting_.store.release_campaign(sitting_.campaign);
+  return session_.store.release_campaign(session_.campaign);
 }
 
 db::Expected<std::optional<db::StoredTrial>> NamedTrials::known(const space::Configuration& configuration) const {
-  auto trials = sitting_.store.list_trials({.campaign = sitting_.campaign,
+  auto trials = session_.store.list_trials({.campaign = session_.campaign,
                                             .state = db::TrialState::Finished,
                                             .outcome = {},
                                             .configuration = configuration.identity(),
@@ -107,7 +107,7 @@ db::Expected<std::optional<db::StoredTrial>> NamedTrials::known(const space::Con
 
 bool NamedTrials::fails_as_before(const db::StoredTrial& before) const {
   if (before.runs > 0) return false;
-  const auto prepared = sitting_.prepare(before.trial.configuration);
+  const auto prepared = session_.prepare(before.trial.configuration);
   return !prepared && before.trial.reason.starts_with(prepared.error().reason);
 }
 
@@ -124,24 +124,24 @@ db::Expected<std::optional<db::StoredTrial>> NamedTrials::measure(const space::C
                       .count = 1,
                       .answer = {{.number = next_number_++,
                                   .configuration = configuration,
-                                  .reason = number == 0 ? "" : "a person compares it"}}};
-    if (auto recorded = sitting_.store.record_ask(sitting_.campaign, ask); !recorded) {
+                                  .reason = number == 0 ? "" : "the user compares it"}}};
+    if (auto recorded = session_.store.record_ask(session_.campaign, ask); !recorded) {
       return std::unexpected(recorded.error());
     }
   }
-  const auto done = TrialRunner(sitting_).run({.number = number, .configuration = configuration});
+  const auto done = TrialRunner(session_).run({.number = number, .configuration = configuration});
   if (!done) return std::unexpected(done.error());
   if (!*done) return std::nullopt;
   ++finished_;
-  sitting_.observer.finished((*done)->trial, (*done)->reused, {.finished = finished_});
-  auto stored = sitting_.store.find_trial(sitting_.campaign, number);
+  session_.observer.finished((*done)->trial, (*done)->reused, {.finished = finished_});
+  auto stored = session_.store.find_trial(session_.campaign, number);
   if (!stored) return std::unexpected(stored.error());
   return std::move(*stored);
 }
 
 db::Expected<std::optional<db::StoredTrial>> NamedTrials::trial_of(const space::Configuration& configuration) {
   auto before = known(configuration);
-  if (!before || sitting_.interruption.requested()) return before;
+  if (!before || session_.interruption.requested()) return before;
   if (!*before) return measure(configuration);
   const space::Outcome outcome = (*before)->trial.outcome;
   // What the worker refuses it refuses again, and what trains wrongly does so again. The rest may be gone by now: an

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Trials of configurations that a person names, in a campaign but outside of its search: no strategy is asked, and the
+/// Trials of configurations that the user names, in a campaign but outside of its search: no strategy is asked, and the
 /// campaign keeps its file, strategy and history; was it finished, it is so again.
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/session.hpp"
 
 namespace nocturne::tuner {
 
 class NamedTrials {
  public:
-  /// The sitting outlives it.
-  explicit NamedTrials(Sitting& sitting) : sitting_(sitting) {}
+  /// The session outlives it.
+  explicit NamedTrials(Session& session) : session_(session) {}
 
-  /// Begins or resumes the campaign and sets the sitting's id: a new generation where the machine is another (told to
+  /// Begins or resumes the campaign and sets the session's id: a new generation where the machine is another (told to
   /// the observer). Its trial 0 is the default, whoever begins it: that is measured first where nothing was.
   /// `fresh`: a new generation in any case, that knows nothing of others.
   [[nodiscard]] db::Expected<void> open(bool fresh = false);
@@ -36,8 +36,8 @@ class NamedTrials {
   [[nodiscard]] bool fails_as_before(const db::StoredTrial& before) const;
   [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> measure(const space::Configuration& configuration);
 
-  Sitting& sitting_;
-  std::vector<db::StoredTrial> recovered_;  ///< interrupted by an earlier sitting
+  Session& session_;
+  std::vector<db::StoredTrial> recovered_;  ///< interrupted by an earlier session
   std::int64_t next_number_ = 0, finished_ = 0;
   bool was_finished_ = false;
 };

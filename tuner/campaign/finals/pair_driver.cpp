@@ -33,7 +33,7 @@ db::Expected<PairsEnd> PairDriver::run(const PairsControl& control) {
     const auto next = comparison_.next();
     if (!next) return PairsEnd::Complete;
     Comparing& member = *members_[*next];
-    const auto requested = [&] { return member.sitting().interruption.requested(); };
+    const auto requested = [&] { return member.session().interruption.requested(); };
     if (requested()) return PairsEnd::Interrupted;
     if (!control.time_for(*next, member.pair_time())) return PairsEnd::OutOfTime;
     control.measuring(*next);
@@ -44,7 +44,7 @@ db::Expected<PairsEnd> PairDriver::run(const PairsControl& control) {
 }
 
 db::Expected<void> PairDriver::measure_next(Comparing& member, const measure::ComparisonMember& known) {
-  Observer& observer = member.sitting().observer;
+  Observer& observer = member.session().observer;
   const int wanted = comparison_.next_look();
   observer.verifying(std::ssize(known.log_ratios), wanted);
   const auto end = member.measure_pair();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Measures the pairs that a comparison asks for, whoever wants to know: the finals of a campaign, a person who
+/// Measures the pairs that a comparison asks for, whoever wants to know: the finals of a campaign, the user who
 /// compares, a profile that is verified, the candidate causes of a slowdown. The one place that starts pairs; which
 /// one is next and what they say is decided in measure/comparison/sequential_comparison.hpp.
 
@@ -19,7 +19,7 @@ namespace nocturne::tuner {
 enum class PairsEnd {
   Complete,     ///< every member is decided, has its most pairs, or has left
   OutOfTime,    ///< `time_for` said so
-  Interrupted,  ///< a person or the system wants no more
+  Interrupted,  ///< the user or the system wants no more
 };
 
 /// How the caller takes part. `member`: its index.
@@ -43,7 +43,7 @@ class PairDriver {
   /// Measures, stores and judges pairs until the comparison is over. Pairs that are ended from outside or suspended are
   /// measured again and not held against anybody. What a member said that left is stored by stop() alone. Blocks.
   [[nodiscard]] db::Expected<PairsEnd> run(const PairsControl& control = {});
-  /// Judges and stores what there is, where time or a person has ended it; nothing more to judge where it is complete.
+  /// Judges and stores what there is, where time or the user has ended it; nothing more to judge where it is complete.
   [[nodiscard]] db::Expected<void> stop();
 
   [[nodiscard]] const measure::SequentialComparison& comparison() const { return comparison_; }

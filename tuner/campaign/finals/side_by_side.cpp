@@ -10,7 +10,7 @@
 namespace nocturne::tuner {
 
 bool SideBySide::time_for(std::chrono::nanoseconds work) {
-  if (!settings_.end || sitting_.clock.steady() + work <= *settings_.end) return true;
+  if (!settings_.end || session_.clock.steady() + work <= *settings_.end) return true;
   result_.out_of_time = true;
   return false;
 }
@@ -22,13 +22,13 @@ db::Expected<void> SideBySide::compare(const std::vector<db::StoredTrial>& sides
   std::vector<Comparing> comparisons;
   for (const db::StoredTrial& side : std::span(sides).subspan(1)) {
     if (side.trial.outcome != space::Outcome::Ok || stopped()) continue;
-    auto comparing = Comparing::open(sitting_, reference, side, kCompareRole);
+    auto comparing = Comparing::open(session_, reference, side, kCompareRole);
     if (!comparing) return std::unexpected(comparing.error());
     if (!*comparing) continue;
     candidates.push_back(&side);
     comparisons.push_back(std::move(**comparing));
   }
-  const CampaignSpec& spec = sitting_.spec;
+  const CampaignSpec& spec = session_.spec;
   measure::ComparisonPolicy policy = settings_.policy;
   policy.margin_percent = spec.verify.margin_percent;
   auto driver = PairDriver::open(pointers_to(comparisons), policy, spec.strategy.seed);
@@ -38,7 +38,7 @@ db::Expected<void> SideBySide::compare(const std::vector<db::StoredTrial>& sides
     return time_for(std::max(forecast, pair));
   };
   const auto measuring = [&](std::size_t member) {
-    sitting_.observer.comparing(reference.trial, candidates[member]->trial);
+    session_.observer.comparing(reference.trial, candidates[member]->trial);
   };
   const auto end = driver->run({.time_for = time_for_pair, .measuring = measuring});
   if (!end) return std::unexpected(end.error());
@@ -48,9 +48,9 @@ db::Expected<void> SideBySide::compare(const std::vector<db::StoredTrial>& sides
 db::Expected<SideBySideResult> SideBySide::run(std::span<const space::Configuration> sides,
                                                const SideBySideSettings& settings) {
   settings_ = settings;
-  NamedTrials named(sitting_);
+  NamedTrials named(session_);
   if (auto opened = named.open(); !opened) return std::unexpected(opened.error());
-  result_.campaign = sitting_.campaign;
+  result_.campaign = session_.campaign;
   std::vector<db::StoredTrial> trials;
   for (const space::Configuration& side : sides) {
     auto trial = time_for({}) ? named.trial_of(side) : named.known(side);
@@ -61,7 +61,7 @@ db::Expected<SideBySideResult> SideBySide::run(std::span<const space::Configurat
   if (!trials.empty()) {
     if (auto compared = compare(trials); !compared) return std::unexpected(compared.error());
   }
-  result_.interrupted = sitting_.interruption.requested();
+  result_.interrupted = session_.interruption.requested();
   if (auto closed = named.close(); !closed) return std::unexpected(closed.error());
   return result_;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Configurations beside each other because a person asks: each as a trial of the campaign, then each against the first
+/// Configurations beside each other because the user asks: each as a trial of the campaign, then each against the first
 /// in pairs of fresh processes that are alive together (comparing.hpp, role compare).
 ///
 /// The candidates are one family (measure/comparison/sequential_comparison.hpp): that any verdict is wrong has a chance
@@ -18,7 +18,7 @@
 
 #include "db/store.hpp"
 #include "measure/comparison/planned_looks.hpp"
-#include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/session.hpp"
 
 namespace nocturne::tuner {
 
@@ -36,10 +36,10 @@ struct SideBySideResult {
 
 class SideBySide {
  public:
-  /// The sitting outlives it; its campaign id is set by run().
-  explicit SideBySide(Sitting& sitting) : sitting_(sitting) {}
+  /// The session outlives it; its campaign id is set by run().
+  explicit SideBySide(Session& session) : session_(session) {}
 
-  /// `sides` are configurations of the sitting's space, the first the reference; none of them twice. One that does not
+  /// `sides` are configurations of the session's space, the first the reference; none of them twice. One that does not
   /// train becomes a failed trial, and the rest goes on; without the reference nothing is compared. Blocks.
   [[nodiscard]] db::Expected<SideBySideResult> run(std::span<const space::Configuration> sides,
                                                    const SideBySideSettings& settings);
@@ -47,9 +47,9 @@ class SideBySide {
  private:
   [[nodiscard]] db::Expected<void> compare(const std::vector<db::StoredTrial>& sides);
   [[nodiscard]] bool time_for(std::chrono::nanoseconds work);
-  [[nodiscard]] bool stopped() const { return result_.out_of_time || sitting_.interruption.requested(); }
+  [[nodiscard]] bool stopped() const { return result_.out_of_time || session_.interruption.requested(); }
 
-  Sitting& sitting_;
+  Session& session_;
   SideBySideSettings settings_;
   SideBySideResult result_;
 };

@@ -11,44 +11,44 @@
 namespace nocturne::tuner {
 namespace {
 
-db::Expected<void> train_epochs(Sitting& sitting, const db::StoredTrial& trial, const WholeEpochsSettings& settings,
+db::Expected<void> train_epochs(Session& session, const db::StoredTrial& trial, const WholeEpochsSettings& settings,
                                 WholeEpochsResult& result) {
-  const auto prepared = sitting.prepare(trial.trial.configuration);
+  const auto prepared = session.prepare(trial.trial.configuration);
   if (!prepared) {
-    sitting.observer.note(fmt::format("trial {} cannot be prepared: {}", trial.trial.number, prepared.error().reason));
+    session.observer.note(fmt::format("trial {} cannot be prepared: {}", trial.trial.number, prepared.error().reason));
     return {};
   }
   const double expected = space::total_time(*trial.trial.parts, static_cast<double>(settings.epochs));
   const std::chrono::nanoseconds forecast = forecast_of(expected);
   // The deadline is for hangs, not for a busy minute.
   const auto deadline =
-      std::max<std::chrono::nanoseconds>(sitting.spec.run.deadline, 3 * forecast + std::chrono::seconds(30));
-  for (std::int64_t run = 0; run < settings.runs && !sitting.interruption.requested(); ++run) {
-    if (settings.end && sitting.clock.steady() + forecast > *settings.end) {
+      std::max<std::chrono::nanoseconds>(session.spec.run.deadline, 3 * forecast + std::chrono::seconds(30));
+  for (std::int64_t run = 0; run < settings.runs && !session.interruption.requested(); ++run) {
+    if (settings.end && session.clock.steady() + forecast > *settings.end) {
       result.out_of_time = true;
       return {};
     }
-    const auto slot = sitting.take_slot();
+    const auto slot = session.take_slot();
     if (!slot) return {};
-    sitting.observer.note(fmt::format("trial {} trains {} epochs, process {} of {}", trial.trial.number,
+    session.observer.note(fmt::format("trial {} trains {} epochs, process {} of {}", trial.trial.number,
                                       settings.epochs, run + 1, settings.runs));
     const RunOrder order{.purpose = space::Purpose::Verify,
                          .epochs = settings.epochs,
-                         .seed = sitting.spec.run.seed + static_cast<std::uint64_t>(run),
+                         .seed = session.spec.run.seed + static_cast<std::uint64_t>(run),
                          .deadline = deadline};
     const auto plan = [&]() -> db::Expected<measure::RunPlan> {
-      return sitting.executor.plan(trial.trial.configuration, *prepared, order);
+      return session.executor.plan(trial.trial.configuration, *prepared, order);
     };
     const auto keep = [&](const space::Run& finished) {
-      return sitting.store.add_run(trial.id, {.run = finished, .fingerprint = sitting.fingerprint.identity()});
+      return session.store.add_run(trial.id, {.run = finished, .fingerprint = session.fingerprint.identity()});
     };
-    const auto finished = sitting.run(plan, keep);
+    const auto finished = session.run(plan, keep);
     if (!finished) return std::unexpected(finished.error());
     if (auto kept = keep(*finished); !kept) return kept;
     if (finished->outcome == space::Outcome::Ok) {
       ++result.runs;
-    } else if (!sitting.interruption.requested()) {
-      sitting.observer.note(fmt::format("{}: {}", space::to_text(finished->outcome), finished->reason));
+    } else if (!session.interruption.requested()) {
+      session.observer.note(fmt::format("{}: {}", space::to_text(finished->outcome), finished->reason));
     }
   }
   return {};
@@ -56,21 +56,21 @@ db::Expected<void> train_epochs(Sitting& sitting, const db::StoredTrial& trial, 
 
 }  // namespace
 
-db::Expected<WholeEpochsResult> train_whole_epochs(Sitting& sitting, const space::Configuration& configuration,
+db::Expected<WholeEpochsResult> train_whole_epochs(Session& session, const space::Configuration& configuration,
                                                    const WholeEpochsSettings& settings) {
-  NamedTrials trials(sitting);
+  NamedTrials trials(session);
   if (auto opened = trials.open(); !opened) return std::unexpected(opened.error());
   const auto trial = trials.trial_of(configuration);
   if (!trial) return std::unexpected(trial.error());
   WholeEpochsResult result;
-  if (sitting.spec.workload.is_synthetic()) {
-    sitting.observer.note("synthetic images have no epoch of their own: none is trained whole");
+  if (session.spec.workload.is_synthetic()) {
+    session.observer.note("synthetic images have no epoch of their own: none is trained whole");
   } else if (*trial && (*trial)->trial.outcome == space::Outcome::Ok && (*trial)->trial.parts) {
-    if (auto trained = train_epochs(sitting, **trial, settings, result); !trained) {
+    if (auto trained = train_epochs(session, **trial, settings, result); !trained) {
       return std::unexpected(trained.error());
     }
   }
-  result.interrupted = sitting.interruption.requested();
+  result.interrupted = session.interruption.requested();
   if (auto closed = trials.close(); !closed) return std::unexpected(closed.error());
   return result;
 }

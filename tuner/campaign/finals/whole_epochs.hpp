@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "db/store.hpp"
-#include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/session.hpp"
 
 namespace nocturne::tuner {
 
@@ -26,7 +26,7 @@ struct WholeEpochsResult {
 };
 
 /// Trains the configuration, which becomes a trial of the campaign. One that does not train gives no runs. Blocks.
-[[nodiscard]] db::Expected<WholeEpochsResult> train_whole_epochs(Sitting& sitting,
+[[nodiscard]] db::Expected<WholeEpochsResult> train_whole_epochs(Session& session,
                                                                  const space::Configuration& configuration,
                                                                  const WholeEpochsSettings& settings);
 

@@ -28,13 +28,13 @@ struct Heartbeat {
   std::int64_t generation = 1;
   std::string file;  ///< the campaign file, to go on with
   db::ProcessIdentity process;
-  std::int64_t began_unix_ns = 0;  ///< the sitting
+  std::int64_t began_unix_ns = 0;  ///< the session
   std::int64_t written_unix_ns = 0;
   std::int64_t written_steady_ns = 0;  ///< CLOCK_MONOTONIC, which all processes of a boot share
   /// The writer promises its next word by then, by the same clock. Empty: it waits for something without a limit.
   std::optional<std::int64_t> next_by_steady_ns;
 
-  /// opening, waiting, rehearsing, preparing, measuring, choosing, finals, ended.
+  /// opening, waiting, preflight check, preparing, measuring, choosing, finals, ended.
   std::string activity;
   std::string doing;  ///< the same for people: "measuring trial 31"
   std::int64_t since_unix_ns = 0;
@@ -44,13 +44,13 @@ struct Heartbeat {
   std::optional<std::int64_t> trial;
   nlohmann::json configuration;  ///< null where none is in hand
 
-  std::int64_t finished = 0, failed = 0;  ///< trials, of all sittings
+  std::int64_t finished = 0, failed = 0;  ///< trials, of all sessions
   std::optional<std::int64_t> last_trial, last_trial_unix_ns;
   std::optional<std::int64_t> best_trial;
   std::optional<double> best_seconds, ratio;         ///< ratio: time of the default over that of the best, as searched
   std::optional<std::int64_t> expected_end_unix_ns;  ///< of the whole campaign, finals included
 
-  std::string ending;   ///< of an ended sitting: complete, interrupted, machine_changed, error
+  std::string ending;   ///< of an ended session: complete, interrupted, machine_changed, error
   std::string because;  ///< why, a sentence
 
   [[nodiscard]] bool ended() const { return activity == "ended"; }

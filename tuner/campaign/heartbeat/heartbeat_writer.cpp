@@ -16,7 +16,8 @@ constexpr nanoseconds kQuietBuild = 15min;     // a build's own deadline is ten 
 constexpr nanoseconds kQuietAfterPair = 5min;  // beyond a pair's own limit
 constexpr nanoseconds kQuietThinking = 20min;  // a strategy, the disk, whatever comes between two trials
 constexpr nanoseconds kBetweenWrites = 10s;
-constexpr nanoseconds kOverdue = 3s;  // beyond a deadline: to end a worker takes half a second, of a container some more
+constexpr nanoseconds kOverdue =
+    3s;  // beyond a deadline: to end a worker takes half a second, of a container some more
 
 std::int64_t wall_ns_of(const Clock& clock) {
   return std::chrono::duration_cast<nanoseconds>(clock.wall().time_since_epoch()).count();
@@ -85,9 +86,9 @@ void HeartbeatWriter::opened(const Opening& opening) {
   turn_to("opening", "starting", kQuietThinking);
 }
 
-void HeartbeatWriter::rehearsing(std::int64_t row, std::int64_t rows, const space::Configuration& values) {
+void HeartbeatWriter::preflight(std::int64_t stack, std::int64_t stacks, const space::Configuration& values) {
   beat_.configuration = values.to_json();
-  turn_to("rehearsing", fmt::format("rehearsing row {} of {}", row + 1, rows), kQuietBuild);
+  turn_to("preflight", fmt::format("preflight check software stack {} of {}", stack + 1, stacks), kQuietBuild);
 }
 
 void HeartbeatWriter::waiting_for_slot(const measure::SlotHolder& holder) {
@@ -127,22 +128,22 @@ void HeartbeatWriter::progress(const measure::RunProgress& progress) {
   if (is_news || steady_ns_of(clock_) - beat_.written_steady_ns >= kBetweenWrites.count()) write();
 }
 
-void HeartbeatWriter::finished(const space::Trial& trial, bool /*reused*/, const Standing& standing) {
+void HeartbeatWriter::finished(const space::Trial& trial, bool /*reused*/, const Progress& progress) {
   beat_.trial.reset();
   beat_.configuration = nullptr;
-  beat_.finished = standing.finished;
-  beat_.failed = standing.failed;
+  beat_.finished = progress.finished;
+  beat_.failed = progress.failed;
   beat_.last_trial = trial.number;
   beat_.last_trial_unix_ns = wall_ns_of(clock_);
-  if (standing.best && standing.best->estimate) {
-    beat_.best_trial = standing.best->number;
-    beat_.best_seconds = standing.best->estimate->value;
-    if (standing.baseline && standing.baseline->estimate && *beat_.best_seconds > 0) {
-      beat_.ratio = standing.baseline->estimate->value / *beat_.best_seconds;
+  if (progress.best && progress.best->estimate) {
+    beat_.best_trial = progress.best->number;
+    beat_.best_seconds = progress.best->estimate->value;
+    if (progress.baseline && progress.baseline->estimate && *beat_.best_seconds > 0) {
+      beat_.ratio = progress.baseline->estimate->value / *beat_.best_seconds;
     }
   }
   beat_.expected_end_unix_ns.reset();
-  if (standing.left) beat_.expected_end_unix_ns = wall_ns_of(clock_) + standing.left->count();
+  if (progress.left) beat_.expected_end_unix_ns = wall_ns_of(clock_) + progress.left->count();
   turn_to("choosing", "choosing what to measure next", kQuietThinking);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Keeps the heartbeat of a sitting (heartbeat.hpp) up to date from what an observer hears.
+/// Keeps the heartbeat of a session (heartbeat.hpp) up to date from what an observer hears.
 
 #include <chrono>
 #include <filesystem>
@@ -24,18 +24,18 @@ class HeartbeatWriter final : public Observer {
   /// Ends as an error what end() did not end.
   ~HeartbeatWriter() override;
 
-  /// The sitting is over: its ending (complete, interrupted, machine_changed, error) and why, a sentence.
+  /// The session is over: its ending (complete, interrupted, machine_changed, error) and why, a sentence.
   void end(std::string_view ending, const std::string& because);
 
   void opened(const Opening& opening) override;
-  void rehearsing(std::int64_t row, std::int64_t rows, const space::Configuration& values) override;
+  void preflight(std::int64_t stack, std::int64_t stacks, const space::Configuration& values) override;
   void waiting_for_slot(const measure::SlotHolder& holder) override;
   void slot_taken() override;
   void preparing(std::int64_t number, const space::Configuration& configuration) override;
   void installing(const std::string& line) override;
   void running(std::int64_t number, const space::Configuration& configuration) override;
   void progress(const measure::RunProgress& progress) override;
-  void finished(const space::Trial& trial, bool reused, const Standing& standing) override;
+  void finished(const space::Trial& trial, bool reused, const Progress& progress) override;
   void choosing(std::int64_t finalists) override;
   void chosen(const space::Trial& winner) override;
   void simplifying(std::size_t changes, std::size_t fewer) override;

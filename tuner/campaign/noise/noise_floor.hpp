@@ -13,9 +13,9 @@
 #include "measure/comparison/noise.hpp"
 #include "measure/run/slot.hpp"
 #include "tuner/campaign/clock.hpp"
-#include "tuner/executor/interruption.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/executor/executor.hpp"
+#include "tuner/executor/interruption.hpp"
 
 namespace nocturne::tuner {
 

@@ -41,14 +41,14 @@ const NoiseRow* chosen_row(const NoiseFloor& floor, const VerifySettings& verify
 }
 
 /// Of one process against another, one after the other.
-double luck_of(const NoiseFloor& floor) {
-  double luck = 0;
+double process_sd_of(const NoiseFloor& floor) {
+  double process_sd = 0;
   for (const NoiseRow& row : floor.rows) {
     if (row.method == measure::PairMethod::Sequential && row.estimator == StepEstimator::Median) {
-      luck = row.noise.sd / std::numbers::sqrt2;
+      process_sd = row.noise.sd / std::numbers::sqrt2;
     }
   }
-  return luck;
+  return process_sd;
 }
 
 std::string_view judge_words(StepEstimator estimator) {
@@ -88,7 +88,7 @@ bool default_fits_half(const CampaignSpec& spec, std::size_t cpus) {
 
 NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, int repeats, const NoiseWishes& wishes) {
   assert(!floor.rows.empty());
-  NoisePlan plan{.verify = verify, .repeats = repeats, .process_luck = luck_of(floor)};
+  NoisePlan plan{.verify = verify, .repeats = repeats, .process_sd = process_sd_of(floor)};
   plan.verify.known_costs.clear();
   for (const NoiseRow& each : floor.rows) {
     plan.verify.known_costs.push_back({.method = each.method, .estimator = each.estimator, .cost = cost_of(each)});
@@ -121,12 +121,12 @@ NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, i
         {verify.most_pairs, plan.verify.pairs, std::min(needed(std::max(verify.margin_percent, 0.1)), affordable)});
   }
   plan.verify.most_pairs = std::max(plan.verify.most_pairs, plan.verify.pairs);
-  const double least = measure::told_apart_percent(sd, plan.verify.most_pairs);
+  const double least = measure::resolution_percent(sd, plan.verify.most_pairs);
   if (is_open("margin_percent") && least > verify.margin_percent) {
     plan.verify.margin_percent = std::min(50.0, std::ceil(least * 10) / 10);
   }
-  if (is_open("repeats") && plan.process_luck > kLittleLuck) plan.repeats = std::max(repeats, kContenderRuns);
-  plan.told_percent = measure::told_apart_percent(sd, plan.verify.pairs);
+  if (is_open("repeats") && plan.process_sd > kSmallProcessSd) plan.repeats = std::max(repeats, kContenderRuns);
+  plan.told_percent = measure::resolution_percent(sd, plan.verify.pairs);
 
   plan.sentence = fmt::format("this machine tells {:.1f} % apart in {} pairs ({}, judged by {}); ", plan.told_percent,
                               plan.verify.pairs, measure::to_text(row.method), judge_words(row.estimator));
@@ -166,7 +166,7 @@ void keep_plan(const nlohmann::json& stored, CampaignSpec& spec) {
 void apply_plan(const NoisePlan& plan, CampaignSpec& spec) {
   spec.verify = plan.verify;
   spec.run.repeats = plan.repeats;
-  if (plan.process_luck > 0) spec.run.process_luck = plan.process_luck;
+  if (plan.process_sd > 0) spec.run.process_sd = plan.process_sd;
   nlohmann::json& verify = spec.document["verify"];
   if (!verify.is_object()) verify = nlohmann::json::object();
   verify["method"] = measure::to_text(plan.verify.method);

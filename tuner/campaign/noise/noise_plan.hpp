@@ -22,10 +22,10 @@ namespace nocturne::tuner {
 
 /// Share of a campaign's time that pairs of the winner and the default may take at most, where noise asks for many.
 inline constexpr double kMostShareOfPairs = 0.25;
-/// Runs of a contender, where processes are known to have luck.
+/// Runs of a contender, where processes are known to have between-process spread.
 inline constexpr int kContenderRuns = 3;
-/// Below this luck (sd of the log of a process) one run says what there is to say.
-inline constexpr double kLittleLuck = 0.005;
+/// Below this between-process spread (sd of the log of a process) one run says what there is to say.
+inline constexpr double kSmallProcessSd = 0.005;
 
 struct NoiseWishes {
   std::set<std::string, std::less<>> fixed{};  ///< keys of /verify that the file itself gives; and "repeats" of /run
@@ -36,7 +36,7 @@ struct NoiseWishes {
 struct NoisePlan {
   VerifySettings verify{};      ///< as the campaign shall compare
   int repeats = 1;              ///< runs of a trial that may be the best
-  double process_luck = 0;      ///< sd of the log of a process, from pairs one after the other; 0: not known
+  double process_sd = 0;        ///< sd of the log of a process, from pairs one after the other; 0: not known
   double told_percent = 0;      ///< what `verify.pairs` pairs tell apart
   std::optional<int> wanted{};  ///< pairs that tell 1 % apart; empty: more than a million
   double seconds_a_pair = 0;

@@ -36,13 +36,12 @@ db::Expected<void> store_noise(db::Store& store, const CampaignSpec& spec, const
                               .workload = noise_workload(spec.workload),
                               .steps = spec.verify.slices * spec.verify.slice_steps};
   for (const NoiseRow& row : floor.rows) {
-    record.figures.push_back(
-        {.method = std::string(measure::to_text(row.method)),
-         .estimator = std::string(measure::to_text(row.estimator)),
-         .pairs = row.noise.pairs,
-         .sd = row.noise.sd,
-         .bias = row.noise.bias,
-         .pair_time = forecast_of(row.seconds_a_pair)});
+    record.figures.push_back({.method = std::string(measure::to_text(row.method)),
+                              .estimator = std::string(measure::to_text(row.estimator)),
+                              .pairs = row.noise.pairs,
+                              .sd = row.noise.sd,
+                              .bias = row.noise.bias,
+                              .pair_time = forecast_of(row.seconds_a_pair)});
   }
   return store.save_noise_floor(record);
 }
@@ -86,7 +85,7 @@ db::Expected<void> measure_as_noise_says(const db::Store& store, CampaignSpec& s
   spec.verify.method = plan.verify.method;
   spec.verify.estimator = plan.verify.estimator;
   spec.verify.known_costs = plan.verify.known_costs;
-  if (plan.process_luck > 0) spec.run.process_luck = plan.process_luck;
+  if (plan.process_sd > 0) spec.run.process_sd = plan.process_sd;
   return {};
 }
 

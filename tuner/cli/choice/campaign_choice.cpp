@@ -4,9 +4,9 @@
 #include <ostream>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "measure/run/shell_words.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
@@ -14,9 +14,10 @@
 
 namespace nocturne::cli {
 
-void add_campaign_choice(CLI::App& verb, CampaignChoice& choice) {
-  verb.add_option("campaign", choice.name, "Name of the campaign (default: the one opened last)")->type_name("NAME");
-  verb.add_option("--generation", choice.generation, "Which generation of it (default: the one opened last)")
+void add_campaign_choice(CLI::App& subcommand, CampaignChoice& choice) {
+  subcommand.add_option("campaign", choice.name, "Name of the campaign (default: the one opened last)")
+      ->type_name("NAME");
+  subcommand.add_option("--generation", choice.generation, "Which generation of it (default: the one opened last)")
       ->type_name("N")
       ->check(whole_number(1));
 }

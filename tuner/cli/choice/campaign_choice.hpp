@@ -1,6 +1,6 @@
 #pragma once
 
-/// How verbs find the database and the campaign they are asked about, and say that there is none.
+/// How subcommands find the database and the campaign they are asked about, and say that there is none.
 
 #include <cstdint>
 #include <expected>
@@ -21,9 +21,9 @@ struct CampaignChoice {
   std::optional<std::int64_t> generation;
 };
 
-void add_campaign_choice(CLI::App& verb, CampaignChoice& choice);
+void add_campaign_choice(CLI::App& subcommand, CampaignChoice& choice);
 
-/// The words that name this very campaign to a verb, for commands that a page proposes: "evening --generation 2".
+/// The words that name this very campaign to a subcommand, for commands that a page proposes: "evening --generation 2".
 [[nodiscard]] std::string words_for(const db::CampaignSummary& campaign);
 
 /// Prints "nocturne: SENTENCE" on context.err and gives the code back: `return complain(…);`.
@@ -55,7 +55,7 @@ struct OpenCampaign {
   db::Store store;  ///< for reading
   db::CampaignSummary campaign;
 };
-/// Both of these, as most verbs that read begin.
+/// Both of these, as most subcommands that read begin.
 [[nodiscard]] std::expected<OpenCampaign, ExitCode> open_campaign(const Context& context, const CampaignChoice& choice);
 
 }  // namespace nocturne::cli

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A configuration as a person writes it on the command line: "precision=bf16,threads=4".
+/// A configuration as the user writes it on the command line: "precision=bf16,threads=4".
 
 #include <expected>
 #include <string>

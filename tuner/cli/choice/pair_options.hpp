@@ -1,6 +1,6 @@
 #pragma once
 
-/// `--pairs N` and `--most-pairs N`: of verbs that compare in pairs of fresh processes.
+/// `--pairs N` and `--most-pairs N`: of subcommands that compare in pairs of fresh processes.
 
 #include "tuner/cli/app.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace nocturne::cli {
 
-/// The defaults are what the policy holds; it outlives the verb.
-void add_pair_options(CLI::App& verb, measure::ComparisonPolicy& policy);
+/// The defaults are what the policy holds; it outlives the subcommand.
+void add_pair_options(CLI::App& subcommand, measure::ComparisonPolicy& policy);
 
 }  // namespace nocturne::cli

@@ -93,21 +93,21 @@ void add_evidence(const tuner::Learned& learned, Explanation& explanation) {
 /// prediction, not one of each model.
 void add_horizons(const tuner::Learned& learned, Explanation& explanation) {
   const auto horizons = learned.search->horizons();
-  auto outlook = learned.search->outlook(explanation.configuration);
+  auto prediction = learned.search->predict_horizons(explanation.configuration);
   const auto primary = std::ranges::find(horizons, learned.objective.primary);
-  if (primary == horizons.end() || outlook.size() != horizons.size()) return;
+  if (primary == horizons.end() || prediction.size() != horizons.size()) return;
   const std::size_t reference = static_cast<std::size_t>(primary - horizons.begin());
-  const double shift = explanation.predicted - outlook[reference].log_mean;
-  for (auto& each : outlook) {
+  const double shift = explanation.predicted - prediction[reference].log_mean;
+  for (auto& each : prediction) {
     each.log_mean += shift;
     each.log_optimistic += shift;
     each.log_pessimistic += shift;
     each.log_extreme += shift;
   }
-  outlook[reference].log_optimistic = explanation.interval.lower;
-  outlook[reference].log_pessimistic = explanation.interval.upper;
+  prediction[reference].log_optimistic = explanation.interval.lower;
+  prediction[reference].log_pessimistic = explanation.interval.upper;
   explanation.horizons.assign(horizons.begin(), horizons.end());
-  explanation.outlook = std::move(outlook);
+  explanation.prediction = std::move(prediction);
 }
 
 /// What differs from the default, from which a configuration on the command line begins.
@@ -203,11 +203,11 @@ nlohmann::json explanation_json(const Explanation& explanation) {
     document["terms"].push_back(
         {{"parameter", term.parameter}, {"value", term.value}, {"best", term.against}, {"log_ratio", term.log_ratio}});
   }
-  for (std::size_t i = 0; i < explanation.horizons.size() && i < explanation.outlook.size(); ++i) {
+  for (std::size_t i = 0; i < explanation.horizons.size() && i < explanation.prediction.size(); ++i) {
     document["horizons"].push_back({{"epochs", explanation.horizons[i]},
-                                    {"predicted_s", std::exp(explanation.outlook[i].log_mean)},
-                                    {"low_s", std::exp(explanation.outlook[i].log_optimistic)},
-                                    {"high_s", std::exp(explanation.outlook[i].log_pessimistic)}});
+                                    {"predicted_s", std::exp(explanation.prediction[i].log_mean)},
+                                    {"low_s", std::exp(explanation.prediction[i].log_optimistic)},
+                                    {"high_s", std::exp(explanation.prediction[i].log_pessimistic)}});
   }
   if (explanation.chosen) {
     document["chosen"] = {{"purpose", space::to_text(explanation.chosen->purpose)},

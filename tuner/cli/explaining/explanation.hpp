@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "search/model/outlook.hpp"
+#include "search/model/horizon_prediction.hpp"
 #include "search/model/prediction.hpp"
 #include "space/configuration.hpp"
 #include "tuner/campaign/learned.hpp"
@@ -42,9 +42,9 @@ struct Explanation {
   std::optional<double> best;        ///< log seconds of the best measured
   std::vector<Term> terms;           ///< where it differs from the best, the largest first
   double rest = 0;                   ///< what the terms do not explain: interactions and local residual
-  /// Of outlook; that of the primary one is `predicted` and `interval`. Empty: trials have no parts.
+  /// Of prediction; that of the primary one is `predicted` and `interval`. Empty: trials have no parts.
   std::vector<double> horizons;
-  std::vector<search::model::Outlook> outlook;
+  std::vector<search::model::HorizonPrediction> prediction;
   std::optional<double> margin;  ///< of pruning
   std::string pruned_level;      ///< sentence, or empty
   std::optional<Evidence> nearest;

@@ -26,7 +26,7 @@ void print_prediction(std::ostream& out, const tuner::Learned& learned, const Ex
   out << '\n';
   for (std::size_t i = 0; i < explanation.horizons.size(); ++i) {
     if (explanation.horizons[i] == learned.objective.primary) continue;  // said above
-    const auto& each = explanation.outlook[i];
+    const auto& each = explanation.prediction[i];
     out << fmt::format("  {}: {}, {} to {}\n", search::model::epochs_text({&explanation.horizons[i], 1}),
                        seconds_of(each.log_mean), seconds_of(each.log_optimistic), seconds_of(each.log_pessimistic));
   }
@@ -45,7 +45,7 @@ void print_terms(std::ostream& out, const Explanation& explanation) {
   out << fmt::format("  together, beyond these: {}\n", ratio_text(explanation.rest));
 }
 
-void print_claim(std::ostream& out, const Explanation& explanation) {
+void print_published_result(std::ostream& out, const Explanation& explanation) {
   const auto where =
       explanation.horizons.empty() ? std::string() : " at " + search::model::epochs_text(explanation.horizons);
   if (!explanation.pruned_level.empty()) out << "pruned         " << explanation.pruned_level << '\n';
@@ -79,7 +79,7 @@ void print_explanation(const Context& context, const tuner::Learned& learned, co
   if (!explanation.memory.empty()) out << "memory         " << explanation.memory << '\n';
   if (!explanation.history.empty()) out << "history        " << explanation.history << '\n';
   print_terms(out, explanation);
-  print_claim(out, explanation);
+  print_published_result(out, explanation);
   if (const auto& nearest = explanation.nearest) {
     std::string differs;
     for (const auto& name : nearest->differs) differs += (differs.empty() ? "" : ", ") + name;

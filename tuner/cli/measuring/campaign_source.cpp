@@ -6,8 +6,8 @@
 #include <ostream>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_space.hpp"
@@ -102,11 +102,13 @@ space::Configuration default_configuration(const db::Store* store, const Campaig
 
 }  // namespace
 
-void add_campaign_source(CLI::App& verb, CampaignSourceOptions& options) {
-  verb.add_option("--campaign", options.campaign,
+void add_campaign_source(CLI::App& subcommand, CampaignSourceOptions& options) {
+  subcommand
+      .add_option("--campaign", options.campaign,
                   "The campaign: its file, or its name in the database (default: the one opened last)")
       ->type_name("FILE|NAME");
-  verb.add_option("--generation", options.generation, "Which generation of a named one (default: the one opened last)")
+  subcommand
+      .add_option("--generation", options.generation, "Which generation of a named one (default: the one opened last)")
       ->type_name("N")
       ->check(whole_number(1));
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The campaign of verbs that compare: a file, or a name in the database; and its configurations as words.
+/// The campaign of subcommands that compare: a file, or a name in the database; and its configurations as words.
 
 #include <cstdint>
 #include <expected>
@@ -23,7 +23,7 @@ struct CampaignSourceOptions {
   std::optional<std::int64_t> generation;
 };
 
-void add_campaign_source(CLI::App& verb, CampaignSourceOptions& options);
+void add_campaign_source(CLI::App& subcommand, CampaignSourceOptions& options);
 
 struct CampaignSource {
   std::optional<db::CampaignSummary> stored;  ///< empty: nothing of it is in the database

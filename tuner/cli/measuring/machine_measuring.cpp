@@ -4,9 +4,9 @@
 #include <ostream>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include "measure/machine/fingerprint.hpp"
 #include "tuner/preview/length.hpp"
@@ -60,11 +60,12 @@ void measure_doubted_figures(const MachineMeasuringOptions& options, const Conte
 
 }  // namespace
 
-void add_machine_measuring(CLI::App& verb, MachineMeasuringOptions& options) {
+void add_machine_measuring(CLI::App& subcommand, MachineMeasuringOptions& options) {
   CLI::Option* measure =
-      verb.add_flag("--measure-machine", options.measure,
-                    "First measure what this machine could do at best (about 20 s), even where that is known");
-  verb.add_flag("--no-measure-machine", options.none, "Do not, however long the campaign will be")->excludes(measure);
+      subcommand.add_flag("--measure-machine", options.measure,
+                          "First measure what this machine could do at best (about 20 s), even where that is known");
+  subcommand.add_flag("--no-measure-machine", options.none, "Do not, however long the campaign will be")
+      ->excludes(measure);
 }
 
 std::expected<db::MachineFiguresRecord, std::string> measure_this_machine(const Context& context, db::Store& store,

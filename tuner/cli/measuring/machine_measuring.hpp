@@ -23,7 +23,7 @@ struct MachineMeasuringOptions {
 };
 
 /// --measure-machine and --no-measure-machine.
-void add_machine_measuring(CLI::App& verb, MachineMeasuringOptions& options);
+void add_machine_measuring(CLI::App& subcommand, MachineMeasuringOptions& options);
 
 /// Waits until nobody measures, measures and stores. Says on context.err that it takes a while. What is doubtful is
 /// settled by the figures stored before, where it can be (tuner/roofline/figure_doubts.hpp). The error is a sentence.

@@ -98,11 +98,11 @@ std::unique_ptr<tuner::LocalExecutor> MeasurementContext::make_executor(const tu
   return std::make_unique<tuner::LocalExecutor>(spec, executor_options());
 }
 
-tuner::Sitting MeasurementContext::make_sitting(const tuner::CampaignSpec& spec, tuner::Executor& executor) {
-  return make_sitting(spec, executor, *display_);
+tuner::Session MeasurementContext::make_session(const tuner::CampaignSpec& spec, tuner::Executor& executor) {
+  return make_session(spec, executor, *display_);
 }
 
-tuner::Sitting MeasurementContext::make_sitting(const tuner::CampaignSpec& spec, tuner::Executor& executor,
+tuner::Session MeasurementContext::make_session(const tuner::CampaignSpec& spec, tuner::Executor& executor,
                                                 tuner::Observer& observer) {
   return {.spec = spec,
           .store = *store_,

@@ -18,15 +18,15 @@
 #include "space/facts.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
-#include "tuner/campaign/sitting.hpp"
+#include "tuner/campaign/session.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 #include "tuner/cli/measuring/progress_display.hpp"
 #include "tuner/cli/measuring/signals.hpp"
+#include "tuner/executor/local_executor.hpp"
 #include "tuner/installation/frameworks.hpp"
 #include "tuner/installation/installation.hpp"
-#include "tuner/executor/local_executor.hpp"
 
 namespace nocturne::cli {
 
@@ -71,8 +71,8 @@ class MeasurementContext {
   // REQUIRES: listen() was called. The campaign outlives what is made of it.
   [[nodiscard]] tuner::LocalExecutor::Options executor_options() const;
   [[nodiscard]] std::unique_ptr<tuner::LocalExecutor> make_executor(const tuner::CampaignSpec& spec) const;
-  [[nodiscard]] tuner::Sitting make_sitting(const tuner::CampaignSpec& spec, tuner::Executor& executor);
-  [[nodiscard]] tuner::Sitting make_sitting(const tuner::CampaignSpec& spec, tuner::Executor& executor,
+  [[nodiscard]] tuner::Session make_session(const tuner::CampaignSpec& spec, tuner::Executor& executor);
+  [[nodiscard]] tuner::Session make_session(const tuner::CampaignSpec& spec, tuner::Executor& executor,
                                             tuner::Observer& observer);
   [[nodiscard]] ProgressDisplay& display() { return *display_; }
   [[nodiscard]] const tuner::Clock& clock() const { return clock_; }

@@ -1,15 +1,15 @@
 #pragma once
 
-/// What every verb that starts workers needs.
+/// What every subcommand that starts workers needs.
 
 #include <memory>
 #include <string>
 
 #include "measure/machine/machine.hpp"
 #include "tuner/cli/context.hpp"
+#include "tuner/executor/local_executor.hpp"
 #include "tuner/installation/frameworks.hpp"
 #include "tuner/installation/installation.hpp"
-#include "tuner/executor/local_executor.hpp"
 
 namespace nocturne::cli {
 

@@ -6,8 +6,8 @@
 #include <ostream>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "tuner/campaign/noise/noise_floor.hpp"
 #include "tuner/campaign/noise/noise_plan.hpp"
@@ -91,9 +91,9 @@ void say_unknown(const Context& context, const tuner::CampaignSpec& spec) {
 
 }  // namespace
 
-void add_no_noise(CLI::App& verb, bool& none) {
-  verb.add_flag("--no-noise", none,
-                "Do not measure first what this machine can tell apart, however long the campaign will be");
+void add_no_noise(CLI::App& subcommand, bool& none) {
+  subcommand.add_flag("--no-noise", none,
+                      "Do not measure first what this machine can resolve, however long the campaign will be");
 }
 
 db::Expected<void> settle_noise(MeasurementContext& measuring, tuner::CampaignSpec& spec, tuner::Executor& executor,
@@ -113,7 +113,7 @@ db::Expected<void> settle_noise(MeasurementContext& measuring, tuner::CampaignSp
     tuner::keep_plan((*begun)->spec, spec);
     if (known->floor) {
       const auto plan = plan_for(spec, executor, *known->floor, *length);
-      spec.run.process_luck = plan.process_luck > 0 ? plan.process_luck : spec.run.process_luck;
+      spec.run.process_sd = plan.process_sd > 0 ? plan.process_sd : spec.run.process_sd;
       spec.verify.known_costs = plan.verify.known_costs;
     }
     return {};

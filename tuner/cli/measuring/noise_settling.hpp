@@ -18,7 +18,7 @@ struct NoiseChoice {
 };
 
 /// --no-noise.
-void add_no_noise(CLI::App& verb, bool& none);
+void add_no_noise(CLI::App& subcommand, bool& none);
 
 /// Says in one line what the machine can tell, and what follows; `spec`, which `executor` reads, is set accordingly. A
 /// campaign that has begun goes on comparing as it began. Measures up to three minutes where the machine is new, the

@@ -15,8 +15,8 @@
 #include <sstream>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 namespace nocturne::cli {
 namespace {
@@ -106,10 +106,12 @@ void Finish::know(const tuner::Answer& answer) {
   }
 }
 
-void add_on_finish(CLI::App& verb, OnFinish& on_finish) {
-  verb.add_option("--on-finish", on_finish.program, "Start this program when the sitting is over, however it ended")
+void add_on_finish(CLI::App& subcommand, OnFinish& on_finish) {
+  subcommand
+      .add_option("--on-finish", on_finish.program, "Start this program when the session is over, however it ended")
       ->type_name("PROGRAM");
-  verb.add_option("--on-finish-arg", on_finish.arguments,
+  subcommand
+      .add_option("--on-finish-arg", on_finish.arguments,
                   "An argument for it; may be given again (one that begins with '-': --on-finish-arg=-x)")
       ->type_name("ARGUMENT")
       ->allow_extra_args(false);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What `tune --on-finish PROGRAM` does when a sitting is over: one program, started directly, never through a shell,
+/// What `tune --on-finish PROGRAM` does when a session is over: one program, started directly, never through a shell,
 /// with the result in its environment.
 
 #include <chrono>
@@ -18,12 +18,12 @@
 
 namespace nocturne::cli {
 
-/// How a sitting came out. What is empty is not known.
+/// How a session came out. What is empty is not known.
 struct Finish {
   std::string campaign;
   std::optional<std::int64_t> generation;
   std::string database;
-  std::string ending = "error";  ///< complete, already_done, interrupted, machine_changed, rehearsed, error
+  std::string ending = "error";  ///< complete, already_done, interrupted, machine_changed, preflight_only, error
   std::string because;           ///< a sentence
   std::optional<std::int64_t> best_trial;
   std::optional<double> best_seconds;  ///< at the campaign's primary horizon
@@ -34,20 +34,20 @@ struct Finish {
   void know(const tuner::Answer& answer);
 };
 
-/// The program as a person named it.
+/// The program as the user named it.
 struct OnFinish {
   std::string program;  ///< empty: none
   std::vector<std::string> arguments;
 };
 
 /// --on-finish and --on-finish-arg.
-void add_on_finish(CLI::App& verb, OnFinish& on_finish);
+void add_on_finish(CLI::App& subcommand, OnFinish& on_finish);
 
 /// The program's path, as execvp(3) would find it, so that a slip of the pen is found in the evening and not in the
 /// morning; empty: none is wanted. The error is a sentence.
 [[nodiscard]] std::expected<std::string, std::string> find_on_finish(const OnFinish& on_finish);
 
-/// Starts it and waits ten minutes at most; where no sitting had begun (`finish` names no campaign), does nothing. What
+/// Starts it and waits ten minutes at most; where no session had begun (`finish` names no campaign), does nothing. What
 /// goes wrong is a line on context.err.
 void run_on_finish(const Context& context, const OnFinish& on_finish, const std::string& path, const Finish& finish,
                    ExitCode code);

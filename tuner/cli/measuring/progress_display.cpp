@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/rehearsal/rehearsal.hpp"
+#include "tuner/campaign/preflight/preflight.hpp"
 #include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/layout.hpp"
-#include "tuner/cli/output/rehearsal_page.hpp"
+#include "tuner/cli/output/preflight_page.hpp"
 #include "tuner/cli/output/rows.hpp"
 
 namespace nocturne::cli {
@@ -71,23 +71,24 @@ void ProgressDisplay::opened(const tuner::Opening& opening) {
   if (!opening.recovery.empty()) line(tuner::to_text(opening.recovery));
 }
 
-void ProgressDisplay::rehearsing(std::int64_t row, std::int64_t rows, const space::Configuration& values) {
-  if (!rehearsal_shown_) {
-    line(fmt::format("The rehearsal: each of {} row{} is prepared and trained {} steps, the largest batch first", rows,
-                     rows == 1 ? "" : "s", tuner::kRehearsalSteps));
+void ProgressDisplay::preflight(std::int64_t stack, std::int64_t stacks, const space::Configuration& values) {
+  if (!preflight_shown_) {
+    line(fmt::format(
+        "The preflight: each of {} software stack{} is prepared and trained {} steps, the largest batch first", stacks,
+        stacks == 1 ? "" : "s", tuner::kPreflightSteps));
   }
-  rehearsal_shown_ = true;
-  doing_ = fmt::format("row {} of {}: {}", row + 1, rows, settings_line(values));
+  preflight_shown_ = true;
+  doing_ = fmt::format("software stack {} of {}: {}", stack + 1, stacks, settings_line(values));
   status("preparing " + doing_);
-  tick_while_preparing(fmt::format("preparing row {} of {}", row + 1, rows));
+  tick_while_preparing(fmt::format("preparing software stack {} of {}", stack + 1, stacks));
 }
 
-void ProgressDisplay::rehearsed(std::int64_t row, std::int64_t rows, const db::RehearsalRecord& record) {
+void ProgressDisplay::preflighted(std::int64_t stack, std::int64_t stacks, const db::PreflightRecord& record) {
   ticker_.stop();
   const bool go = record.outcome == space::Outcome::Ok;
-  line(fmt::format("row {:>5}/{}  {}  {:>9}  {}", row + 1, rows,
-                   coloured(go ? "go   " : "no-go", go ? Style::Good : Style::Bad, colour()),
-                   nanoseconds_text(record.prepare), rehearsal_words(record)));
+  line(fmt::format("software stack {:>5}/{}  {}  {:>9}  {}", stack + 1, stacks,
+                   coloured(go ? "passed" : "failed", go ? Style::Good : Style::Bad, colour()),
+                   nanoseconds_text(record.prepare), preflight_words(record)));
 }
 
 void ProgressDisplay::waiting_for_slot(const measure::SlotHolder& holder) {
@@ -97,7 +98,7 @@ void ProgressDisplay::waiting_for_slot(const measure::SlotHolder& holder) {
 void ProgressDisplay::preparing(std::int64_t number, const space::Configuration& configuration) {
   doing_ = fmt::format("trial {}: {}", number, baseline_.text(configuration));
   installing_ = false;
-  status(fmt::format("{}  preparing {}", standing_, doing_));
+  status(fmt::format("{}  preparing {}", progress_, doing_));
   tick_while_preparing(fmt::format("preparing trial {}", number));
 }
 
@@ -126,11 +127,11 @@ void ProgressDisplay::running(std::int64_t number, const space::Configuration& c
   ticker_.stop();
   if (number == 0) know_default(configuration);
   doing_ = fmt::format("trial {}: {}", number, baseline_.text(configuration));
-  status(fmt::format("{}  {}", standing_, doing_));
+  status(fmt::format("{}  {}", progress_, doing_));
 }
 
 void ProgressDisplay::progress(const measure::RunProgress& progress) {
-  std::string text = fmt::format("{}  {}", standing_, doing_);
+  std::string text = fmt::format("{}  {}", progress_, doing_);
   if (!progress.phase.empty()) {
     text += fmt::format(" [{}]", progress.phase);
   } else if (progress.steps > 0) {
@@ -139,13 +140,13 @@ void ProgressDisplay::progress(const measure::RunProgress& progress) {
   status(text);
 }
 
-void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tuner::Standing& standing) {
+void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tuner::Progress& progress) {
   ticker_.stop();
   if (trial.number == 0) know_default(trial.configuration);
   const bool coloured_text = colour();
   std::string text = fmt::format("trial {:>4}  ", trial.number);
   if (trial.estimate) {
-    const bool best = standing.is_new_best;
+    const bool best = progress.is_new_best;
     text += coloured(fmt::format("{:>9}", seconds_text(trial.estimate->value)), best ? Style::Good : Style::Plain,
                      coloured_text);
     text += best && trial.number != 0 ? " best" : "     ";
@@ -156,33 +157,33 @@ void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tun
   if (reused) text += " (known from before)";
   if (!trial.reason.empty()) {
     const auto [first, is_new] = reasons_.try_emplace(trial.reason, trial.number);
-    // Of a row that cannot be prepared every trial has the same reason: said once.
+    // Of a software stack that cannot be prepared every trial has the same reason: said once.
     const bool of_row = trial.outcome == space::Outcome::BuildFailed || trial.outcome == space::Outcome::Unsupported;
     text += is_new || !of_row ? ": " + one_line(trial.reason.substr(0, trial.reason.find('\n')))
                               : fmt::format(": as trial {}", first->second);
   }
   line(text);
 
-  standing_ = fmt::format("{}{} done", standing.finished, standing.wanted ? fmt::format("/{}", *standing.wanted) : "");
-  if (standing.failed > 0) standing_ += fmt::format(", {} failed", standing.failed);
-  if (standing.best && standing.best->estimate) {
-    standing_ += ", best " + seconds_text(standing.best->estimate->value);
-    if (standing.baseline && standing.baseline->estimate) {
-      standing_ +=
-          fmt::format(" ({:.2f} x default)", standing.baseline->estimate->value / standing.best->estimate->value);
+  progress_ = fmt::format("{}{} done", progress.finished, progress.wanted ? fmt::format("/{}", *progress.wanted) : "");
+  if (progress.failed > 0) progress_ += fmt::format(", {} failed", progress.failed);
+  if (progress.best && progress.best->estimate) {
+    progress_ += ", best " + seconds_text(progress.best->estimate->value);
+    if (progress.baseline && progress.baseline->estimate) {
+      progress_ +=
+          fmt::format(" ({:.2f} x default)", progress.baseline->estimate->value / progress.best->estimate->value);
     }
   }
-  const double minutes = std::chrono::duration<double, std::ratio<60>>(standing.elapsed).count();
-  if (minutes > 0.05) standing_ += fmt::format(", {:.1f} trials/min", static_cast<double>(standing.finished) / minutes);
-  if (standing.left) {
-    standing_ += ", " + seconds_text(std::max(0.0, std::chrono::duration<double>(*standing.left).count())) + " left";
+  const double minutes = std::chrono::duration<double, std::ratio<60>>(progress.elapsed).count();
+  if (minutes > 0.05) progress_ += fmt::format(", {:.1f} trials/min", static_cast<double>(progress.finished) / minutes);
+  if (progress.left) {
+    progress_ += ", " + seconds_text(std::max(0.0, std::chrono::duration<double>(*progress.left).count())) + " left";
   }
 }
 
 void ProgressDisplay::choosing(std::int64_t finalists) {
   choosing_ = true;
   doing_ = fmt::format("{} trials are too close to tell which is the best: measured again in pairs", finalists);
-  standing_.clear();
+  progress_.clear();
   line(doing_);
 }
 
@@ -194,7 +195,7 @@ void ProgressDisplay::chosen(const space::Trial& winner) {
 void ProgressDisplay::simplifying(std::size_t changes, std::size_t fewer) {
   choosing_ = true;
   doing_ = fmt::format("Are all {} changes needed? The winner against one with {}", changes, fewer);
-  standing_.clear();
+  progress_.clear();
   line(doing_);
 }
 
@@ -234,7 +235,7 @@ void ProgressDisplay::pair_finished(std::int64_t pairs_done, std::int64_t pairs_
 void ProgressDisplay::training(const std::string& who, std::int64_t epochs) {
   ticker_.stop();
   doing_ = fmt::format("the {} trains {} epoch{} for its accuracy", who, epochs, epochs == 1 ? "" : "s");
-  standing_.clear();
+  progress_.clear();
   if (!on_terminal()) line(doing_);
   status(doing_);
 }

@@ -29,15 +29,15 @@ class ProgressDisplay final : public tuner::Observer {
   ~ProgressDisplay() override { clear(); }
 
   void opened(const tuner::Opening& opening) override;
-  void rehearsing(std::int64_t row, std::int64_t rows, const space::Configuration& values) override;
-  void rehearsed(std::int64_t row, std::int64_t rows, const db::RehearsalRecord& record) override;
+  void preflight(std::int64_t stack, std::int64_t stacks, const space::Configuration& values) override;
+  void preflighted(std::int64_t stack, std::int64_t stacks, const db::PreflightRecord& record) override;
   void waiting_for_slot(const measure::SlotHolder& holder) override;
   void preparing(std::int64_t number, const space::Configuration& configuration) override;
   void installing(const std::string& line) override;
   void prepared(std::int64_t number, std::chrono::nanoseconds build_time) override;
   void running(std::int64_t number, const space::Configuration& configuration) override;
   void progress(const measure::RunProgress& progress) override;
-  void finished(const space::Trial& trial, bool reused, const tuner::Standing& standing) override;
+  void finished(const space::Trial& trial, bool reused, const tuner::Progress& progress) override;
   void choosing(std::int64_t finalists) override;
   void chosen(const space::Trial& winner) override;
   void simplifying(std::size_t changes, std::size_t fewer) override;
@@ -70,12 +70,12 @@ class ProgressDisplay final : public tuner::Observer {
   const std::atomic<bool>* terminal_gone_;
   bool status_shown_ = false;
   bool choosing_ = false;  ///< pairs are not those of the best and the default
-  bool rehearsal_shown_ = false;
+  bool preflight_shown_ = false;
   std::map<std::string, std::int64_t> reasons_;  ///< of failed trials, and which said it first
   bool installing_ = false;                      ///< what is prepared is an environment
-  std::string compared_;                         ///< which two trials a person has compared
+  std::string compared_;                         ///< which two trials the user has compared
   std::string doing_;                            ///< what the present run is for
-  std::string standing_;                         ///< best so far, rate, time left
+  std::string progress_;                         ///< best so far, rate, time left
   tuner::DefaultSettings baseline_;
   std::mutex writing_;  ///< the ticker's lines and ours
   Ticker ticker_;       ///< the last member: it is stopped before what it uses goes

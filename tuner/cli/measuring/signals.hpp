@@ -3,7 +3,7 @@
 /// What signals mean to a campaign.
 ///
 /// - SIGINT (Ctrl-C): end after the run in flight, and give the answer.
-/// - SIGTERM: the same, but the run in flight has a grace period; then it is killed, and repeated by the next sitting.
+/// - SIGTERM: the same, but the run in flight has a grace period; then it is killed, and repeated by the next session.
 /// - a second of these: kill the run in flight at once, and give the answer.
 /// - SIGHUP: the terminal is gone; go on, and write into a log file what would have gone there.
 /// - SIGTSTP (Ctrl-Z): kill the run in flight, so that nothing measures or holds memory or the slot; only then stop;
@@ -19,8 +19,8 @@
 #include <memory>
 #include <string>
 
-#include "tuner/executor/interruption.hpp"
 #include "tuner/cli/exit_codes.hpp"
+#include "tuner/executor/interruption.hpp"
 
 namespace nocturne::cli {
 
@@ -44,7 +44,7 @@ class SignalWatch {
   SignalWatch& operator=(const SignalWatch&) = delete;
   ~SignalWatch();
 
-  /// What a verb that was interrupted ends with: Interrupted, or Terminated where SIGTERM was what ended it.
+  /// What a subcommand that was interrupted ends with: Interrupted, or Terminated where SIGTERM was what ended it.
   [[nodiscard]] ExitCode interruption_code() const;
   /// Set once the terminal is gone.
   [[nodiscard]] const std::atomic<bool>& hung_up() const;

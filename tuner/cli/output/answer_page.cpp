@@ -95,8 +95,8 @@ void print_trial_line(std::ostream& out, const char* title, const tuner::Answer&
 std::string wait_text(const tuner::Answer& answer, const db::StoredTrial& trial, const measure::DataWait& wait) {
   std::string text = fmt::format("{} of each step ({}", seconds_text(wait.step_seconds), percent_text(wait.share));
   if (trial.trial.parts) {
-    text += fmt::format(", {} in all", seconds_text(measure::data_wait_seconds(wait, *trial.trial.parts,
-                                                                               answer.objective.primary)));
+    text += fmt::format(", {} in all",
+                        seconds_text(measure::data_wait_seconds(wait, *trial.trial.parts, answer.objective.primary)));
   }
   return text + ")";
 }

@@ -22,8 +22,8 @@ void print_answer(const Context& context, const tuner::Answer& answer);
 /// What all times and intervals of such a page are of, said once: "times of 12 epochs, 95 % intervals".
 [[nodiscard]] std::string page_scope(const tuner::Answer& answer);
 
-/// One sentence on the gain: "2.04 times as fast as the default (+104 %, +101 to +107 %, 6 pairs of fresh processes)", or
-/// why there is none.
+/// One sentence on the gain: "2.04 times as fast as the default (+104 %, +101 to +107 %, 6 pairs of fresh processes)",
+/// or why there is none.
 [[nodiscard]] std::string gain_sentence(const tuner::Answer& answer);
 
 }  // namespace nocturne::cli

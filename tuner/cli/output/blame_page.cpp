@@ -56,7 +56,7 @@ void print_blame(const Context& context, const std::vector<deploy::CandidateCaus
     table.print(context);
   }
   if (change) {
-    out << fmt::format("It takes {:+.1f} % against then; luck of processes explains {:.1f} %.\n",
+    out << fmt::format("It takes {:+.1f} % against then; between-process spread explains {:.1f} %.\n",
                        100 * std::expm1(change->log_ratio), 100 * std::expm1(change->explained));
   }
   std::string sentence = blame.sentence;

@@ -100,7 +100,7 @@ nlohmann::json list_json(const std::vector<tuner::Matter>& list) {
 void print_expectations(const Context& context, const tuner::Expectations& expectations) {
   if (expectations.matters) print_matters(context, *expectations.matters);
   for (const std::string& each : expectations.without) print_line(context, "Note", each);
-  if (expectations.going_on) *context.out << "Going on  " << tuner::to_text(*expectations.going_on) << '\n';
+  if (expectations.continuing) *context.out << "More time " << tuner::to_text(*expectations.continuing) << '\n';
 }
 
 std::string change_text(const tuner::OtherValue& other, const std::string& reference) {
@@ -134,11 +134,11 @@ nlohmann::json matters_json(const std::optional<tuner::Matters>& matters) {
           {"ruled_out", std::move(ruled_out)},    {"ruled_out_share", matters->ruled_out_share}};
 }
 
-nlohmann::json going_on_json(const std::optional<tuner::GoingOn>& going_on) {
-  if (!going_on) return nullptr;
-  return {{"seconds", going_on->time.count()},   {"trials", going_on->prospect.trials},
-          {"log_gain", going_on->prospect.mean}, {"low", going_on->prospect.lower},
-          {"high", going_on->prospect.upper},    {"confidence", going_on->prospect.confidence}};
+nlohmann::json continuing_json(const std::optional<tuner::ValueOfContinuing>& continuing) {
+  if (!continuing) return nullptr;
+  return {{"seconds", continuing->time.count()},        {"trials", continuing->expected_gain.trials},
+          {"log_gain", continuing->expected_gain.mean}, {"low", continuing->expected_gain.lower},
+          {"high", continuing->expected_gain.upper},    {"confidence", continuing->expected_gain.confidence}};
 }
 
 }  // namespace nocturne::cli

@@ -22,6 +22,6 @@ void print_expectations(const Context& context, const tuner::Expectations& expec
 /// README.md of tuner/cli describes their keys. null: nothing can be said.
 [[nodiscard]] nlohmann::json values_json(std::span<const tuner::OtherValue> values);
 [[nodiscard]] nlohmann::json matters_json(const std::optional<tuner::Matters>& matters);
-[[nodiscard]] nlohmann::json going_on_json(const std::optional<tuner::GoingOn>& going_on);
+[[nodiscard]] nlohmann::json continuing_json(const std::optional<tuner::ValueOfContinuing>& continuing);
 
 }  // namespace nocturne::cli

@@ -14,8 +14,8 @@ namespace nocturne::cli {
 
 struct Context;
 
-/// Columns a page has: what `named` ($COLUMNS) says where it is a number, else the terminal's (0: there is none), but at
-/// most 120, for longer lines are hard to read, else 80. At least 40.
+/// Columns a page has: what `named` ($COLUMNS) says where it is a number, else the terminal's (0: there is none), but
+/// at most 120, for longer lines are hard to read, else 80. At least 40.
 [[nodiscard]] std::size_t page_columns(std::string_view named, std::size_t terminal);
 
 /// In lines of at most `width` characters, broken at spaces; a word that is longer is broken behind a comma, slash or
@@ -37,9 +37,9 @@ struct Context;
 /// line; lines that follow are indented by four more. Quoted words stay whole. `width` 0: one line.
 [[nodiscard]] std::string broken_command(std::string_view command, std::size_t column, std::size_t width);
 
-/// Lays out each line that is written on `context.out` while it lives, for the context's columns. What is flushed before
-/// the end of its line goes as it is. Errors of the stream behind it are errors of this one. Not thread-safe; context and
-/// stream outlive it.
+/// Lays out each line that is written on `context.out` while it lives, for the context's columns. What is flushed
+/// before the end of its line goes as it is. Errors of the stream behind it are errors of this one. Not thread-safe;
+/// context and stream outlive it.
 class Page : public std::ostream {
  public:
   explicit Page(Context& context);

@@ -135,7 +135,7 @@ ModelPage make_model_page(tuner::Learned& learned) {
   add_calibration(learned, page);
   page.memory = memory_lines(learned.search->models().memory());
   page.history = history_lines(learned);
-  page.going_on = tuner::going_on(learned, std::chrono::hours(1), kConfidence);
+  page.continuing = tuner::continuing(learned, std::chrono::hours(1), kConfidence);
   return page;
 }
 
@@ -192,7 +192,7 @@ void print_model(const Context& context, const db::CampaignSummary& campaign, co
       100 * static_cast<double>(page.held) / static_cast<double>(std::max<std::size_t>(page.left_out, 1)),
       range_text(search::model::clopper_pearson(page.held, page.left_out)), 100 * std::expm1(page.typical_error),
       100 * page.noise);
-  if (page.going_on) out << "Going on: " << tuner::to_text(*page.going_on) << '\n';
+  if (page.continuing) out << "More time: " << tuner::to_text(*page.continuing) << '\n';
 }
 
 nlohmann::json model_json(const ModelPage& page) {
@@ -230,7 +230,7 @@ nlohmann::json model_json(const ModelPage& page) {
                              {"noise", page.noise}};
   document["memory"] = memory_json(page.memory);
   document["history"] = page.history;
-  document["going_on"] = going_on_json(page.going_on);
+  document["continuing"] = continuing_json(page.continuing);
   document["without"] = page.without;
   return document;
 }

@@ -52,7 +52,7 @@ struct ModelPage {
   double noise = 0;                    ///< standard deviation of one measurement, log units
   std::vector<MemoryLine> memory;      ///< by group
   std::vector<std::string> history;    ///< what earlier campaigns told, and whether it holds: sentences
-  std::optional<tuner::GoingOn> going_on;
+  std::optional<tuner::ValueOfContinuing> continuing;
 };
 
 [[nodiscard]] ModelPage make_model_page(tuner::Learned& learned);

@@ -2,7 +2,7 @@
 
 /// Standard output and standard error as the program writes them.
 ///
-/// Every byte for a person goes through here, whoever made it: a log's line, a campaign's name, a worker's message,
+/// Every byte for the user goes through here, whoever made it: a log's line, a campaign's name, a worker's message,
 /// what another user left in a lock file. A terminal is shown no control sequences but our own: the colours of
 /// `coloured` and the rewriting of the progress line; of all others it is shown the bytes, as \xNN. And no error of
 /// writing is lost: a stream says only that it failed, this buffer also why.
@@ -23,8 +23,8 @@ namespace nocturne::cli {
 /// Writes to a descriptor. Thread-safe: the answer to a signal is said from a thread of its own.
 class OutputBuffer : public std::streambuf {
  public:
-  enum class Reader { Program, Person };
-  /// For a person what is written goes out at each newline, and passes for_terminal().
+  enum class Reader { Program, Terminal };
+  /// For the user what is written goes out at each newline, and passes for_terminal().
   OutputBuffer(int descriptor, Reader reader);
   ~OutputBuffer() override;
   OutputBuffer(const OutputBuffer&) = delete;

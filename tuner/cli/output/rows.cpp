@@ -139,7 +139,7 @@ json trial_row(const db::StoredTrial& stored) {
   json row = {{"trial", trial.number},
               {"campaign", stored.campaign_name},
               {"generation", stored.generation},
-              {"state", finished ? "finished" : "claimed"},
+              {"state", finished ? "finished" : "reserved"},
               {"outcome", finished ? json(space::to_text(trial.outcome)) : json(nullptr)},
               {"reason", trial.reason},
               {"steps", trial.fidelity.steps},

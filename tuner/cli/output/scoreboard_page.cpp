@@ -73,8 +73,8 @@ void print_spaces(const Context& context, const ScoreboardPage& page) {
     if (const auto name = space_name(page, i); !name.empty()) {
       auto exact = random_row(row.cells, {name, Cell("random (exact)", Style::Faint)});
       const auto& recorded = page.spaces[row.space];
-      const replay::Yardstick yardstick(recorded.ordered(), recorded.rows().size());
-      exact.emplace_back(steps_text(yardstick.expected_draws(1.05)));
+      const replay::RandomBaseline random_baseline(recorded.ordered(), recorded.rows().size());
+      exact.emplace_back(steps_text(random_baseline.expected_draws(1.05)));
       for (int blank = 0; blank < 4; ++blank) exact.emplace_back("");
       table.add(exact);
     }
@@ -168,11 +168,12 @@ void print_scoreboard(const Context& context, const ScoreboardPage& page) {
         "score.\n",
         space.name());
   }
-  const auto& trouble = options.trouble;
-  if (trouble.any() || page.dummies > 0) {
+  const auto& disturbance = options.disturbance;
+  if (disturbance.any() || page.dummies > 0) {
     *context.out << fmt::format(
-        "Told with trouble: noise {}, outliers {}, failures {}, {} parameters that do nothing; judged by the truth.\n",
-        trouble.noise, trouble.outliers, trouble.failures, page.dummies);
+        "Told with disturbance: noise {}, outliers {}, failures {}, {} parameters that do nothing; judged by the "
+        "truth.\n",
+        disturbance.noise, disturbance.outliers, disturbance.failures, page.dummies);
   }
 }
 
@@ -182,10 +183,10 @@ json scoreboard_json(const ScoreboardPage& page) {
                    {"repeats", options.repeats},
                    {"seed", options.seed},
                    {"level", replay::Scoreboard::kLevel},
-                   {"trouble",
-                    {{"noise", options.trouble.noise},
-                     {"outliers", options.trouble.outliers},
-                     {"failures", options.trouble.failures},
+                   {"disturbance",
+                    {{"noise", options.disturbance.noise},
+                     {"outliers", options.disturbance.outliers},
+                     {"failures", options.disturbance.failures},
                      {"dummies", page.dummies}}},
                    {"spaces", json::array()},
                    {"results", json::array()},

@@ -1,0 +1,235 @@
+#include "kernels/command/command_run.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+
+#include "kernels/command/child.hpp"
+#include "kernels/command/line_rule.hpp"
+#include "kernels/command/output_steps.hpp"
+
+namespace nocturne::command {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+/// So many steps are enough to see that a command reports them.
+constexpr std::int64_t kDetectSteps = 20;
+
+int say_failed(protocol::EventWriter& events, const std::string& reason) {
+  events.end("failed", reason);
+  return 0;
+}
+
+/// Dies as the command did, or gives its exit code.
+int end_as(const ChildEnd& end) {
+  if (WIFSIGNALED(end.status)) {
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_CORE, &none);  // the command left the core, if there is to be one
+    ::signal(WTERMSIG(end.status), SIG_DFL);
+    ::raise(WTERMSIG(end.status));
+    return 128 + WTERMSIG(end.status);
+  }
+  return WEXITSTATUS(end.status);
+}
+
+bool ended_well(const ChildEnd& end) {
+  return WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0;
+}
+
+int say_process(const ChildEnd& end, std::optional<double> seconds, protocol::EventWriter& events) {
+  const auto wall = seconds ? nanoseconds_in(*seconds) : end.wall;
+  events.sample({.first_step = 0,
+                 .steps = 1,
+                 .wall_ns = std::max<std::int64_t>(1, wall.count()),
+                 .cpu_ns = end.cpu.count(),
+                 .loss_known = false});
+  events.end("ok", "");
+  return 0;
+}
+
+int run_process(const ChildPlan& plan, protocol::EventWriter& events) {
+  events.ready({{"timing", "process"}});
+  events.phase_begin("command");
+  Child child(plan);
+  const ChildEnd end = child.wait();
+  if (!ended_well(end)) return end_as(end);
+  events.phase_end("command");
+  return say_process(end, std::nullopt, events);
+}
+
+// --- the output -----------------------------------------------------------------------------------------------------
+
+/// False for ever where the rule reads the time of the whole run.
+bool is_enough(const OutputSteps& steps, std::int64_t wanted) {
+  return steps.begun() && steps.steps() >= wanted;
+}
+
+/// Passes on what the command prints and reads it, until there is no more for now or there are as many steps as are
+/// wanted: who prints faster than it is read would never be left. False: it has closed its output.
+bool copy_output(int output, OutputSteps& steps, std::int64_t wanted) {
+  std::array<char, 16384> buffer;
+  while (!is_enough(steps, wanted)) {
+    const ssize_t count = ::read(output, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return true;  // nothing more for now
+    if (count == 0) return false;
+    const auto now = OutputSteps::Clock::now();
+    for (ssize_t done = 0; done < count;) {
+      const ssize_t written = ::write(STDOUT_FILENO, buffer.data() + done, static_cast<std::size_t>(count - done));
+      if (written < 0 && errno != EINTR) break;  // nobody keeps the log any more
+      done += std::max<ssize_t>(0, written);
+    }
+    steps.take(std::string_view(buffer.data(), static_cast<std::size_t>(count)), now);
+  }
+  return true;
+}
+
+int run_pattern(const Options& options, ChildPlan plan, const protocol::Request& request,
+                protocol::EventWriter& events) {
+  const LineRule rule(options.pattern, options.batch);
+  plan.read_output = true;
+  plan.environment["PYTHONUNBUFFERED"] = "1";  // lines that come when they are printed
+  events.ready({{"timing", "pattern"}, {"pattern", options.pattern}});
+  const std::string phase = rule.reads_total() ? "command" : "first_step";
+  events.phase_begin(phase);
+  Child child(plan);
+  ::signal(SIGPIPE, SIG_IGN);  // that nobody keeps the log is no reason to end; the command does not inherit it
+  OutputSteps steps(rule, events);
+  std::optional<ChildEnd> end;
+  bool open = true;
+  while (!end) {
+    pollfd watched{.fd = open ? child.output() : -1, .events = POLLIN, .revents = 0};
+    ::poll(&watched, 1, 50);
+    if (open) open = copy_output(child.output(), steps, request.steps);
+    if (is_enough(steps, request.steps)) {
+      child.terminate();
+      events.end("ok", "");
+      return 0;
+    }
+    end = child.wait(milliseconds(0));
+  }
+  if (open) copy_output(child.output(), steps, request.steps);
+  steps.finish(OutputSteps::Clock::now());
+  if (!ended_well(*end)) return end_as(*end);
+  if (rule.reads_total()) {
+    if (!steps.total_seconds()) {
+      return say_failed(events, "no line of its output says how long it took: none matches " + options.pattern);
+    }
+    events.phase_end(phase);
+    return say_process(*end, steps.total_seconds(), events);
+  }
+  if (is_enough(steps, request.steps)) {
+    events.end("ok", "");
+    return 0;
+  }
+  if (!steps.begun()) return say_failed(events, "no line of its output matches " + options.pattern);
+  return say_failed(events, "it ended after " + std::to_string(steps.steps()) + " steps behind the first, and " +
+                                std::to_string(request.steps) + " are asked for: lower run.steps");
+}
+
+// --- the shim -------------------------------------------------------------------------------------------------------
+
+/// A folder of its own for the one file: beside it may lie modules that the command must not find.
+std::string python_path(const std::string& shim, const fs::path& folder) {
+  const fs::path place = folder / "python";
+  fs::create_directory(place);
+  fs::create_symlink(fs::absolute(shim), place / fs::path(shim).filename());
+  const char* known = std::getenv("PYTHONPATH");
+  return known != nullptr && *known != '\0' ? place.string() + ":" + known : place.string();
+}
+
+/// Steps behind the first that the command has reported.
+std::int64_t reported_steps(const std::string& file) {
+  std::ifstream events(file);
+  std::int64_t steps = 0;
+  for (std::string line; std::getline(events, line);) {
+    const nlohmann::json event = nlohmann::json::parse(line, nullptr, false);
+    if (event.is_object() && event.value("event", nlohmann::json()) == "sample" && event.contains("steps") &&
+        event["steps"].is_number_integer()) {
+      steps += event["steps"].get<std::int64_t>();
+    }
+  }
+  return steps;
+}
+
+int run_steps(const Options& options, ChildPlan plan, const protocol::Request& request, protocol::EventWriter& events) {
+  const fs::path events_file = fs::absolute(options.events);
+  const fs::path claim = events_file.parent_path() / "steps.pid";
+  const bool detect = options.timing == Timing::Detect;
+  if (!options.shim.empty()) plan.environment["PYTHONPATH"] = python_path(options.shim, events_file.parent_path());
+  plan.environment["NOCTURNE_STEPS_EVENTS"] = events_file.string();
+  plan.environment["NOCTURNE_STEPS_CLAIM"] = claim.string();
+  plan.environment["NOCTURNE_STEPS_PER_SAMPLE"] = std::to_string(request.steps_per_sample);
+  if (request.turns) {
+    plan.environment["NOCTURNE_STEPS_TURNS"] = *request.turns;
+  } else {
+    plan.environment["NOCTURNE_STEPS_LIMIT"] = std::to_string(detect ? kDetectSteps : request.steps);
+  }
+  // The clock that Python's time.monotonic() reads.
+  plan.environment["NOCTURNE_STEPS_BEGAN_NS"] =
+      std::to_string(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+  Child child(plan);
+  const ChildEnd end = child.wait();
+  if (!ended_well(end)) return end_as(end);
+  const bool claimed = fs::exists(claim);
+  if (!claimed && detect) {
+    events.ready({{"timing", "process"}});
+    return say_process(end, std::nullopt, events);
+  }
+  if (!claimed) {
+    return say_failed(events,
+                      "the command does not import nocturne_steps (or ran no Python that finds it), "
+                      "so that nothing is known of its steps");
+  }
+  const std::int64_t steps = reported_steps(events_file.string());
+  if (steps == 0) {
+    return say_failed(events,
+                      "it imports nocturne_steps, but no two steps were reported: call nocturne_steps.step() "
+                      "at the end of each training step");
+  }
+  if (!detect && !request.turns && steps < request.steps) {
+    return say_failed(events, "it ended after " + std::to_string(steps) + " steps behind the first, and " +
+                                  std::to_string(request.steps) + " are asked for: lower run.steps");
+  }
+  events.end("ok", "");
+  return 0;
+}
+
+}  // namespace
+
+int converse(const Options& options, const protocol::Request& request, protocol::EventWriter& events) {
+  if (request.gate) {
+    events.end("unsupported", "a command of the user's own knows nothing of the gate");
+    return 0;
+  }
+  const ChildPlan plan{.argv = options.command, .folder = options.folder, .environment = {}};
+  try {
+    switch (options.timing) {
+      case Timing::Process:
+        return run_process(plan, events);
+      case Timing::Pattern:
+        return run_pattern(options, plan, request, events);
+      case Timing::Steps:
+      case Timing::Detect:
+        break;
+    }
+    return run_steps(options, plan, request, events);
+  } catch (const std::exception& error) {
+    return say_failed(events, error.what());
+  }
+}
+
+}  // namespace nocturne::command

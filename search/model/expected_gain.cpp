@@ -1,0 +1,102 @@
+#include "search/model/expected_gain.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+#include <numeric>
+#include <unordered_set>
+#include <vector>
+
+#include "search/model/acquisition.hpp"
+
+namespace nocturne::search::model {
+namespace {
+
+constexpr int kDrawn = 800;          // candidates drawn uniformly
+constexpr std::size_t kCentres = 4;  // best trials whose neighbours are candidates
+constexpr std::size_t kKept = 150;   // of all, those with the largest expected improvement
+
+double normal(space::Random& random) {
+  return std::sqrt(-2 * std::log1p(-random.unit())) * std::cos(2 * std::numbers::pi * random.unit());
+}
+
+std::vector<double> improvements(LinearModel& model, Feasibility& feasibility, const space::PointList& points,
+                                 double best) {
+  std::vector<float> means, sds, works;
+  model.predict(points, means, sds);
+  feasibility.probabilities(points, works);
+  std::vector<double> values(points.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = expected_improvement(static_cast<double>(means[i]), static_cast<double>(sds[i]), best) *
+                static_cast<double>(works[i]);
+  }
+  return values;
+}
+
+space::PointList candidates(LinearModel& model, Feasibility& feasibility, space::Lattice& lattice,
+                            space::Random& random) {
+  std::unordered_set<std::uint64_t> seen;
+  std::vector<std::size_t> order(model.size());
+  for (std::size_t i = 0; i < model.size(); ++i) seen.insert(space::hash_of(model.point(i)));
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(model.log_value(i), i); });
+  space::PointList all(lattice.width()), found(lattice.width());
+  for (std::size_t i = 0; i < std::min(kCentres, order.size()); ++i) lattice.neighbours(model.point(order[i]), found);
+  std::vector<space::Level> point(lattice.width());
+  for (int i = 0; i < kDrawn && lattice.sample(random, point); ++i) found.push_back(point);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (seen.insert(space::hash_of(found[i])).second) all.push_back(found[i]);
+  }
+  const auto values = improvements(model, feasibility, all, model.best());
+  std::vector<std::size_t> top(all.size());
+  std::iota(top.begin(), top.end(), std::size_t{0});
+  std::ranges::sort(top, {}, [&](std::size_t i) { return std::pair(-values[i], i); });
+  space::PointList kept(lattice.width());
+  for (std::size_t i = 0; i < std::min(kKept, top.size()); ++i) kept.push_back(all[top[i]]);
+  return kept;
+}
+
+/// The best of one play, log units.
+double play(LinearModel& model, Feasibility& feasibility, space::PointList open, std::size_t trials,
+            space::Random& random) {
+  double least = std::numeric_limits<double>::infinity();
+  space::PointList told(open.width());
+  for (std::size_t trial = 0; trial < trials && !open.empty(); ++trial) {
+    const auto values = improvements(model, feasibility, open, model.best());
+    const auto chosen = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
+    const std::vector<space::Level> point(open[chosen].begin(), open[chosen].end());
+    open.set(chosen, open[open.size() - 1]);
+    open.pop_back();
+    if (random.unit() >= feasibility.probability(point)) continue;
+    const auto prediction = model.predict(point);
+    const double value =
+        prediction.target.to_log(prediction.mean + prediction.latent_sd * prediction.widening * normal(random));
+    least = std::min(least, value);
+    told.push_back(point);
+    model.tell(point, value);
+  }
+  for (auto i = told.size(); i-- > 0;) model.forget(told[i]);
+  return least;
+}
+
+}  // namespace
+
+ExpectedGain expected_gain(LinearModel& model, Feasibility& feasibility, space::Lattice& lattice, std::size_t trials,
+                           space::Random& random, double confidence) {
+  ExpectedGain result{.trials = std::min(trials, kMostExpectedGainTrials), .confidence = confidence};
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < model.size(); ++i) best = std::min(best, model.log_value(i));
+  const auto open = candidates(model, feasibility, lattice, random);
+  std::vector<double> gains(kExpectedGainDraws);
+  for (auto& gain : gains) gain = std::max(0.0, best - play(model, feasibility, open, result.trials, random));
+  std::ranges::sort(gains);
+  result.mean = std::accumulate(gains.begin(), gains.end(), 0.0) / static_cast<double>(gains.size());
+  const auto beyond = static_cast<std::size_t>((1 - confidence) / 2 * static_cast<double>(gains.size()));
+  result.lower = gains[beyond];
+  result.upper = gains[gains.size() - 1 - beyond];
+  return result;
+}
+
+}  // namespace nocturne::search::model

@@ -1,0 +1,56 @@
+#pragma once
+
+/// Before dark: every software stack is prepared and trained three steps, the largest batch first, while the engineer
+/// is still there to see what will not go.
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.hpp"
+#include "tuner/campaign/preflight/preflight_stacks.hpp"
+#include "tuner/campaign/session.hpp"
+
+namespace nocturne::tuner {
+
+inline constexpr std::int64_t kPreflightSteps = 3;
+/// After so many batches of a software stack that were out of memory only its smallest is tried: whether it goes is the
+/// question, how large its batch may be is the search's.
+inline constexpr std::size_t kMostTooLarge = 2;
+
+/// How a preflight came out; each software stack's own result stands in the database.
+struct PreflightReport {
+  std::size_t stacks = 0;         ///< that are known now, those of earlier sessions included
+  std::size_t failed_stacks = 0;  ///< of these
+  std::size_t not_tried = 0;      ///< for want of time
+  bool default_goes = true;       ///< false: the default's own software stack failed
+  bool interrupted = false;
+  std::string left_out;  ///< of the space, a sentence; or empty
+};
+
+/// "The preflight: 11 of 12 software stacks passed, 1 failed".
+[[nodiscard]] std::string to_text(const PreflightReport& report);
+
+class Preflight {
+ public:
+  struct Options {
+    bool again = false;                             ///< software stacks that failed before are tried again
+    std::optional<std::chrono::nanoseconds> limit;  ///< no further software stack is begun after this time
+  };
+
+  explicit Preflight(const Session& session) : session_(session) {}
+
+  /// Tries the software stacks that were not tried in this generation of the campaign, and keeps what comes out.
+  /// Deadline, memory limit, slot and interruption are those of trials. A run cut short is no result: its software
+  /// stack is tried by the next session.
+  [[nodiscard]] db::Expected<PreflightReport> run(const Options& options);
+
+ private:
+  /// Empty: interrupted.
+  [[nodiscard]] db::Expected<std::optional<db::PreflightRecord>> run_preflight(const PreflightStack& stack);
+  const Session& session_;
+};
+
+}  // namespace nocturne::tuner

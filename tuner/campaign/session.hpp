@@ -1,0 +1,93 @@
+#pragma once
+
+/// What the pieces of a running campaign share. A session lasts from the start of `tune` to its end; a campaign has one
+/// or more.
+
+#include <chrono>
+#include <expected>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/store.hpp"
+#include "measure/run/slot.hpp"
+#include "space/fingerprint.hpp"
+#include "tuner/campaign/clock.hpp"
+#include "tuner/campaign/observer.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/executor/executor.hpp"
+#include "tuner/executor/interruption.hpp"
+
+namespace nocturne::tuner {
+
+/// Whether the software stacks of the space are tried in the preflight (preflight.hpp).
+enum class PreflightMode {
+  No,
+  First,  ///< before the search, where nothing of the campaign was asked yet
+  Only,   ///< and nothing else: no search; what failed before is tried again
+};
+
+/// The machine's CPUs, for a measurement. A suspension of the session waits until this is given back.
+class HeldSlot {
+ public:
+  HeldSlot(Interruption::Flight flight, measure::SlotLock lock) : flight_(std::move(flight)), lock_(std::move(lock)) {}
+
+ private:
+  Interruption::Flight flight_;
+  measure::SlotLock lock_;  // after it, so that it is released before the flight is over
+};
+
+/// Whether a run ended by a kill that this program did not ask for.
+[[nodiscard]] bool killed_by_others(const space::Run& run, const std::stop_token& stop);
+
+/// Set where a preparation failed because no room was left on a disk: then it is no word about the configuration.
+[[nodiscard]] std::optional<db::Error> no_room_for(const PreparationFailure& failure);
+/// Set where the disk of a run's folder (which need not be there) is full.
+[[nodiscard]] std::optional<db::Error> no_room_in(const std::filesystem::path& folder);
+/// Set (NotFound) where the workload's own folder of images cannot be read any more or is empty, as where a disk was
+/// taken away. No other folder than `data_folder` is looked at.
+[[nodiscard]] std::optional<db::Error> images_gone(const space::Workload& workload);
+
+/// References outlive the session; nothing here is owned.
+struct Session {
+  const CampaignSpec& spec;
+  db::Store& store;
+  Executor& executor;
+  Observer& observer;
+  const Clock& clock;
+  Interruption& interruption;
+  /// Reads the fingerprint anew, its cheap fields at least: called before every trial.
+  std::function<space::Fingerprint()> fingerprint_now;
+  space::Fingerprint fingerprint = {};            ///< as the session began
+  std::string images = {};                        ///< the data_state() of its workload, as the session began
+  std::filesystem::path slot_folder = {};         ///< of the lock files; empty: the machine's
+  db::CampaignId campaign = 0;                    ///< once opened
+  std::vector<space::Configuration> wanted = {};  ///< measured after the default, before what the strategy asks
+  PreflightMode preflight = PreflightMode::No;
+  std::optional<std::chrono::nanoseconds> preflight_limit = {};  ///< no further software stack is begun after this time
+
+  /// Waits for the machine's CPUs, and before that for the end of a suspension. Empty: the wait was ended by an
+  /// interruption or a suspension, or the lock files cannot be used
+  /// (told to the observer; measuring goes on without the lock then would disturb others, so it does not).
+  [[nodiscard]] std::optional<HeldSlot> take_slot() const;
+
+  /// As the executor's; what a suspension cut short is done again after it, so that Outcome::Killed means that the
+  /// session ends. For what is prepared without a slot; who holds one asks the executor, and gives it back first.
+  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare(const space::Configuration& configuration) const;
+  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_reference(
+      const space::Configuration& configuration) const;
+
+  /// Runs what `plan` gives, told to the observer while it lasts. Two ways to end say nothing of the configuration:
+  /// where another hand killed the worker or its supervisor it is run again, as `plan` gives it anew, three times in
+  /// all (then it has crashed); where it failed and no room is left on the disk of its folder, or the images it reads
+  /// are gone, that is the error, and the trial is left to the next session. `lost` is called with each run that does
+  /// not count, as Outcome::Killed. Killed is returned only where the session is suspended or abandoned.
+  [[nodiscard]] db::Expected<space::Run> run(const std::function<db::Expected<measure::RunPlan>()>& plan,
+                                             const std::function<db::Expected<void>(const space::Run&)>& lost) const;
+};
+
+}  // namespace nocturne::tuner

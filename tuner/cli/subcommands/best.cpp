@@ -1,0 +1,99 @@
+#include "tuner/cli/subcommands/best.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "space/nearest.hpp"
+#include "tuner/campaign/answer/answer.hpp"
+#include "tuner/campaign/answer/expectations.hpp"
+#include "tuner/campaign/answer/ranking.hpp"
+#include "tuner/campaign/stored_document.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/output/answer_page.hpp"
+#include "tuner/cli/output/expectation_lines.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/ranking_lines.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+/// NotFound where no level has trained yet.
+ExitCode print_ranking_by(const BestOptions& options, Context& context, const db::Store& store,
+                          const db::CampaignSummary& campaign) {
+  const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
+  if (!trials) return complain(context, trials.error());
+  const auto comparisons = store.comparisons(campaign.id);
+  if (!comparisons) return complain(context, comparisons.error());
+  const double epochs = options.epochs.value_or(tuner::objective_of(campaign.spec).primary);
+  const auto ranking = tuner::rank(campaign.spec, options.by, *trials, *comparisons, epochs);
+  if (!ranking) {
+    std::vector<std::string> names;
+    for (const auto& each : campaign.spec.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
+      names.push_back(each.value("name", ""));
+    }
+    return complain(context, ExitCode::Usage,
+                    fmt::format("campaign '{}' has no parameter '{}'{}; its parameters: {}", campaign.name, options.by,
+                                space::did_you_mean(options.by, names), fmt::join(names, ", ")));
+  }
+  if (context.json) {
+    nlohmann::json document = ranking_json(*ranking);
+    document["campaign"] = campaign.name;
+    document["generation"] = campaign.generation;
+    document["epochs"] = epochs;
+    print_json(context, "best-by", document);
+  } else {
+    print_ranking(context, campaign, *ranking);
+  }
+  return !ranking->levels.empty() && ranking->levels.front().best ? ExitCode::Ok : ExitCode::NotFound;
+}
+
+}  // namespace
+
+void setup(CLI::App& subcommand, BestOptions& options) {
+  add_campaign_choice(subcommand, options.campaign);
+  subcommand.add_option("--epochs", options.epochs, "Best for this many epochs (default: the campaign's own)")
+      ->type_name("N")
+      ->check(positive_number());
+  subcommand
+      .add_option("--by", options.by,
+                  "Rank the values of this parameter (framework, batch, …) by the best trial of each")
+      ->type_name("PARAMETER");
+  subcommand.footer(
+      "The best for one epoch need not be the best for ninety: what compiling costs is paid once. A ranking by "
+      "framework\n"
+      "or any other parameter has the best configuration of each: 'settings' is what it has and the default has not, "
+      "'±' the\n"
+      "standard error of its trial alone. Machines drift between single trials: the line below the table is the "
+      "command\n"
+      "that measures the first of them in pairs, and from then on their verdicts stand in the table.\n\n"
+      "Examples:\n"
+      "  nocturne best\n"
+      "  nocturne best mnist-evening --epochs 90\n"
+      "  nocturne best --by framework\n"
+      "  nocturne best --json | jq .best.configuration\n");
+}
+
+ExitCode run(const BestOptions& options, Context& context) {
+  const auto opened = open_campaign(context, options.campaign);
+  if (!opened) return opened.error();
+  const auto& [store, campaign] = *opened;
+  if (!options.by.empty()) return print_ranking_by(options, context, store, campaign);
+  const auto answer = tuner::answer_of(store, campaign, options.epochs);
+  if (!answer) {
+    return complain(context, answer.error());
+  }
+  const auto expected = tuner::expectations_of(store, *answer);
+  if (context.json) {
+    nlohmann::json document = answer_json(*answer);
+    document["matters"] = matters_json(expected.matters);
+    document["continuing"] = continuing_json(expected.continuing);
+    document["without"] = expected.without;
+    print_json(context, "best", document);
+  } else {
+    print_answer(context, *answer);
+    print_expectations(context, expected);
+  }
+  return answer->best ? ExitCode::Ok : ExitCode::NotFound;
+}
+
+}  // namespace nocturne::cli

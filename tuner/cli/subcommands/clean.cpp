@@ -1,0 +1,172 @@
+#include "tuner/cli/subcommands/clean.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "tuner/campaign_file/quantity.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/table.hpp"
+#include "tuner/cli/upkeep/leftovers.hpp"
+#include "tuner/cli/upkeep/upkeep.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+constexpr std::string_view kDefaultAge = "30d";
+
+std::expected<UpkeepRule, std::string> rule_of(const CleanOptions& options) {
+  UpkeepRule rule;
+  const bool is_default = options.older_than.empty() && options.max_size.empty();
+  if (is_default || !options.older_than.empty()) {
+    const auto age = tuner::parse_duration(is_default ? kDefaultAge : options.older_than);
+    if (!age) {
+      return std::unexpected(age.error());
+    }
+    rule.older_than = *age;
+  }
+  if (!options.max_size.empty()) {
+    const auto size = tuner::parse_size(options.max_size);
+    if (!size) {
+      return std::unexpected(size.error());
+    }
+    rule.max_bytes = *size;
+  }
+  return rule;
+}
+
+std::string_view kind_text(Leftover::Kind kind) {
+  if (kind == Leftover::Kind::Environment) return "environment";
+  return kind == Leftover::Kind::Run ? "run" : "build";
+}
+
+nlohmann::json leftover_json(const Leftover& leftover) {
+  return {{"kind", kind_text(leftover.kind)},
+          {"name", leftover.name},
+          {"folder", leftover.folder.string()},
+          {"bytes", leftover.bytes},
+          {"last_used", utc_text(leftover.used_unix_ns)}};
+}
+
+std::int64_t total_bytes(const std::vector<Leftover>& leftovers) {
+  std::int64_t bytes = 0;
+  for (const Leftover& each : leftovers) {
+    bytes += each.bytes;
+  }
+  return bytes;
+}
+
+/// Why what stays must stay: a reason a line, with how many.
+void print_kept(std::ostream& out, const std::vector<Leftover>& all) {
+  std::map<std::string, std::size_t> reasons;
+  for (const Leftover& each : all) {
+    if (!each.kept_because.empty()) {
+      ++reasons[fmt::format("{}: {}", kind_text(each.kind), each.kept_because)];
+    }
+  }
+  for (const auto& [reason, count] : reasons) {
+    out << fmt::format("{} must stay ({})\n", count, one_line(reason));
+  }
+}
+
+void print_leftovers(const Context& context, const std::vector<Leftover>& chosen) {
+  Table table({{"what"}, {"last used"}, {"size", Align::Right}, {"folder"}});
+  for (const Leftover& each : chosen) {
+    table.add({Cell(std::string(kind_text(each.kind))), Cell(time_text(each.used_unix_ns)),
+               Cell(bytes_text(each.bytes)), Cell(each.folder.string())});
+  }
+  if (!table.empty()) {
+    table.print(context);
+  }
+}
+
+}  // namespace
+
+void setup(CLI::App& subcommand, CleanOptions& options) {
+  subcommand
+      .add_option("--older-than", options.older_than,
+                  fmt::format("Drop what was not used for this long (default without --max-size: {})", kDefaultAge))
+      ->type_name("DURATION")
+      ->check(time_span());
+  subcommand.add_option("--max-size", options.max_size, "Then drop the oldest until the rest is no larger")
+      ->type_name("SIZE")
+      ->check(byte_size());
+  subcommand.add_flag("--environments", options.environments,
+                      "Environments of frameworks, too, that no campaign used for this long");
+  subcommand.add_flag("--yes", options.yes, "Do it; without, only say what would go");
+  subcommand.footer(
+      "Run folders that no record names, left by a kill, by 'noise' or by 'verify', go whatever their age. What was\n"
+      "measured stays in the database: folders hold requests, events and logs, and builds are made again when they\n"
+      "are needed. Runs and builds of a campaign that is being tuned stay, and so do builds that a profile in the\n"
+      "data folder runs. Profiles written elsewhere are not known: export again after their build is gone.\n"
+      "Environments take gigabytes and are installed again when they are needed. They stay unless asked for; those\n"
+      "that a profile or a process uses stay even then.\n"
+      "\n"
+      "Examples:\n"
+      "  nocturne clean\n"
+      "  nocturne clean --older-than 7d --yes\n"
+      "  nocturne clean --environments --older-than 7d\n"
+      "  nocturne clean --max-size 10GiB --yes\n");
+}
+
+ExitCode run(const CleanOptions& options, Context& context) {
+  const auto rule = rule_of(options);
+  if (!rule) {
+    return complain(context, ExitCode::Usage, rule.error());
+  }
+  std::error_code ignored;
+  const bool exists = std::filesystem::exists(context.database(), ignored);
+  auto store = open_database(context, options.yes && exists ? db::Mode::ReadWrite : db::Mode::ReadOnly);
+  if (!store) {
+    return store.error();
+  }
+  const std::int64_t now =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const auto all = find_leftovers(*store, context, now, {.environments = options.environments});
+  if (!all) {
+    return complain(context, all.error());
+  }
+  const std::vector<Leftover> chosen = choose_leftovers(*all, *rule, now);
+
+  std::vector<Leftover> removed;
+  ExitCode code = ExitCode::Ok;
+  for (const Leftover& each : chosen) {
+    if (!options.yes) {
+      continue;
+    }
+    if (const auto done = remove_leftover(each, *store, context)) {
+      removed.push_back(each);
+    } else {
+      code = complain(context, ExitCode::Negative, done.error());
+    }
+  }
+  if (context.json) {
+    nlohmann::json document = {
+        {"dry_run", !options.yes},   {"chosen", nlohmann::json::array()},     {"chosen_bytes", total_bytes(chosen)},
+        {"removed", removed.size()}, {"removed_bytes", total_bytes(removed)}, {"kept", all->size() - removed.size()}};
+    for (const Leftover& each : chosen) {
+      document["chosen"].push_back(leftover_json(each));
+    }
+    print_json(context, "clean", document);
+    return code;
+  }
+  print_leftovers(context, chosen);
+  if (options.yes) {
+    *context.out << fmt::format("Removed {} of {} folders, {}.\n", removed.size(), all->size(),
+                                bytes_text(total_bytes(removed)));
+  } else {
+    *context.out << fmt::format("Would remove {} of {} folders, {}. Add --yes to do it.\n", chosen.size(), all->size(),
+                                bytes_text(total_bytes(chosen)));
+  }
+  print_kept(*context.err, *all);
+  return code;
+}
+
+}  // namespace nocturne::cli

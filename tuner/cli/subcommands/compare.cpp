@@ -1,0 +1,207 @@
+#include "tuner/cli/subcommands/compare.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
+#include "tuner/campaign/answer/answer.hpp"
+#include "tuner/campaign/finals/side_by_side.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/pair_options.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
+#include "tuner/cli/output/comparison_page.hpp"
+#include "tuner/cli/output/json.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+constexpr std::size_t kMostSides = 16;  // columns that somebody reads
+
+using Sides = std::vector<space::Configuration>;
+
+std::expected<Sides, ExitCode> read_sides(const Context& context, const db::Store* store, const CampaignSource& source,
+                                          const std::vector<std::string>& words) {
+  Sides sides;
+  for (const std::string& word : words) {
+    auto configuration = configuration_of_word(context, store, source, word);
+    if (!configuration) {
+      return std::unexpected(complain(context, configuration.error().code, configuration.error().sentence));
+    }
+    const auto twin = std::ranges::find(sides, *configuration);
+    if (twin != sides.end()) {
+      return std::unexpected(complain(context, ExitCode::Usage,
+                                      fmt::format("'{}' and '{}' are the same configuration; 'nocturne noise FILE' "
+                                                  "measures one against itself",
+                                                  words[static_cast<std::size_t>(twin - sides.begin())], word)));
+    }
+    sides.push_back(std::move(*configuration));
+  }
+  return sides;
+}
+
+/// Why two that are not the same have no verdict.
+std::string why_no_gain(const report::SideFacts& reference, const report::SideFacts& side) {
+  if (side.trial && !side.trained()) return "cannot run";
+  if (reference.trial && !reference.trained()) return "the reference cannot run";
+  return "not compared";
+}
+
+db::Expected<ComparisonPage> page_of(const db::Store& store, db::CampaignSummary campaign, const Sides& sides,
+                                     const std::vector<std::string>& words) {
+  ComparisonPage page{.campaign = std::move(campaign), .objective = {}, .sides = {}};
+  page.objective = tuner::objective_of(page.campaign.spec);
+  const auto comparisons = store.comparisons(page.campaign.id);
+  if (!comparisons) return std::unexpected(comparisons.error());
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    auto facts = report::side_facts(store, page.campaign.id, page.objective, sides[i]);
+    if (!facts) return std::unexpected(facts.error());
+    ComparedSide side{.word = words[i], .facts = std::move(*facts), .gain = {}, .no_gain = {}};
+    if (i > 0) {
+      side.gain = tuner::stored_gain(*comparisons, sides.front(), sides[i], page.objective.primary);
+      if (!side.gain) side.no_gain = why_no_gain(page.sides.front().facts, side.facts);
+    }
+    page.sides.push_back(std::move(side));
+  }
+  return page;
+}
+
+ExitCode print_page(const Context& context, const db::Store& store, db::CampaignSummary campaign, const Sides& sides,
+                    const CompareOptions& options) {
+  const auto page = page_of(store, std::move(campaign), sides, options.sides);
+  if (!page) return complain(context, page.error());
+  if (context.json) {
+    print_json(context, "compare", comparison_json(*page));
+  } else {
+    print_comparison(context, *page);
+  }
+  const auto compared = std::span(page->sides).subspan(1);
+  if (options.measure) {
+    return std::ranges::any_of(compared, [](const ComparedSide& side) { return side.gain.has_value(); })
+               ? ExitCode::Ok
+               : ExitCode::Negative;
+  }
+  const bool known =
+      std::ranges::any_of(page->sides, [](const ComparedSide& side) { return side.facts.trial.has_value(); });
+  return known ? ExitCode::Ok : ExitCode::NotFound;
+}
+
+ExitCode compare_stored(const CompareOptions& options, Context& context) {
+  const auto store = open_database(context);
+  if (!store) return store.error();
+  const auto source =
+      find_campaign_source(context, &*store, options.source, measure::facts_of(measure::probe_machine_cheaply()));
+  if (!source) return source.error();
+  const auto sides = read_sides(context, &*store, *source, options.sides);
+  if (!sides) return sides.error();
+  if (!source->stored) {
+    return complain(context, ExitCode::NotFound, "nothing of this campaign was measured yet; --measure does it");
+  }
+  return print_page(context, *store, *source->stored, *sides, options);
+}
+
+/// Campaign and sides are read before anything is written: a wrong word leaves no database behind.
+struct ToCompare {
+  CampaignSource source;
+  Sides sides;
+};
+std::expected<ToCompare, ExitCode> read_comparison(const CompareOptions& options, const Context& context,
+                                                   const space::Facts& facts) {
+  std::optional<db::Store> known;
+  std::error_code ignored;
+  if (std::filesystem::exists(context.database(), ignored)) {
+    auto opened = open_database(context);
+    if (!opened) return std::unexpected(opened.error());
+    known = std::move(*opened);
+  }
+  const db::Store* reading = known ? &*known : nullptr;
+  auto source = find_campaign_source(context, reading, options.source, facts);
+  if (!source) return std::unexpected(source.error());
+  if (const auto read = read_spec(context, *source, facts); !read) return std::unexpected(read.error());
+  auto sides = read_sides(context, reading, *source, options.sides);
+  if (!sides) return std::unexpected(sides.error());
+  return ToCompare{.source = std::move(*source), .sides = std::move(*sides)};
+}
+
+ExitCode compare_measured(const CompareOptions& options, Context& context) {
+  const auto time = time_limit(context, options.time);
+  if (!time) return time.error();
+  const auto opened = MeasurementContext::open(context);
+  if (!opened) return opened.error();
+  MeasurementContext& measuring = **opened;
+  auto read = read_comparison(options, context, measuring.facts());
+  if (!read) return read.error();
+  tuner::CampaignSpec& spec = *read->source.spec;
+  measuring.measure_as_noise_says(spec);
+  if (const auto begun = measuring.begin(context.database()); !begun) return begun.error();
+  const auto executor = measuring.make_executor(spec);
+  tuner::Session session = measuring.make_session(spec, *executor);
+  tuner::SideBySideSettings settings{.policy = options.policy};
+  if (*time) settings.end = measuring.clock().steady() + **time;
+  const auto result = tuner::SideBySide(session).run(read->sides, settings);
+  measuring.display().clear();
+  if (!result) {
+    if (result.error().code == db::ErrorCode::Owned) {
+      return complain(context, ExitCode::Unavailable, result.error().message);
+    }
+    return complain(context, result.error());
+  }
+  if (result->out_of_time && !context.json) {
+    *context.err << "The time is over; the same command again goes on.\n";
+  }
+  auto campaign = measuring.store().find_campaign(spec.name);
+  if (!campaign) return complain(context, campaign.error());
+  const ExitCode code = print_page(context, measuring.store(), std::move(*campaign), read->sides, options);
+  return result->interrupted ? measuring.interruption_code() : code;
+}
+
+}  // namespace
+
+void setup(CLI::App& subcommand, CompareOptions& options) {
+  subcommand
+      .add_option("side", options.sides,
+                  "A trial's number, 'best', 'default', settings (name=value,…; the rest as in the default), or an "
+                  "exported profile; the first is the reference")
+      ->type_name("A B...")
+      ->required()
+      ->expected(2, static_cast<int>(kMostSides));
+  add_campaign_source(subcommand, options.source);
+  subcommand.add_flag("--measure", options.measure, "Measure them in turns, as far as that is not done yet");
+  add_pair_options(subcommand, options.policy);
+  subcommand.add_option("--time", options.time, "Begin no trial and no pair that would end later than this: 10min")
+      ->type_name("DURATION")
+      ->check(time_span());
+  subcommand.footer(
+      "Without --measure: what the database knows. Times are those of the trials, with standard errors. Trials are "
+      "not\n"
+      "measured in turns, and a machine drifts between them: only the last rows say which is faster. FASTER, SLOWER, "
+      "SAME\n"
+      "(within the campaign's margin) and UNDECIDED come from pairs that were alive together, with the gain's "
+      "interval;\n"
+      "that any verdict of one call is wrong has a chance of at most 5 %.\n"
+      "\n"
+      "With --measure each configuration becomes a trial of the campaign, and each is measured against the first: "
+      "fresh\n"
+      "processes, both alive, in alternating slices; blocks of a pair each, in random order. What was measured counts, "
+      "and\n"
+      "the same command again goes on. Exit code 1: none could be compared with the first.\n"
+      "\n"
+      "Examples:\n"
+      "  nocturne compare default best\n"
+      "  nocturne compare 0 12 27 --campaign mnist-evening\n"
+      "  nocturne compare default precision=bf16,threads=1 --measure --time 10min\n"
+      "  nocturne compare framework=tensorflow-1.14 framework=tensorflow-2.1 --campaign paper.json --measure\n");
+}
+
+ExitCode run(const CompareOptions& options, Context& context) {
+  return options.measure ? compare_measured(options, context) : compare_stored(options, context);
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,200 @@
+#include "tuner/cli/subcommands/env.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include "space/nearest.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/subcommands/env_actions.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+struct EnvAction {
+  std::string_view name;
+  std::string_view explanation;
+  bool takes_names;
+};
+constexpr EnvAction kEnvActions[] = {
+    {"list", "all recipes and images: installed, available, or not here and why", false},
+    {"install", "installs; goes on after a failure, and goes on with what a killed one had downloaded", true},
+    {"check", "imports, and trains three steps; --thorough: an epoch beside our own worker, whose losses it must share",
+     true},
+    {"remove", "removes what is installed", true},
+    {"python", "prints the path of its Python, to run a script of your own with", true},
+    {"export",
+     "prints the resolved versions and their SHA-256s, for install --lock elsewhere; --bundle packs all for a node "
+     "without network",
+     true},
+    {"update", "resolves the versions anew; the old environment counts until the new one is whole", true},
+};
+
+std::vector<std::string> action_names() {
+  std::vector<std::string> names;
+  for (const EnvAction& action : kEnvActions) names.emplace_back(action.name);
+  return names;
+}
+
+/// Empty: it is one of a recipe; else a sentence.
+std::string unknown_name(const std::string& name, const tuner::Frameworks& frameworks) {
+  if (frameworks.recipe(name) != nullptr) return {};
+  if (tuner::find_worker(name) != nullptr) {
+    return fmt::format("'{}' is no environment: Nocturne builds it itself when a campaign wants it", name);
+  }
+  const std::string hint = space::did_you_mean(name, frameworks.names());
+  return fmt::format("no recipe is called '{}'{}", name,
+                     hint.empty() ? fmt::format("; '{}' shows them", tuner::command_text({"env", "list"})) : hint);
+}
+
+void add_installed(EnvOrder& order) {
+  for (const measure::EnvironmentRecipe& recipe : order.frameworks->recipes()) {
+    if (order.frameworks->installed(recipe.name)) order.recipes.push_back(&recipe);
+  }
+}
+
+ExitCode act(const EnvOrder& order, Context& context) {
+  const std::string& action = order.options.action;
+  if (action == "install" && !order.options.bundle.empty()) return install_bundle(order, context);
+  if (action == "export" && !order.options.bundle.empty()) return pack_environments(order, context);
+  if (action == "install") return make_environments(order, context, false);
+  if (action == "update") return make_environments(order, context, true);
+  if (action == "check") return check_environments(order, context);
+  if (action == "python") return print_python(order, context);
+  if (action == "remove") return remove_environments(order, context);
+  if (action == "export") return export_environment(order, context);
+  return list_environments(order, context);
+}
+
+}  // namespace
+
+void setup(CLI::App& subcommand, EnvOptions& options) {
+  std::string actions;
+  for (const EnvAction& action : kEnvActions) actions += fmt::format("  {:<9} {}\n", action.name, action.explanation);
+  subcommand.add_option("action", options.action, "What to do (default: list)")
+      ->type_name("ACTION")
+      ->check([](const std::string& word) {
+        const auto names = action_names();
+        return std::ranges::find(names, word) != names.end()
+                   ? std::string()
+                   : fmt::format("no action is called '{}'{}; there are: {}", word, space::did_you_mean(word, names),
+                                 fmt::join(names, ", "));
+      });
+  subcommand.add_option("names", options.names, "Recipes, by name")->type_name("NAME");
+  subcommand
+      .add_option(
+          "--lock", options.lock,
+          "install: exactly the packages of this file, which export wrote; what is not the same file is refused")
+      ->type_name("FILE");
+  subcommand.add_option("--output", options.output, "export: write to this file")->type_name("FILE");
+  subcommand
+      .add_option("--bundle", options.bundle,
+                  "export: pack into this file, or into this folder under a name of its own; install: from this file")
+      ->type_name("FILE");
+  subcommand
+      .add_option("--profile", options.profile, "export --bundle: with this profile, its environment and its build")
+      ->type_name("PROFILE");
+  subcommand.add_flag(
+      "--thorough", options.thorough,
+      "check: exact steps and the first 50 losses against our own worker, and the accuracy after an epoch");
+  subcommand.add_flag("--all", options.all, "check: every environment that is installed");
+  subcommand
+      .add_option("--vary", options.vary,
+                  "check --thorough: a row for each value; else one for each graph compiler of the recipe")
+      ->type_name("NAME=VALUE,…")
+      ->allow_extra_args(false);
+  subcommand.footer(fmt::format(
+      "Actions:\n{}\n"
+      "A recipe says which Python and which packages a framework needs; its name is a value of the parameter "
+      "`framework`.\n"
+      "Recipes of your own: ~/.config/nocturne/recipes/NAME.json. Pythons are looked for in $NOCTURNE_PYTHONS, on "
+      "PATH,\n"
+      "in pyenv's and uv's folders. Campaigns install what they need themselves; this is to see, and to prepare.\n"
+      "\n"
+      "Examples:\n"
+      "  nocturne env list\n"
+      "  nocturne env install mxnet-1.9.1 pytorch-2.15\n"
+      "  nocturne env check mxnet-1.9.1\n"
+      "  nocturne env check --thorough --all\n"
+      "  nocturne env check --thorough pytorch-2.15 --vary graph_compiler=none,torchscript --vary precision=f32,bf16\n"
+      "  nocturne env export mxnet-1.9.1 > mxnet.lock.json\n"
+      "  nocturne env install --lock mxnet.lock.json\n"
+      "  nocturne env export --profile mnist-evening --bundle .\n"
+      "  nocturne env install --bundle mnist-evening-0123456789ab.nocturne",
+      actions));
+}
+
+ExitCode run(const EnvOptions& options, Context& context) {
+  EnvOrder order{.options = options, .frameworks = frameworks_here(context, tuner::find_installation()), .recipes = {}};
+  std::vector<std::string> names = options.names;
+  const auto* action = std::ranges::find(kEnvActions, options.action, &EnvAction::name);
+  if (!options.lock.empty() && options.action != "install") {
+    return complain(context, ExitCode::Usage, "--lock goes with install");
+  }
+  if (!options.output.empty() && options.action != "export") {
+    return complain(context, ExitCode::Usage, "--output goes with export");
+  }
+  const bool bundled = !options.bundle.empty();
+  if (bundled && options.action != "export" && options.action != "install") {
+    return complain(context, ExitCode::Usage, "--bundle goes with export and install");
+  }
+  if (bundled && options.action == "install" && (!names.empty() || !options.lock.empty())) {
+    return complain(context, ExitCode::Usage, "a bundle says itself what it installs: give neither names nor --lock");
+  }
+  if (bundled && !options.output.empty()) return complain(context, ExitCode::Usage, "--bundle names the file already");
+  if (!options.profile.empty() && !(bundled && options.action == "export")) {
+    return complain(context, ExitCode::Usage, "--profile goes with export --bundle");
+  }
+  const bool checks = options.action == "check";
+  if ((options.thorough || options.all) && !checks) {
+    return complain(context, ExitCode::Usage, "--thorough and --all go with check");
+  }
+  if (!options.vary.empty() && !options.thorough) {
+    return complain(context, ExitCode::Usage, "--vary goes with check --thorough");
+  }
+  if (options.all && !names.empty()) return complain(context, ExitCode::Usage, "give either names or --all");
+  if (const std::string problem = problem_of_variations(options.vary); !problem.empty()) {
+    return complain(context, ExitCode::Usage, problem);
+  }
+  if (!options.lock.empty()) {
+    const auto lock = read_lock_file(options.lock);
+    if (!lock) return complain(context, ExitCode::Usage, lock.error());
+    if (names.empty()) names.push_back(lock->recipe);
+    if (names != std::vector{lock->recipe}) {
+      return complain(context, ExitCode::Usage, fmt::format("{} is of '{}' alone", options.lock, lock->recipe));
+    }
+  }
+  const bool says_itself = bundled && (options.action == "install" || !options.profile.empty());
+  if (action->takes_names && names.empty() && !says_itself && !options.all) {
+    return complain(context, ExitCode::Usage, fmt::format("env {} needs a name, or several", action->name));
+  }
+  if (options.action == "export" && !bundled && names.size() > 1) {
+    return complain(context, ExitCode::Usage, "env export writes one lock: give one name");
+  }
+  if (options.action == "python" && names.size() > 1) {
+    return complain(context, ExitCode::Usage, "env python prints one path: give one name");
+  }
+  for (const std::string& name : names) {
+    if (const std::string sentence = unknown_name(name, *order.frameworks); !sentence.empty()) {
+      return complain(context, ExitCode::Usage, sentence);
+    }
+    const measure::EnvironmentRecipe* recipe = order.frameworks->recipe(name);
+    if (std::ranges::find(order.recipes, recipe) == order.recipes.end()) order.recipes.push_back(recipe);
+  }
+  if (options.all) add_installed(order);
+  if (options.all && order.recipes.empty()) {
+    return complain(
+        context, ExitCode::NotFound,
+        fmt::format("no environment is installed: '{}' makes one", tuner::command_text({"env", "install", "NAME"})));
+  }
+  return act(order, context);
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,145 @@
+#include "tuner/cli/subcommands/export.hpp"
+
+#include <ostream>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "space/nearest.hpp"
+#include "space/write_file.hpp"
+#include "tuner/campaign/answer/answer.hpp"
+#include "tuner/campaign/stored_document.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/deploy/exporter.hpp"
+#include "tuner/deploy/make_profile.hpp"
+#include "tuner/deploy/proof.hpp"
+#include "tuner/deploy/shell_quote.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+std::string check_format(const std::string& word) {
+  std::vector<std::string> names;
+  for (const deploy::Exporter& exporter : deploy::exporters()) {
+    names.emplace_back(exporter.name);
+    if (exporter.name == word) {
+      return "";
+    }
+  }
+  return fmt::format("no format is called '{}'{}; there are: {}", word, space::did_you_mean(word, names),
+                     fmt::join(names, ", "));
+}
+
+/// The format asked for, else what the file's extension says, else json where one text is wanted.
+const deploy::Exporter* chosen_format(const ExportOptions& options) {
+  if (!options.format.empty()) {
+    return deploy::find_exporter(options.format);
+  }
+  for (const deploy::Exporter& exporter : deploy::exporters()) {
+    if (options.output.ends_with("." + std::string(exporter.extension))) {
+      return &exporter;
+    }
+  }
+  return options.output.empty() ? nullptr : deploy::find_exporter("json");
+}
+
+ExitCode print_all(const Context& context, const deploy::WrittenProfile& files, const deploy::Profile& profile) {
+  if (context.json) {
+    print_json(context, "export",
+               {{"json", files.json.string()}, {"env", files.env.string()}, {"sh", files.sh.string()}});
+    return ExitCode::Ok;
+  }
+  std::ostream& out = context.verbatim();
+  out << files.json.string() << '\n' << files.env.string() << '\n' << files.sh.string() << '\n';
+  *context.err << "Trial " << profile.trial << " of " << profile.campaign
+               << (profile.gain ? ": it " + deploy::gain_text(*profile.gain) : ", not compared with the default yet")
+               << ".\nRun it: sh " << deploy::shell_quote(files.sh.string()) << "\nRun anything under it: "
+               << tuner::command_text("apply", deploy::shell_quote(files.json.string()) + " -- COMMAND") << '\n';
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+void setup(CLI::App& subcommand, ExportOptions& options) {
+  std::string formats;
+  for (const deploy::Exporter& exporter : deploy::exporters()) {
+    formats += fmt::format("  {:<6} {}\n", exporter.name, exporter.summary);
+  }
+  add_campaign_choice(subcommand, options.campaign);
+  subcommand
+      .add_option("--epochs", options.epochs, "Export the best for this many epochs (default: the campaign's own)")
+      ->type_name("N")
+      ->check(positive_number());
+  subcommand
+      .add_option("-f,--format", options.format, "One format only (default: all, or by the extension of --output)")
+      ->type_name("FORMAT")
+      ->check(check_format);
+  subcommand
+      .add_option("-o,--output", options.output,
+                  "Where to write; '-' is standard output (default: CAMPAIGN.FORMAT in the profiles folder)")
+      ->type_name("FILE");
+  subcommand.add_flag("--force", options.force,
+                      "Export although nothing proves the best faster than the default; the profile says so");
+  subcommand.footer(
+      fmt::format("A configuration is exported when fresh pairs of processes have shown it faster than the default.\n\n"
+                  "Formats:\n{}\nExamples:\n"
+                  "  nocturne export\n"
+                  "  nocturne export mnist-evening --output train.sh\n"
+                  "  nocturne export --format env --output -\n",
+                  formats));
+}
+
+ExitCode run(const ExportOptions& options, Context& context) {
+  const auto opened = open_campaign(context, options.campaign);
+  if (!opened) return opened.error();
+  const auto& [store, campaign] = *opened;
+  const auto answer = tuner::answer_of(store, campaign, options.epochs);
+  if (!answer) {
+    return complain(context, answer.error());
+  }
+  if (!answer->best) {
+    return complain(context, ExitCode::NotFound, fmt::format("no trial of '{}' has ended well yet", campaign.name));
+  }
+  const space::Workload workload = tuner::workload_of(campaign.spec);
+  const std::string doubt = deploy::missing_proof(*answer);
+  if (!doubt.empty() && !options.force) {
+    return complain(context, ExitCode::Negative, doubt + ". --force exports it all the same");
+  }
+  auto profile =
+      deploy::make_profile(store, *answer,
+                           deploy::present_circumstances(workload, context.builds_folder(),
+                                                         frameworks_here(context, tuner::find_installation())));
+  if (!profile) {
+    return complain(context, ExitCode::Unavailable, profile.error());
+  }
+  profile->forced = doubt;
+
+  const deploy::Exporter* format = chosen_format(options);
+  if (format == nullptr) {
+    const auto files = deploy::write_profile(context.profiles_folder(), *profile);
+    return files ? print_all(context, *files, *profile) : complain(context, ExitCode::Unavailable, files.error());
+  }
+  if (options.output == "-") {
+    context.verbatim() << format->text(*profile);
+    return ExitCode::Ok;
+  }
+  const std::filesystem::path file =
+      options.output.empty()
+          ? context.profiles_folder() / fmt::format("{}.{}", deploy::file_stem(profile->campaign), format->extension)
+          : std::filesystem::absolute(options.output).lexically_normal();
+  if (const auto done = space::write_file(file, format->text(*profile), format->executable); !done) {
+    return complain(context, ExitCode::Unavailable, done.error());
+  }
+  if (context.json) {
+    print_json(context, "export", nlohmann::json::object({{std::string(format->name), file.string()}}));
+  } else {
+    context.verbatim() << file.string() << '\n';
+  }
+  return ExitCode::Ok;
+}
+
+}  // namespace nocturne::cli

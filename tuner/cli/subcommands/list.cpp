@@ -1,0 +1,352 @@
+#include "tuner/cli/subcommands/list.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <ostream>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "measure/artifact/artifact.hpp"
+#include "search/registry.hpp"
+#include "space/nearest.hpp"
+#include "tuner/campaign/answer/default_settings.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/rows.hpp"
+#include "tuner/cli/output/table.hpp"
+#include "tuner/deploy/exporter.hpp"
+#include "tuner/installation/worker_catalogue.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kEvents = 50;  // lines of the log, unless --limit says otherwise
+
+/// A thing that can be listed. The list below is what `nocturne list --help` shows.
+struct Listing {
+  std::string_view name;
+  std::string_view explanation;
+  ExitCode (*print)(const ListOptions&, const Context&);
+};
+
+void print(const Context& context, const Table& table) {
+  table.print(context);
+}
+
+template <typename Items>
+std::size_t shown(const Items& items, const std::optional<std::int64_t>& limit) {
+  return limit ? std::min(items.size(), static_cast<std::size_t>(*limit)) : items.size();
+}
+
+/// Names with a sentence each: what is built into the program.
+ExitCode print_names(const Context& context,
+                     const std::vector<std::pair<std::string_view, std::string_view>>& entries) {
+  if (context.json) {
+    json document = json::array();
+    for (const auto& [name, explanation] : entries) {
+      document.push_back({{"name", name}, {"explanation", explanation}});
+    }
+    print_json(context, "list-names", {{"names", document}});
+    return ExitCode::Ok;
+  }
+  Table table({{"name"}, {"explanation", Align::Left, Fit::Wraps}});
+  for (const auto& [name, explanation] : entries) {
+    table.add({Cell(std::string(name), Style::Strong), Cell(std::string(explanation))});
+  }
+  print(context, table);
+  return ExitCode::Ok;
+}
+
+ExitCode list_strategies(const ListOptions&, const Context& context) {
+  std::vector<std::pair<std::string_view, std::string_view>> entries;
+  for (const search::StrategyEntry& entry : search::strategies()) {
+    entries.emplace_back(entry.name, entry.description);
+  }
+  return print_names(context, entries);
+}
+
+ExitCode list_workers(const ListOptions&, const Context& context) {
+  std::vector<std::pair<std::string_view, std::string_view>> entries;
+  for (const tuner::WorkerRecipe& recipe : tuner::worker_recipes()) {
+    entries.emplace_back(recipe.name, recipe.explanation);
+  }
+  return print_names(context, entries);
+}
+
+ExitCode list_exporters(const ListOptions&, const Context& context) {
+  std::vector<std::pair<std::string_view, std::string_view>> entries;
+  for (const deploy::Exporter& exporter : deploy::exporters()) {
+    entries.emplace_back(exporter.name, exporter.summary);
+  }
+  return print_names(context, entries);
+}
+
+ExitCode list_campaigns(const ListOptions& options, const Context& context) {
+  const auto store = open_database(context);
+  if (!store) {
+    return store.error();
+  }
+  const auto campaigns = store->list_campaigns();
+  if (!campaigns) {
+    return complain(context, campaigns.error());
+  }
+  json document = json::array();
+  Table table({{"campaign"},
+               {"generation", Align::Right},
+               {"trials", Align::Right},
+               {"ok", Align::Right},
+               {"strategy"},
+               {"state"},
+               {"last opened"}});
+  for (std::size_t i = 0; i < shown(*campaigns, options.limit); ++i) {
+    const db::CampaignSummary& campaign = (*campaigns)[i];
+    document.push_back(campaign_row(campaign));
+    const bool runs = campaign.owner_pid.has_value();
+    table.add({Cell(campaign.name, Style::Strong), Cell(fmt::format("{}", campaign.generation)),
+               Cell(fmt::format("{}", campaign.finished)), Cell(fmt::format("{}", campaign.ok)),
+               Cell(campaign.strategy),
+               runs ? Cell(fmt::format("running (process {})", *campaign.owner_pid), Style::Good)
+                    : Cell(campaign.finished_unix_ns ? "finished" : "interrupted"),
+               Cell(time_text(campaign.opened_unix_ns))});
+  }
+  if (context.json) {
+    print_json(context, "list-campaigns", {{"campaigns", document}});
+  } else {
+    print(context, table);
+  }
+  return ExitCode::Ok;
+}
+
+/// `failed` is every outcome but ok; the store filters by one.
+std::expected<std::vector<db::StoredTrial>, db::Error> find_trials(const db::Store& store,
+                                                                   const db::CampaignSummary& campaign,
+                                                                   const ListOptions& options) {
+  db::TrialFilter filter{.campaign = campaign.id, .state = {}, .outcome = {}, .configuration = {}, .limit = {}};
+  const bool all_failures = options.outcome == "failed";
+  if (!options.outcome.empty() && !all_failures) {
+    filter.outcome = space::outcome_from_text(options.outcome);
+  }
+  if (options.sort == "value") {
+    filter.order = db::TrialFilter::Order::ByValue;
+  }
+  if (!all_failures) {
+    filter.limit = options.limit;
+  }
+  auto trials = store.list_trials(filter);
+  if (trials && all_failures) {
+    std::erase_if(*trials, [](const db::StoredTrial& each) {
+      return each.state != db::TrialState::Finished || each.trial.outcome == space::Outcome::Ok;
+    });
+    trials->resize(shown(*trials, options.limit));
+  }
+  return trials;
+}
+
+ExitCode list_trials(const ListOptions& options, const Context& context) {
+  const auto opened = open_campaign(context, options.campaign);
+  if (!opened) return opened.error();
+  const auto& [store, campaign] = *opened;
+  const auto trials = find_trials(store, campaign, options);
+  if (!trials) {
+    return complain(context, trials.error());
+  }
+  if (context.json) {
+    json document = json::array();
+    for (const db::StoredTrial& each : *trials) {
+      document.push_back(trial_row(each));
+    }
+    print_json(context, "list-trials", {{"trials", document}});
+    return ExitCode::Ok;
+  }
+  Table table({{"trial", Align::Right},
+               {"outcome"},
+               {"time", Align::Right},
+               {"memory", Align::Right},
+               {"runs", Align::Right},
+               {"settings", Align::Left, Fit::Wraps}});
+  const auto defaults = tuner::default_settings_of(store, campaign);
+  for (const db::StoredTrial& each : *trials) {
+    const bool finished = each.state == db::TrialState::Finished;
+    const bool ok = finished && each.trial.estimate;
+    table.add(
+        {Cell(fmt::format("{}", each.trial.number)),
+         Cell(finished ? std::string(space::to_text(each.trial.outcome)) : "in flight", ok         ? Style::Good
+                                                                                        : finished ? Style::Bad
+                                                                                                   : Style::Warning),
+         Cell(ok ? seconds_with_error(each.trial.estimate->value, each.trial.estimate->standard_error) : "–"),
+         Cell(each.trial.peak_bytes ? bytes_text(*each.trial.peak_bytes) : "–"), Cell(fmt::format("{}", each.runs)),
+         Cell(defaults.text(each.trial.configuration) +
+              (each.trial.reason.empty() ? "" : "  (" + each.trial.reason + ")"))});
+  }
+  print(context, table);
+  return ExitCode::Ok;
+}
+
+ExitCode list_parameters(const ListOptions& options, const Context& context) {
+  const auto opened = open_campaign(context, options.campaign);
+  if (!opened) return opened.error();
+  const auto& [store, campaign] = *opened;
+  const auto parameters = store.parameters(campaign.id);
+  if (!parameters) {
+    return complain(context, parameters.error());
+  }
+  json document = json::array();
+  Table table({{"parameter"},
+               {"stage"},
+               {"default"},
+               {"domain", Align::Left, Fit::Wraps},
+               {"explanation", Align::Left, Fit::Wraps}});
+  for (const db::ParameterRecord& each : *parameters) {
+    document.push_back({{"name", each.name},
+                        {"stage", space::to_text(each.stage)},
+                        {"domain", each.domain},
+                        {"default", each.default_value},
+                        {"active_if", each.active_if},
+                        {"unit", each.unit},
+                        {"description", each.description}});
+    table.add({Cell(each.name, Style::Strong), Cell(std::string(space::to_text(each.stage))),
+               Cell(json_text(each.default_value)), Cell(domain_text(each.domain)), Cell(each.description)});
+  }
+  if (context.json) {
+    print_json(context, "list-parameters", {{"parameters", document}});
+  } else {
+    print(context, table);
+  }
+  return ExitCode::Ok;
+}
+
+ExitCode list_builds(const ListOptions& options, const Context& context) {
+  std::vector<measure::StoredArtifact> builds;
+  std::error_code error;
+  if (std::filesystem::is_directory(context.builds_folder(), error)) {
+    builds = measure::ArtifactStore(context.builds_folder()).list();
+  }
+  std::ranges::reverse(builds);  // the last used first
+  json document = json::array();
+  Table table({{"build"}, {"program"}, {"size", Align::Right}, {"last used"}, {"flags"}});
+  for (std::size_t i = 0; i < shown(builds, options.limit); ++i) {
+    const measure::StoredArtifact& build = builds[i];
+    const std::int64_t used =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(build.last_used.time_since_epoch()).count();
+    document.push_back({{"key", build.key},
+                        {"program", build.name},
+                        {"flags", build.flags},
+                        {"folder", build.folder.string()},
+                        {"size_bytes", build.bytes},
+                        {"last_used", utc_text(used)}});
+    table.add({Cell(build.key.substr(0, 12)), Cell(build.name),
+               Cell(bytes_text(static_cast<std::int64_t>(build.bytes))), Cell(time_text(used)), Cell(build.flags)});
+  }
+  if (context.json) {
+    print_json(context, "list-builds", {{"builds", document}});
+  } else {
+    print(context, table);
+  }
+  return ExitCode::Ok;
+}
+
+ExitCode list_events(const ListOptions& options, const Context& context) {
+  const auto opened = open_campaign(context, options.campaign);
+  if (!opened) return opened.error();
+  const auto& [store, campaign] = *opened;
+  const auto events = store.events(campaign.id, options.limit.value_or(kEvents));
+  if (!events) {
+    return complain(context, events.error());
+  }
+  json document = json::array();
+  Table table({{"time"}, {"level"}, {"what", Align::Left, Fit::Wraps}});
+  for (const db::EventRecord& each : *events) {
+    document.push_back(
+        {{"time", utc_text(each.time_unix_ns)}, {"level", db::to_text(each.level)}, {"what", each.what}});
+    table.add({Cell(time_text(each.time_unix_ns)),
+               Cell(std::string(db::to_text(each.level)), each.level == db::Level::Info      ? Style::Plain
+                                                          : each.level == db::Level::Warning ? Style::Warning
+                                                                                             : Style::Bad),
+               Cell(each.what)});
+  }
+  if (context.json) {
+    print_json(context, "list-events", {{"events", document}});
+  } else {
+    print(context, table);
+  }
+  return ExitCode::Ok;
+}
+
+constexpr Listing kListings[] = {
+    {"campaigns", "campaigns of the database, the last opened first", list_campaigns},
+    {"trials", "trials of a campaign", list_trials},
+    {"comparisons", "trials of a campaign that were measured in pairs, oldest first", list_comparisons},
+    {"parameters", "parameters of a campaign", list_parameters},
+    {"events", "log of a campaign: opened, resumed, ended and why, the last lines", list_events},
+    {"builds", "builds of workers, the last used first", list_builds},
+    {"strategies", "strategies that a campaign can name", list_strategies},
+    {"workers", "workers built from our sources; others: nocturne env list", list_workers},
+    {"exporters", "formats of 'nocturne export'", list_exporters},
+};
+
+std::vector<std::string> listing_names() {
+  std::vector<std::string> names;
+  for (const Listing& each : kListings) {
+    names.emplace_back(each.name);
+  }
+  return names;
+}
+
+std::string check_what(const std::string& word) {
+  const auto names = listing_names();
+  if (std::ranges::find(names, word) != names.end()) {
+    return "";
+  }
+  return fmt::format("nothing to list is called '{}'{}", word, space::did_you_mean(word, names));
+}
+
+std::string check_outcome(const std::string& word) {
+  std::vector<std::string> names = {"failed"};
+  for (int each = 0; each <= static_cast<int>(space::Outcome::Wrong); ++each) {
+    names.emplace_back(space::to_text(static_cast<space::Outcome>(each)));
+  }
+  if (std::ranges::find(names, word) != names.end()) return "";
+  return fmt::format("no outcome is called '{}'{}; there are: {}", word, space::did_you_mean(word, names),
+                     fmt::join(names, ", "));
+}
+
+}  // namespace
+
+void setup(CLI::App& subcommand, ListOptions& options) {
+  std::string things;
+  for (const Listing& each : kListings) {
+    things += fmt::format("  {:<12} {}\n", each.name, each.explanation);
+  }
+  subcommand.add_option("what", options.what, "What to list (default: campaigns)")
+      ->type_name("WHAT")
+      ->check(check_what);
+  add_campaign_choice(subcommand, options.campaign);
+  subcommand.add_option("--outcome", options.outcome, "Trials: only this outcome; 'failed' is every one but ok")
+      ->type_name("OUTCOME")
+      ->check(check_outcome);
+  subcommand.add_option("--sort", options.sort, "Trials: by number, or by value (good ones only, the best first)")
+      ->check(CLI::IsMember({"number", "value"}));
+  subcommand.add_option("--limit", options.limit, "At most this many")->type_name("N")->check(whole_number(1));
+  subcommand.footer(
+      fmt::format("What:\n{}\nExamples:\n"
+                  "  nocturne list\n"
+                  "  nocturne list trials --sort value --limit 10\n"
+                  "  nocturne list trials mnist-evening --outcome failed\n",
+                  things));
+}
+
+ExitCode run(const ListOptions& options, Context& context) {
+  const auto* found = std::ranges::find(kListings, options.what, &Listing::name);
+  if (found == std::end(kListings)) {
+    return complain(context, ExitCode::Usage, check_what(options.what));
+  }
+  return found->print(options, context);
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,41 @@
+#include "tuner/cli/subcommands/model.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "tuner/campaign/learned.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/model_page.hpp"
+
+namespace nocturne::cli {
+
+void setup(CLI::App& subcommand, ModelOptions& options) {
+  add_campaign_choice(subcommand, options.campaign);
+  subcommand.footer(
+      "Effects are averages over the rest of the space, all else equal: 'faster' counts speed, 'slower' time, each "
+      "with\n"
+      "its 90 % interval. Calibration leaves each trial out and asks how often the others' 90 % interval holds it.\n\n"
+      "Examples:\n"
+      "  nocturne model\n"
+      "  nocturne model mnist-evening --json | jq .effects\n");
+}
+
+ExitCode run(const ModelOptions& options, Context& context) {
+  const auto opened = open_campaign(context, options.campaign);
+  if (!opened) return opened.error();
+  const auto& [store, campaign] = *opened;
+  auto learned = tuner::learn_from(store, campaign);
+  if (!learned) return complain(context, ExitCode::NotFound, learned.error());
+  const ModelPage page = make_model_page(**learned);
+  if (context.json) {
+    nlohmann::json document = model_json(page);
+    document["campaign"] = campaign.name;
+    document["generation"] = campaign.generation;
+    print_json(context, "model", document);
+  } else {
+    print_model(context, campaign, page);
+  }
+  return ExitCode::Ok;
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,261 @@
+#include "tuner/cli/subcommands/replay.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <ostream>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "search/replay/load.hpp"
+#include "search/replay/replay.hpp"
+#include "search/replay/scoreboard.hpp"
+#include "search/replay/space_folder_writer.hpp"
+#include "space/write_file.hpp"
+#include "tuner/campaign/recorded_campaign.hpp"
+#include "tuner/campaign/replay_history.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/output/calibration_page.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/scoreboard_page.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+namespace replay = search::replay;
+
+std::optional<std::string> objection(const ReplayOptions& options) {
+  const auto is_probability = [](double number) { return number >= 0 && number <= 1; };
+  if (options.evaluations == 0) return "--evaluations must be at least 1";
+  if (options.repeats == 0) return "--repeats must be at least 1";
+  if (options.history_trials == 0) return "--history-trials must be at least 1";
+  if (options.cap == 0) return "--cap must be at least 1";
+  if (!(options.noise >= 0) || !std::isfinite(options.noise)) return "--noise must not be negative";
+  if (!is_probability(options.outliers)) return "--outliers is a probability, 0 to 1";
+  if (!is_probability(options.failures)) return "--failures is a probability, 0 to 1";
+  if (!options.save.empty() && options.dummies > 0) return "--save writes what was recorded, without --dummies";
+  if (options.dummies > replay::RecordedSpace::kMaxDummies)
+    return fmt::format("--dummies must be at most {}", replay::RecordedSpace::kMaxDummies);
+  if (options.calibration && std::ranges::find(options.strategies, "auto") == options.strategies.end())
+    return "--calibration needs --strategy auto: no other strategy claims anything";
+  return std::nullopt;
+}
+
+using Spaces = std::vector<replay::RecordedSpace>;
+
+/// The first bytes of every SQLite file.
+bool is_database(const std::filesystem::path& path) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  std::array<char, kMagic.size()> begin{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(begin.data(), begin.size()) && std::string_view(begin.data(), begin.size()) == kMagic;
+}
+
+std::expected<replay::RecordedSpace, std::string> campaign_of_database(const std::filesystem::path& path,
+                                                                       const std::string& name) {
+  const auto found = tuner::find_file_campaign(path, name);
+  if (!found) return std::unexpected(found.error());
+  auto recorded = tuner::recorded_campaign(found->store, found->campaign);
+  if (!recorded) return std::unexpected(fmt::format("{}: {}", path.string(), recorded.error()));
+  return recorded;
+}
+
+/// Databases are of this program, all else of search/replay; no name stands for two spaces.
+std::expected<Spaces, std::string> load_all(const ReplayOptions& options) {
+  Spaces spaces;
+  std::vector<std::filesystem::path> files;
+  for (const auto& path : options.spaces) {
+    if (!is_database(path)) {
+      files.emplace_back(path);
+      continue;
+    }
+    auto campaign = campaign_of_database(path, options.campaign);
+    if (!campaign) return std::unexpected(campaign.error());
+    spaces.push_back(*std::move(campaign));
+  }
+  auto loaded = replay::load(files);
+  if (!loaded) return loaded;
+  std::ranges::move(*loaded, std::back_inserter(spaces));
+  std::set<std::string> names;
+  for (auto& each : spaces) {
+    if (!names.insert(each.name()).second)
+      return std::unexpected(fmt::format("two of the spaces have the name '{}'", each.name()));
+    if (options.dummies == 0) continue;
+    auto wider = each.with_dummies(options.dummies);
+    if (!wider) return std::unexpected(fmt::format("{}: {}", each.name(), wider.error()));
+    each = *std::move(wider);
+  }
+  return spaces;
+}
+
+/// A folder each, named after the space, in the format of published spaces.
+std::expected<void, std::string> save(const Spaces& spaces, const std::filesystem::path& folder) {
+  for (const auto& each : spaces) {
+    const auto name = std::filesystem::path(each.name());
+    if (name != name.filename() || name == "." || name == "..")
+      return std::unexpected(fmt::format("a folder cannot be named after the space '{}'", each.name()));
+    const auto files = replay::write_space_folder(each);
+    for (const auto& [file, text] : {std::pair("results.csv.gz", &files.results), {"space.json", &files.description}}) {
+      if (auto written = space::write_file(folder / name / file, *text); !written) return written;
+    }
+  }
+  return {};
+}
+
+/// What --history names, and which of the spaces are campaigns of a database.
+std::expected<tuner::ReplayHistory, std::string> load_history(const ReplayOptions& options) {
+  tuner::ReplayHistory history(options.history_trials);
+  std::vector<std::filesystem::path> files;
+  for (const auto& path : options.history) {
+    if (!is_database(path)) {
+      files.emplace_back(path);
+    } else if (auto added = history.add_database(path); !added) {
+      return std::unexpected(added.error());
+    }
+  }
+  auto loaded = replay::load(files);
+  if (!loaded) return std::unexpected(loaded.error());
+  for (auto& each : *loaded) history.add_space(std::move(each));
+  if (history.empty()) return history;
+  for (const auto& path : options.spaces) {
+    if (!is_database(path)) continue;
+    if (auto known = history.is_campaign(path, options.campaign); !known) return std::unexpected(known.error());
+  }
+  return history;
+}
+
+/// One line that is rewritten on a terminal; every tenth elsewhere.
+replay::Progress progress_on(const Context& context) {
+  return [&context](std::size_t finished, std::size_t all) {
+    const bool last = finished == all;
+    if (context.err_is_terminal) {
+      *context.err << fmt::format("\r\x1b[K{} of {} runs{}", finished, all, last ? "\n" : "") << std::flush;
+    } else if (last || finished * 10 / all != (finished - 1) * 10 / all) {
+      *context.err << fmt::format("{} of {} runs\n", finished, all) << std::flush;
+    }
+  };
+}
+
+constexpr std::string_view kExamples =
+    "Examples:\n"
+    "  nocturne replay spaces/                                  auto and random on every space of a folder\n"
+    "  nocturne replay spaces/gemm spaces/conv --strategy auto,local --repeats 100\n"
+    "  nocturne replay cache.json --strategy random --trace runs.jsonl --json\n"
+    "  nocturne replay problem.json results.json                a T1 problem with its recorded T4 results\n"
+    "  nocturne replay nocturne.db --campaign mnist-evening     a campaign of one's own\n"
+    "  nocturne replay nocturne.db --save spaces                the same as a folder, to share it\n"
+    "  nocturne replay spaces/gemm --noise 0.1 --failures 0.4   told wrongly, judged by the truth\n"
+    "  nocturne replay spaces/ --strategy auto --calibration         are its intervals and its pruning right\n"
+    "  nocturne replay spaces/gemm-a --history spaces/gemm-b    what is a campaign on another machine worth\n"
+    "  nocturne replay spaces/gemm-a --history spaces/gemm-a    and an earlier one on this\n";
+
+}  // namespace
+
+void setup(CLI::App& subcommand, ReplayOptions& options) {
+  subcommand
+      .add_option("space", options.spaces,
+                  "Recorded spaces: a folder with space.json and results.csv.gz, a folder of such folders, a Kernel "
+                  "Tuner cache, T4 results, a T1 problem followed by its results, or a database of nocturne")
+      ->type_name("SPACE")
+      ->required();
+  subcommand
+      .add_option("--strategy", options.strategies, "Strategies, separated by commas (list strategies names them)")
+      ->type_name("NAME,…")
+      ->delimiter(',')
+      ->capture_default_str();
+  subcommand.add_option("--evaluations", options.evaluations, "Distinct configurations a run")
+      ->type_name("N")
+      ->capture_default_str();
+  subcommand.add_option("--repeats", options.repeats, "Runs a space and strategy")
+      ->type_name("N")
+      ->capture_default_str();
+  subcommand.add_option("--seed", options.seed, "Seed of the first run; the next has one more")
+      ->type_name("N")
+      ->capture_default_str();
+  subcommand.add_option("--threads", options.threads, "Runs at once (default: one a core); changes no result")
+      ->type_name("N");
+  subcommand.add_option("--cap", options.cap, "The score looks at no more evaluations")
+      ->type_name("N")
+      ->capture_default_str();
+  subcommand.add_option("--campaign", options.campaign, "Which campaign of a database (default: the one opened last)")
+      ->type_name("NAME");
+  subcommand
+      .add_option("--history", options.history,
+                  "What auto and model know before they begin: the finished campaigns of a database, or recorded "
+                  "spaces; without it, nothing. Other strategies ignore it")
+      ->type_name("PATH");
+  subcommand
+      .add_option("--history-trials", options.history_trials,
+                  "How much of it is known. Recorded space: so many of its configurations, drawn anew for each run. "
+                  "The space that is replayed: so many trials of an earlier run of auto")
+      ->type_name("N")
+      ->capture_default_str();
+  subcommand.add_option("--noise", options.noise, "Tell values times exp(SD · z), z standard normal")->type_name("SD");
+  subcommand.add_option("--outliers", options.outliers, "Tell ten times the value, with this probability")
+      ->type_name("P");
+  subcommand.add_option("--failures", options.failures, "Let configurations fail, with this probability")
+      ->type_name("P");
+  subcommand.add_option("--dummies", options.dummies, "Add so many parameters that do nothing")->type_name("N");
+  subcommand.add_flag("--calibration", options.calibration,
+                      "Also check what auto claims: do its 90 % intervals hold, was what it pruned worth pruning");
+  subcommand.add_option("--trace", options.trace, "Write what each run found, one JSON line a run")->type_name("FILE");
+  subcommand.add_option("--save", options.save, "Only write the spaces as folders with space.json and results.csv.gz")
+      ->type_name("FOLDER");
+  subcommand.footer(std::string(kExamples));
+}
+
+ExitCode run(const ReplayOptions& options, Context& context) {
+  if (const auto sentence = objection(options)) return complain(context, ExitCode::Usage, *sentence);
+  const auto spaces = load_all(options);
+  if (!spaces) return complain(context, ExitCode::Usage, spaces.error());
+  for (const auto& each : *spaces) {
+    for (const auto& note : each.notes()) *context.err << fmt::format("{}: {}\n", each.name(), note);
+  }
+  if (!options.save.empty()) {
+    if (const auto saved = save(*spaces, options.save); !saved)
+      return complain(context, ExitCode::Unavailable, saved.error());
+    return ExitCode::Ok;
+  }
+  const auto history = load_history(options);
+  if (!history) return complain(context, ExitCode::Usage, history.error());
+  const replay::ReplayOptions chosen{
+      .strategies = options.strategies,
+      .evaluations = options.evaluations,
+      .repeats = options.repeats,
+      .seed = options.seed,
+      .threads = options.threads,
+      .disturbance = {.noise = options.noise, .outliers = options.outliers, .failures = options.failures},
+      .history = history->empty() ? replay::HistoryOf()
+                                  : [&](const auto& space, auto seed) { return history->of(space, seed); },
+      .calibration = options.calibration};
+  const auto series = replay::replay(*spaces, chosen, progress_on(context));
+  if (!series) return complain(context, ExitCode::Usage, series.error());
+  if (!options.trace.empty()) {
+    std::ofstream file(options.trace, std::ios::binary);
+    file << replay::trace_lines(*spaces, chosen, *series);
+    file.close();
+    if (!file) return complain(context, ExitCode::Unavailable, fmt::format("{}: cannot be written", options.trace));
+  }
+  const auto board = replay::make_scoreboard(*spaces, chosen, *series, options.cap);
+  const auto calibration = replay::make_calibration_table(chosen, *series);
+  const CalibrationPage calibration_page{.spaces = *spaces, .options = chosen, .table = calibration};
+  const ScoreboardPage page{.spaces = *spaces, .options = chosen, .board = board, .dummies = options.dummies};
+  if (context.json) {
+    auto document = scoreboard_json(page);
+    if (options.calibration) document["calibration"] = calibration_json(calibration_page);
+    print_json(context, "replay", document);
+  } else {
+    print_scoreboard(context, page);
+    if (options.calibration) print_calibration(context, calibration_page);
+  }
+  return ExitCode::Ok;
+}
+
+}  // namespace nocturne::cli

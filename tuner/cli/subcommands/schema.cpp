@@ -1,0 +1,89 @@
+#include "tuner/cli/subcommands/schema.hpp"
+
+#include <ostream>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "space/file_contents.hpp"
+#include "space/nearest.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/output/document_schema.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/table.hpp"
+#include "tuner/schema/campaign_schema.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+constexpr std::string_view kCampaign = "campaign";
+
+std::vector<DocumentName> all_names() {
+  auto names = document_names();
+  names.insert(names.begin(), {.name = std::string(kCampaign), .printed_by = "campaign files"});
+  return names;
+}
+
+ExitCode list_schemas(const Context& context) {
+  const auto names = all_names();
+  if (context.json) {
+    auto document = nlohmann::json::array();
+    for (const auto& [name, printed_by] : names) document.push_back({{"name", name}, {"explanation", printed_by}});
+    print_json(context, "list-names", {{"names", std::move(document)}});
+    return ExitCode::Ok;
+  }
+  Table table({{"schema"}, {"of", Align::Left, Fit::Wraps}});
+  for (const auto& [name, printed_by] : names) table.add({Cell(name, Style::Strong), Cell(printed_by)});
+  table.print(context);
+  return ExitCode::Ok;
+}
+
+ExitCode check_document(const Context& context, const std::string& file) {
+  const auto text = space::read_file(file);
+  if (!text) return complain(context, ExitCode::Usage, fmt::format("{} cannot be read", file));
+  const auto document = nlohmann::json::parse(*text, nullptr, false);
+  if (document.is_discarded()) return complain(context, ExitCode::Usage, fmt::format("{} is not JSON", file));
+  const auto found = deviations(document);
+  for (const std::string& each : found) *context.out << file << ": " << each << '\n';
+  return found.empty() ? ExitCode::Ok : ExitCode::Negative;
+}
+
+}  // namespace
+
+void setup(CLI::App& subcommand, SchemaOptions& options) {
+  auto* name = subcommand.add_option("name", options.name, "Name of a document, or 'campaign' (default: list them)");
+  name->type_name("NAME");
+  subcommand
+      .add_option("--check", options.check, "Say where the document in this file deviates from the schema it names")
+      ->type_name("FILE")
+      ->excludes(name);
+  subcommand.footer(
+      "Each document of --json names its schema in the key 'schema'; its 'version' changes when the document does.\n"
+      "'campaign' checks every campaign file that is read.\n"
+      "\n"
+      "Examples:\n"
+      "  nocturne schema campaign > campaign.schema.json\n"
+      "  nocturne schema best");
+}
+
+ExitCode run(const SchemaOptions& options, Context& context) {
+  if (!options.check.empty()) return check_document(context, options.check);
+  if (options.name.empty()) return list_schemas(context);
+  if (options.name == kCampaign) {
+    context.verbatim() << tuner::campaign_schema();
+    return ExitCode::Ok;
+  }
+  const auto schema = document_schema(options.name);
+  if (!schema) {
+    std::vector<std::string> names;
+    for (const auto& each : all_names()) names.push_back(each.name);
+    return complain(context, ExitCode::Usage,
+                    fmt::format("there is no schema '{}'{}; 'nocturne schema' lists them", options.name,
+                                space::did_you_mean(options.name, names)));
+  }
+  context.verbatim() << schema->dump(2) << '\n';
+  return ExitCode::Ok;
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,290 @@
+#include "tuner/cli/subcommands/space.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <ostream>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include "db/store.hpp"
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/rows.hpp"
+#include "tuner/cli/output/table.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/preview/environments.hpp"
+#include "tuner/preview/forecast.hpp"
+#include "tuner/preview/survey.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+using nlohmann::json;
+
+/// Everything that is printed, in either form.
+struct Preview {
+  const tuner::CampaignSpec& spec;
+  const tuner::Survey& survey;
+  const tuner::Costs& costs;
+  const tuner::Forecast& forecast;
+  const tuner::EnvironmentsAhead& environments;
+  std::vector<space::Configuration> configurations;
+};
+
+std::vector<space::Configuration> chosen_configurations(const SpaceOptions& options, const space::Space& space) {
+  std::vector<space::Configuration> chosen;
+  if (options.list) {
+    auto enumerator = space.enumerate();
+    while (static_cast<std::int64_t>(chosen.size()) < *options.list) {
+      auto next = enumerator.next();
+      if (!next) break;
+      chosen.push_back(std::move(*next));
+    }
+  }
+  for (std::int64_t i = 0; options.sample && i < *options.sample; ++i) {
+    space::Random random(options.seed, static_cast<std::uint64_t>(i));
+    auto configuration = space.sample(random);
+    if (!configuration) break;
+    chosen.push_back(std::move(*configuration));
+  }
+  return chosen;
+}
+
+std::optional<double> seconds_until(const tuner::Budget& budget) {
+  if (!budget.until) return std::nullopt;
+  const auto now = std::chrono::system_clock::now();
+  return std::chrono::duration<double>(tuner::next_occurrence(*budget.until, now) - now).count();
+}
+
+std::string number_of_values(const space::Parameter& parameter) {
+  return parameter.is_real() ? "any" : fmt::format("{}", parameter.size());
+}
+
+void print_parameters(const Preview& preview, const Context& context) {
+  Table table({{"stage"},
+               {"parameter"},
+               {"values", Align::Right},
+               {"domain", Align::Left, Fit::Wraps},
+               {"default"},
+               {"explanation", Align::Left, Fit::Wraps}});
+  for (const space::Stage stage :
+       {space::Stage::Environment, space::Stage::Build, space::Stage::Compile, space::Stage::Run}) {
+    for (const space::Parameter& parameter : preview.spec.space.parameters()) {
+      if (parameter.stage != stage) continue;
+      std::string explanation = parameter.description;
+      if (parameter.is_conditional()) explanation += fmt::format(" (only if {})", parameter.active_if);
+      const std::string domain = parameter.domain_text() + (parameter.unit.empty() ? "" : " " + parameter.unit);
+      table.add({Cell(std::string(space::to_text(stage)), Style::Faint), Cell(parameter.name, Style::Strong),
+                 number_of_values(parameter), domain, space::to_text(parameter.default_value), explanation});
+    }
+  }
+  table.print(context);
+}
+
+void print_constraints(const Preview& preview, const Context& context) {
+  if (preview.survey.constraints.empty()) return;
+  *context.out << '\n';
+  Table table({{"forbids", Align::Right}, {"unless", Align::Left, Fit::Wraps}, {"because", Align::Left, Fit::Wraps}});
+  for (const tuner::ConstraintEffect& effect : preview.survey.constraints) {
+    const bool idle = effect.removed && *effect.removed == space::Count(0);
+    table.add({Cell(effect.removed ? effect.removed->to_text() : "not counted", idle ? Style::Faint : Style::Plain),
+               effect.constraint.require, effect.constraint.because});
+  }
+  table.print(context);
+}
+
+std::string basis(double seconds, std::int64_t count, std::string_view thing, bool estimated = false) {
+  if (count == 0 && estimated) {
+    return fmt::format("{} a {} (estimated by what this machine could do at best; none was measured here yet)",
+                       seconds_text(seconds), thing);
+  }
+  if (count == 0) return fmt::format("{} a {} (assumed: none was measured here yet)", seconds_text(seconds), thing);
+  return fmt::format("{} a {} (median of {} measured)", seconds_text(seconds), thing, count);
+}
+
+void print_environments(const Preview& preview, const Context& context) {
+  const tuner::EnvironmentsAhead& ahead = preview.environments;
+  if (ahead.empty()) return;
+  std::ostream& out = *context.out;
+  out << fmt::format("\nInstall    {} of {} environments", ahead.to_install.size(),
+                     ahead.to_install.size() + ahead.installed.size());
+  if (!ahead.to_install.empty()) {
+    out << fmt::format(": {}\n           about {} to download, {} on disk, {}", fmt::join(ahead.to_install, ", "),
+                       bytes_text(ahead.download_bytes), bytes_text(ahead.new_disk_bytes), seconds_text(ahead.seconds));
+  }
+  if (!ahead.limit.empty()) out << "\n           " << ahead.limit;
+  out << '\n';
+}
+
+void print_forecast(const Preview& preview, const Context& context) {
+  const tuner::Forecast& forecast = preview.forecast;
+  std::ostream& out = *context.out;
+  out << fmt::format(
+      "\nForecast   {}; {}; {} for measuring the best and the default again\n",
+      basis(preview.costs.trial_seconds, preview.costs.trials, "trial", preview.costs.step_seconds.has_value()),
+      basis(preview.costs.build_seconds, preview.costs.builds, "build"), seconds_text(preview.costs.finals_seconds));
+  if (forecast.everything_seconds)
+    out << fmt::format("           all configurations: {}\n", seconds_text(*forecast.everything_seconds));
+  if (forecast.budget_seconds) {
+    out << fmt::format("           the budget's {}: about {:.0f} trials\n", seconds_text(*forecast.budget_seconds),
+                       forecast.trials.value_or(0));
+  } else if (forecast.seconds && preview.spec.budget.trials) {
+    out << fmt::format("           the budget's {:.0f} trials: {}\n", *forecast.trials,
+                       seconds_text(*forecast.seconds));
+  } else {
+    out << "           no budget: it ends when nothing is left to propose\n";
+  }
+}
+
+void print_text(const Preview& preview, const Context& context) {
+  std::ostream& out = *context.out;
+  const tuner::CampaignSpec& spec = preview.spec;
+  out << coloured(spec.name, Style::Strong, context.colour_out());
+  if (!spec.description.empty()) out << ": " << one_line(spec.description);
+  out << fmt::format("\n{} configurations are valid, of {} combinations; {}{} {}\n\n", preview.survey.valid.to_text(),
+                     preview.survey.combinations.to_text(), preview.survey.builds.at_most ? "at most " : "",
+                     preview.survey.builds.size.to_text(),
+                     preview.survey.builds.size.approximate == 1 ? "build" : "different builds");
+  print_parameters(preview, context);
+  print_constraints(preview, context);
+  print_environments(preview, context);
+  print_forecast(preview, context);
+  if (!preview.configurations.empty()) out << '\n';
+  for (const space::Configuration& configuration : preview.configurations) out << settings_line(configuration) << '\n';
+}
+
+/// {"text", "kind", "number", "standard_error"}: exact numbers above 2⁵³ only in the text.
+json size_json(const space::Size& size) {
+  const bool infinite = size.kind == space::Size::Kind::Infinite;
+  json document = {{"text", size.to_text()},
+                   {"kind", infinite                                ? "infinite"
+                            : size.kind == space::Size::Kind::Exact ? "exact"
+                                                                    : "estimate"},
+                   {"number", infinite ? json() : json(size.approximate)}};
+  if (size.kind == space::Size::Kind::Estimate) document["standard_error"] = size.standard_error;
+  return document;
+}
+
+json optional_json(const std::optional<double>& value) {
+  return value ? json(*value) : json();
+}
+
+json preview_json(const Preview& preview) {
+  json constraints = json::array();
+  for (const tuner::ConstraintEffect& effect : preview.survey.constraints) {
+    constraints.push_back({{"require", effect.constraint.require},
+                           {"because", effect.constraint.because},
+                           {"forbids", effect.removed ? json(effect.removed->to_double()) : json()}});
+  }
+  json document = {{"campaign", preview.spec.name},
+                   {"file", preview.spec.file.string()},
+                   {"identity", preview.spec.identity()},
+                   {"combinations", size_json(preview.survey.combinations)},
+                   {"valid", size_json(preview.survey.valid)},
+                   {"builds", size_json(preview.survey.builds.size)},
+                   {"parameters", preview.spec.space.to_json()["parameters"]},
+                   {"constraints", constraints},
+                   {"default", preview.spec.space.default_configuration().to_json()}};
+  document["builds"]["at_most"] = preview.survey.builds.at_most;
+  document["forecast"] = {{"trial_seconds", preview.costs.trial_seconds},
+                          {"trials_measured", preview.costs.trials},
+                          {"estimated_step_seconds", optional_json(preview.costs.step_seconds)},
+                          {"build_seconds", preview.costs.build_seconds},
+                          {"builds_measured", preview.costs.builds},
+                          {"finals_seconds", preview.costs.finals_seconds},
+                          {"everything_seconds", optional_json(preview.forecast.everything_seconds)},
+                          {"budget_seconds", optional_json(preview.forecast.budget_seconds)},
+                          {"trials", optional_json(preview.forecast.trials)},
+                          {"seconds", optional_json(preview.forecast.seconds)}};
+  json unavailable = json::array();
+  for (const tuner::UnavailableFramework& framework : preview.spec.unavailable) {
+    unavailable.push_back({{"framework", framework.name}, {"reason", framework.reason}});
+  }
+  document["environments"] = {{"installed", preview.environments.installed},
+                              {"to_install", preview.environments.to_install},
+                              {"download_bytes", preview.environments.download_bytes},
+                              {"disk_bytes", preview.environments.disk_bytes},
+                              {"seconds", preview.environments.seconds},
+                              {"limit", preview.environments.limit},
+                              {"unavailable", std::move(unavailable)}};
+  json configurations = json::array();
+  for (const space::Configuration& configuration : preview.configurations)
+    configurations.push_back(configuration.to_json());
+  document["configurations"] = std::move(configurations);
+  return document;
+}
+
+ExitCode report_problems(const std::vector<tuner::Problem>& problems, const Context& context) {
+  if (context.json) {
+    json list = json::array();
+    for (const tuner::Problem& problem : problems) list.push_back(tuner::to_json(problem));
+    print_json(context, "space-problems", {{"problems", std::move(list)}});
+  } else {
+    *context.err << tuner::to_text(problems) << '\n';
+  }
+  return ExitCode::Usage;
+}
+
+}  // namespace
+
+void setup(CLI::App& subcommand, SpaceOptions& options) {
+  subcommand.add_option("file", options.file, "The campaign file")->type_name("FILE")->required();
+  subcommand.add_option("--list", options.list, "Print the first N valid configurations")
+      ->type_name("N")
+      ->check(whole_number(0, 1'000'000'000));
+  subcommand
+      .add_option("--sample", options.sample, "Print N valid configurations drawn at random, each equally likely")
+      ->type_name("N")
+      ->check(whole_number(0, 1'000'000'000));
+  subcommand.add_option("--seed", options.seed, "Seed of the drawing (default: 1)")->type_name("N");
+  subcommand.footer(
+      "Measures nothing. The forecast rests on earlier trials of the database, where there are any.\n"
+      "\n"
+      "Examples:\n"
+      "  nocturne space examples/mnist.json\n"
+      "  nocturne space examples/mnist.json --sample 5 --seed 7");
+}
+
+ExitCode run(const SpaceOptions& options, Context& context) {
+  const tuner::Installation installation = tuner::find_installation();
+  const measure::MachineRoots roots{.root = "/", .onednn_prefix = installation.onednn_prefix};
+  const auto frameworks = frameworks_here(context, installation);
+  const measure::MachineFacts machine = measure::probe_machine(roots);
+  const auto spec = tuner::load_campaign(options.file, measure::facts_of(machine), frameworks.get());
+  if (!spec) return report_problems(spec.error(), context);
+
+  std::optional<db::Store> store;
+  std::error_code ignored;
+  if (std::filesystem::exists(context.database(), ignored)) {
+    auto opened = open_database(context);
+    if (!opened) return opened.error();
+    store.emplace(std::move(*opened));
+  }
+  std::optional<double> estimate;
+  if (store) estimate = tuner::first_estimate(*spec, *store, measure::fingerprint_of(machine));
+  auto costs = tuner::costs_of(*spec, store ? &*store : nullptr, estimate);
+  if (!costs) return complain(context, costs.error());
+  const tuner::EnvironmentsAhead environments = tuner::environments_ahead(*spec, *frameworks);
+  costs->install_seconds = environments.seconds;
+  costs->environments = static_cast<std::int64_t>(environments.installed.size() + environments.to_install.size());
+  const tuner::Survey survey = tuner::survey(spec->space, spec->facts);
+  const tuner::Forecast forecast = tuner::forecast(*spec, survey, *costs, seconds_until(spec->budget));
+  const Preview preview{*spec, survey, *costs, forecast, environments, chosen_configurations(options, spec->space)};
+  if (context.json) {
+    print_json(context, "space", preview_json(preview));
+  } else {
+    print_text(preview, context);
+  }
+  return ExitCode::Ok;
+}
+
+}  // namespace nocturne::cli

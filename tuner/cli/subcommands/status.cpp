@@ -1,0 +1,224 @@
+#include "tuner/cli/subcommands/status.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "tuner/campaign/answer/answer.hpp"
+#include "tuner/campaign/answer/default_settings.hpp"
+#include "tuner/campaign/heartbeat/observed_status.hpp"
+#include "tuner/cli/output/answer_page.hpp"
+#include "tuner/cli/output/command_line.hpp"
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/installation/invocation.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+using nlohmann::json;
+using tuner::Condition;
+using tuner::Heartbeat;
+
+/// What the subcommand tells, in either form.
+struct Report {
+  const tuner::Answer& answer;
+  const tuner::ObservedStatus& observed_status;
+  Condition condition = Condition::Running;
+  std::int64_t now_unix_ns = 0;
+  tuner::DefaultSettings defaults{};
+};
+
+std::string ago(std::int64_t nanoseconds) {
+  return seconds_text(std::max(0.0, static_cast<double>(nanoseconds) * 1e-9));
+}
+
+/// The command that goes on with the campaign; empty: it is at work, or complete.
+std::string go_on(const Report& report) {
+  const bool ended = report.condition == Condition::Hanging || report.condition == Condition::Died ||
+                     report.condition == Condition::Interrupted;
+  if (!ended) return {};
+  const auto& heartbeat = report.observed_status.heartbeat;
+  const bool known = heartbeat && !heartbeat->file.empty();
+  return tuner::command_text("tune", known ? tuner::file_word(heartbeat->file) : "FILE");
+}
+
+/// Of a tuner that is silent: whom it may be waiting for.
+std::string supervisor_words(const Report& report) {
+  const auto& supervisor = report.observed_status.supervisor;
+  if (!supervisor) return "";
+  return fmt::format(", nor is the supervisor of its run (process {}, in state {}) gone", supervisor->pid,
+                     supervisor->state);
+}
+
+/// What the campaign is, in one sentence without its name.
+std::string condition_sentence(const Report& report) {
+  const auto& heartbeat = report.observed_status.heartbeat;
+  const db::CampaignSummary& campaign = report.answer.campaign;
+  switch (report.condition) {
+    case Condition::Running:
+      if (!heartbeat || heartbeat->ended()) {
+        return fmt::format("running (process {}), and has not said yet what it does", campaign.owner_pid.value_or(0));
+      }
+      return fmt::format("running (process {}) since {}", heartbeat->process.pid, time_text(heartbeat->began_unix_ns));
+    case Condition::Stopped:
+      return fmt::format("stopped while {} (process {}); 'kill -CONT {}' or 'fg' continues it", heartbeat->doing,
+                         heartbeat->process.pid, heartbeat->process.pid);
+    case Condition::Stalled:
+      return fmt::format(
+          "stalled while {} (process {}): the supervisor of its run (process {}) is stopped. 'kill -CONT {}' continues "
+          "it; else the run is ended after its deadline, and made again",
+          heartbeat->doing, heartbeat->process.pid, report.observed_status.supervisor->pid,
+          report.observed_status.supervisor->pid);
+    case Condition::Overdue:
+      return fmt::format(
+          "overdue while {} (process {}): its run is {} beyond its deadline, for the supervisor of it (process {}, in "
+          "state {}) hangs. Both are ended within some twenty seconds, and the run is made again",
+          heartbeat->doing, heartbeat->process.pid, ago(*heartbeat->overdue_ns), report.observed_status.supervisor->pid,
+          report.observed_status.supervisor->state);
+    case Condition::Hanging:
+      return fmt::format("hanging while {}: its process {} lives and has said nothing for {}{}. 'kill {}' ends it",
+                         heartbeat->doing, heartbeat->process.pid,
+                         ago(report.observed_status.steady_ns - heartbeat->written_steady_ns), supervisor_words(report),
+                         heartbeat->process.pid);
+    case Condition::Died:
+      return fmt::format("was killed at about {} while {} (process {} is gone)", time_text(heartbeat->written_unix_ns),
+                         heartbeat->doing, heartbeat->process.pid);
+    case Condition::Interrupted:
+      if (!heartbeat) {
+        return fmt::format("nobody tunes it; it was last opened {}", time_text(campaign.opened_unix_ns));
+      }
+      return fmt::format("ended {}, before its work was complete: {}", time_text(heartbeat->written_unix_ns),
+                         heartbeat->because);
+    case Condition::Finished:
+      break;
+  }
+  return fmt::format("finished {}", time_text(campaign.finished_unix_ns.value_or(0)));
+}
+
+bool at_work(const Report& report) {
+  return (report.condition == Condition::Running || report.condition == Condition::Stopped ||
+          report.condition == Condition::Stalled || report.condition == Condition::Overdue ||
+          report.condition == Condition::Hanging) &&
+         report.observed_status.heartbeat && !report.observed_status.heartbeat->ended();
+}
+
+void print_work(std::ostream& out, const Report& report) {
+  const Heartbeat& heartbeat = *report.observed_status.heartbeat;
+  std::string doing =
+      fmt::format("{} for {}", heartbeat.doing, ago(report.observed_status.steady_ns - heartbeat.since_steady_ns));
+  if (const auto configuration = space::Configuration::from_json(heartbeat.configuration); configuration) {
+    doing += ": " + report.defaults.text(*configuration);
+  }
+  out << "Doing     " << one_line(doing) << '\n';
+  if (heartbeat.last_trial && heartbeat.last_trial_unix_ns) {
+    out << fmt::format("Last      trial {}, {} ago\n", *heartbeat.last_trial,
+                       ago(report.now_unix_ns - *heartbeat.last_trial_unix_ns));
+  }
+  if (heartbeat.expected_end_unix_ns) {
+    out << fmt::format("End       expected {}, in {}\n", time_text(*heartbeat.expected_end_unix_ns),
+                       ago(*heartbeat.expected_end_unix_ns - report.now_unix_ns));
+  }
+}
+
+json report_json(const Report& report) {
+  const auto& heartbeat = report.observed_status.heartbeat;
+  const auto moment = [](const std::optional<std::int64_t>& unix_ns) -> json {
+    return unix_ns ? json(utc_text(*unix_ns)) : json();
+  };
+  json document = {{"campaign", report.answer.campaign.name},
+                   {"generation", report.answer.campaign.generation},
+                   {"condition", tuner::to_text(report.condition)},
+                   {"sentence", condition_sentence(report)},
+                   {"pid", nullptr},
+                   {"activity", nullptr},
+                   {"doing", nullptr},
+                   {"trial", nullptr},
+                   {"configuration", nullptr},
+                   {"for_s", nullptr},
+                   {"silent_s", nullptr},
+                   {"last_word", nullptr},
+                   {"last_trial", nullptr},
+                   {"last_trial_at", nullptr},
+                   {"expected_end", nullptr},
+                   {"because", nullptr},
+                   {"finished", report.answer.campaign.finished},
+                   {"failed", report.answer.campaign.finished - report.answer.campaign.ok},
+                   {"answer", answer_json(report.answer)}};
+  if (report.answer.campaign.owner_pid) document["pid"] = *report.answer.campaign.owner_pid;
+  if (!heartbeat) return document;
+  document["last_word"] = utc_text(heartbeat->written_unix_ns);
+  document["activity"] = heartbeat->activity;
+  if (heartbeat->last_trial) document["last_trial"] = *heartbeat->last_trial;
+  document["last_trial_at"] = moment(heartbeat->last_trial_unix_ns);
+  if (heartbeat->ended()) {
+    document["because"] = heartbeat->because;
+    return document;
+  }
+  document["doing"] = heartbeat->doing;
+  if (heartbeat->trial) document["trial"] = *heartbeat->trial;
+  document["configuration"] = heartbeat->configuration;
+  if (at_work(report)) {
+    document["pid"] = heartbeat->process.pid;
+    document["for_s"] = static_cast<double>(report.observed_status.steady_ns - heartbeat->since_steady_ns) * 1e-9;
+    document["silent_s"] = static_cast<double>(report.observed_status.steady_ns - heartbeat->written_steady_ns) * 1e-9;
+    document["expected_end"] = moment(heartbeat->expected_end_unix_ns);
+  }
+  return document;
+}
+
+}  // namespace
+
+void setup(CLI::App& subcommand, StatusOptions& options) {
+  add_campaign_choice(subcommand, options.campaign);
+  subcommand.footer(
+      "Says whether the campaign runs, hangs, was killed or is finished, what it measures now, and its answer so far.\n"
+      "Reads only: it may be called at any moment and disturbs no measurement. Exit code 1: hanging or killed.\n"
+      "\n"
+      "Examples:\n"
+      "  nocturne status\n"
+      "  nocturne status mnist-overnight --json | jq .condition\n"
+      "  watch -n 60 nocturne status");
+}
+
+ExitCode run(const StatusOptions& options, Context& context) {
+  if (const auto there = look_for_database(context); !there) return there.error();
+  // Short: who looks in passing does not wait half a minute for a locked file.
+  const auto store = db::Store::open(context.database(), db::Mode::ReadOnly,
+                                     {.busy_timeout = std::chrono::seconds(5), .migrate = false});
+  if (!store) return complain(context, store.error());
+  tell_notice(context, *store);
+  const auto campaign = choose_campaign(context, *store, options.campaign);
+  if (!campaign) return campaign.error();
+  const auto answer = tuner::answer_of(*store, *campaign);
+  if (!answer) return complain(context, answer.error());
+
+  const tuner::ObservedStatus observed_status = tuner::look_at(store->path(), *campaign);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const Report report{.answer = *answer,
+                      .observed_status = observed_status,
+                      .condition = tuner::condition_of(observed_status),
+                      .now_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
+                      .defaults = tuner::default_settings_of(*store, *campaign)};
+  if (context.json) {
+    print_json(context, "status", report_json(report));
+  } else {
+    *context.out << fmt::format("{}, generation {}: {}\n", campaign->name, campaign->generation,
+                                one_line(condition_sentence(report)));
+    if (const std::string command = go_on(report); !command.empty()) print_command(context, "Go on", command);
+    if (at_work(report)) print_work(*context.out, report);
+    if (answer->best || answer->baseline) {
+      *context.out << '\n';
+      print_answer(context, *answer);
+    } else {
+      *context.out << "No trial has finished yet.\n";
+    }
+  }
+  const bool is_error = report.condition == Condition::Hanging || report.condition == Condition::Died;
+  return is_error ? ExitCode::Negative : ExitCode::Ok;
+}
+
+}  // namespace nocturne::cli

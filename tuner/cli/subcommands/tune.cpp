@@ -1,0 +1,279 @@
+#include "tuner/cli/subcommands/tune.hpp"
+
+#include <chrono>
+#include <exception>
+#include <expected>
+#include <optional>
+#include <ostream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "db/store.hpp"
+#include "tuner/campaign/campaign.hpp"
+#include "tuner/campaign/downloads.hpp"
+#include "tuner/campaign/heartbeat/heartbeat_writer.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/configuration_words.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
+#include "tuner/cli/measuring/noise_settling.hpp"
+#include "tuner/cli/subcommands/tune_overrides.hpp"
+#include "tuner/cli/subcommands/tune_report.hpp"
+#include "tuner/cli/subcommands/tune_source.hpp"
+#include "tuner/executor/stray_runs.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+/// A campaign during which the machine changes this often is on a machine that somebody works on.
+constexpr int kMostGenerationsInOneSession = 5;
+
+constexpr const char* kTuneFooter =
+    "The default configuration is measured first. At the end the best and the default are measured again, in\n"
+    "alternation; only that is reported as the gain. Ctrl-C ends after the run in flight and still gives the\n"
+    "answer; a second one ends at once. SIGTERM does the same, and kills the run in flight after the time of\n"
+    "--grace. Ctrl-Z ends the run in flight and stops; fg repeats it. When the terminal goes (SIGHUP) the\n"
+    "campaign continues, and writes to logs/CAMPAIGN.log in the data folder. The same command continues a\n"
+    "campaign that was killed.\n"
+    "\n"
+    "Finished campaigns of the database are its history. Trials of the same machine and workload count as\n"
+    "evidence from the first trial on, until new measurements disagree; then they are forgotten and one line says\n"
+    "so. Other campaigns suggest where to begin. What is reported was measured in this campaign. A campaign keeps\n"
+    "the history it began with; --no-history takes it away.\n"
+    "\n"
+    "A campaign of more than half an hour begins with a preflight, which takes at most a tenth of its time. Each\n"
+    "row (set of values of the environment and build parameters) is prepared and trained three steps, the largest\n"
+    "batch first, and a list says what passed and what failed. What failed is told to the search as a failed\n"
+    "trial. --preflight does only that, for all rows; exit code 6: something failed. On a new machine the campaign\n"
+    "first measures the machine's peak figures ('nocturne machine', about 20 s); a shorter campaign does so on\n"
+    "demand only.\n"
+    "\n"
+    "What the machine can resolve decides how the campaign compares: in alternation, one after the other or side\n"
+    "by side, how many pairs, which difference counts as none, how often a contender runs. It is measured once on\n"
+    "a new machine ('nocturne noise'; a campaign of more than half an hour does it first, for 3 minutes), and one\n"
+    "line says the result. What the file says under 'verify' stays.\n"
+    "\n"
+    "The program of --on-finish is started directly, not through a shell, with the result in its environment:\n"
+    "NOCTURNE_CAMPAIGN, NOCTURNE_GENERATION, NOCTURNE_DATABASE, NOCTURNE_ENDING (complete, already_done,\n"
+    "interrupted, tried in the preflight, machine_changed, error), NOCTURNE_BECAUSE, NOCTURNE_EXIT_CODE and, if they "
+    "are\n"
+    "known, NOCTURNE_BEST_TRIAL, NOCTURNE_BEST_SECONDS, NOCTURNE_VERDICT, NOCTURNE_GAIN_PERCENT,\n"
+    "NOCTURNE_GAIN_LOW_PERCENT, NOCTURNE_GAIN_HIGH_PERCENT, NOCTURNE_PROFILE. If it fails, a line says so, and\n"
+    "nothing else changes.\n"
+    "\n"
+    "A command of your own behind '--' needs no campaign file. Threads, affinity, wait policy, allocator, huge\n"
+    "pages and framework variables are varied around it; its own options if --vary names them (the first value,\n"
+    "or the one that the command has, is the default). It starts in this folder, again and again: what it writes\n"
+    "there, it writes each time. The whole process is timed, or its steps if it imports nocturne_steps\n"
+    "(kernels/python/nocturne_steps.py, one file) and calls step(); it is then ended when enough steps are done.\n"
+    "What it learns is not judged: compare that yourself if you vary more than its surroundings. 'nocturne apply\n"
+    "NAME' runs it tuned.\n"
+    "\n"
+    "Examples:\n"
+    "  nocturne tune examples/mnist.json\n"
+    "  nocturne tune -- python train.py --epochs 1\n"
+    "  nocturne tune --vary '--batch-size=32,64,128' --examples 60000 --wall 30min -- python train.py\n"
+    "  nocturne tune --pattern '(?P<samples_per_second>[0-9.]+) images/s' --examples 60000 -- ./train --data d\n"
+    "  nocturne tune --write-campaign train.json -- python train.py\n"
+    "  nocturne tune campaign.json --preflight\n"
+    "  nocturne tune campaign.json --until 07:00\n"
+    "  nocturne tune campaign.json --trials 200 --strategy random --seed 7\n"
+    "  nocturne tune campaign.json --no-history\n"
+    "  nocturne tune campaign.json --json > answer.json";
+
+ExitCode refuse_to_tune(const Context& context, ExitCode code, std::string_view sentence) {
+  *context.err << "nocturne tune: " << sentence << '\n';
+  return code;
+}
+
+std::expected<std::vector<space::Configuration>, ExitCode> wanted_configurations(const TuneOptions& options,
+                                                                                 const Context& context,
+                                                                                 const tuner::CampaignSpec& spec) {
+  std::vector<space::Configuration> wanted;
+  for (const std::string& words : options.measure) {
+    auto configuration = read_configuration(spec.space, spec.space.default_configuration(), words);
+    if (!configuration) {
+      return std::unexpected(refuse_to_tune(context, ExitCode::Usage, "--measure: " + configuration.error()));
+    }
+    wanted.push_back(*std::move(configuration));
+  }
+  return wanted;
+}
+
+/// One session of a campaign, with as many generations as the machine changes while it lasts.
+class TuneSession {
+ public:
+  /// All outlive it. REQUIRES: measuring listens.
+  TuneSession(const TuneOptions& options, Context& context, MeasurementContext& measuring, tuner::CampaignSpec& spec,
+              Finish& finish)
+      : options_(options),
+        context_(context),
+        measuring_(measuring),
+        spec_(spec),
+        finish_(finish),
+        heartbeat_(measuring.store().path(), spec.file.string(), measuring.clock()),
+        observers_({&measuring.display(), &heartbeat_}) {}
+
+  ExitCode run(const std::vector<space::Configuration>& wanted, PreflightChoice preflight,
+               const measure::SweepReport& swept) {
+    const auto downloaded = tuner::downloaded_bytes(measuring_.store(), spec_.name);
+    if (!downloaded) return database_failed(context_, downloaded.error(), finish_);
+    tuner::LocalExecutor::Options local = measuring_.executor_options();
+    local.installing = [this](std::string_view line) { observers_.installing(std::string(line)); };
+    local.downloaded_bytes = *downloaded;
+    tuner::LocalExecutor executor(spec_, std::move(local));
+    if (preflight.preflight != tuner::PreflightMode::Only) {
+      const auto settled =
+          settle_noise(measuring_, spec_, executor, {.fresh = options_.fresh, .may_measure = !options_.no_noise});
+      if (!settled) return database_failed(context_, settled.error(), finish_);
+    }
+    for (int generation = 0; generation < kMostGenerationsInOneSession; ++generation) {
+      tuner::Session session = measuring_.make_session(spec_, executor, observers_);
+      session.fingerprint_now = [this] { return measuring_.fingerprint_now(); };
+      session.wanted = wanted;
+      session.preflight = preflight.preflight;
+      session.preflight_limit = preflight.limit;
+      const bool fresh = options_.fresh && generation == 0;
+      if (const auto code = end_of(tuner::Campaign(session, fresh).run(swept))) return *code;
+      measuring_.look_again();
+      preflight = {};  // nobody is there any more to see its list
+    }
+    return refuse_to_tune(
+        context_, ExitCode::Unavailable,
+        fmt::format("the machine or its software changed {} times while it was measured: let it come to rest, then "
+                    "run this again",
+                    kMostGenerationsInOneSession));
+  }
+
+ private:
+  /// Says how it came out; empty: the machine has changed, and the campaign begins anew.
+  std::optional<ExitCode> end_of(const db::Expected<tuner::SessionResult>& result) {
+    measuring_.display().clear();
+    if (measuring_.terminal_is_gone()) {
+      context_.out->clear();
+      context_.out_is_terminal = context_.err_is_terminal = false;
+    }
+    if (!result) {
+      heartbeat_.end("error", result.error().message);
+      return database_failed(context_, result.error(), finish_);
+    }
+    finish_.ending = word_of(result->ending);
+    finish_.because = result->because;
+    heartbeat_.end(finish_.ending, finish_.because);
+    if (result->ending == tuner::Ending::MachineChanged) return std::nullopt;
+    if (result->ending == tuner::Ending::PreflightOnly) return report_preflight(context_, measuring_.store(), *result);
+    if (result->ending == tuner::Ending::AlreadyDone) {
+      *context_.err << "This campaign was completed before; nothing was measured. --fresh measures again.\n";
+    }
+    const ExitCode code = report_session(context_, measuring_.store(), *result, same_again(context_), finish_);
+    return code == ExitCode::Interrupted ? measuring_.interruption_code() : code;
+  }
+
+  const TuneOptions& options_;
+  Context& context_;
+  MeasurementContext& measuring_;
+  tuner::CampaignSpec& spec_;
+  Finish& finish_;
+  tuner::HeartbeatWriter heartbeat_;
+  tuner::CompositeObserver observers_;
+};
+
+ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
+  const auto opened = MeasurementContext::open(context);
+  if (!opened) return opened.error();
+  MeasurementContext& measuring = **opened;
+  auto spec = read_campaign(options, context, measuring.installation(), measuring.facts(), &measuring.frameworks());
+  if (!spec) return spec.error();
+  if (const auto overridden = override_file(options, *spec); !overridden) {
+    return refuse_to_tune(context, ExitCode::Usage, overridden.error());
+  }
+  if (!options.command.write_campaign.empty()) return write_campaign(options.command, context, *spec);
+  const auto wanted = wanted_configurations(options, context, *spec);
+  if (!wanted) return wanted.error();
+  const auto grace = options.grace == "0s" ? std::chrono::nanoseconds{0} : tuner::parse_duration(options.grace);
+  if (!grace) {
+    return refuse_to_tune(context, ExitCode::Usage,
+                          fmt::format("--grace: '{}' is not {}", options.grace, grace.error()));
+  }
+  *context.err << fmt::format("Tuning '{}': which configuration is the fastest on this machine?\n", spec->name);
+  finish.campaign = spec->name;
+  finish.database = context.database().string();
+  const auto swept = measuring.open_store(context.database());
+  if (!swept) return database_failed(context, swept.error(), finish);
+  const auto preflight = choose_preflight(options.preflight, *spec, measuring.store());
+  if (!preflight) return database_failed(context, preflight.error(), finish);
+  if (const auto strays = tuner::remove_stray_runs(measuring.store(), context.runs_folder()); !strays) {
+    return database_failed(context, strays.error(), finish);
+  }
+  if (preflight->preflight != tuner::PreflightMode::Only) {
+    know_machine(options.machine, context, *spec, measuring.store(), measuring.machine());
+  }
+  measuring.listen({.grace = std::chrono::ceil<std::chrono::milliseconds>(*grace),
+                    .say = {},
+                    .log = context.data_folder() / "logs" / (spec->name + ".log"),
+                    .out_is_terminal = context.out_is_terminal,
+                    .err_is_terminal = context.err_is_terminal},
+                   tuner::DefaultSettings(spec->document, {}));
+  return TuneSession(options, context, measuring, *spec, finish).run(*wanted, *preflight, *swept);
+}
+
+}  // namespace
+
+void setup(CLI::App& subcommand, TuneOptions& options) {
+  subcommand.add_option("file", options.file, "The campaign file, or behind '--' a command of your own")
+      ->type_name("FILE");
+  subcommand.add_flag("--fresh", options.fresh, "Measure again whatever is known: begin a new generation");
+  subcommand.add_option("--trials", options.trials, "Stop searching after this many trials")
+      ->type_name("N")
+      ->check(whole_number(1));
+  subcommand.add_option("--wall", options.wall, "Time for the whole campaign, all sessions together: 5min, 8h")
+      ->type_name("DURATION")
+      ->check(time_span());
+  subcommand.add_option("--until", options.until, "Have the answer ready at this time of day")
+      ->type_name("HH:MM")
+      ->check(time_of_day());
+  subcommand.add_option("--strategy", options.strategy, "Who proposes configurations: nocturne list strategies")
+      ->type_name("NAME");
+  subcommand.add_option("--seed", options.seed, "Seed of the strategy")->type_name("N");
+  subcommand.add_flag(
+      "--no-history", options.no_history,
+      "Learn nothing from finished campaigns of the database (neither does --fresh; of the strategies only "
+      "auto and model learn at all)");
+  subcommand
+      .add_option("--measure", options.measure,
+                  "Measure this configuration too (name=value,…; the rest as in the default); may be given again")
+      ->type_name("CONFIGURATION")
+      ->allow_extra_args(false);
+  add_preflight(subcommand, options.preflight);
+  add_no_noise(subcommand, options.no_noise);
+  add_machine_measuring(subcommand, options.machine);
+  subcommand
+      .add_option("--grace", options.grace, "After SIGTERM: time for the run in flight to be finished (default: 20s)")
+      ->type_name("DURATION");
+  add_on_finish(subcommand, options.on_finish);
+  add_command(subcommand, options.command);
+  subcommand.footer(kTuneFooter);
+}
+
+ExitCode run(const TuneOptions& options, Context& context) {
+  const auto program = find_on_finish(options.on_finish);
+  if (!program) return complain(context, ExitCode::Usage, program.error());
+  Finish finish;
+  try {
+    const ExitCode code = tune(options, context, finish);
+    run_on_finish(context, options.on_finish, *program, finish, code);
+    return code;
+  } catch (const std::exception& error) {
+    finish.ending = "error";
+    finish.because = error.what();
+    run_on_finish(context, options.on_finish, *program, finish, ExitCode::Internal);
+    throw;
+  }
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,44 @@
+#pragma once
+
+/// `nocturne tune -- COMMAND`: from the words of a command to a campaign.
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "space/facts.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/cli/app.hpp"
+#include "tuner/cli/context.hpp"
+#include "tuner/cli/exit_codes.hpp"
+#include "tuner/installation/installation.hpp"
+
+namespace nocturne::cli {
+
+struct CommandOptions {
+  std::string name;
+  std::vector<std::string> vary;
+  std::optional<std::int64_t> examples;
+  std::string time;            ///< empty: find out
+  std::string pattern;         ///< instead
+  std::string write_campaign;  ///< file, or "-"
+
+  [[nodiscard]] bool any() const;
+};
+
+void add_command(CLI::App& subcommand, CommandOptions& options);
+
+/// The campaign of context.command. Runs the command once where nobody says how it is timed and no campaign of the
+/// database knows. Complaints go to context.err. `budgeted`: somebody said when to stop.
+[[nodiscard]] std::expected<tuner::CampaignSpec, ExitCode> command_campaign(const CommandOptions& options,
+                                                                            bool budgeted, const Context& context,
+                                                                            const tuner::Installation& installation,
+                                                                            const space::Facts& facts);
+
+/// Writes the campaign where --write-campaign says.
+[[nodiscard]] ExitCode write_campaign(const CommandOptions& options, const Context& context,
+                                      const tuner::CampaignSpec& spec);
+
+}  // namespace nocturne::cli

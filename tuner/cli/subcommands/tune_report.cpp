@@ -1,0 +1,114 @@
+#include "tuner/cli/subcommands/tune_report.hpp"
+
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "tuner/campaign/answer/answer.hpp"
+#include "tuner/campaign/answer/expectations.hpp"
+#include "tuner/campaign/stored_document.hpp"
+#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/output/answer_page.hpp"
+#include "tuner/cli/output/command_line.hpp"
+#include "tuner/cli/output/expectation_lines.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/deploy/make_profile.hpp"
+#include "tuner/deploy/proof.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+struct ProfileReport {
+  nlohmann::json json;
+  std::string refused{};  ///< why there is none
+};
+
+/// Writes the profile of the best, so that a night ends with something to deploy.
+ProfileReport export_profile(const Context& context, const db::Store& store, const tuner::Answer& answer) {
+  if (!answer.best) return {};
+  if (const std::string doubt = deploy::missing_proof(answer); !doubt.empty()) {
+    return {.json = {}, .refused = doubt};
+  }
+  const auto profile = deploy::make_profile(
+      store, answer,
+      deploy::present_circumstances(tuner::workload_of(answer.campaign.spec), context.builds_folder(),
+                                    frameworks_here(context, tuner::find_installation())));
+  if (!profile) return {.json = {}, .refused = profile.error()};
+  const auto written = deploy::write_profile(context.profiles_folder(), *profile);
+  if (!written) return {.json = {}, .refused = written.error()};
+  return {.json = {{"json", written->json.string()}, {"env", written->env.string()}, {"sh", written->sh.string()}}};
+}
+
+void print_profile(const Context& context, const ProfileReport& profile) {
+  if (!profile.refused.empty()) *context.out << "No profile was written: " << profile.refused << '\n';
+  if (!profile.json.is_object()) return;
+  const std::string file = tuner::file_word(profile.json.value("json", ""));
+  *context.out << "Profile   " << file << '\n';
+  print_command(context, "Run it", "sh " + tuner::file_word(profile.json.value("sh", "")));
+  print_command(context, "Apply it", tuner::command_text("apply", file + " -- COMMAND"));
+}
+
+}  // namespace
+
+ExitCode database_failed(const Context& context, const db::Error& error, Finish& finish) {
+  *context.err << "nocturne tune: " << error.message << '\n';
+  finish.because = error.message;
+  // NotFound: the images, for a campaign finds all else.
+  const bool lacks = error.code == db::ErrorCode::Owned || error.code == db::ErrorCode::NotFound;
+  return lacks ? ExitCode::Unavailable : ExitCode::Database;
+}
+
+std::string_view word_of(tuner::Ending ending) {
+  switch (ending) {
+    case tuner::Ending::Complete:
+      return "complete";
+    case tuner::Ending::AlreadyDone:
+      return "already_done";
+    case tuner::Ending::Interrupted:
+      return "interrupted";
+    case tuner::Ending::PreflightOnly:
+      return "preflight_only";
+    case tuner::Ending::MachineChanged:
+      break;
+  }
+  return "machine_changed";
+}
+
+ExitCode report_session(const Context& context, const db::Store& store, const tuner::SessionResult& result,
+                        const std::string& same_command, Finish& finish) {
+  const auto summary = store.list_campaigns();
+  if (!summary) return database_failed(context, summary.error(), finish);
+  for (const db::CampaignSummary& campaign : *summary) {
+    if (campaign.id != result.campaign) continue;
+    const auto answer = tuner::answer_of(store, campaign);
+    if (!answer) return database_failed(context, answer.error(), finish);
+    const ProfileReport profile = export_profile(context, store, *answer);
+    finish.know(*answer);
+    finish.profile = profile.json.is_object() ? profile.json.value("json", "") : "";
+    const auto expected = tuner::expectations_of(store, *answer);
+    if (context.json) {
+      nlohmann::json document = answer_json(*answer);
+      document["ending"] = result.because;
+      document["matters"] = matters_json(expected.matters);
+      document["continuing"] = continuing_json(expected.continuing);
+      document["without"] = expected.without;
+      document["profile"] = profile.json;
+      print_json(context, "tune", document);
+    } else {
+      *context.out << '\n';
+      print_answer(context, *answer);
+      print_expectations(context, expected);
+      print_profile(context, profile);
+      if (result.ending == tuner::Ending::Interrupted) {
+        print_command(context, "Go on", same_command);
+      }
+    }
+    if (result.ending == tuner::Ending::Interrupted) return ExitCode::Interrupted;
+    return answer->best ? ExitCode::Ok : ExitCode::Negative;
+  }
+  return ExitCode::NotFound;
+}
+
+}  // namespace nocturne::cli

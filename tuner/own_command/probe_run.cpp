@@ -1,0 +1,65 @@
+#include "tuner/own_command/probe_run.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "measure/run/launch.hpp"
+#include "tuner/campaign/session.hpp"
+#include "tuner/executor/own_command.hpp"
+#include "tuner/executor/stray_runs.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+/// Longer than a night's campaign could use: who trains for days measures steps, not processes.
+constexpr std::chrono::hours kLongestProbeRun{2};
+
+/// As the worker asks for where it is to find out (kernels/command/command_run.cpp).
+constexpr std::int64_t kDetectSteps = 20;
+
+}  // namespace
+
+std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate command,
+                                                        const space::Configuration& configuration,
+                                                        const Installation& installation, const ProbePlace& place,
+                                                        const measure::RunControl& control) {
+  const auto failed = [](std::string reason) {
+    return std::unexpected(ProbeFailure{.reason = std::move(reason), .log_tail = {}});
+  };
+  command.timing = measure::Timing::Detect;
+  if (find_command_worker().empty())
+    return failed("the program nocturne-command-worker is not beside nocturne: build it");
+  const auto words = measure::fill_words(command, configuration, {.steps = kDetectSteps, .seed = 1});
+  if (!words) return failed(words.error());
+  const auto launch = measure::launch_settings(configuration, measure::probe_launch_machine());
+  if (!launch) return failed(launch.error());
+  measure::RunPlan plan;
+  plan.id = measure::new_run_id();
+  plan.folder = place.runs_folder / plan.id;
+  plan.owner = owner_text(place.database);
+  plan.argv = command_worker_argv(command, *words, 1, installation);
+  plan.environment = launch->variables();
+  plan.unset = launch->unset;
+  plan.deadline = kLongestProbeRun;
+  plan.request.configuration = configuration.to_json();
+  plan.request.steps = 1;
+  const space::Run run = measure::run(plan, control);
+  if (run.outcome != space::Outcome::Ok) {
+    return std::unexpected(ProbeFailure{.reason = fmt::format("{}: {}", space::to_text(run.outcome), run.reason),
+                                        .log_tail = run.log_tail,
+                                        .interrupted = control.stop.stop_requested(),
+                                        .by_others = killed_by_others(run, control.stop)});
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(plan.folder, ignored);
+  CommandProbe probe{.wall = run.wall, .log_tail = run.log_tail};
+  if (run.ready.is_object() && run.ready.value("timing", "") == "steps") {
+    probe.timing = measure::Timing::Steps;
+    for (const space::Sample& sample : run.samples) probe.steps += sample.steps;
+    probe.ended_by_itself = probe.steps < kDetectSteps;
+  }
+  return probe;
+}
+
+}  // namespace nocturne::tuner

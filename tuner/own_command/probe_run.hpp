@@ -1,0 +1,46 @@
+#pragma once
+
+/// One run of a user's command before its campaign begins: does it work, does it report steps, how long does it take?
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <string>
+
+#include "measure/run/command_template.hpp"
+#include "measure/run/runner.hpp"
+#include "tuner/installation/installation.hpp"
+
+namespace nocturne::tuner {
+
+struct CommandProbe {
+  measure::Timing timing = measure::Timing::Process;  ///< Process or Steps
+  std::int64_t steps = 0;                             ///< reported behind the first
+  bool ended_by_itself = false;                       ///< before all steps that were asked for
+  std::chrono::nanoseconds wall{};                    ///< of the process
+  std::string log_tail;                               ///< end of what it printed
+};
+
+/// How a run went wrong, and the end of what it printed.
+struct ProbeFailure {
+  std::string reason;
+  std::string log_tail;
+  bool interrupted = false;  ///< the caller wanted no more
+  bool by_others = false;    ///< another hand ended it: no word about the command
+};
+
+/// Where its folder is made, and which database keeps the records of others there. The folder of a run that went well
+/// is removed.
+struct ProbePlace {
+  std::filesystem::path runs_folder, database;
+};
+
+/// Blocks. The words are those of the configuration that the campaign begins with.
+[[nodiscard]] std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate command,
+                                                                      const space::Configuration& configuration,
+                                                                      const Installation& installation,
+                                                                      const ProbePlace& place,
+                                                                      const measure::RunControl& control);
+
+}  // namespace nocturne::tuner
