@@ -69,6 +69,7 @@ std::vector<std::vector<std::string>> examples_in(const std::string& help) {
 /// The command line's options and their checks, without what runs a subcommand.
 void parse(std::vector<std::string> words) {
   CLI::App root;
+  root.require_subcommand(0, 1);
   std::string path;
   bool json = false;
   root.add_option("--db", path);
