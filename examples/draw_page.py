@@ -8,6 +8,7 @@ import sys
 from xml.sax.saxutils import escape
 
 ADVANCE, LINE, MARGIN = 7.2, 17, 16  # pixels: width of a character at 12 px, distance of baselines, border
+LABEL = 10  # characters: the column of labels, the space behind the longest included
 STYLE = """
   .page { fill: #f6f8fa; stroke: #d0d7de }
   text { font: 12px ui-monospace, SFMono-Regular, Menlo, 'DejaVu Sans Mono', Consolas, monospace; white-space: pre; fill: #1f2328 }
@@ -32,11 +33,9 @@ def words(text, column, line, kind=""):
 def elements(row, line):
     """The label that begins a line, and what is behind it."""
     column = len(row) - len(row.lstrip())
-    label, gap, rest = row.lstrip().partition("  ")
-    if column > 0 or not gap:
+    if column > 0 or row[LABEL - 1:LABEL] != " ":
         return [words(row.strip(), column, line)] if row.strip() else []
-    behind = rest.lstrip()
-    return [words(label, 0, line, "label"), words(behind, len(row) - len(behind), line)]
+    return [words(row[:LABEL].rstrip(), 0, line, "label"), words(row[LABEL:], LABEL, line)]
 
 
 def picture(command, rows):
