@@ -1,13 +1,9 @@
 #include "measure/environment/python_memory.hpp"
 
-#include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -15,6 +11,7 @@
 
 #include "space/file_contents.hpp"
 #include "space/nesting.hpp"
+#include "space/write_file.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -84,14 +81,7 @@ void PythonMemory::save() const {
   }
   const json document = {{"version", kMemoryVersion}, {"pythons", std::move(pythons)}};
   const std::string text = document.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
-  std::error_code ignored;
-  fs::create_directories(file_.parent_path(), ignored);
-  std::string fresh = file_.string() + ".XXXXXX";
-  const int descriptor = ::mkostemp(fresh.data(), O_CLOEXEC);
-  if (descriptor < 0) return;
-  const bool written = ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (::close(descriptor) == 0 && written && ::rename(fresh.c_str(), file_.c_str()) == 0) return;
-  ::unlink(fresh.c_str());
+  static_cast<void>(space::write_file(file_, text));  // what cannot be kept is asked again
 }
 
 }  // namespace nocturne::measure
