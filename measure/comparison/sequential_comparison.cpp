@@ -13,7 +13,7 @@ namespace {
 
 /// A machine has bad moments; a configuration that fails as often as this is no candidate.
 constexpr int kMostFailures = 3;
-/// Somebody who goes on killing is let have his way.
+/// Pairs ended from outside as often as this are no accident: the member is given up.
 constexpr int kMostLosses = 10;
 
 constexpr int kFewestJudged = 2;  // pairs that have an interval

@@ -31,7 +31,7 @@ struct SlotHolder {
   std::int64_t pid = 0;
   std::string campaign;
   std::int64_t since_unix_s = 0;
-  /// Its process is stopped (SIGSTOP, Ctrl-Z), so it keeps the slot until somebody continues or ends it. Only where the
+  /// Its process is stopped (SIGSTOP, Ctrl-Z), so it keeps the slot until it is continued or ended. Only where the
   /// kernel itself says that this process holds the lock (/proc/locks): any user may write a number into the file, and
   /// a reader is told to send signals to it.
   bool stopped = false;

@@ -1,9 +1,9 @@
-"""A worker for tests that plays a training: its times, its waiting and a device's memory are functions of its configuration.
+"""A worker for tests that simulates a training: its times, its waiting and a device's memory are functions of its configuration.
 
 `data_wait_percent` of each step is said to be waiting for data (0). With `device_mib` it has a device of so much memory, and
 takes 100 MiB and a MiB an image of it; where that is too much it ends as `out_of_memory` before it is ready, and then says half
-of what it needed, as an allocator had given it by then. A larger batch is faster by the image. Its import alone has between-process spread, of at
-most 10 us.
+of what it needed, as an allocator had given it by then. A larger batch is faster by the image. Its import alone differs
+between processes, by at most 10 us.
 """
 
 import argparse

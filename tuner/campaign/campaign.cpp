@@ -22,7 +22,7 @@ constexpr const char* kFinalsAsk = "finals";
 /// So many trials of which none trained are likelier to fail for what they share than for what they vary.
 constexpr std::int64_t kNoneTrained = 10;
 
-/// While somebody is there to hear it: what makes the whole campaign pointless. Empty: nothing does.
+/// What makes the whole campaign pointless, said while the user may still be there. Empty: nothing does.
 std::vector<std::string> warnings_after(const space::Trial& trial, const SearchState& state) {
   std::vector<std::string> warnings;
   if (trial.outcome == space::Outcome::Ok) return warnings;

@@ -22,7 +22,7 @@ struct GpuLoop {
   std::string kernel;  ///< who does it: "fma", "mma", "cudnn", "triad", "copy"
   double work = 0;  ///< of one iteration: floating-point operations (a multiplication and an addition are two), bytes
   std::int64_t working_set_bytes = 0;  ///< 0: registers
-  std::int64_t fewest = 1, most = 1;   ///< iterations for which `is_right` is told apart from chance
+  std::int64_t fewest = 1, most = 1;   ///< iterations for which `is_right` is distinguished from chance
   /// Does so many iterations; how long the GPU took by its own clock. May throw: the figure is then absent.
   std::function<std::chrono::nanoseconds(std::int64_t iterations)> run = {};
   /// Whether what the last run left is what it must be.

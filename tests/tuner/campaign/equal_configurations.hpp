@@ -1,7 +1,7 @@
 #pragma once
 
-/// What equal configurations measure, drawn again: the between-process spread and of pairs. Two sources: a formula, and
-/// 320 pairs of a real machine (equal_configurations.json), whose tails are heavier and which drift.
+/// What equal configurations measure, drawn again: their spread between processes and that of pairs. Two sources: a
+/// formula, and 320 pairs of a real machine (equal_configurations.json), whose tails are heavier and which drift.
 
 #include <cstddef>
 #include <cstdint>

@@ -30,7 +30,7 @@
 namespace nocturne::cli {
 namespace {
 
-/// A campaign during which the machine changes this often is on a machine that somebody works on.
+/// A campaign during which the machine changes this often is on a machine that is being worked on.
 constexpr int kMostGenerationsInOneSession = 5;
 
 constexpr const char* kTuneFooter =
