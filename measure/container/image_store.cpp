@@ -55,6 +55,23 @@ std::optional<std::string> kept_by(const ContainerRuntime& runtime, const fs::pa
   return session.identify(runtime, known["reference"].get<std::string>());
 }
 
+/// For a runtime that runs folders: it unpacks the image into folder/RUNTIME, beside those of others. A killed attempt
+/// leaves only what the next one removes.
+std::expected<void, ImageFailure> unpack_for(const ContainerRuntime& runtime, const ImageRecipe& recipe,
+                                             const fs::path& folder, ImageSession& session) {
+  const fs::path own = folder / runtime.name();
+  if (fs::exists(own / "root")) return {};
+  const fs::path beside = folder / (std::string(runtime.name()) + ".making");
+  fs::remove_all(beside);
+  fs::create_directories(beside);
+  if (auto done = session.acquire(recipe, runtime, beside, folder_name(recipe)); !done) {
+    return std::unexpected(std::move(done.error()));
+  }
+  fs::remove_all(own);
+  fs::rename(beside, own);
+  return {};
+}
+
 }  // namespace
 
 ImageStore::ImageStore(const fs::path& root) {
@@ -96,19 +113,11 @@ std::expected<ContainerImage, ImageFailure> ImageStore::obtain(const ImageRecipe
     if (has_root) image.root = base;
 
     if (!runtime.keeps_images()) {
-      if (!has_root) {  // the runtime unpacks it, beside those of others
-        const fs::path own = folder / runtime.name();
-        if (!fs::exists(own / "root")) {
-          const fs::path beside = folder / (std::string(runtime.name()) + ".making");
-          fs::remove_all(beside);
-          fs::create_directories(beside);
-          if (auto done = session.acquire(recipe, runtime, beside, name); !done) {
-            return std::unexpected(std::move(done.error()));
-          }
-          fs::remove_all(own);
-          fs::rename(beside, own);
+      if (!has_root) {
+        if (auto done = unpack_for(runtime, recipe, folder, session); !done) {
+          return std::unexpected(std::move(done.error()));
         }
-        image.root = own / "root";
+        image.root = folder / runtime.name() / "root";
       }
       if (image.digest.empty()) image.digest = digest_of_files(image.root);
       return image;

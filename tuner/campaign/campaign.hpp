@@ -1,9 +1,9 @@
 #pragma once
 
-/// The loop: ask, submit, store, tell; then the finals. Proposals come from a list of sources (sources.hpp), go through
-/// one queue (scheduler.hpp) to an executor (executor/order.hpp), and are told in the order in which they finish. The
-/// database is the only memory: asks and tells are stored as they happen, so a campaign that was killed at any moment
-/// is opened again and is the same campaign, with one slot or with many.
+/// The loop: ask, submit, store, tell; then the finals. Proposals come from a list of sources (proposal_sources.hpp),
+/// go through one queue (scheduler.hpp) to an executor (executor/order.hpp), and are told in the order in which they
+/// finish. The database is the only memory: asks and tells are stored as they happen, so a campaign that was killed at
+/// any moment is opened again and is the same campaign, with one slot or with many.
 
 #include <chrono>
 #include <memory>
@@ -17,11 +17,11 @@
 #include "tuner/campaign/local_slot.hpp"
 #include "tuner/campaign/preflight/preflight.hpp"
 #include "tuner/campaign/preparation.hpp"
+#include "tuner/campaign/proposal_sources.hpp"
 #include "tuner/campaign/scheduler.hpp"
 #include "tuner/campaign/search_state.hpp"
 #include "tuner/campaign/session.hpp"
 #include "tuner/campaign/session_log.hpp"
-#include "tuner/campaign/sources.hpp"
 #include "tuner/executor/order.hpp"
 
 namespace nocturne::tuner {

@@ -15,7 +15,7 @@
 #include "measure/run/runner.hpp"
 #include "measure/run/slot.hpp"
 #include "space/trial.hpp"
-#include "tuner/campaign/recovery.hpp"
+#include "tuner/campaign/recovery_report.hpp"
 
 namespace nocturne::tuner {
 

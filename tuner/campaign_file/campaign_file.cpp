@@ -65,6 +65,26 @@ std::vector<UnavailableFramework> stored_unavailable(const nlohmann::json& docum
 
 namespace {
 
+/// What the database keeps: the file's values, what it leaves to us, and where it stands. Whoever reads it needs no
+/// file.
+nlohmann::json stored_document(nlohmann::json stored, const WorkerChoice& worker, const space::Workload& workload,
+                               const space::Objective& objective, const VerifySettings& verify,
+                               nlohmann::json machine) {
+  stored.erase("$schema");
+  stored[kStoredMachine] = std::move(machine);
+  if (!worker.command.empty()) stored["worker"]["command"] = worker.command;
+  if (!workload.data_folder.empty()) stored["workload"]["data_folder"] = workload.data_folder;
+  if (workload.is_synthetic() || workload.data == "folder") {  // their default is another
+    stored["verify"]["accuracy_epochs"] = verify.accuracy_epochs;
+  }
+  if (!worker.own.empty()) {
+    stored["workload"] = space::to_json(workload);
+    stored["worker"]["folder"] = worker.own.folder.string();
+    stored["objective"]["epochs"] = objective.epochs;
+  }
+  return stored;
+}
+
 CampaignResult complete(Document document, const std::string& name, const fs::path& folder, space::Facts facts,
                         const Frameworks* known) {
   if (document.value.is_object())
@@ -103,19 +123,6 @@ CampaignResult complete(Document document, const std::string& name, const fs::pa
   std::optional<space::Space> space = read_space(checks, facts, worker, unavailable);
   if (!checks.empty() || !space) return std::unexpected(checks.take());
 
-  nlohmann::json stored = document.value;
-  stored.erase("$schema");
-  stored[kStoredMachine] = machine_json(facts, unavailable);
-  if (!worker.command.empty()) stored["worker"]["command"] = worker.command;
-  if (!workload.data_folder.empty()) stored["workload"]["data_folder"] = workload.data_folder;
-  if (workload.is_synthetic() || workload.data == "folder") {  // their default is another
-    stored["verify"]["accuracy_epochs"] = verify.accuracy_epochs;
-  }
-  if (own) {  // what the file leaves to us, and where it stands: others read the stored document
-    stored["workload"] = space::to_json(workload);
-    stored["worker"]["folder"] = worker.own.folder.string();
-    stored["objective"]["epochs"] = objective.epochs;
-  }
   return CampaignSpec{.name = document.value["campaign"].get<std::string>(),
                       .description = document.value.value("description", ""),
                       .file = fs::absolute(folder / fs::path(name).filename()).lexically_normal(),
@@ -128,10 +135,11 @@ CampaignResult complete(Document document, const std::string& name, const fs::pa
                       .worker = worker,
                       .verify = verify,
                       .environments = environments,
-                      .unavailable = std::move(unavailable),
+                      .unavailable = unavailable,
                       .facts = facts,
                       .identity_json = identity_json(workload, objective, *space, worker, facts),
-                      .document = std::move(stored)};
+                      .document = stored_document(document.value, worker, workload, objective, verify,
+                                                  machine_json(facts, unavailable))};
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ struct WorkerChoice {
   measure::CommandTemplate own;      ///< knows nothing of us; empty: one of the two above
 };
 
-/// Whether a finalist trains as it should (campaign/gate.hpp).
+/// Whether a finalist trains as it should (campaign/finals/finalist_gate.hpp).
 struct GateSettings {
   bool on = true;
   std::int64_t steps = 4;             ///< of the exact comparison with the reference

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tuner/campaign_file/document.hpp"
+#include "tuner/campaign_file/document_positions.hpp"
 
 namespace nocturne::tuner {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign_file/document.hpp"
+#include "tuner/campaign_file/document_positions.hpp"
 #include "tuner/campaign_file/syntax_error.hpp"
 #include "tuner/campaign_file/text_cursor.hpp"
 

@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tuner/campaign_file/document.hpp"
+#include "tuner/campaign_file/document_positions.hpp"
 
 namespace nocturne::tuner {
 

@@ -12,7 +12,7 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
-#include "tuner/campaign_file/document.hpp"
+#include "tuner/campaign_file/document_positions.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -29,7 +29,7 @@ std::expected<std::unique_ptr<ProfileMember>, std::string> ProfileMember::open(
 }
 
 std::expected<db::StoredTrial, std::string> ProfileMember::trial_of(const space::Configuration& configuration,
-                                                                    const std::string& who, tuner::Gate& gate) {
+                                                                    const std::string& who, tuner::FinalistGate& gate) {
   auto trial = named_.trial_of(configuration);
   if (!trial) return std::unexpected(trial.error().message);
   if (!*trial) return std::unexpected("interrupted");
@@ -50,7 +50,7 @@ std::expected<db::StoredTrial, std::string> ProfileMember::trial_of(const space:
 std::expected<void, std::string> ProfileMember::begin(const space::Configuration& configuration) {
   if (auto opened = named_.open(true); !opened) return std::unexpected(opened.error().message);
   is_open_ = true;
-  tuner::Gate gate(session_, std::nullopt);
+  tuner::FinalistGate gate(session_, std::nullopt);
   auto baseline = trial_of(spec_.space.default_configuration(), "the default", gate);
   if (!baseline) return std::unexpected(baseline.error());
   auto candidate = trial_of(configuration, "the profile", gate);

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "tuner/campaign/finals/comparing.hpp"
-#include "tuner/campaign/finals/gate.hpp"
+#include "tuner/campaign/finals/finalist_gate.hpp"
 #include "tuner/campaign/finals/named_trials.hpp"
 #include "tuner/campaign/session.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
@@ -43,7 +43,7 @@ class ProfileMember {
   [[nodiscard]] std::expected<void, std::string> begin(const space::Configuration& configuration);
   /// Finds or measures; the error says who does not train here, or trains wrongly.
   [[nodiscard]] std::expected<db::StoredTrial, std::string> trial_of(const space::Configuration& configuration,
-                                                                     const std::string& who, tuner::Gate& gate);
+                                                                     const std::string& who, tuner::FinalistGate& gate);
 
   tuner::CampaignSpec spec_;
   std::unique_ptr<tuner::Executor> executor_;

@@ -21,7 +21,7 @@
 
 #include "db/store.hpp"
 #include "tuner/campaign/finals/comparing.hpp"
-#include "tuner/campaign/finals/gate.hpp"
+#include "tuner/campaign/finals/finalist_gate.hpp"
 #include "tuner/campaign/session.hpp"
 
 namespace nocturne::tuner {
@@ -36,9 +36,9 @@ class Finals {
   Finals(const Session& session, std::optional<TimeFrame> time, ExtraTrial extra_trial)
       : session_(session), time_(time), gate_(session, time), extra_trial_(std::move(extra_trial)) {}
 
-  /// For the best that the gate admits (gate.hpp). Does only what is missing. Nothing to do where the default failed,
-  /// or is itself the best. Ends early, keeping what is done, when interrupted, and where twenty in turn were refused,
-  /// or one when the time is over (said to the observer). Returns whether everything is there.
+  /// For the best that the gate admits (finalist_gate.hpp). Does only what is missing. Nothing to do where the default
+  /// failed, or is itself the best. Ends early, keeping what is done, when interrupted, and where twenty in turn were
+  /// refused, or one when the time is over (said to the observer). Returns whether everything is there.
   [[nodiscard]] db::Expected<bool> run();
 
  private:
@@ -69,7 +69,7 @@ class Finals {
 
   const Session& session_;
   std::optional<TimeFrame> time_;
-  Gate gate_;
+  FinalistGate gate_;
   ExtraTrial extra_trial_;
 };
 

@@ -54,6 +54,37 @@ std::string unknown_name(const std::string& name, const tuner::Frameworks& frame
                      hint.empty() ? fmt::format("; '{}' shows them", tuner::command_text({"env", "list"})) : hint);
 }
 
+/// Empty: the options fit the action and one another; else a sentence.
+std::string misplaced_option(const EnvOptions& options) {
+  const std::string& action = options.action;
+  const bool bundled = !options.bundle.empty();
+  if (!options.lock.empty() && action != "install") return "--lock goes with install";
+  if (!options.output.empty() && action != "export") return "--output goes with export";
+  if (bundled && action != "export" && action != "install") return "--bundle goes with export and install";
+  if (bundled && action == "install" && (!options.names.empty() || !options.lock.empty())) {
+    return "a bundle says itself what it installs: give neither names nor --lock";
+  }
+  if (bundled && !options.output.empty()) return "--bundle names the file already";
+  if (!options.profile.empty() && !(bundled && action == "export")) return "--profile goes with export --bundle";
+  if ((options.thorough || options.all) && action != "check") return "--thorough and --all go with check";
+  if (!options.vary.empty() && !options.thorough) return "--vary goes with check --thorough";
+  if (options.all && !options.names.empty()) return "give either names or --all";
+  return problem_of_variations(options.vary);
+}
+
+/// Empty: the action gets as many names as it takes; else a sentence.
+std::string wrong_number_of_names(const EnvOptions& options, const std::vector<std::string>& names) {
+  const auto* action = std::ranges::find(kEnvActions, options.action, &EnvAction::name);
+  const bool bundled = !options.bundle.empty();
+  const bool says_itself = bundled && (options.action == "install" || !options.profile.empty());
+  if (action->takes_names && names.empty() && !says_itself && !options.all) {
+    return fmt::format("env {} needs a name, or several", action->name);
+  }
+  if (options.action == "export" && !bundled && names.size() > 1) return "env export writes one lock: give one name";
+  if (options.action == "python" && names.size() > 1) return "env python prints one path: give one name";
+  return {};
+}
+
 void add_installed(EnvOrder& order) {
   for (const measure::EnvironmentRecipe& recipe : order.frameworks->recipes()) {
     if (order.frameworks->installed(recipe.name)) order.recipes.push_back(&recipe);
@@ -134,34 +165,8 @@ void setup(CLI::App& subcommand, EnvOptions& options) {
 ExitCode run(const EnvOptions& options, Context& context) {
   EnvOrder order{.options = options, .frameworks = frameworks_here(context, tuner::find_installation()), .recipes = {}};
   std::vector<std::string> names = options.names;
-  const auto* action = std::ranges::find(kEnvActions, options.action, &EnvAction::name);
-  if (!options.lock.empty() && options.action != "install") {
-    return complain(context, ExitCode::Usage, "--lock goes with install");
-  }
-  if (!options.output.empty() && options.action != "export") {
-    return complain(context, ExitCode::Usage, "--output goes with export");
-  }
-  const bool bundled = !options.bundle.empty();
-  if (bundled && options.action != "export" && options.action != "install") {
-    return complain(context, ExitCode::Usage, "--bundle goes with export and install");
-  }
-  if (bundled && options.action == "install" && (!names.empty() || !options.lock.empty())) {
-    return complain(context, ExitCode::Usage, "a bundle says itself what it installs: give neither names nor --lock");
-  }
-  if (bundled && !options.output.empty()) return complain(context, ExitCode::Usage, "--bundle names the file already");
-  if (!options.profile.empty() && !(bundled && options.action == "export")) {
-    return complain(context, ExitCode::Usage, "--profile goes with export --bundle");
-  }
-  const bool checks = options.action == "check";
-  if ((options.thorough || options.all) && !checks) {
-    return complain(context, ExitCode::Usage, "--thorough and --all go with check");
-  }
-  if (!options.vary.empty() && !options.thorough) {
-    return complain(context, ExitCode::Usage, "--vary goes with check --thorough");
-  }
-  if (options.all && !names.empty()) return complain(context, ExitCode::Usage, "give either names or --all");
-  if (const std::string problem = problem_of_variations(options.vary); !problem.empty()) {
-    return complain(context, ExitCode::Usage, problem);
+  if (const std::string sentence = misplaced_option(options); !sentence.empty()) {
+    return complain(context, ExitCode::Usage, sentence);
   }
   if (!options.lock.empty()) {
     const auto lock = read_lock_file(options.lock);
@@ -171,15 +176,8 @@ ExitCode run(const EnvOptions& options, Context& context) {
       return complain(context, ExitCode::Usage, fmt::format("{} is of '{}' alone", options.lock, lock->recipe));
     }
   }
-  const bool says_itself = bundled && (options.action == "install" || !options.profile.empty());
-  if (action->takes_names && names.empty() && !says_itself && !options.all) {
-    return complain(context, ExitCode::Usage, fmt::format("env {} needs a name, or several", action->name));
-  }
-  if (options.action == "export" && !bundled && names.size() > 1) {
-    return complain(context, ExitCode::Usage, "env export writes one lock: give one name");
-  }
-  if (options.action == "python" && names.size() > 1) {
-    return complain(context, ExitCode::Usage, "env python prints one path: give one name");
+  if (const std::string sentence = wrong_number_of_names(options, names); !sentence.empty()) {
+    return complain(context, ExitCode::Usage, sentence);
   }
   for (const std::string& name : names) {
     if (const std::string sentence = unknown_name(name, *order.frameworks); !sentence.empty()) {

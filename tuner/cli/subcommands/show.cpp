@@ -175,6 +175,25 @@ void print_device(std::ostream& out, const space::DeviceReport& device) {
   line("throttled", throttled);
 }
 
+/// The times of its steps, what they waited for, and how the loss went. Nothing where no step was timed.
+void print_samples(std::ostream& out, const space::Run& run) {
+  const std::vector<double> steps = measure::step_seconds(run);
+  if (steps.empty()) return;
+  const SampleSummary summary = summarise_samples(steps);
+  out << fmt::format("  samples      {}: median {} a step, minimum {}, maximum {}, middle half within {}\n",
+                     steps.size(), seconds_text(summary.median), seconds_text(summary.minimum),
+                     seconds_text(summary.maximum), seconds_text(summary.spread));
+  out << "               " << sparkline(steps, kSparkline) << '\n';
+  if (const auto wait = measure::data_wait(run); wait && wait->step_seconds > 0) {
+    out << fmt::format("  data         waited for {} a step, {} of its time\n", seconds_text(wait->step_seconds),
+                       percent_text(wait->share));
+  }
+  const auto& losses = run.samples;
+  if (losses.front().loss && losses.back().loss) {
+    out << fmt::format("  loss         {:.4g} → {:.4g}\n", *losses.front().loss, *losses.back().loss);
+  }
+}
+
 void print_run(const Context& context, const db::StoredRun& stored, bool whole_log) {
   std::ostream& out = *context.out;
   const space::Run& run = stored.record.run;
@@ -193,21 +212,7 @@ void print_run(const Context& context, const db::StoredRun& stored, bool whole_l
                        phase.finished ? nanoseconds_text(phase.wall) : "not finished",
                        phase.finished && phase.cpu.count() > 0 ? ", CPU time " + nanoseconds_text(phase.cpu) : "");
   }
-  if (const std::vector<double> steps = measure::step_seconds(run); !steps.empty()) {
-    const SampleSummary summary = summarise_samples(steps);
-    out << fmt::format("  samples      {}: median {} a step, minimum {}, maximum {}, middle half within {}\n",
-                       steps.size(), seconds_text(summary.median), seconds_text(summary.minimum),
-                       seconds_text(summary.maximum), seconds_text(summary.spread));
-    out << "               " << sparkline(steps, kSparkline) << '\n';
-    if (const auto wait = measure::data_wait(run); wait && wait->step_seconds > 0) {
-      out << fmt::format("  data         waited for {} a step, {} of its time\n", seconds_text(wait->step_seconds),
-                         percent_text(wait->share));
-    }
-    const auto& losses = run.samples;
-    if (losses.front().loss && losses.back().loss) {
-      out << fmt::format("  loss         {:.4g} → {:.4g}\n", *losses.front().loss, *losses.back().loss);
-    }
-  }
+  print_samples(out, run);
   for (const space::Epoch& epoch : run.epochs) {
     out << fmt::format("  epoch {:<6} {}{}\n", epoch.index, nanoseconds_text(epoch.wall),
                        epoch.loss ? fmt::format(", loss {:.4g}", *epoch.loss) : "");

@@ -1,4 +1,4 @@
-#include "tuner/campaign/sources.hpp"
+#include "tuner/campaign/proposal_sources.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "tuner/campaign/recovery.hpp"
+#include "tuner/campaign/recovery_report.hpp"
 
 #include <ctime>
 #include <string_view>

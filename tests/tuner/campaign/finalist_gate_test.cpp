@@ -1,4 +1,4 @@
-#include "tuner/campaign/finals/gate.hpp"
+#include "tuner/campaign/finals/finalist_gate.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "tuner/campaign_file/document.hpp"
+#include "tuner/campaign_file/document_positions.hpp"
 
 #include <fmt/format.h>
 

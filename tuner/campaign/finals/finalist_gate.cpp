@@ -1,4 +1,4 @@
-#include "tuner/campaign/finals/gate.hpp"
+#include "tuner/campaign/finals/finalist_gate.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -72,12 +72,12 @@ std::string precision_of(const db::StoredTrial& trial) {
 
 }  // namespace
 
-void Gate::log(db::Level level, const std::string& sentence) {
+void FinalistGate::log(db::Level level, const std::string& sentence) {
   static_cast<void>(session_.store.append_event(
       {.campaign = session_.campaign, .time_unix_ns = 0, .level = level, .what = sentence}));
 }
 
-Admission Gate::let_through(const db::StoredTrial& trial, const std::string& why) {
+Admission FinalistGate::let_through(const db::StoredTrial& trial, const std::string& why) {
   const std::string sentence =
       fmt::format("whether trial {} trains rightly is not judged: {}", trial.trial.number, why);
   if (said_.insert(why).second) session_.observer.note(sentence);
@@ -85,7 +85,7 @@ Admission Gate::let_through(const db::StoredTrial& trial, const std::string& why
   return Admission::Admitted;
 }
 
-db::Expected<Admission> Gate::refuse(const db::StoredTrial& trial, const std::string& why) {
+db::Expected<Admission> FinalistGate::refuse(const db::StoredTrial& trial, const std::string& why) {
   const db::TrialResult result{
       .outcome = space::Outcome::Wrong, .reason = "trains wrongly: " + why, .estimate = {}, .parts = {}};
   if (auto stored = session_.store.update_trial(trial.id, result); !stored) return std::unexpected(stored.error());
@@ -95,8 +95,9 @@ db::Expected<Admission> Gate::refuse(const db::StoredTrial& trial, const std::st
   return Admission::Refused;
 }
 
-db::Expected<std::optional<space::Run>> Gate::train(const space::Configuration& configuration, const Prepared& prepared,
-                                                    RunOrder order, db::TrialId owner) {
+db::Expected<std::optional<space::Run>> FinalistGate::train(const space::Configuration& configuration,
+                                                            const Prepared& prepared, RunOrder order,
+                                                            db::TrialId owner) {
   const auto slot = session_.take_slot();
   if (!slot) return std::nullopt;
   order.purpose = space::Purpose::Gate;
@@ -117,7 +118,8 @@ db::Expected<std::optional<space::Run>> Gate::train(const space::Configuration& 
   return std::move(*run);
 }
 
-db::Expected<const Gate::Reference*> Gate::exact_reference(const measure::Schedule& schedule, std::int64_t steps) {
+db::Expected<const FinalistGate::Reference*> FinalistGate::exact_reference(const measure::Schedule& schedule,
+                                                                           std::int64_t steps) {
   if (const auto known = references_.find(schedule.batch); known != references_.end()) return &known->second;
   const auto owner = session_.store.find_trial(session_.campaign, 0);
   if (!owner) return std::unexpected(owner.error());
@@ -146,7 +148,7 @@ db::Expected<const Gate::Reference*> Gate::exact_reference(const measure::Schedu
   return &references_.emplace(schedule.batch, std::move(made)).first->second;
 }
 
-db::Expected<Admission> Gate::admits(const db::StoredTrial& trial) {
+db::Expected<Admission> FinalistGate::admits(const db::StoredTrial& trial) {
   const GateSettings& settings = session_.spec.verify.gate;
   if (!session_.spec.worker.own.empty()) {
     return let_through(trial, "it is a command of your own; compare what both learn before you deploy the best");
@@ -190,7 +192,7 @@ db::Expected<Admission> Gate::admits(const db::StoredTrial& trial) {
   return Admission::Admitted;
 }
 
-std::int64_t Gate::seeds_wanted(const db::StoredTrial& baseline) const {
+std::int64_t FinalistGate::seeds_wanted(const db::StoredTrial& baseline) const {
   const GateSettings& settings = session_.spec.verify.gate;
   if (settings.seeds) return *settings.seeds;
   if (!time_ || !baseline.trial.parts) return 0;
@@ -201,12 +203,12 @@ std::int64_t Gate::seeds_wanted(const db::StoredTrial& baseline) const {
   return fitting < static_cast<std::int64_t>(measure::kFewestReferences) ? 0 : fitting;
 }
 
-bool Gate::time_is_over() const {
+bool FinalistGate::time_is_over() const {
   return time_ && session_.clock.steady() >= time_->end;
 }
 
-db::Expected<std::map<std::uint64_t, space::Run>> Gate::known_epochs(std::int64_t batch, std::int64_t seeds,
-                                                                     const std::string& artifact) const {
+db::Expected<std::map<std::uint64_t, space::Run>> FinalistGate::known_epochs(std::int64_t batch, std::int64_t seeds,
+                                                                             const std::string& artifact) const {
   const auto stored =
       session_.store.gate_runs(static_cast<std::int64_t>(reference_seed(batch, 0)), std::min(seeds, kMostSeeds));
   if (!stored) return std::unexpected(stored.error());
@@ -220,8 +222,8 @@ db::Expected<std::map<std::uint64_t, space::Run>> Gate::known_epochs(std::int64_
   return known;
 }
 
-db::Expected<std::optional<std::vector<space::Run>>> Gate::reference_epochs(const db::StoredTrial& trial,
-                                                                            const db::StoredTrial& baseline) {
+db::Expected<std::optional<std::vector<space::Run>>> FinalistGate::reference_epochs(const db::StoredTrial& trial,
+                                                                                    const db::StoredTrial& baseline) {
   std::vector<space::Run> runs;
   const auto no_band = [&](const std::string& why) {
     log(db::Level::Info,
@@ -273,7 +275,7 @@ db::Expected<std::optional<std::vector<space::Run>>> Gate::reference_epochs(cons
   return runs;
 }
 
-db::Expected<Admission> Gate::admits_epoch(const db::StoredTrial& trial, const db::StoredTrial& baseline) {
+db::Expected<Admission> FinalistGate::admits_epoch(const db::StoredTrial& trial, const db::StoredTrial& baseline) {
   const VerifySettings& verify = session_.spec.verify;
   if (!verify.gate.on || verify.accuracy_epochs == 0) return Admission::Admitted;
   if (session_.spec.workload.data.starts_with("synthetic")) {

@@ -29,10 +29,10 @@ enum class Admission {
 };
 
 /// One instance a session; not thread-safe. OWNER of the campaign.
-class Gate {
+class FinalistGate {
  public:
   /// `time`: empty where the campaign is not bounded by time.
-  Gate(const Session& session, std::optional<TimeFrame> time) : session_(session), time_(time) {}
+  FinalistGate(const Session& session, std::optional<TimeFrame> time) : session_(session), time_(time) {}
 
   /// The exact part: a few steps without dropout from the same weights on the same batches. Seconds.
   [[nodiscard]] db::Expected<Admission> admits(const db::StoredTrial& trial);
