@@ -109,7 +109,7 @@ class Connection {
   std::filesystem::path path_;
   StoreOptions options_;
   std::chrono::milliseconds busy_timeout_;  ///< now
-  std::chrono::milliseconds lock_limit_;    ///< of the last wait, when it ended
+  std::chrono::milliseconds lock_limit_;    ///< how long the last wait could last
   std::chrono::steady_clock::time_point locked_since_;
   std::string token_;
   std::optional<std::int64_t> owner_pid_;

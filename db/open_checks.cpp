@@ -33,7 +33,7 @@ Error not_ours(const std::filesystem::path& path, std::string_view what) {
                       what)};
 }
 
-/// Of a file whose application id is not ours.
+/// The error for a file whose application id is not ours.
 Error wrong_application(const std::filesystem::path& path, std::uint32_t id) {
   if (id != static_cast<std::uint32_t>(kUnreleasedApplicationId)) {
     return not_ours(path, fmt::format("is the database of another program (application id 0x{:08x})", id));
@@ -130,7 +130,7 @@ std::optional<Error> make_folder(const std::filesystem::path& path) {
 }
 
 Expected<bool> check_identity(SQLite::Database& database, const std::filesystem::path& path, int newest) {
-  // Of one moment: another process may be making the schema just now.
+  // Reads one moment: another process may be making the schema just now.
   const SQLite::Transaction moment(database, SQLite::TransactionBehavior::DEFERRED);
   const auto id = read_number(database, "PRAGMA application_id");
   const auto version = stored_version(database);

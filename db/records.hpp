@@ -72,7 +72,7 @@ struct CampaignHandle {
   std::int64_t generation = 1;  ///< 1, 2, … for campaigns of one name
   bool resumed = false;         ///< false: new, has no trials
   std::int64_t trials = 0;      ///< asked so far: the next trial has this number
-  std::int64_t finished = 0;    ///< of these, finished
+  std::int64_t finished = 0;    ///< how many of them have finished
 };
 
 /// A campaign as listed.
@@ -90,7 +90,7 @@ struct CampaignSummary {
   std::int64_t opened_unix_ns = 0;                 ///< when it was last begun or resumed
   std::optional<std::int64_t> finished_unix_ns{};  ///< empty: it can go on
   std::int64_t trials = 0, finished = 0, ok = 0;   ///< counts
-  std::optional<std::int64_t> owner_pid{};         ///< of the living process that tunes it now
+  std::optional<std::int64_t> owner_pid{};         ///< the living process that tunes it now
 };
 
 enum class TrialState { Reserved, Finished };
@@ -141,7 +141,7 @@ struct StoredRun {
 /// A run with the campaign it was made in.
 struct CampaignRun {
   CampaignId campaign = 0;
-  nlohmann::json spec{};  ///< of that campaign
+  nlohmann::json spec{};  ///< that campaign's document
   StoredRun stored{};
 };
 
@@ -173,8 +173,7 @@ struct Asked {
   space::Configuration configuration{};
   space::Purpose purpose = space::Purpose::Search;  ///< Search or Audit
   std::string reason{};                             ///< why it was chosen; may be empty
-  std::optional<double>
-      predicted_log_bound{};  ///< of an audit (search::AuditPrediction); empty: another, or from before
+  std::optional<double> predicted_log_bound{};  ///< what an audit predicted (search::AuditPrediction); empty: no audit
   std::optional<double> predicted_log_margin{};
 };
 struct Ask {
@@ -207,8 +206,8 @@ struct PreflightRecord {
 
 /// What one machine can do at best.
 struct MachineFiguresRecord {
-  std::string key{};                  ///< of the machine; tuner/roofline says what goes into it
-  nlohmann::json fields{};            ///< of its fingerprint, that the key is made of
+  std::string key{};                  ///< names the machine; tuner/roofline says what goes into it
+  nlohmann::json fields{};            ///< fields of the fingerprint that the key is made of
   nlohmann::json figures{};           ///< as measured
   std::int64_t measured_unix_ns = 0;  ///< 0 when stored: now
 };
@@ -218,7 +217,7 @@ enum class Side { Candidate, Baseline };
 /// Consecutive steps of one worker in a pair, measured while the other waited.
 struct Slice {
   Side side = Side::Candidate;
-  std::int64_t first_step = 0;  ///< of that worker's process, as in its samples
+  std::int64_t first_step = 0;  ///< counted in that worker's process, as in its samples
   std::int64_t steps = 0;
   std::int64_t wall_ns = 0;
   friend bool operator==(const Slice&, const Slice&) = default;
@@ -247,7 +246,7 @@ struct ComparisonRecord {
   space::Configuration candidate{}, baseline{};
   std::string role = "verify";  ///< select: to choose the winner; verify: fresh pairs, from which the gain is reported;
                                 ///< compare: the user asked; blame: the present program against one of then
-  std::string method = "slices";     ///< of measuring its pairs: sequential, slices, duet
+  std::string method = "slices";     ///< how its pairs are measured: sequential, slices, duet
   std::string estimator = "paired";  ///< median or minimum of a process's steady steps; paired: neighbouring slices
 };
 
@@ -259,7 +258,7 @@ struct VerdictRecord {
   std::string verdict{};                         ///< faster, slower, same, undecided: of the candidate
   double log_ratio_mean = 0;                     ///< ln(T(candidate) / T(baseline)): below 0, the candidate is faster
   double log_ratio_low = 0, log_ratio_high = 0;  ///< interval
-  double confidence = 0.95;                      ///< of that interval
+  double confidence = 0.95;                      ///< confidence of that interval, 0 to 1
   std::int64_t pairs = 0;                        ///< that it rests on
   friend bool operator==(const VerdictRecord&, const VerdictRecord&) = default;
 };
@@ -278,7 +277,7 @@ struct NoiseFigure {
   std::string method{};     ///< sequential, slices, duet
   std::string estimator{};  ///< median, minimum, paired
   std::int64_t pairs = 0;
-  double sd = 0, bias = 0;  ///< of the log ratio of a pair
+  double sd = 0, bias = 0;  ///< standard deviation and bias of the log ratio of a pair
   std::chrono::nanoseconds pair_time{};
   friend bool operator==(const NoiseFigure&, const NoiseFigure&) = default;
 };
@@ -287,7 +286,7 @@ struct NoiseFigure {
 struct NoiseFloorRecord {
   std::string fingerprint{};  ///< hash, of a stored one
   std::string workload{};     ///< network/data/optimizer
-  std::int64_t steps = 0;     ///< of each process
+  std::int64_t steps = 0;     ///< steps of each process
   std::vector<NoiseFigure> figures{};
   std::int64_t measured_unix_ns = 0;  ///< 0 when stored: now
 };

@@ -174,7 +174,7 @@ class Store {
 
   /// Replaces what was stored for the same fingerprint and workload.
   Expected<void> save_noise_floor(const NoiseFloorRecord& floor);
-  /// Of a workload, the latest first; figures by method and estimator.
+  /// Noise of a workload, the latest first; figures by method and estimator.
   [[nodiscard]] Expected<std::vector<NoiseFloorRecord>> noise_floors(std::string_view workload) const;
 
   // ---- what campaigns share (store_shared.cpp) ----

@@ -31,7 +31,7 @@ nanoseconds time_of(const timeval& time) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
 }
 
-/// Of the child, between fork and exec: what fails is told through `report`.
+/// Runs in the child, between fork and exec: what fails is told through `report`.
 [[noreturn]] void become(const ChildPlan& plan, char* const* argv, int output, int report) {
   if (output >= 0) {
     ::dup2(output, STDOUT_FILENO);

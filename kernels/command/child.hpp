@@ -22,7 +22,7 @@ struct ChildPlan {
 struct ChildEnd {
   int status = 0;  ///< as wait(2) has it
   std::chrono::nanoseconds wall{};
-  std::chrono::nanoseconds cpu{};  ///< of it and the descendants it waited for
+  std::chrono::nanoseconds cpu{};  ///< its own and that of descendants it waited for
 };
 
 /// Not thread-safe. One that is not waited for is killed by the supervisor of the run, not by the destructor.

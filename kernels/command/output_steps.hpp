@@ -13,8 +13,8 @@
 
 namespace nocturne::command {
 
-/// Of seconds from 0 on; at most eleven days: more (a date that the pattern took for a time) is no time of a step, but
-/// must not look like a short one.
+/// Takes seconds from 0 on; at most eleven days: more (a date that the pattern took for a time) is no time of a step,
+/// but must not look like a short one.
 [[nodiscard]] std::chrono::nanoseconds nanoseconds_in(double seconds);
 
 /// Takes output as it comes, in pieces of any size; a line ends with \n, or with \r as progress bars have it. The first
@@ -32,7 +32,7 @@ class OutputSteps {
 
   [[nodiscard]] bool begun() const { return begun_; }
   [[nodiscard]] std::int64_t steps() const { return steps_; }  ///< behind the first
-  /// Of a rule that reads the time of the whole run: what the last matching line said.
+  /// What the last matching line said, for a rule that reads the time of the whole run.
   [[nodiscard]] std::optional<double> total_seconds() const { return total_; }
 
  private:

@@ -13,7 +13,7 @@ namespace nocturne::cuda {
 enum class Precision { F32, Tf32, Bf16, F16 };
 enum class Layout { Nchw, Nhwc };
 enum class Algorithm { Heuristic, Find, Fixed };
-/// Of forward passes into one of cuDNN's graphs: never, or where it is right and faster (fusion_choice.hpp).
+/// Fuses forward passes into one of cuDNN's graphs: never, or where it is right and faster (fusion_choice.hpp).
 enum class Fusion { Off, Auto };
 
 [[nodiscard]] std::string_view to_text(Precision precision);
@@ -21,7 +21,7 @@ enum class Fusion { Off, Auto };
 [[nodiscard]] std::string_view to_text(Algorithm algorithm);
 [[nodiscard]] std::string_view to_text(Fusion fusion);
 
-/// Of an activation.
+/// Size of one value of an activation.
 [[nodiscard]] std::int64_t bytes_per_value(Precision precision);
 
 }  // namespace nocturne::cuda

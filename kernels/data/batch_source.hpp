@@ -53,8 +53,8 @@ struct SourceOptions {
   /// too. folder: JPEGs, one sub-folder a class (image_folder.hpp).
   std::string data = "mnist";
   std::string folder;        ///< mnist, folder
-  networks::Shape image;     ///< of one image, as the network reads it
-  std::int64_t classes = 0;  ///< of the network
+  networks::Shape image;     ///< shape of one image, as the network reads it
+  std::int64_t classes = 0;  ///< classes that the network tells apart
   Split split = Split::Train;
   std::uint64_t seed = 1;               ///< order of each epoch; crops and flips of a folder's images
   std::int64_t batch = 128;             ///< images a step

@@ -31,8 +31,8 @@ class FileList {
 
   std::int64_t classes_ = 0;
   std::vector<std::string> folders_;  ///< by label; empty where there is none
-  std::string names_;                 ///< of all images, without anything between
-  std::vector<std::uint64_t> ends_;   ///< of each name
+  std::string names_;                 ///< names of all images, without anything between
+  std::vector<std::uint64_t> ends_;   ///< end of each name in names_
   std::vector<std::int32_t> labels_;
   std::int64_t left_out_ = 0;
 };

@@ -18,7 +18,7 @@ struct Place {
   std::vector<std::int32_t> visits;  ///< images of the batch; empty: the place is free
   std::vector<ImageSource::Image> images;
   std::int64_t epoch = 0;
-  std::size_t given_out = 0, made = 0;  ///< of visits
+  std::size_t given_out = 0, made = 0;  ///< counts of visits
   std::size_t first_failed = 0;
   std::exception_ptr error;
 };

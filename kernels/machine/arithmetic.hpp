@@ -13,7 +13,7 @@ namespace nocturne::machine {
 
 struct ArithmeticKernel {
   std::string name;  ///< "avx512f", "avx2", "generic", "avx512_bf16", "amx_bf16"
-  double flops = 0;  ///< of one iteration; a multiplication and an addition are two
+  double flops = 0;  ///< operations of one iteration; a multiplication and an addition are two
   /// Runs that many iterations and returns the sum of all accumulators. `one` is 1: the compiler must not know.
   double (*run)(std::int64_t iterations, float one) = nullptr;
   /// What the sum must be, exactly. Holds for 64 ≤ iterations ≤ kMostIterations.

@@ -11,7 +11,7 @@
 
 namespace nocturne::machine {
 
-/// Of one element: two reads and a write.
+/// Bytes moved for one element: two reads and a write.
 inline constexpr double kTriadBytes = 12.0;
 
 /// Three arrays of floats, aligned to huge pages where the system gives them. The memory is not touched before fill().
@@ -23,8 +23,8 @@ class TriadArrays {
   void run(float scale, std::int64_t passes = 1);
   /// Whether a holds what run(scale) must have written.
   [[nodiscard]] bool is_right(float scale) const;
-  [[nodiscard]] double sum() const;  ///< of some elements of a, to show
-  /// Of one pass.
+  [[nodiscard]] double sum() const;  ///< sum of some elements of a, to show
+  /// Bytes that one pass moves.
   [[nodiscard]] double bytes_moved() const { return kTriadBytes * static_cast<double>(elements_); }
 
  private:

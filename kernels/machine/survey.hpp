@@ -13,7 +13,7 @@
 namespace nocturne::machine {
 
 struct SurveyPlan {
-  std::chrono::duration<double> budget{20};  ///< of all measurements together, the disk's included
+  std::chrono::duration<double> budget{20};  ///< for all measurements together, the disk's included
   std::filesystem::path disk{};              ///< a folder on the disk to measure; empty: none is
   std::vector<std::string> only{};           ///< names of figures (the disk's two are "disk"); empty: all
 };

@@ -28,7 +28,7 @@ namespace {
 constexpr int kTileAccumulators = 6;
 constexpr std::size_t kTileRows = 16, kRowBytes = 64;
 constexpr double kTileFlops = 2.0 * 16 * 16 * 32;  // of one instruction
-// Of the 32 products that are summed for a number, so many are +1, the others -1: each number grows by 2 an iteration,
+// So many of the 32 products that are summed for a number are +1, the others -1: each number grows by 2 an iteration,
 // which f32 counts exactly up to kMostIterations.
 constexpr std::size_t kPositive = 17;
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-// Of libgomp, since OpenMP 4.5 (parallel.hpp says why no header of OpenMP's is included).
+// libgomp has these since OpenMP 4.5 (parallel.hpp says why no header of OpenMP's is included).
 extern "C" {
 int omp_get_num_places(void);
 int omp_get_place_num_procs(int place);

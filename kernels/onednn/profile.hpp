@@ -20,7 +20,7 @@ struct OperationTime {
   Part part = Part::Rest;
   std::string group;           ///< "convolution backward data"
   std::string implementation;  ///< oneDNN's name of it; empty for own loops
-  std::int64_t flops = 0;      ///< of one step; 0: not counted
+  std::int64_t flops = 0;      ///< operations of one step; 0: not counted
   std::int64_t calls = 0, total_ns = 0, min_ns = INT64_MAX;
 };
 
@@ -35,7 +35,7 @@ class Profile {
   /// In the order in which they came first.
   [[nodiscard]] const std::vector<OperationTime>& operations() const { return operations_; }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
-  [[nodiscard]] std::int64_t steps_ns() const { return steps_ns_; }  ///< of all of them together
+  [[nodiscard]] std::int64_t steps_ns() const { return steps_ns_; }  ///< sum over all steps
 
  private:
   std::vector<OperationTime> operations_;

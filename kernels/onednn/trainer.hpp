@@ -20,9 +20,10 @@ namespace nocturne::onednn {
 /// Where tests plant errors, to see that the gate finds them. Empty in the worker: nothing on its command line, in a
 /// request or in the environment leads here.
 struct Tampering {
-  std::function<void(std::span<std::int32_t> labels, bool last_of_epoch)> labels;  ///< of a batch, before its step
-  std::function<void(Parameters&)> gradients;                                      ///< between backward and update
-  std::function<void(Parameters&)> values;                                         ///< after the update
+  std::function<void(std::span<std::int32_t> labels, bool last_of_epoch)>
+      labels;                                  ///< gives the labels of a batch, before its step
+  std::function<void(Parameters&)> gradients;  ///< between backward and update
+  std::function<void(Parameters&)> values;     ///< after the update
 };
 
 struct TrainerOptions {
@@ -62,9 +63,9 @@ class Trainer {
 
   [[nodiscard]] const Plan& plan() const { return main_; }
   [[nodiscard]] const Parameters& parameters() const { return *parameters_; }
-  /// Of the full batch; of the smaller one only reference implementations are added.
+  /// Implementations of the full batch; a smaller batch adds its reference implementations alone.
   [[nodiscard]] std::vector<Implementation> implementations() const;
-  /// Of full batches: a smaller one's times are not theirs. Null: no more.
+  /// Profiles full batches alone: a smaller one's times are not theirs. Null: no more.
   void profile(Profile* into);
 
  private:

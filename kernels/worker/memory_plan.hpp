@@ -19,7 +19,7 @@ struct Lifetime {
 
 struct MemoryPlan {
   std::vector<std::int64_t> offsets;  ///< one a buffer: a sum of what others occupy
-  std::int64_t bytes = 0;             ///< of all
+  std::int64_t bytes = 0;             ///< size of all together
 };
 
 /// How many bytes a buffer takes up, so that the next begins where the device likes it.

@@ -80,7 +80,7 @@ class ConsoleReporter final : public Reporter {
 
  private:
   std::chrono::steady_clock::time_point phase_start_;
-  std::vector<double> step_ms_;  ///< of every sample
+  std::vector<double> step_ms_;  ///< one time a sample
   double last_loss_ = 0;
 };
 

@@ -68,7 +68,7 @@ struct Comparison {
   double low_percent = 0;   ///< interval of gain_percent; −100 and infinity with fewer than two pairs
   double high_percent = 0;
   double log_ratio = 0;       ///< mean over the pairs
-  double standard_error = 0;  ///< of log_ratio
+  double standard_error = 0;  ///< standard error of log_ratio
 };
 
 struct ComparisonOptions {

@@ -12,12 +12,12 @@
 namespace nocturne::measure {
 
 struct DataWait {
-  double step_seconds = 0;  ///< of a step: a part of Parts::steady_step, nothing beside it
-  double share = 0;         ///< of the steps' time, 0 to 1
+  double step_seconds = 0;  ///< waiting in a step: a part of Parts::steady_step, nothing beside it
+  double share = 0;         ///< share of the steps' time, 0 to 1
   friend bool operator==(const DataWait&, const DataWait&) = default;
 };
 
-/// Of the samples behind the warm-up (warm_up.hpp): all their waits divided by all their steps, and by all their time.
+/// Takes the samples behind the warm-up (warm_up.hpp): all waits divided by all steps, and by all their time.
 /// Sums, where a steady step is a trimmed mean: a reader that falls behind is waited for in few steps, and long.
 /// Empty: the run has no samples.
 [[nodiscard]] std::optional<DataWait> data_wait(const space::Run& run);

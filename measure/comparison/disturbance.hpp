@@ -15,8 +15,8 @@
 namespace nocturne::measure {
 
 inline constexpr double kQuietOthers = 0.05;     ///< share of the machine that others may use before step times suffer
-inline constexpr double kQuietSteal = 0.01;      ///< of CPU time
-inline constexpr double kQuietThrottled = 0.05;  ///< of a device's readings
+inline constexpr double kQuietSteal = 0.01;      ///< share of CPU time
+inline constexpr double kQuietThrottled = 0.05;  ///< share of a device's readings
 
 /// "thermal in 40 % of its readings": the reasons for which the run's device lowered its clocks in more than
 /// kQuietThrottled of its readings. Empty: it did not, or there is none. "power_cap" is no such reason: that is how a

@@ -24,8 +24,8 @@ enum class PairMethod {
 
 /// What a process of a pair is judged by.
 enum class StepEstimator {
-  Median,   ///< of its steady steps
-  Minimum,  ///< of its steady steps
+  Median,   ///< median of the steady steps
+  Minimum,  ///< minimum of the steady steps
   Paired,   ///< slices only: trimmed mean of the log ratios of neighbouring slices (comparison.hpp)
 };
 [[nodiscard]] std::string_view to_text(StepEstimator estimator);  ///< median, minimum, paired
@@ -38,7 +38,7 @@ enum class StepEstimator {
 /// What equal pairs showed.
 struct Noise {
   int pairs = 0;
-  double sd = 0;    ///< of the log ratio of a pair; 0.01 is 1 %
+  double sd = 0;    ///< standard deviation of the log ratio of a pair; 0.01 is 1 %
   double bias = 0;  ///< mean log ratio: of equal programs it should be zero; a side that is favoured shows here
 };
 /// REQUIRES: at least two ratios.

@@ -38,8 +38,8 @@ struct PairSide {
 
 struct PairPlan {
   std::array<PairSide, 2> sides;
-  std::size_t slices = 25;                         ///< of each side
-  std::chrono::milliseconds total_limit{600'000};  ///< of the whole pair, waiting included
+  std::size_t slices = 25;                         ///< slices of each side
+  std::chrono::milliseconds total_limit{600'000};  ///< limit of the whole pair, waiting included
 };
 
 /// One turn of one side. Blocks of two slices follow each other: slices[2k] and slices[2k+1] are neighbours in time.
@@ -58,7 +58,7 @@ struct PairResult {
 };
 
 struct PairProgress {
-  std::size_t slices_done = 0;  ///< of both sides together
+  std::size_t slices_done = 0;  ///< slices of both sides together
   std::size_t slices_wanted = 0;
 };
 

@@ -23,7 +23,7 @@ namespace nocturne::measure {
 
 /// After how many pairs two sides are judged, and which difference counts as none.
 struct ComparisonPolicy {
-  int pairs = 6;              ///< of fresh processes, before the first look
+  int pairs = 6;              ///< pairs of fresh processes before the first look
   int most_pairs = 20;        ///< while the verdict is open; fewer than `pairs` counts as `pairs`
   double margin_percent = 1;  ///< closer than this is SAME
 };
@@ -33,7 +33,7 @@ inline constexpr double kComparisonError = 0.05;
 
 struct Look {
   int pairs = 0;          ///< measured by then
-  double confidence = 0;  ///< of the interval of this look alone, 0 to 1: what compare() is to be asked for
+  double confidence = 0;  ///< confidence of this look's interval alone, 0 to 1: what compare() is to be asked for
   friend bool operator==(const Look&, const Look&) = default;
 };
 

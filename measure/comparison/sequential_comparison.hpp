@@ -43,7 +43,7 @@ struct ComparisonMember {
   MemberState state = MemberState::Open;
   /// As it was judged last, with that interval; empty: fewer than two pairs, or no look yet.
   std::optional<Comparison> comparison{};
-  double confidence = 0;  ///< of that interval alone, 0 to 1
+  double confidence = 0;  ///< confidence of that interval alone, 0 to 1
 };
 
 /// Not thread-safe.
@@ -89,7 +89,7 @@ class SequentialComparison {
   std::vector<int> looks_;              ///< numbers of pairs; empty: too few pairs to judge
   std::vector<std::size_t> round_;      ///< members whose pair of this round is missing, the next one first
   int goal_ = 0;                        ///< pairs of each open member after this round
-  std::vector<int> failures_, losses_;  ///< of each member, since the last look
+  std::vector<int> failures_, losses_;  ///< each member's, since the last look
   bool over_ = false;
 };
 

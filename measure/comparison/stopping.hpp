@@ -23,7 +23,7 @@ struct StoppingOptions {
   /// Standard deviation of the log of a process's time, by chance (memory placement: 2 to 7 % on virtual machines):
   /// from the machine's noise where that is known.
   double process_sd = 0.05;
-  double error = 0.05;  ///< of giving up, at some look, a trial that is as fast as the incumbent
+  double error = 0.05;  ///< probability of giving up, at some look, a trial that is as fast as the incumbent
 };
 
 struct Decision {

@@ -16,7 +16,7 @@ struct SampleEvent {
   std::int64_t first_step = 0;  ///< 0 is the first training step of the process
   std::int64_t steps = 1;
   std::int64_t wall_ns = 0;
-  std::int64_t cpu_ns = 0;  ///< of all threads of the process
+  std::int64_t cpu_ns = 0;  ///< CPU time of all threads of the process
   std::int64_t data_wait_ns = 0;
   double loss = 0;         ///< mean over the batch, of the last step
   bool loss_known = true;  ///< false: the event has none

@@ -39,7 +39,7 @@ struct Request {
   std::string data_folder;             ///< absolute path of its files; empty for synthetic
   bool skip_broken = false;            ///< folder: an image that cannot be decoded is replaced and counted, no error
   std::string optimizer = "adadelta";  ///< adadelta, sgd_momentum
-  MomentumRule momentum;               ///< of sgd_momentum
+  MomentumRule momentum;               ///< momentum of sgd_momentum
   double label_smoothing = 0;          ///< share of a label given to all classes alike, 0 to below 1
   nlohmann::json configuration = nlohmann::json::object();  ///< parameter name → value, all stages
   std::uint64_t seed = 1;                                   ///< initial weights, order of data, dropout

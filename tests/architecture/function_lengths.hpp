@@ -10,7 +10,7 @@ namespace nocturne::architecture {
 
 struct Function {
   std::string name;       ///< as it is defined: "Campaign::open"
-  std::size_t line = 0;   ///< of its first line, from 1
+  std::size_t line = 0;   ///< number of its first line, from 1
   std::size_t lines = 0;  ///< from there to its closing brace
   friend bool operator==(const Function&, const Function&) = default;
 };

@@ -122,7 +122,7 @@ std::optional<std::string> wrong_include(std::string_view path, std::string_view
   return from + " may not include " + to + " (" + std::string(target) + ")";
 }
 
-/// Of a component with a level: its first folder. Any other is a part itself: "space", "measure/protocol",
+/// A component with a level belongs to its first folder. Any other is a part itself: "space", "measure/protocol",
 /// "kernels/onednn".
 std::string_view part_of(std::string_view component) {
   return kLevels.contains(component) ? component.substr(0, component.find('/')) : component;

@@ -16,7 +16,7 @@ namespace {
 
 struct Case {
   const char* what;
-  std::function<void(Events&, ExitFacts&, Asked&)> change;  ///< of a run that went well
+  std::function<void(Events&, ExitFacts&, Asked&)> change;  ///< changes the events of a run that went well
   Outcome outcome;
   std::string reason;
 };

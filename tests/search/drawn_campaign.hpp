@@ -24,7 +24,7 @@ inline space::Space drawn_space() {
       choices("allocator", {string("glibc"), string("jemalloc"), string("tcmalloc")}),
       boolean("pages"),
       integers("batch", 1, 5)};
-  // Of a stage whose values may be ruled out.
+  // A stage whose values may be ruled out.
   for (const auto each : {kMode, kPrecision, kAllocator}) parameters[each].stage = space::Stage::Environment;
   return make_space(parameters);
 }

@@ -17,7 +17,7 @@
 
 namespace nocturne::tuner {
 
-/// Of a budget, for coverage trials together.
+/// Share of a budget, for all coverage trials together.
 inline constexpr double kCoverageShare = 0.2;
 
 /// The name under which they are asked for.

@@ -12,7 +12,7 @@
 
 namespace nocturne::tuner {
 
-/// Of a long range, so many values are tried.
+/// So many values of a long range are tried.
 inline constexpr std::uint64_t kMostFittingValues = 64;
 
 /// `configuration` (normalised) where it is valid; else with one parameter that is not in `kept` at another value: the

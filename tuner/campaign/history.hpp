@@ -31,10 +31,10 @@ inline constexpr std::int64_t kMostTrialsOfCampaign = 5000;
 /// What decides whether another campaign measured the same.
 struct Circumstances {
   nlohmann::json document;      ///< the campaign's file, as stored
-  std::string fingerprint_key;  ///< of the machine
+  std::string fingerprint_key;  ///< the machine's, as fingerprint.hpp makes it
 };
 
-/// Of a stored campaign.
+/// Circumstances of a stored campaign.
 [[nodiscard]] db::Expected<Circumstances> circumstances_of(const db::Store& store, const db::CampaignSummary& campaign);
 
 /// Whether what the one measured the other would have measured, too: machine, workload and worker.

@@ -53,7 +53,8 @@ void fit_report(Learned& learned) {
   if (learned.report->size() > 0) learned.report->fit();
 }
 
-/// Of one process, from pairs of equal ones that ran one after the other, on the machine as the campaign found it.
+/// Between-process sd, from pairs of equal processes that ran one after the other, on the machine as the campaign found
+/// it.
 double process_sd_of(const db::Store& store, const db::CampaignSummary& campaign) {
   const auto floors = store.noise_floors(noise_workload(workload_of(campaign.spec)));
   if (!floors) return 0;

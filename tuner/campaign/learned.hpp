@@ -31,7 +31,7 @@ struct Learned {
   std::unique_ptr<search::PrunedSearch> search{};
   std::vector<space::Trial> trials{};  ///< as believed now, by number
   std::vector<db::Asked> asked{};      ///< by number
-  double seconds_per_trial = 0;        ///< of the last trials that were run; 0: not known
+  double seconds_per_trial = 0;        ///< mean over the last trials that were run; 0: not known
   double process_sd = 0;               ///< log units, of equal processes, as `noise` measured it; 0: it did not
 
   /// Fitted for reports: the search's own model tells only the fastest apart in full, and would understate effects.

@@ -26,22 +26,22 @@ struct Progress {
   std::optional<space::Trial> baseline;  ///< the default
   std::optional<space::Trial> best;
   bool is_new_best = false;            ///< the trial just finished is better than each before it by more than noise
-  std::chrono::nanoseconds elapsed{};  ///< of the search, all sessions
+  std::chrono::nanoseconds elapsed{};  ///< time of the search, all sessions together
   std::optional<std::chrono::nanoseconds> left;  ///< until the answer, as forecast
 };
 
 struct Opening {
-  std::int64_t id = 0;  ///< of the campaign's software stack
+  std::int64_t id = 0;  ///< number of the software stack in the campaign
   std::string campaign;
   std::int64_t generation = 1;
   bool resumed = false;
   std::int64_t trials_known = 0;  ///< finished in earlier sessions
-  Recovery recovery;              ///< of what was killed before
+  Recovery recovery;              ///< what a session that was killed left, and what was done about it
   std::string strategy;
   std::uint64_t seed = 1;
-  double epochs = 1;             ///< of training that a trial's time is computed for
+  double epochs = 1;             ///< length of training that a trial's time is computed for
   bool times_processes = false;  ///< a trial's time is that of a whole process of a command, not computed
-  std::chrono::nanoseconds longest_pair = std::chrono::minutes(10);  ///< of its finals, start to end
+  std::chrono::nanoseconds longest_pair = std::chrono::minutes(10);  ///< longest pair of its finals, start to end
 };
 
 class Observer {

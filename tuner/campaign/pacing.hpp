@@ -67,13 +67,13 @@ struct Paced {
   /// Seconds of a step as turns count them. Those of our workers are steps of the parts; the lines of a command of the
   /// user's own need not be, and how long one takes is said only by what a run lasted.
   double turn_step = 0;
-  /// Of a command that is timed as a whole: seconds of a run, which is all that a side of its pairs does.
+  /// Seconds of a run, if a command is timed as a whole: a side of its pairs does nothing else.
   std::optional<double> whole_run{};
 };
 
-/// Of one of our workers.
+/// For one of our workers.
 [[nodiscard]] Paced paced(const space::Parts& parts);
-/// Of a trial of this campaign whose one run lasted so long, start to end. REQUIRES: it is Ok.
+/// For a trial of this campaign whose one run lasted so long, start to end. REQUIRES: it is Ok.
 [[nodiscard]] Paced paced(const CampaignSpec& spec, const space::Trial& trial, std::chrono::nanoseconds run);
 /// Likewise, by when it began and ended.
 [[nodiscard]] Paced paced(const CampaignSpec& spec, const db::StoredTrial& stored);

@@ -22,7 +22,7 @@ namespace nocturne::tuner {
 /// A trial that a source wants.
 struct Asking {
   std::string source{};   ///< the name under which the ask is stored
-  std::int64_t seed = 0;  ///< of the strategy; 0: there is none
+  std::int64_t seed = 0;  ///< the strategy's; 0: there is none
   search::Proposal proposal{};
   /// Its software stack failed in the preflight: that is its result, and nothing is run.
   std::optional<db::PreflightRecord> failed{};

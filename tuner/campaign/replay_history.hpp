@@ -24,7 +24,7 @@ namespace nocturne::tuner {
 /// A campaign of a database, read once.
 struct PastCampaign {
   std::filesystem::path database;  ///< canonical
-  std::string identity;            ///< of all generations that measured the same space
+  std::string identity;            ///< shared by all generations that measured the same space
   Circumstances circumstances;
   search::History history;
 };

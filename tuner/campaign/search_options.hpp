@@ -19,7 +19,7 @@ namespace nocturne::tuner {
 /// Bytes that a run may take where its campaign does not say: the rest is the system's and the tuner's.
 [[nodiscard]] std::int64_t usual_memory_limit(std::int64_t usable_bytes);
 
-/// Of a stored campaign: as its document says, else of the machine that `facts` are of. 0: not known.
+/// Limit of a stored campaign in bytes: what its document says, else what the machine of `facts` has. 0: not known.
 [[nodiscard]] std::int64_t memory_limit_of(const nlohmann::json& document, const space::Facts& facts);
 
 }  // namespace nocturne::tuner

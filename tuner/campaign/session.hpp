@@ -64,7 +64,7 @@ struct Session {
   std::function<space::Fingerprint()> fingerprint_now;
   space::Fingerprint fingerprint = {};            ///< as the session began
   std::string images = {};                        ///< the data_state() of its workload, as the session began
-  std::filesystem::path slot_folder = {};         ///< of the lock files; empty: the machine's
+  std::filesystem::path slot_folder = {};         ///< where the lock files lie; empty: the machine's folder
   db::CampaignId campaign = 0;                    ///< once opened
   std::vector<space::Configuration> wanted = {};  ///< measured after the default, before what the strategy asks
   PreflightMode preflight = PreflightMode::No;

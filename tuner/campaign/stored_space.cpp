@@ -59,7 +59,7 @@ std::vector<space::ConstraintSpec> constraints_of(const nlohmann::json& document
   return constraints;
 }
 
-/// Of the first constraint that is in the way of the space: its index and what is wrong with it.
+/// The first constraint that is in the way of the space: its index and what is wrong with it.
 std::optional<std::pair<std::size_t, std::string>> bad_constraint(const std::vector<space::SpaceError>& errors) {
   constexpr std::string_view kBegin = "/constraints/";
   for (const space::SpaceError& each : errors) {

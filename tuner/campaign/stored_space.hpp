@@ -18,7 +18,7 @@ namespace nocturne::tuner {
 
 struct StoredSpace {
   space::Space space;
-  space::Facts facts;  ///< of the machine that tuned, as they were
+  space::Facts facts;  ///< facts about the machine that tuned, as they were then
   /// A sentence for each constraint that cannot be evaluated with what is stored, and is not in force therefore.
   std::vector<std::string> without{};
 };

@@ -81,7 +81,7 @@ std::string trial_key(const CampaignSpec& spec, const space::Configuration& conf
       {"fingerprint", fingerprint_key},
   };
   if (!images.empty()) parts["images"] = images;
-  // Of what could not be prepared the reason is part of it: a compiler's or an installer's words, in any bytes.
+  // If it could not be prepared, the reason is part of the key: a compiler's or an installer's words, in any bytes.
   return space::short_digest(parts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 

@@ -73,7 +73,7 @@ struct RunSettings {
 struct EnvironmentSettings {
   bool install = true;                         ///< false: only what is installed already is tried
   std::optional<std::int64_t> download_bytes;  ///< by this campaign; empty: no limit
-  std::optional<std::int64_t> disk_bytes;      ///< of all environments it uses; empty: no limit
+  std::optional<std::int64_t> disk_bytes;      ///< limit for all environments it uses; empty: none
 };
 
 /// A value of `framework` that this machine cannot have: left out of the space.
@@ -92,7 +92,7 @@ struct WorkerChoice {
 /// Whether a finalist trains as it should (campaign/finals/finalist_gate.hpp).
 struct GateSettings {
   bool on = true;
-  std::int64_t steps = 4;             ///< of the exact comparison with the reference
+  std::int64_t steps = 4;             ///< steps of the exact comparison with the reference
   double accuracy_margin = 0.5;       ///< percentage points by which an accuracy may be lower than the default's
   std::optional<std::int64_t> seeds;  ///< epochs of the reference that the losses are compared with, 0: none; empty:
                                       ///< 6 where they take at most a tenth of the budget's time, else none
@@ -112,8 +112,8 @@ struct VerifySettings : measure::ComparisonPolicy {
   /// How a pair is measured; where two cannot be measured that way, by the next best (campaign/pair_method.hpp).
   measure::PairMethod method = measure::PairMethod::Slices;
   measure::StepEstimator estimator = measure::StepEstimator::Paired;  ///< what its processes are judged by
-  int finalists = 4;                 ///< of which the winner is chosen; 1: the smallest estimate wins
-  int selection_pairs = 4;           ///< of each finalist with the one of the smallest estimate
+  int finalists = 4;                 ///< the winner is chosen from so many; 1: the smallest estimate wins
+  int selection_pairs = 4;           ///< pairs of each finalist with the one of the smallest estimate
   bool simplify = true;              ///< put back to the default what does not matter, and measure that again
   int slices = 6;                    ///< turns of each process of a pair
   std::int64_t slice_steps = 4;      ///< steps a turn

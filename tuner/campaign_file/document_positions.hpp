@@ -28,8 +28,8 @@ inline constexpr std::size_t kMostValues = 50'000;
 struct Place {
   std::string file;
   std::string pointer;                       ///< in that file
-  std::size_t line = 0, column = 0;          ///< of the value
-  std::size_t key_line = 0, key_column = 0;  ///< of its key; of the value, where it has none
+  std::size_t line = 0, column = 0;          ///< where the value begins
+  std::size_t key_line = 0, key_column = 0;  ///< where its key begins; the value, where it has none
 };
 
 struct Document {

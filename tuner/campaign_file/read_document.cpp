@@ -62,7 +62,7 @@ class PlacingReader final : public nlohmann::json_sax<Json> {
   struct Open {
     Json* container;
     std::string pointer;
-    std::size_t offset;  ///< of its bracket
+    std::size_t offset;  ///< where its bracket stands
     std::string key{};   ///< last key read, of an object
     std::size_t key_offset = 0;
   };

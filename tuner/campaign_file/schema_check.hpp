@@ -4,7 +4,7 @@
 ///
 /// The library (valijson) judges; it knows where, and which kind of rule was broken. What stands there and what may
 /// stand there is read from the document and the schema. `x-form`, a keyword of ours, describes a `pattern` in words.
-/// Of the schema's language the words cover type, enum, minimum, exclusiveMinimum, maximum, minItems, maxItems,
+/// Our own words cover these rules of the schema: type, enum, minimum, exclusiveMinimum, maximum, minItems, maxItems,
 /// minLength, pattern, required, additionalProperties: false, items, and $ref inside the document; any other rule that
 /// is broken is reported in the library's words.
 

@@ -15,9 +15,9 @@ namespace nocturne::tuner {
 enum class Rule { Type, Enum, Bound, Items, Length, Pattern, Required, UnknownKey, Other };
 
 struct Verdict {
-  std::string pointer;  ///< of the value that broke the rule
+  std::string pointer;  ///< points at the value that broke the rule
   Rule rule = Rule::Other;
-  std::string name;   ///< of the missing key, for Required
+  std::string name;   ///< the missing key, for Required
   std::string words;  ///< the library's
 };
 

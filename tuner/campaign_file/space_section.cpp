@@ -106,7 +106,7 @@ void add_space_error(Checks& checks, const space::SpaceError& error, const Secti
   checks.add(std::move(problem));
 }
 
-/// Of a command of the user's own: what has no place in it and is no launch setting changes nothing.
+/// Refuses what changes nothing: a parameter without a place in the user's command that is no launch setting.
 void check_used(Checks& checks, const Section& section, const measure::CommandTemplate& command) {
   const std::vector<std::string> placed = names_in(command);
   std::vector<std::string> known = placed;

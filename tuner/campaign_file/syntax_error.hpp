@@ -12,9 +12,9 @@
 namespace nocturne::tuner {
 
 struct SyntaxFailure {
-  std::string_view message;  ///< of the parser's exception
+  std::string_view message;  ///< message of the parser's exception
   std::size_t bytes_read;    ///< by the parser when it gave up
-  std::string pointer;       ///< of the innermost value that was open
+  std::string pointer;       ///< points at the innermost value that was open
   std::size_t opened_at;     ///< offset of the innermost bracket that is not closed; npos: none is open
 };
 

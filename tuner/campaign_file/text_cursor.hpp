@@ -35,7 +35,7 @@ class TextCursor {
   void skip_blanks();
   void skip_token();
   [[nodiscard]] std::size_t line_index(std::size_t offset) const;
-  /// Of the whole text.
+  /// Counts in the whole text.
   [[nodiscard]] std::size_t characters_before(std::size_t offset) const;
 
   std::string_view text_;

@@ -14,14 +14,14 @@ struct Flag {
   std::vector<std::string> long_names, short_names;
   std::string description;
   bool takes_value = false;
-  std::vector<std::string> choices;  ///< of its value, where they are few and known
+  std::vector<std::string> choices;  ///< values it takes, where they are few and known
 };
 
 /// What may follow the program's name, or a subcommand.
 struct Words {
   std::string name, description;
   std::vector<Flag> flags;
-  std::vector<std::string> choices;  ///< of the first positional argument
+  std::vector<std::string> choices;  ///< values of the first positional argument
 };
 
 /// CLI11 shows the members of a set as "{a,b,c}" in the option's type.

@@ -25,7 +25,7 @@ struct Context {
   bool out_is_terminal = false;
   bool err_is_terminal = false;
   std::size_t columns = 0;  ///< width that pages and the progress line are laid out for; 0: any will do
-  std::map<std::string, std::string, std::less<>> environment;  ///< of the process, copied at the start
+  std::map<std::string, std::string, std::less<>> environment;  ///< the process's environment, copied at the start
 
   bool json = false;                     ///< --json: print one JSON document on `out` and nothing else there
   std::string data_option;               ///< --data as given, or empty
@@ -55,7 +55,7 @@ struct Context {
   [[nodiscard]] std::filesystem::path image_recipes_folder() const;
   [[nodiscard]] std::filesystem::path profiles_folder() const { return data_folder() / "profiles"; }
   [[nodiscard]] std::filesystem::path environments_folder() const { return data_folder() / "environments"; }
-  /// Of graph compilers, where a campaign wants them warm.
+  /// Caches of graph compilers, where a campaign wants them warm.
   [[nodiscard]] std::filesystem::path caches_folder() const { return data_folder() / "compile-caches"; }
   /// The user's own recipes: $XDG_CONFIG_HOME/nocturne/recipes, else ~/.config/nocturne/recipes. Empty: no home.
   [[nodiscard]] std::filesystem::path recipes_folder() const;

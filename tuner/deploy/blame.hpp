@@ -21,7 +21,7 @@ namespace nocturne::deploy {
 struct Circumstances {
   space::Fingerprint machine{};            ///< as many fields as are known
   std::string artifact{};                  ///< key of the build or environment; empty: neither
-  std::optional<db::BuildRecord> build{};  ///< of that artifact; empty: not known
+  std::optional<db::BuildRecord> build{};  ///< how that artifact was built; empty: not known
 };
 
 /// How a candidate cause can be set apart.

@@ -22,7 +22,7 @@ struct BlameBaseline {
   BlamedResult result{};
   Circumstances then{};
   std::optional<space::Estimate> estimate{};  ///< seconds for result.epochs
-  std::filesystem::path program{};            ///< of then, or the interpreter of its environment; empty: not known
+  std::filesystem::path program{};  ///< program as it was then, or the interpreter of its environment; empty: not known
 };
 
 /// `store` may be null: then only what the profile itself says of the machine is known.

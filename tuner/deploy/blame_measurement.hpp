@@ -31,9 +31,9 @@ struct CauseTest {
                                                          const std::vector<CandidateCause>& causes);
 
 struct BlameMeasurement {
-  /// Of the record's campaign (its id is set here); the default of its spec is the configuration.
+  /// Belongs to the record's campaign (its id is set here); the default of its spec is the configuration.
   tuner::Session& session;
-  BlameRecord& record;  ///< of these programs
+  BlameRecord& record;  ///< what has been measured of these programs
   const tuner::Prepared& present;
   measure::ComparisonPolicy policy{};  ///< the margin is the campaign's
   /// Whether work that takes that long may still be begun.
@@ -61,7 +61,7 @@ struct PresentTimes {
 
 /// A result whose slowdown is looked into: how its configuration is trained.
 struct BlamedResult {
-  std::string name;  ///< of the campaign or profile
+  std::string name;  ///< name of the campaign or profile
   space::Workload workload{};
   std::string minimise = "time";
   double epochs = 12;

@@ -46,7 +46,7 @@ class BlameRecord {
 
   /// A run of the present program by itself.
   [[nodiscard]] db::Expected<void> add_run(const space::Run& run);
-  /// Of every run of the present program that ended well: seconds for the primary horizon.
+  /// Seconds for the primary horizon, for every run of the present program that ended well.
   [[nodiscard]] db::Expected<std::vector<double>> present_seconds() const;
 
   /// Says what is thought of each program, and gives the campaign back; `ended`: it is not to be taken up again.

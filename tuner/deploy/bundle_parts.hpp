@@ -41,7 +41,7 @@ class BundleFolder {
   std::filesystem::path path_;
 };
 
-/// Of the lines of `ldd`: the libraries that lie elsewhere than in the system's folders.
+/// Libraries in the lines of `ldd` that lie elsewhere than in the system's folders.
 [[nodiscard]] std::vector<std::filesystem::path> own_libraries(std::string_view ldd);
 
 /// A document in the content; null where it is none.

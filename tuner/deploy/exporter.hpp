@@ -12,7 +12,7 @@ namespace nocturne::deploy {
 
 struct Exporter {
   std::string_view name;                          ///< as `--format` takes it
-  std::string_view extension;                     ///< of the file, without the dot
+  std::string_view extension;                     ///< extension of the file, without the dot
   std::string_view summary;                       ///< one line
   bool executable = false;                        ///< the file gets permission to execute
   std::string (*text)(const Profile&) = nullptr;  ///< a pure function of the profile

@@ -46,7 +46,7 @@ const db::StoredRun* measured_run(const db::TrialDetail& detail) {
   return chosen;
 }
 
-/// Of a command of the user's own: its words and variables in the profile's configuration.
+/// Fills a command of the user's own: its words and variables in the profile's configuration.
 std::expected<void, std::string> use_own_command(const json& worker, Profile& profile) {
   const auto command = measure::command_from_json(worker);
   if (!command) return std::unexpected(command.error());

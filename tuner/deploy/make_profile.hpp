@@ -19,11 +19,11 @@ namespace nocturne::deploy {
 
 /// What a profile says beside what the database knows.
 struct ProfileCircumstances {
-  std::filesystem::path data_folder;                    ///< of the workload's data set, where the run's request is gone
-  std::filesystem::path builds_folder;                  ///< where the artifacts are
+  std::filesystem::path data_folder;    ///< where the workload's data set lies, if the run's request is gone
+  std::filesystem::path builds_folder;  ///< where the artifacts are
   std::shared_ptr<const tuner::Frameworks> frameworks;  ///< and the environments; null: there are none
   measure::LaunchMachine machine;                       ///< from which the launch settings are derived
-  std::string version, commit;                          ///< of this program
+  std::string version, commit;                          ///< this program's version and commit
   std::int64_t created_unix_ns = 0;
 };
 

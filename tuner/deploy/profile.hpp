@@ -30,7 +30,7 @@ struct Gain {
   double gain_percent = 0;  ///< 100 · (T(baseline) / T(configuration) − 1): 100 means twice as fast
   double low_percent = 0;   ///< interval of gain_percent
   double high_percent = 0;
-  double confidence = 0.95;  ///< of that interval
+  double confidence = 0.95;  ///< confidence of that interval, 0 to 1
   std::int64_t pairs = 0;    ///< pairs of processes it rests on
   space::Configuration baseline;
   friend bool operator==(const Gain&, const Gain&) = default;
@@ -42,13 +42,14 @@ struct Training {
   std::vector<std::string> arguments;   ///< before --request … --events …
   std::string artifact;                 ///< key of the build or the environment, or empty: neither
   std::string recipe{};                 ///< what `framework` calls it, so that it can be made again; empty: not known
-  std::vector<std::string> packages{};  ///< of an environment: its lock
+  std::vector<std::string> packages{};  ///< locked packages of an environment
   std::filesystem::path data_folder;    ///< absolute
   std::uint64_t seed = 1;
   std::int64_t steps = 40;  ///< timed steps of the runs that were measured
   std::int64_t steps_per_sample = 1;
   std::string partial_batch = "drop";
-  nlohmann::json own_command;  ///< of the user, as its campaign has it (measure/run/command_template.hpp); null: none
+  nlohmann::json
+      own_command;  ///< the user's command as its campaign has it (measure/run/command_template.hpp); null: none
   /// Whether the campaign named `program` itself; else it is a build, of an environment, or a worker of ours as it is.
   [[nodiscard]] bool is_command() const { return artifact.empty() && recipe.empty(); }
   friend bool operator==(const Training&, const Training&) = default;
@@ -64,7 +65,7 @@ struct MeasuredOn {
 /// A value type.
 struct Profile {
   std::string campaign;
-  std::string identity;  ///< of the campaign: hash of workload, space, objective
+  std::string identity;  ///< the campaign's: hash of workload, space, objective
   std::int64_t generation = 1;
   std::int64_t trial = 0;  ///< number within the campaign
   space::Workload workload;

@@ -35,7 +35,7 @@ class ProfileMember {
   ProfileMember& operator=(const ProfileMember&) = delete;
 
   [[nodiscard]] tuner::Comparing& comparing() { return *comparing_; }
-  /// Of one pair, as the trials say.
+  /// Expected time of one pair, as the trials say.
   [[nodiscard]] std::chrono::nanoseconds forecast() const;
 
  private:

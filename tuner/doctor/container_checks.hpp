@@ -14,7 +14,7 @@ struct RuntimeState {
   std::string name;
   std::string version;   ///< empty where it does not answer
   std::string obstacle;  ///< empty: it can run here
-  std::string package;   ///< of Debian
+  std::string package;   ///< name of Debian's package
 };
 
 /// Starts each runtime's program.

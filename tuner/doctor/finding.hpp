@@ -23,7 +23,7 @@ struct Diagnosis {
   Health health = Health::Good;
   std::string found;                    ///< what is there
   std::string meaning{};                ///< what follows from it; empty where that is plain
-  std::vector<std::string> packages{};  ///< of Debian, that would change it
+  std::vector<std::string> packages{};  ///< Debian packages that would change it
 };
 
 /// Bytes in the unit in which the doctor speaks of room.

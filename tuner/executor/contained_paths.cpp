@@ -30,7 +30,7 @@ fs::path folder_or_file(const fs::path& file) {
   return std::distance(folder.begin(), folder.end()) > 2 ? folder : file;
 }
 
-/// Of the line "home = /usr/bin" of pyvenv.cfg; empty where there is none.
+/// Reads the line "home = /usr/bin" of pyvenv.cfg; empty where there is none.
 fs::path home_of(const fs::path& configuration) {
   std::ifstream in(configuration);
   for (std::string line; std::getline(in, line);) {

@@ -42,7 +42,7 @@ class Containment {
  public:
   struct Options {
     Installation installation;
-    std::filesystem::path data_folder;  ///< of the workload's own images; may be empty
+    std::filesystem::path data_folder;  ///< where the workload's own images lie; may be empty
     std::filesystem::path runs_folder;
     std::filesystem::path images_folder;             ///< images are made here; empty: only `host` works
     std::vector<std::filesystem::path> recipes;      ///< folders of recipes of images, the user's first

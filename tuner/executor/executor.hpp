@@ -35,7 +35,7 @@ struct Prepared {
   std::string artifact;           ///< key of the artifact or of the environment, or empty
   bool built_now = false;
   std::chrono::nanoseconds build_time{};
-  std::optional<db::BuildRecord> build;  ///< of the artifact, for the store; empty where there is none
+  std::optional<db::BuildRecord> build;  ///< how the artifact was built, for the store; empty where there is none
   measure::LaunchSettings launch;
   measure::Schedule schedule;
   /// Where a graph compiler keeps what it made (NOCTURNE_COMPILE_CACHE); a relative one belongs to the run alone.
@@ -65,7 +65,7 @@ struct RunOrder {
   std::optional<std::chrono::nanoseconds> deadline;  ///< else the campaign's
   /// The exact comparison of trainers instead; a file to write is named in the run's folder.
   std::optional<protocol::GateRequest> gate;
-  std::string initial;  ///< of the gate: the file of weights and batches to begin with, or empty
+  std::string initial;  ///< gate runs: file of weights and batches to begin with, or empty
 };
 
 /// What a run's worker is asked, as far as the order says it.

@@ -26,15 +26,15 @@ class LocalExecutor final : public Executor {
  public:
   struct Options {
     Installation installation;
-    std::filesystem::path builds_folder;               ///< artifacts, shared by all campaigns
-    std::filesystem::path runs_folder;                 ///< a folder a run
-    std::filesystem::path database;                    ///< keeps their records (stray_runs.hpp)
-    std::filesystem::path caches_folder;               ///< of graph compilers, where the campaign wants them warm
-    std::filesystem::path images_folder;               ///< root file systems of containers; empty: only the host
-    std::filesystem::path user_images;                 ///< the user's recipes of images; empty: none
-    std::int64_t memory_bytes = 0;                     ///< limit of a run where the campaign names none; 0: no limit
-    std::shared_ptr<const Frameworks> frameworks;      ///< null: our own workers alone
-    std::int64_t downloaded_bytes = 0;                 ///< for environments, by earlier sessions of the campaign
+    std::filesystem::path builds_folder;           ///< artifacts, shared by all campaigns
+    std::filesystem::path runs_folder;             ///< a folder a run
+    std::filesystem::path database;                ///< keeps their records (stray_runs.hpp)
+    std::filesystem::path caches_folder;           ///< caches of graph compilers, where the campaign wants them warm
+    std::filesystem::path images_folder;           ///< root file systems of containers; empty: only the host
+    std::filesystem::path user_images;             ///< the user's recipes of images; empty: none
+    std::int64_t memory_bytes = 0;                 ///< limit of a run where the campaign names none; 0: no limit
+    std::shared_ptr<const Frameworks> frameworks;  ///< null: our own workers alone
+    std::int64_t downloaded_bytes = 0;             ///< for environments, by earlier sessions of the campaign
     std::function<void(std::string_view)> installing;  ///< hears the lines of an installation; may be empty
   };
 

@@ -22,7 +22,7 @@ namespace nocturne::tuner {
 
 /// Run a trial: prepare its configuration, and measure it as often as the stopping rule wants.
 struct TrialOrder {
-  std::int64_t number = 0;  ///< of the trial; no two orders in flight have the same
+  std::int64_t number = 0;  ///< the trial's number; no two orders in flight have the same
   space::Configuration configuration{};
   space::Purpose purpose = space::Purpose::Search;
   std::optional<space::Estimate> incumbent{};  ///< when the order was given; spares the hopeless their repeats
@@ -35,7 +35,7 @@ struct TrialAnswer {
     Lost,         ///< its process or its node is gone: to be run again
     Interrupted,  ///< the session ends; the next one runs it again
   };
-  std::int64_t number = 0;  ///< of the order
+  std::int64_t number = 0;  ///< number of the order that is answered
   End end = End::Finished;
   // The rest is set where it finished.
   space::Trial trial{};

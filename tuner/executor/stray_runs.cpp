@@ -31,7 +31,7 @@ fs::path spelled(const fs::path& database) {
 
 bool is_gone(const db::ProcessIdentity& process) {
   const db::ProcessIdentity self = db::this_process();
-  // Of another machine neither its boot nor its pid mean anything here.
+  // On another machine neither boot nor pid mean anything here.
   if (process.boot_id != self.boot_id && process.host != self.host) return false;
   return process.pid > 0 && db::life_of(process) == db::Life::Dead;
 }

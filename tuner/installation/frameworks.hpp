@@ -38,7 +38,7 @@ class Frameworks {
 
   /// Our own first, then the recipes' in order.
   [[nodiscard]] std::vector<std::string> names() const;
-  /// Of an environment; null: our own worker, or no such name.
+  /// An environment's recipe; null: our own worker, or no such name.
   [[nodiscard]] const measure::EnvironmentRecipe* recipe(std::string_view name) const;
   /// All of environments, by name.
   [[nodiscard]] const std::vector<measure::EnvironmentRecipe>& recipes() const { return recipes_; }

@@ -9,7 +9,7 @@
 
 namespace nocturne::tuner {
 
-[[nodiscard]] std::string_view version();  ///< of the project, "0.1.0"
+[[nodiscard]] std::string_view version();  ///< the project's version, "0.1.0"
 /// The commit it was built from, as git names it ("2ca97f1…", with "-dirty" where the tree had changes), or "unknown"
 /// outside a git checkout.
 [[nodiscard]] std::string_view commit();

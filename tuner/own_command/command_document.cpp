@@ -19,7 +19,7 @@ using measure::Timing;
 /// An epoch of a training whose length nobody told: what is compared is the time of so many steps.
 constexpr std::int64_t kStepsOfAnEpoch = 1000;
 
-/// Of an epoch whose lines count examples a run trains a twentieth: a few lines, as most trainings print them.
+/// A run trains a twentieth of an epoch whose lines count examples: a few lines, as most trainings print them.
 std::int64_t steps_of_examples(std::int64_t examples) {
   constexpr std::int64_t kFewest = 40, kShare = 20;
   return std::max(kFewest, examples / kShare);

@@ -21,7 +21,7 @@ namespace nocturne::tuner {
 struct OwnCommand {
   std::vector<std::string> words;  ///< as the user starts it; not empty
   std::filesystem::path folder;    ///< absolute
-  std::string name;                ///< of the campaign; empty: from the words
+  std::string name;                ///< the campaign's name; empty: made from the words
   std::vector<Variation> variations;
   std::vector<std::string> allocators;   ///< that this machine has (measure::available_allocators)
   std::vector<std::string> frameworks;   ///< that its script imports (imported_frameworks)
@@ -29,7 +29,7 @@ struct OwnCommand {
   measure::Timing timing = measure::Timing::Process;
   std::string pattern;                           ///< with Timing::Pattern
   std::optional<std::int64_t> steps;             ///< timed steps of a run; empty: as usual
-  std::optional<std::chrono::seconds> deadline;  ///< of a run; empty: as usual
+  std::optional<std::chrono::seconds> deadline;  ///< longest time of a run; empty: as usual
 };
 
 /// The error is a sentence: a text that is not UTF-8, two variations of one name, an option that stands in the command

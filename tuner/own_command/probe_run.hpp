@@ -18,7 +18,7 @@ struct CommandProbe {
   measure::Timing timing = measure::Timing::Process;  ///< Process or Steps
   std::int64_t steps = 0;                             ///< reported behind the first
   bool ended_by_itself = false;                       ///< before all steps that were asked for
-  std::chrono::nanoseconds wall{};                    ///< of the process
+  std::chrono::nanoseconds wall{};                    ///< time of the whole process
   std::string log_tail;                               ///< end of what it printed
 };
 

@@ -12,7 +12,7 @@ namespace nocturne::tuner {
 struct StepLines {
   std::string pattern;                   ///< RE2, with groups that the command worker knows
   std::string line;                      ///< one that it matches
-  std::optional<std::int64_t> examples;  ///< of an epoch, where the lines say so
+  std::optional<std::int64_t> examples;  ///< examples of an epoch, where the lines say so
 };
 
 /// Empty: no kind of line that says how far a training is comes often enough to be its steps.

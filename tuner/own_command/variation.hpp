@@ -16,7 +16,7 @@ namespace nocturne::tuner {
 
 struct Variation {
   std::string name;                  ///< "--batch-size", "-b", "OMP_SCHEDULE"
-  bool variable = false;             ///< of the environment
+  bool variable = false;             ///< whether it is an environment variable
   bool joined = true;                ///< NAME=VALUE in one word
   std::vector<space::Value> values;  ///< as given; empty: a flag, which is there or not
   friend bool operator==(const Variation&, const Variation&) = default;

@@ -27,7 +27,7 @@ double seconds_of(std::int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) * 1e-9;
 }
 
-/// Of the default configuration.
+/// Steps of an epoch of the default configuration.
 double steps_of_epoch(const CampaignSpec& spec) {
   const space::Configuration configuration = spec.space.default_configuration();
   const space::Value* value = configuration.find("batch");

@@ -27,7 +27,7 @@ struct SideFacts {
   space::Configuration configuration;
   /// Its finished trial: one that trained before one that did not, else the latest. Empty: never measured.
   std::optional<db::StoredTrial> trial;
-  std::vector<HorizonTime> times;  ///< of the objective's horizons; empty where it did not train
+  std::vector<HorizonTime> times;  ///< times for the objective's horizons; empty where it did not train
   Timed steady_step;
   double first_step_s = 0;
   std::optional<space::Accuracy> accuracy;  ///< on the test set, after the most epochs that were trained

@@ -26,7 +26,7 @@ struct Figure {
   double median = 0, minimum = 0, maximum = 0;
   double relative_spread = 0;  ///< interquartile range / median
   std::int64_t working_set_bytes = 0;
-  int node = -1, memory_node = -1;  ///< of NUMA; -1: no matter
+  int node = -1, memory_node = -1;  ///< NUMA nodes of cores and of memory; -1: any
   std::string absent;               ///< why it was not measured; empty: it was
   int tries = 1;                    ///< how often it was measured: these are the best
   std::string doubt{};              ///< why it may be too low, a clause; empty: it may be true
@@ -34,7 +34,7 @@ struct Figure {
 
 struct CacheFigure {
   int level = 0;
-  std::int64_t bytes = 0;  ///< of one
+  std::int64_t bytes = 0;  ///< size of one
   int sharers = 1;         ///< CPUs that share one
 };
 

@@ -26,7 +26,7 @@ struct LayerWork {
 
 struct NetworkWork {
   std::string network;
-  double parameters = 0;  ///< of the whole network, counted once
+  double parameters = 0;  ///< weights of the whole network, counted once
   std::vector<LayerWork> layers;
   /// Forward and backward, of one image.
   [[nodiscard]] double operations() const;

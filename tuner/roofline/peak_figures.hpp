@@ -20,7 +20,7 @@
 
 namespace nocturne::tuner {
 
-/// Of what is typical between a good kernel and a framework as it is installed: what a first estimate of a step's time
+/// Typical share of the peak, between a good kernel and a framework as it is installed: what a first estimate of a step
 /// assumes while nothing was measured.
 inline constexpr double kTypicalShare = 0.5;
 
@@ -38,8 +38,8 @@ struct PeakFigures {
                                                                     const std::string& optimizer);
   [[nodiscard]] static std::expected<PeakFigures, std::string> from_json(const nlohmann::json& document);
 
-  /// Of a step of this configuration; `batch` where it has no parameter of that name. On a GPU where `framework` is
-  /// cudnn or `device` begins with cuda or gpu.
+  /// Bound of a step of this configuration; `batch` where it has no parameter of that name. On a GPU where `framework`
+  /// is cudnn or `device` begins with cuda or gpu.
   [[nodiscard]] std::expected<StepBound, std::string> bound(const space::Configuration& configuration,
                                                             std::int64_t batch) const;
 };
@@ -47,7 +47,7 @@ struct PeakFigures {
 /// Whether a stored campaign file trains a command of the user's own, whose work nobody knows.
 [[nodiscard]] bool trains_own_command(const nlohmann::json& document);
 
-/// Of the machine with this fingerprint and the network of a workload, from what is stored. Empty: one of both is not
+/// For the machine with this fingerprint and the network of a workload, from what is stored. Empty: one of both is not
 /// known, or cannot be read.
 [[nodiscard]] db::Expected<std::optional<PeakFigures>> stored_peaks(const db::Store& store,
                                                                     const space::Fingerprint& fingerprint,

@@ -21,12 +21,12 @@ namespace nocturne::tuner {
 [[nodiscard]] std::filesystem::path program_beside(std::string_view name, const std::filesystem::path& folder = {});
 
 struct MachineMeasuring {
-  std::vector<int> cpus;                ///< of the slot that is held meanwhile: those this process may use
+  std::vector<int> cpus;                ///< cores of the slot that is held meanwhile: those this process may use
   double seconds = 20;                  ///< for all measurements of the CPU, the memory and the disk
   std::filesystem::path disk{};         ///< a folder on the disk to measure; empty: none is
   std::vector<std::string> only{};      ///< names of the figures to measure, of the CPU and the memory; empty: all
   std::filesystem::path programs{};     ///< where the programs lie; empty: beside this one (shipped_worker.hpp)
-  std::filesystem::path slot_folder{};  ///< of the lock files; empty: the machine's
+  std::filesystem::path slot_folder{};  ///< where the lock files lie; empty: the machine's folder
   /// Somebody else measures: called at once, and as that changes.
   std::function<void(const measure::SlotHolder&)> waiting{};
   std::function<void(const std::string&)> note{};  ///< a sentence: what could not be measured

@@ -18,7 +18,7 @@ namespace {
 constexpr int kLossesVersion = 1;
 constexpr std::size_t kLargestLossesFile = 1 << 20;
 constexpr std::chrono::minutes kReferenceDeadline{10};
-/// Of the band; far from the seed of what is checked.
+/// First seed of the band; far from the seed of what is checked.
 constexpr std::uint64_t kFirstBandSeed = 1001;
 
 using SeedLosses = std::vector<std::vector<double>>;

@@ -25,7 +25,7 @@ namespace nocturne::tuner {
 inline constexpr std::size_t kBandSteps = 50;
 /// Seeds of the reference that make the band: the quantile of t falls little beyond them.
 inline constexpr std::size_t kBandReferences = 24;
-/// Of the checked training, and of the exact steps of both; the band's seeds are others.
+/// Seed of the checked training, and of the exact steps of both; the band's seeds are others.
 inline constexpr std::uint64_t kCheckedSeed = 1;
 
 /// Runs of a check, one after the other. Not thread-safe. Folders of runs that went well go with it.

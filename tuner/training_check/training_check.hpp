@@ -46,7 +46,7 @@ struct CheckedTraining {
   std::optional<double> first_loss;
   std::optional<measure::FirstLossJudgement> band;
   std::optional<space::Accuracy> accuracy;
-  nlohmann::json ready;  ///< of the epoch's run, or null: what the worker said of versions and threads
+  nlohmann::json ready;  ///< what the worker said of versions and threads in the epoch's run, or null
 };
 
 /// Not thread-safe.

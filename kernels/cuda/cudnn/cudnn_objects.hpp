@@ -48,7 +48,7 @@ using PoolingDescriptor =
     CudnnObject<cudnnPoolingDescriptor_t, cudnnCreatePoolingDescriptor, cudnnDestroyPoolingDescriptor>;
 
 [[nodiscard]] cudnnDataType_t cudnn_type(DataType type);
-/// Of convolutions: f32 without tensor cores, which cuDNN would by default round to tf32 for.
+/// For convolutions: f32 without tensor cores, which cuDNN would by default round to tf32 for.
 [[nodiscard]] cudnnMathType_t math_type(Precision precision);
 [[nodiscard]] cudnnTensorFormat_t cudnn_format(Layout layout);
 

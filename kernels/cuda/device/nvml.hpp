@@ -13,7 +13,7 @@ namespace nocturne::cuda {
 
 class Nvml {
  public:
-  /// Of the GPU at this place ("0000:17:00.0"). Empty: there is no library, or it does not know the GPU.
+  /// Opens the GPU at this place ("0000:17:00.0"). Empty: there is no library, or it does not know the GPU.
   [[nodiscard]] static std::unique_ptr<Nvml> open(const std::string& pci_bus);
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;

@@ -57,7 +57,7 @@ void launch_accumulate(void* into, const void* from, DataType type, std::int64_t
 /// One draw of a dropout layer: a function of the step's key (StepState::dropout_key), the row, and the value's place.
 struct DropoutRule {
   std::uint64_t row = 0;
-  std::uint32_t dropped = 0;  ///< of 256 values, how many become zero
+  std::uint32_t dropped = 0;  ///< how many of 256 values become zero
   float scale = 1;            ///< 256 / (256 - dropped)
   bool accumulate = false;    ///< adds to what is there, else replaces it
 };
@@ -68,11 +68,11 @@ void launch_dropout(const void* in, void* out, DataType type, std::int64_t count
 
 // --- normalisation of what a fused convolution summed up (normalise.cu) ---
 
-/// Of `channels` each, f32. `sums` and `squares` of the values, over `per_channel` values a channel.
+/// Each array has `channels` values, f32. `sums` and `squares` of the values, over `per_channel` values a channel.
 struct NormalisationArrays {
   const float *sums = nullptr, *squares = nullptr;
   float *running_mean = nullptr, *running_variance = nullptr;
-  float *mean = nullptr, *inverse_deviation = nullptr;  ///< of the batch
+  float *mean = nullptr, *inverse_deviation = nullptr;  ///< statistics of the batch, [channels]
   const float *scale = nullptr, *shift = nullptr;
   std::int64_t channels = 0, per_channel = 0;
 };
@@ -97,7 +97,7 @@ void launch_fill(void* values, DataType type, std::int64_t count, const FillRule
 /// On the device; floats as their bits, which for positive numbers have the same order. Begins as zeros.
 struct Comparison {
   unsigned largest_difference = 0, largest_value = 0;
-  unsigned not_finite = 0;  ///< of either array
+  unsigned not_finite = 0;  ///< how many values of either array are not finite
 };
 /// Largest |a[i] - b[i]|, largest |a[i]|.
 void launch_compare(const void* a, const void* b, DataType type, std::int64_t count, Comparison* into,

@@ -12,9 +12,9 @@ namespace nocturne::cuda {
 struct StepState {
   std::uint64_t seed = 1;
   std::int64_t step = 0;          ///< steps done
-  std::uint64_t dropout_key = 0;  ///< of the step that runs
+  std::uint64_t dropout_key = 0;  ///< key of the step that runs
   LossScale loss_scale;
-  int overflow = 0;                 ///< of the step that runs: a gradient is not finite, nothing is updated
+  int overflow = 0;                 ///< 1: a gradient of this step is not finite, nothing is updated
   std::int64_t skipped = 0;         ///< steps so far that were not applied
   float loss = 0;                   ///< mean over the last step's batch
   double loss_sum = 0;              ///< over all images of all steps

@@ -12,7 +12,7 @@
 
 namespace nocturne::cuda {
 
-/// Of a tensor of the graph with that of the operations one by one.
+/// Compares a tensor of the graph with that of the operations one by one.
 struct Agreement {
   double largest_difference = 0;  ///< absolute, of two values in the same place
   double largest_value = 0;       ///< absolute, of the operations one by one
@@ -32,7 +32,7 @@ struct FusionWays {
   std::function<void()> poison;                     ///< no number at all in place of its input
   std::function<void()> apart, fused;               ///< a forward pass
   std::function<void()> keep;                       ///< remembers what the last pass left, and spoils it where it lies
-  std::function<std::vector<Agreement>()> compare;  ///< of what lies there with what was kept
+  std::function<std::vector<Agreement>()> compare;  ///< compares what lies there with what was kept
   std::function<double(const std::function<void()>& pass)> time;  ///< ms that a pass takes
 };
 

@@ -23,13 +23,13 @@ struct LayerPlace {
   std::int64_t batch = 0;
   Settings settings;
   void *input = nullptr, *input2 = nullptr, *output = nullptr;
-  void* activation_gradient = nullptr;                         ///< of the output
+  void* activation_gradient = nullptr;                         ///< gradient of the output
   void *input_gradient = nullptr, *input_gradient2 = nullptr;  ///< to be written, or added to (Handing)
   /// Convolution, dense: weights and biases in the activations' type. Normalisation: scale and shift in f32.
   void *weights = nullptr, *biases = nullptr;
   void *weights_gradient = nullptr, *biases_gradient = nullptr;
-  /// Of a normalisation (StatisticsPart), `channels` floats a part; a convolution without biases has those of the one
-  /// that reads it.
+  /// Statistics of a normalisation (StatisticsPart), `channels` floats a part; a convolution without biases has those
+  /// of the one that reads it.
   float* statistics = nullptr;
   [[nodiscard]] float* part(StatisticsPart which) const {
     const networks::Shape& normalised =

@@ -40,9 +40,9 @@ struct NetworkPlan {
   std::int64_t batch = 0;
   std::vector<RowPlan> rows;
   std::int64_t image = 0;                   ///< offset of the batch as the first row reads it
-  std::int64_t bytes = 0;                   ///< of the arena
+  std::int64_t bytes = 0;                   ///< size of the arena
   std::int64_t statistics_count = 0;        ///< floats
-  std::vector<worker::Lifetime> lifetimes;  ///< of all buffers, for the curious
+  std::vector<worker::Lifetime> lifetimes;  ///< lifetimes of all buffers, for reports and tests
 };
 
 /// Throws worker::Unsupported naming a row that this worker cannot train.

@@ -22,12 +22,12 @@ enum class Section { Weights, Biases, Normalisation };
 struct ParameterTensor {
   std::string name;                      ///< "conv1.weights", "conv1.biases", "norm1.scale", "norm1.shift"
   std::vector<std::int64_t> shape;       ///< the protocol's: (O, I, H, W), (O, I) or (O, C, H, W), (O)
-  std::size_t row = 0;                   ///< of the network's table
+  std::size_t row = 0;                   ///< row in the network's table
   std::int64_t fan_in = 0, fan_out = 0;  ///< 0 and 0: begins as `constant`
   float constant = 0;
   Section section = Section::Weights;
   std::int64_t count = 0;
-  std::int64_t offset = 0;  ///< of its first value in the flat arrays
+  std::int64_t offset = 0;  ///< where its first value stands in the flat arrays
 };
 
 struct ParameterRange {
@@ -40,7 +40,7 @@ struct ParameterTable {
   std::array<ParameterRange, 3> sections;  ///< by Section, one behind the other
   std::int64_t count = 0;                  ///< values of a flat array, padding included
   [[nodiscard]] const ParameterRange& section(Section which) const { return sections[static_cast<std::size_t>(which)]; }
-  /// Of a row; nullptr: it has none. `first`: weights or scale, else biases or shift.
+  /// A row's tensor; nullptr: it has none. `first`: weights or scale, else biases or shift.
   [[nodiscard]] const ParameterTensor* of_row(std::size_t row, bool first) const;
 };
 

@@ -8,7 +8,7 @@
 
 namespace nocturne::cuda {
 
-/// Of the current GPU; `facts` are its own. A loop takes its memory when it first runs, all together less than 2 GiB,
+/// Loops for the current GPU; `facts` are its own. A loop takes its memory when it first runs, all less than 2 GiB,
 /// and keeps it as long as it lives.
 [[nodiscard]] std::vector<GpuLoop> gpu_loops(const DeviceFacts& facts);
 

@@ -17,10 +17,10 @@ namespace nocturne::cuda {
 
 /// Something a GPU does again and again, and what it must come to.
 struct GpuLoop {
-  std::string name;    ///< of the figure: fma_f32, fma_tf32, fma_bf16, fma_f16, triad, to_device, from_device
+  std::string name;    ///< name of the figure: fma_f32, fma_tf32, fma_bf16, fma_f16, triad, to_device, from_device
   std::string unit;    ///< GFLOP/s, GB/s
   std::string kernel;  ///< who does it: "fma", "mma", "cudnn", "triad", "copy"
-  double work = 0;  ///< of one iteration: floating-point operations (a multiplication and an addition are two), bytes
+  double work = 0;  ///< floating-point operations (a multiplication and an addition are two) or bytes of one iteration
   std::int64_t working_set_bytes = 0;  ///< 0: registers
   std::int64_t fewest = 1, most = 1;   ///< iterations for which `is_right` is distinguished from chance
   /// Does so many iterations; how long the GPU took by its own clock. May throw: the figure is then absent.

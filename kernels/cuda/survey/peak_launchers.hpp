@@ -20,7 +20,7 @@ struct PeakGrid {
 };
 
 inline constexpr int kFmaChains = 16;  ///< independent ones of each thread: an FMA takes 4 cycles
-inline constexpr int kMmaChains = 8;   ///< of each warp
+inline constexpr int kMmaChains = 8;   ///< independent chains of each warp
 
 /// x ← x · half + one in each chain of each thread, from x = one. With half = 1/2 and one = 1 all end at 2, exactly
 /// after 25 iterations: `wrong` counts the threads in which one does not. Two operations a chain and iteration.
@@ -28,7 +28,7 @@ void launch_fma(std::int64_t iterations, float half, float one, PeakGrid grid, u
 
 /// What tensor cores multiply.
 enum class MmaType { Tf32, Bf16, F16 };
-/// Of one instruction: a 16 × k matrix times k × 8; k fills 32 bytes of a row.
+/// One instruction multiplies a 16 × k matrix by k × 8; k fills 32 bytes of a row.
 [[nodiscard]] constexpr std::int64_t mma_depth(MmaType type) {
   return type == MmaType::Tf32 ? 8 : 16;
 }
@@ -44,7 +44,7 @@ void launch_mma(MmaType type, std::int64_t iterations, PeakGrid grid, unsigned* 
 /// Three arrays of f32: a ← b + scale · c.
 struct TriadArrays {
   float *a = nullptr, *b = nullptr, *c = nullptr;
-  std::int64_t count = 0;  ///< of each; a multiple of 4
+  std::int64_t count = 0;  ///< values of each array; a multiple of 4
 };
 inline constexpr std::int64_t kTriadBytes = 12;  ///< moved for each element
 /// Small whole numbers into b and c, -1 into a.

@@ -22,7 +22,7 @@ struct TrainerOptions {
   Optimizer optimizer;
   double label_smoothing = 0;
   bool dropout = true;                              ///< false: nothing is dropped
-  float loss_scale = kFirstScale;                   ///< of f16, to begin with
+  float loss_scale = kFirstScale;                   ///< loss scale that f16 begins with
   const protocol::InitialState* initial = nullptr;  ///< begins with these weights instead of the seed's
 };
 

@@ -44,7 +44,7 @@ struct TensorNames {
 
 struct CheckOptions {
   Settings settings;       ///< a small batch will do: the reference is slow
-  std::uint64_t seed = 1;  ///< of weights, images, labels and dropout: noise, no data set is needed
+  std::uint64_t seed = 1;  ///< draws weights, images, labels and dropout: noise, no data set is needed
   /// Called between backward and the comparison: a test plants its errors here.
   std::function<void(Parameters&)> tamper;
 };

@@ -24,7 +24,7 @@ struct ReferenceLayer {
   Values weights, biases;
   Values weights_gradient, biases_gradient;
   Values output;
-  Values activation_gradient;        ///< of the output: the sum of what its readers give back
+  Values activation_gradient;        ///< gradient of the output: the sum of what its readers give back
   Values input_gradient;             ///< what it gives back itself; Add: to each of its inputs
   std::vector<char> open;            ///< ReLU: per value of the output
   std::vector<std::int64_t> winner;  ///< max-pool: per value of the output, index into the input

@@ -29,8 +29,8 @@ void add_gated(Bfloat16* sum, const Bfloat16* other, const Bfloat16* output, std
 
 /// One draw of a dropout layer.
 struct DropoutDraw {
-  std::uint64_t key = 0;      ///< of the seed, the step and the layer
-  std::uint32_t dropped = 0;  ///< of 256 values, how many are set to zero: rates are multiples of 1/256
+  std::uint64_t key = 0;      ///< made of the seed, the step and the layer
+  std::uint32_t dropped = 0;  ///< how many of 256 values are set to zero: rates are multiples of 1/256
   float scale = 1;            ///< 256 / (256 - dropped)
   bool gate_relu = false;     ///< the values come from a ReLU: its gate is put into `passed` as well
 };

@@ -33,7 +33,9 @@ class WeightedLayer final : public PlannedLayer {
 
  private:
   [[nodiscard]] bool has_biases() const { return place_.figures.biases > 0; }
-  [[nodiscard]] std::int64_t flops() const { return place_.figures.forward_flops * place_.batch; }  ///< of a primitive
+  [[nodiscard]] std::int64_t flops() const {
+    return place_.figures.forward_flops * place_.batch;
+  }  ///< operations of one primitive
   [[nodiscard]] dnnl::memory bind_data_gradient(Builder& builder, const dnnl::memory& activation_gradient);
   void bind_weights_gradient(Builder& builder, const dnnl::memory& activation_gradient);
 

@@ -17,7 +17,7 @@ namespace nocturne::onednn {
 
 /// What changes from step to step and is not data.
 struct StepContext {
-  std::uint64_t dropout_key = 0;  ///< of the seed and the step
+  std::uint64_t dropout_key = 0;  ///< made of the seed and the step
   bool training = true;           ///< false: dropout does nothing, normalisation takes its running averages
   bool dropout = true;            ///< false: while training, dropout keeps every value as it is
 };
@@ -27,7 +27,7 @@ enum class Pass { Any, Training, Evaluation };
 
 struct Operation {
   std::size_t layer = 0;    ///< row of the network's table
-  std::int64_t slice = -1;  ///< of the batch; -1: the whole (slices.hpp)
+  std::int64_t slice = -1;  ///< which slice of the batch; -1: the whole (slices.hpp)
   std::string name;         ///< "conv2 backward data"
   std::function<void(const StepContext&)> run;
   bool completes_row = false;  ///< after it the row's output, or its input's gradient, is whole
@@ -124,7 +124,7 @@ class Builder {
   std::vector<Reordered> reordered_;  ///< within the current layer
   std::vector<dnnl::memory> buffers_;
   std::vector<View> views_;
-  std::map<dnnl_memory_t, std::size_t> numbers_;  ///< of buffers and views: the buffer's
+  std::map<dnnl_memory_t, std::size_t> numbers_;  ///< number of a buffer; a view has its buffer's
   std::vector<dnnl::memory> scratchpads_;
   std::vector<Implementation> implementations_;
   std::size_t shared_bytes_ = 0, unshared_bytes_ = 0;

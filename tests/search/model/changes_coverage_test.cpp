@@ -86,7 +86,7 @@ struct Counts {
   double pages = 0, mode_effects = 0;
   double ruled_out = 0, wrong_pages = 0;  ///< values of environment and build; pages on which one of them can win
   double f32_ruled_out = 0;
-  double pruned = 0, pruned_wrongly = 0;  ///< of uniform draws
+  double pruned = 0, pruned_wrongly = 0;  ///< shares of uniform draws
   [[nodiscard]] double together() const { return all_held / parameters; }
 };
 

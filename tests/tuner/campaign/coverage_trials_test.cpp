@@ -61,7 +61,7 @@ std::ptrdiff_t coverage_trials_in(const std::vector<std::string>& lines) {
   return std::ranges::count_if(lines, [](const std::string& line) { return line.starts_with("coverage trial"); });
 }
 
-/// Of a campaign that is interrupted after its coverage trial, and resumed.
+/// Interrupts a campaign after its coverage trial, and resumes it.
 std::vector<std::string> asked_for_in_two_sessions(const tuner::CampaignSpec& spec) {
   const CampaignFolder folder;
   CampaignFixture campaign_fixture(folder);

@@ -21,14 +21,14 @@ class FakeExecutor final : public tuner::Executor {
   std::function<double(const space::Configuration&)> step_seconds = [](const space::Configuration&) { return 0.05; };
   /// Between-process spread of a process that is measured alone, as a factor on its step. Pairs have none.
   std::function<double(const space::Configuration&)> process_sd = [](const space::Configuration&) { return 1.0; };
-  /// Of a plan, as a factor on its step, in pairs and alone.
+  /// Factor on a plan's step, in pairs and alone.
   std::function<double(const measure::RunPlan&)> plan_factor = [](const measure::RunPlan&) { return 1.0; };
   /// ln of what the second side's step takes more in this pair, by the pair's count from 0.
   std::function<double(std::size_t)> pair_noise = [](std::size_t) { return 0.0; };
   /// Called before each run with its count from 0; what it returns is the outcome.
   std::function<space::Outcome(std::size_t, const space::Configuration&)> fate =
       [](std::size_t, const space::Configuration&) { return space::Outcome::Ok; };
-  std::optional<int> signal = {};  ///< of runs that do not end well
+  std::optional<int> signal = {};  ///< signal that ends runs which do not end well
   /// What the device of a run says, by the run's count from 0.
   std::function<std::optional<space::DeviceReport>(std::size_t)> device = [](std::size_t) { return std::nullopt; };
 
@@ -38,7 +38,7 @@ class FakeExecutor final : public tuner::Executor {
   /// heard.
   std::function<void()> while_preparing = [] {}, while_in_turns = [] {};
 
-  std::int64_t memory_limit = 0;  ///< of a run; 0: none
+  std::int64_t memory_limit = 0;  ///< limit of a run; 0: none
   /// The peak of a configuration. Above the limit it runs out of memory. Empty: nothing is known of memory.
   std::function<std::int64_t(const space::Configuration&)> peak_bytes{};
 
@@ -56,10 +56,10 @@ class FakeExecutor final : public tuner::Executor {
 
   std::vector<space::Configuration> prepared, run_configurations;  ///< the gate's exact runs apart
   std::vector<measure::RunPlan> gate_plans;                        ///< these
-  std::vector<measure::RunPlan> run_plans;                         ///< of runs outside of pairs in turns
+  std::vector<measure::RunPlan> run_plans;                         ///< plans of runs outside of pairs in turns
   std::size_t pairs = 0;
-  std::chrono::milliseconds deadline = measure::RunPlan{}.deadline;  ///< of what is planned
-  std::chrono::milliseconds pair_limit{};                            ///< of the last pair in turns
+  std::chrono::milliseconds deadline = measure::RunPlan{}.deadline;  ///< deadline of what is planned
+  std::chrono::milliseconds pair_limit{};                            ///< limit of the last pair in turns
 
   std::expected<tuner::Prepared, tuner::PreparationFailure> prepare(const space::Configuration& configuration,
                                                                     std::stop_token stop) override {

@@ -105,7 +105,7 @@ struct GatedCampaign {
   Listener listener;
   tuner::SystemClock system_clock;
   const tuner::Clock* clock = &system_clock;
-  std::unique_ptr<tuner::Interruption> interruption;  ///< of the session
+  std::unique_ptr<tuner::Interruption> interruption;  ///< interrupts the session
 };
 
 }  // namespace

@@ -45,7 +45,7 @@ struct Beating {
   }
 };
 
-/// Of a process that is gone: another started under this pid since.
+/// A process that is gone: another started under this pid since.
 db::ProcessIdentity dead_process() {
   db::ProcessIdentity process = db::this_process();
   --process.start_ticks;

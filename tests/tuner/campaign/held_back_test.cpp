@@ -32,7 +32,7 @@ space::DeviceReport throttled_by(const std::string& reason) {
   return {.name = "Fake GPU", .readings = 4, .throttled = {{reason, 0.5}}};
 }
 
-/// Of the trial with this number: how many runs it has, and on how many its estimate rests.
+/// How many runs the trial with this number has, and on how many its estimate rests.
 std::pair<std::size_t, int> runs_of(const CampaignFixture& campaign_fixture, std::int64_t number) {
   const db::Store store = campaign_fixture.reading();
   const auto trials = store.list_trials({}).value();

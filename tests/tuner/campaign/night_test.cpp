@@ -327,7 +327,7 @@ TEST_CASE("a night of eight hours with every error once ends in time, with its a
   }
   CHECK(trials.size() > 30);
   CHECK(containers.size() == 2);
-  // Of the tuner that was killed, the full disk, the locked database and the suspension.
+  // The tuner that was killed, the full disk, the locked database and the suspension.
   CHECK(killed == 4);
 
   const auto log = store.events(campaign.id, 1000).value();

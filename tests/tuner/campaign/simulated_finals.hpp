@@ -21,7 +21,7 @@ struct SimulatedVerdict {
   measure::Verdict verdict = measure::Verdict::Undecided;
   double reported = 0;        ///< ln(T_default / T) of the winner, as reported
   double truth = 0;           ///< what it really is
-  double low = 0, high = 0;   ///< of the reported interval, logarithms
+  double low = 0, high = 0;   ///< ends of the reported interval, logarithms
   std::size_t processes = 0;  ///< started in all
   bool chose_planted = false;
 };

@@ -57,8 +57,8 @@ struct NightOptions {
   std::string artifact;  ///< key of the build that every run used; empty: a user's command, /bin/true
   space::Fingerprint machine;
   int pass = 1;                                 ///< above 1: measured afresh, in a generation of its own
-  double slowdown = 1;                          ///< of all epochs
-  std::optional<space::DeviceReport> device{};  ///< of every run
+  double slowdown = 1;                          ///< factor on the time of all epochs
+  std::optional<space::DeviceReport> device{};  ///< what every run reports of its device
 };
 
 /// A campaign with six trials: 0 the default (f32, 2 threads: 4 s an epoch), 1 bf16 and 2 threads (2 s), 2 f32 and 1

@@ -28,15 +28,15 @@ struct Answer {
   /// Chosen among the finalists, or, where that is still to come, the smallest estimate; may be the default itself.
   std::optional<db::StoredTrial> best;
   std::vector<Change> changes;                                      ///< best against baseline
-  std::optional<db::StoredComparison> comparison;                   ///< of best with baseline, the latest
-  std::optional<db::VerdictRecord> verdict;                         ///< of it, at the primary horizon
+  std::optional<db::StoredComparison> comparison;                   ///< the latest of best with baseline
+  std::optional<db::VerdictRecord> verdict;                         ///< its verdict at the primary horizon
   std::optional<space::Accuracy> baseline_accuracy, best_accuracy;  ///< on the test set, after `accuracy_epochs`
   std::int64_t accuracy_epochs = 0;
   double accuracy_margin = 0;  ///< points (percent of the images) that the best may learn less
-  std::optional<measure::DataWait> baseline_wait, best_wait;  ///< of the trials' own runs
-  std::map<space::Outcome, std::int64_t> outcomes;            ///< of finished trials
+  std::optional<measure::DataWait> baseline_wait, best_wait;  ///< measured in the trials' own runs
+  std::map<space::Outcome, std::int64_t> outcomes;            ///< how many finished trials ended so
   std::vector<db::StoredTrial> failures;                      ///< finished and not ok: wrong ones, then by number
-  std::optional<Ranking> ranking;  ///< of the environments (frameworks), where there is a choice
+  std::optional<Ranking> ranking;  ///< ranks the environments (frameworks), where there is a choice
 
   /// Whether best is faster than the default beyond doubt, measured again.
   [[nodiscard]] bool verified_faster() const;

@@ -14,11 +14,11 @@ namespace nocturne::tuner {
 struct TrialBreakEven {
   std::int64_t baseline = 0, candidate = 0;  ///< numbers of the trials
   std::int64_t pairs = 0;
-  double confidence = 0;  ///< of the interval
+  double confidence = 0;  ///< confidence of the interval, 0 to 1
   measure::BreakEven result;
 };
 
-/// Of comparisons between two of `trials` with at least two pairs that can be judged, in the order they were begun.
+/// From comparisons between two of `trials` with at least two pairs that can be judged, in the order they were begun.
 [[nodiscard]] db::Expected<std::vector<TrialBreakEven>> stored_break_evens(const db::Store& store,
                                                                            const db::CampaignSummary& campaign,
                                                                            std::span<const db::StoredTrial> trials);

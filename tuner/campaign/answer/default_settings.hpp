@@ -33,10 +33,10 @@ class DefaultSettings {
 
  private:
   space::Configuration usual_;
-  std::vector<std::string> order_;  ///< of the parameters in the campaign file
+  std::vector<std::string> order_;  ///< names in the order of the campaign file
 };
 
-/// Of a stored campaign.
+/// The default settings of a stored campaign.
 [[nodiscard]] DefaultSettings default_settings_of(const db::Store& store, const db::CampaignSummary& campaign);
 
 }  // namespace nocturne::tuner

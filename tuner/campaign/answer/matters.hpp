@@ -24,7 +24,7 @@ struct OtherValue {
 /// One parameter of the best configuration.
 struct Matter {
   std::string parameter;
-  std::string value;               ///< of the best
+  std::string value;               ///< the best configuration's value
   std::vector<OtherValue> others;  ///< against the best; of which a trial is known; the least slow first; never empty
 };
 
@@ -40,13 +40,13 @@ struct Matters {
   struct RuledOut {
     std::string parameter, value;
   };
-  std::vector<RuledOut> ruled_out;  ///< of environment and build, those of a parameter together
-  double ruled_out_share = 0;       ///< of all configurations, by uniform draws
+  std::vector<RuledOut> ruled_out;  ///< values of environment and build parameters; those of one parameter together
+  double ruled_out_share = 0;       ///< share of all configurations, estimated by uniform draws
 };
 
 /// Less than this, either way, is not worth the user's time: 2 %.
 inline constexpr double kHardly = 0.02;
-/// Of all intervals of the page, as of the verdicts in pairs that it begins with.
+/// Confidence of all intervals of the page, as of the verdicts in pairs that it begins with.
 inline constexpr double kPageConfidence = 0.95;
 
 /// Empty lists where the configuration is none of the space's, or nothing else was tried.

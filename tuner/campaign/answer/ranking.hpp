@@ -25,11 +25,11 @@ namespace nocturne::tuner {
 
 struct RankedLevel {
   space::Value level;
-  std::optional<db::StoredTrial> best;   ///< that trained, at the horizon asked for; empty: none did
-  double seconds = 0;                    ///< of it, for that horizon
-  double standard_error = 0;             ///< of seconds, from the runs of that trial alone; 0: not known
-  space::Configuration settings{};       ///< of it, those that the default has not; without the parameter itself
-  std::optional<StoredGain> gain{};      ///< of it over the first level's best, from pairs; empty: not measured so
+  std::optional<db::StoredTrial> best;  ///< that trained, at the horizon asked for; empty: none did
+  double seconds = 0;                   ///< predicted or measured time of the level's best, for that horizon
+  double standard_error = 0;         ///< standard error of `seconds`, from the runs of that trial alone; 0: not known
+  space::Configuration settings{};   ///< settings that the default does not have, without the parameter itself
+  std::optional<StoredGain> gain{};  ///< its gain over the first level's best, from pairs; empty: no pairs
   std::int64_t trained = 0, failed = 0;  ///< trials with this level
   std::string reason{};                  ///< why the first that failed did; empty where one trained
 };

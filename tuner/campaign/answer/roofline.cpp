@@ -15,7 +15,7 @@
 namespace nocturne::tuner {
 namespace {
 
-/// Of the configuration, else what the steps of an epoch say.
+/// The configuration's batch, else what the steps of an epoch say.
 std::int64_t batch_trained(const space::Configuration& configuration, const space::Workload& workload,
                            double steps_per_epoch) {
   const space::Value* value = configuration.find("batch");

@@ -25,10 +25,10 @@ struct RooflineRow {
   double step_s = 0;               ///< measured, steady
   std::optional<StepBound> bound;  ///< empty: `without` says why
   std::string without{};
-  double noise =
-      kLeastNoise;  ///< of the measured step, a share: two standard errors of the trial's time, at least the least
+  double noise = kLeastNoise;  ///< share of the measured step: two standard errors of the trial's time, or kLeastNoise
+                               ///< where that is more
   [[nodiscard]] double images_a_second() const { return static_cast<double>(batch) / step_s; }
-  /// Of the bound; above 1: the step is faster than the bound allows (step_bound.hpp). REQUIRES: a bound.
+  /// Share of the bound; above 1: the step is faster than the bound allows (step_bound.hpp). REQUIRES: a bound.
   [[nodiscard]] double share() const { return bound->seconds / step_s; }
   /// Faster than its bound, beyond the noise: one of both is wrong.
   [[nodiscard]] bool beats_bound() const { return bound && share() > 1 + noise; }

@@ -20,13 +20,13 @@ struct StoredGain {
   double confidence = 0.95;
   std::int64_t pairs = 0;
   double epochs = 0;  ///< the horizon
-  std::string role;   ///< of the comparison: compare, verify, simplify
+  std::string role;   ///< what the comparison was made for: compare, verify, simplify
 };
 
 /// A verdict as seen from the candidate; `turned`: the reference was what the pairs call the candidate.
 [[nodiscard]] StoredGain gain_of(const db::VerdictRecord& verdict, const std::string& role, bool turned);
 
-/// Of the comparisons of these two, in either direction, that with the most pairs. Pairs that chose a winner tell
+/// Takes the comparison of these two, in either direction, with the most pairs. Pairs that chose a winner tell
 /// nothing here (they flatter it). Empty: there is none at this horizon.
 [[nodiscard]] std::optional<StoredGain> stored_gain(const std::vector<db::StoredComparison>& comparisons,
                                                     const space::Configuration& reference,

@@ -45,14 +45,14 @@ class Comparing {
   [[nodiscard]] static db::Expected<std::optional<Comparing>> open(const Session& session,
                                                                    const db::StoredTrial& baseline,
                                                                    const db::StoredTrial& candidate, std::string role);
-  /// Of sides that are prepared.
+  /// Compares sides that are prepared.
   [[nodiscard]] static db::Expected<Comparing> open(const Session& session, ComparedSide baseline,
                                                     ComparedSide candidate, std::string role);
 
   [[nodiscard]] const Session& session() const { return *session_; }
   /// Complete pairs that are stored.
   [[nodiscard]] std::int64_t pairs() const { return pairs_; }
-  /// Of the pairs measured in this session, on average; zero: none yet.
+  /// Mean time of the pairs measured in this session; zero: none yet.
   [[nodiscard]] std::chrono::nanoseconds pair_time() const;
 
   /// Measures one more pair. A full disk and images that are gone are errors: they say nothing of the configurations.

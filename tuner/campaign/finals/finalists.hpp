@@ -14,7 +14,7 @@
 
 namespace nocturne::tuner {
 
-/// Of one measurement in one process against another, one after the other: standard deviation of the log. Processes
+/// Standard deviation of the log of one measurement, between processes that run one after the other. Processes
 /// differ by 3 to 10 % in their between-process spread, on virtual machines rather more.
 inline constexpr double kProcessSd = 0.05;
 

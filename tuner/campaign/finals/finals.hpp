@@ -3,7 +3,7 @@
 /// After the search: the winner is chosen among those that may be the best, then compared with the default, both alive
 /// and in turns, and both train for their accuracy. Only this is reported as the gain.
 ///
-/// Of the winner's settings, those that do nothing are put back to the default, as far as the model of the campaign
+/// Settings of the winner that do nothing are put back to the default, as far as the model of the campaign
 /// predicts it costs nothing and pairs with the winner (role simplify) do not contradict.
 ///
 /// What chooses does not report: the winner comes from one set of pairs (role select), its gain from fresh ones (role

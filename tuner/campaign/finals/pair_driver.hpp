@@ -57,7 +57,7 @@ class PairDriver {
 
   std::vector<Comparing*> members_;
   measure::SequentialComparison comparison_;
-  std::vector<std::pair<int, double>> saved_;  ///< of each member's stored verdict: pairs, confidence
+  std::vector<std::pair<int, double>> saved_;  ///< each member's stored verdict: pairs, confidence
 };
 
 }  // namespace nocturne::tuner

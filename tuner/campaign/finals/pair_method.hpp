@@ -18,9 +18,9 @@ namespace nocturne::tuner {
 struct PairedSide {
   const space::Configuration& configuration;
   const measure::LaunchSettings& launch;
-  std::optional<std::int64_t> peak_bytes{};           ///< of a process; empty: not known
+  std::optional<std::int64_t> peak_bytes{};           ///< peak memory of a process; empty: not known
   bool contained = false;                             ///< it runs in a container
-  std::optional<std::int64_t> device_bytes{};         ///< of a GPU's memory; empty: it uses none
+  std::optional<std::int64_t> device_bytes{};         ///< GPU memory of a process; empty: it uses none
   std::optional<std::int64_t> device_memory_bytes{};  ///< what the GPU has; empty: not known
 };
 

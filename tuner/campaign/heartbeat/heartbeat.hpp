@@ -48,9 +48,9 @@ struct Heartbeat {
   std::optional<std::int64_t> last_trial, last_trial_unix_ns;
   std::optional<std::int64_t> best_trial;
   std::optional<double> best_seconds, ratio;         ///< ratio: time of the default over that of the best, as searched
-  std::optional<std::int64_t> expected_end_unix_ns;  ///< of the whole campaign, finals included
+  std::optional<std::int64_t> expected_end_unix_ns;  ///< when the whole campaign should end, finals included
 
-  std::string ending;   ///< of an ended session: complete, interrupted, machine_changed, error
+  std::string ending;   ///< how the session ended: complete, interrupted, machine_changed, error
   std::string because;  ///< why, a sentence
 
   [[nodiscard]] bool ended() const { return activity == "ended"; }

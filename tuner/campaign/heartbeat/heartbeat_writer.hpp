@@ -54,7 +54,7 @@ class HeartbeatWriter final : public Observer {
   std::filesystem::path database_, file_;
   const Clock& clock_;
   Heartbeat beat_;
-  std::chrono::nanoseconds quiet_{};  ///< of the present activity
+  std::chrono::nanoseconds quiet_{};  ///< how long the present activity may stay silent
   std::chrono::nanoseconds quiet_pair_{};
   bool open_ = false;
   std::string pairs_of_ = kWinnerPairs;

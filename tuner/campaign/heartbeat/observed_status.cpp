@@ -26,7 +26,7 @@ std::optional<ObservedSupervisor> supervisor_of(std::int64_t tuner) {
   return found;
 }
 
-/// Of a writer on another machine (the file lies on a network file system) neither pid nor steady clock mean anything
+/// A writer on another machine (the file lies on a network file system) has a pid and a steady clock that mean nothing
 /// here: what is left is the promise of its next word, by the wall clocks of both.
 void look_across_machines(ObservedStatus& observed_status) {
   const db::ProcessIdentity self = db::this_process();

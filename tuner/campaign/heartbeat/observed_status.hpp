@@ -15,17 +15,17 @@ namespace nocturne::tuner {
 /// The process that watches a run.
 struct ObservedSupervisor {
   std::int64_t pid = 0;
-  char state = '?';  ///< of proc_pid_stat(5): S, R, D, T…
+  char state = '?';  ///< state as in proc_pid_stat(5): S, R, D, T…
 };
 
 /// What was seen, at one moment.
 struct ObservedStatus {
   std::optional<std::int64_t> finished_unix_ns;  ///< the database: its work is complete
   std::optional<std::int64_t> owner_pid;         ///< the database: held by this living process
-  std::optional<Heartbeat> heartbeat;            ///< of this very campaign
-  db::Life writer = db::Life::Dead;              ///< of the process that wrote the heartbeat
+  std::optional<Heartbeat> heartbeat;            ///< this campaign's own
+  db::Life writer = db::Life::Dead;              ///< whether the process that wrote the heartbeat lives
   bool stopped = false;                          ///< that process is stopped (SIGSTOP, Ctrl-Z)
-  std::optional<ObservedSupervisor> supervisor;  ///< of its run; of several one that is stopped
+  std::optional<ObservedSupervisor> supervisor;  ///< supervisor of its run; among several, one that is stopped
   std::int64_t steady_ns = 0;                    ///< now, CLOCK_MONOTONIC
 };
 

@@ -40,10 +40,10 @@ struct NoiseWork {
   Interruption& interruption;
   std::chrono::nanoseconds time;  ///< for all of it; three rounds are made all the same
   std::vector<int> cpus;          ///< that workers may use; a duet gives each side half of them
-  int most_rounds = 1000;         ///< of fast workers; no fewer than three
+  int most_rounds = 1000;         ///< for fast workers; no fewer than three
   std::function<void(int round)> progress = {};
   std::function<void(const measure::SlotHolder&)> waiting = {};  ///< for the machine's CPUs, that this one has
-  std::filesystem::path slot_folder = {};                        ///< of the lock files; empty: the machine's
+  std::filesystem::path slot_folder = {};  ///< where the lock files lie; empty: the machine's folder
 };
 
 /// Rounds of one pair by each method, in turn, so that no method has a quieter hour than the others. Each process

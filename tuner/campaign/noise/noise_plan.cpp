@@ -40,7 +40,7 @@ const NoiseRow* chosen_row(const NoiseFloor& floor, const VerifySettings& verify
   return cost_of(*best) >= kWorthChanging * cost_of(*usual) ? usual : best;
 }
 
-/// Of one process against another, one after the other.
+/// Between-process sd, for processes that run one after the other.
 double process_sd_of(const NoiseFloor& floor) {
   double process_sd = 0;
   for (const NoiseRow& row : floor.rows) {

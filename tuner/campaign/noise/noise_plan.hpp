@@ -30,7 +30,7 @@ inline constexpr double kSmallProcessSd = 0.005;
 struct NoiseWishes {
   std::set<std::string, std::less<>> fixed{};  ///< keys of /verify that the file itself gives; and "repeats" of /run
   bool default_fits_half = false;              ///< so a duet of the winner and the default may be possible
-  std::optional<std::chrono::nanoseconds> length{};  ///< of the campaign; empty: not bounded
+  std::optional<std::chrono::nanoseconds> length{};  ///< time the campaign has; empty: not bounded
 };
 
 struct NoisePlan {

@@ -22,7 +22,7 @@ namespace nocturne::tuner {
 
 struct KnownNoise {
   std::optional<NoiseFloor> floor;  ///< empty: none that holds
-  std::string set_aside;  ///< of another machine or an earlier state of this one: why it is not used; or empty
+  std::string set_aside;            ///< why noise measured on another machine or earlier is not used; or empty
 };
 
 /// The latest floor of this workload whose fingerprint differs in nothing that matters (Match::Must, Match::Verify):

@@ -23,11 +23,11 @@ inline constexpr std::size_t kMostTooLarge = 2;
 /// How a preflight came out; each software stack's own result stands in the database.
 struct PreflightReport {
   std::size_t stacks = 0;         ///< that are known now, those of earlier sessions included
-  std::size_t failed_stacks = 0;  ///< of these
+  std::size_t failed_stacks = 0;  ///< how many of them failed
   std::size_t not_tried = 0;      ///< for want of time
   bool default_goes = true;       ///< false: the default's own software stack failed
   bool interrupted = false;
-  std::string left_out;  ///< of the space, a sentence; or empty
+  std::string left_out;  ///< a sentence about the part of the space that is left out; or empty
 };
 
 /// "The preflight: 11 of 12 software stacks passed, 1 failed".

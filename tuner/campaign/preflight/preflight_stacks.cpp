@@ -21,7 +21,7 @@ using space::Level;
 /// So many combinations of values are walked through; of more, only those that cover all values are looked for.
 constexpr std::size_t kWalkedRows = 4096;
 constexpr std::uint64_t kDraws = 1024;
-/// Of these, so many lend their later parameters to software stacks that the default's do not fit.
+/// So many of these lend their later parameters to software stacks that the default's do not fit.
 constexpr std::size_t kLenders = 64;
 /// Batch lists longer than this are gone down in halves.
 constexpr std::size_t kLongLadder = 16;

@@ -17,7 +17,7 @@ struct ValueEffect {
   std::optional<space::Value> value;  ///< empty: the parameter was inactive
   std::size_t measured = 0;           ///< trials that ended well
   std::size_t failed = 0;             ///< finished trials that did not
-  /// Of the measured ones, seconds for the horizon. Geometric mean, because times differ by factors; 0 where none.
+  /// Seconds of the measured ones, for the horizon. Geometric mean, because times differ by factors; 0 where none.
   double mean = 0, fastest = 0, slowest = 0;
   /// Pairs of trials that are equal but for this parameter, with this value and with the default's.
   std::size_t matched = 0;
@@ -32,7 +32,7 @@ struct ParameterEffect {
   std::vector<ValueEffect> values;            ///< in the order of space::Value, inactive first
 };
 
-/// Of finished trials, the first being the default (number 0) where it is among them. `epochs` is the horizon.
+/// Takes finished trials, the first being the default (number 0) where it is among them. `epochs` is the horizon.
 /// Parameters that took one value only are left out.
 [[nodiscard]] std::vector<ParameterEffect> effects_of(std::span<const space::Trial> trials, double epochs);
 

@@ -42,10 +42,10 @@ struct Explanation {
   std::optional<double> best;        ///< log seconds of the best measured
   std::vector<Term> terms;           ///< where it differs from the best, the largest first
   double rest = 0;                   ///< what the terms do not explain: interactions and local residual
-  /// Of prediction; that of the primary one is `predicted` and `interval`. Empty: trials have no parts.
+  /// Horizons of `prediction`; the primary one's is `predicted` and `interval`. Empty: trials have no parts.
   std::vector<double> horizons;
   std::vector<search::model::HorizonPrediction> prediction;
-  std::optional<double> margin;  ///< of pruning
+  std::optional<double> margin;  ///< margin of the pruning rule
   std::string pruned_level;      ///< sentence, or empty
   std::optional<Evidence> nearest;
   std::string settle;  ///< the command; empty: it is measured

@@ -27,7 +27,7 @@ void add_campaign_source(CLI::App& subcommand, CampaignSourceOptions& options);
 
 struct CampaignSource {
   std::optional<db::CampaignSummary> stored;  ///< empty: nothing of it is in the database
-  std::optional<tuner::CampaignSpec> spec;    ///< of a file; of a stored one after read_spec()
+  std::optional<tuner::CampaignSpec> spec;    ///< a file's; a stored campaign's after read_spec()
   space::Space space;
 };
 

@@ -95,7 +95,7 @@ std::expected<db::MachineFiguresRecord, std::string> measure_this_machine(const 
 
 void know_machine(const MachineMeasuringOptions& options, const Context& context, const tuner::CampaignSpec& spec,
                   db::Store& store, const measure::MachineFacts& machine) {
-  // Of a command we know nothing, so neither what it could do at best.
+  // Nothing is known of a command, so neither what it could do at best.
   const bool ours = spec.worker.command.empty() && spec.worker.own.empty();
   if (options.none || (!ours && !options.measure)) return;
   const auto known = store.machine_figures(tuner::figures_key(measure::fingerprint_of(machine)));

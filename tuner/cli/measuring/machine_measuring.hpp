@@ -14,12 +14,12 @@
 
 namespace nocturne::cli {
 
-/// Of `tune`.
+/// What `tune` was asked for.
 struct MachineMeasuringOptions {
   bool measure = false;                 ///< now, even where they are known
   bool none = false;                    ///< not at all
   std::filesystem::path programs{};     ///< where nocturne-machine lies; empty: beside this program
-  std::filesystem::path slot_folder{};  ///< of the lock files; empty: the machine's
+  std::filesystem::path slot_folder{};  ///< where the lock files lie; empty: the machine's folder
 };
 
 /// --measure-machine and --no-measure-machine.

@@ -22,7 +22,7 @@ namespace {
 using Length = std::optional<std::chrono::nanoseconds>;
 
 constexpr std::chrono::minutes kNoiseTime{3};
-/// Of fast workers: a standard deviation from so many pairs is known to a sixth.
+/// For fast workers: a standard deviation from so many pairs is known to a sixth.
 constexpr int kMostRounds = 20;
 
 /// The campaign that this session goes on with, where any of it was asked already: it compares as it began.

@@ -27,7 +27,7 @@ struct Finish {
   std::string because;           ///< a sentence
   std::optional<std::int64_t> best_trial;
   std::optional<double> best_seconds;  ///< at the campaign's primary horizon
-  std::string verdict;                 ///< of the best against the default: faster, slower, same, undecided
+  std::string verdict;                 ///< best against the default: faster, slower, same, undecided
   std::optional<double> gain_percent, gain_low_percent, gain_high_percent;  ///< only where both were measured again
   std::string profile;                                                      ///< the file that was written
 

@@ -157,7 +157,7 @@ void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tun
   if (reused) text += " (known from before)";
   if (!trial.reason.empty()) {
     const auto [first, is_new] = reasons_.try_emplace(trial.reason, trial.number);
-    // Of a software stack that cannot be prepared every trial has the same reason: said once.
+    // Every trial of a software stack that cannot be prepared has the same reason: said once.
     const bool of_row = trial.outcome == space::Outcome::BuildFailed || trial.outcome == space::Outcome::Unsupported;
     text += is_new || !of_row ? ": " + one_line(trial.reason.substr(0, trial.reason.find('\n')))
                               : fmt::format(": as trial {}", first->second);

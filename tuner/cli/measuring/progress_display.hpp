@@ -71,7 +71,7 @@ class ProgressDisplay final : public tuner::Observer {
   bool status_shown_ = false;
   bool choosing_ = false;  ///< pairs are not those of the best and the default
   bool preflight_shown_ = false;
-  std::map<std::string, std::int64_t> reasons_;  ///< of failed trials, and which said it first
+  std::map<std::string, std::int64_t> reasons_;  ///< reasons of failed trials, and which trial said it first
   bool installing_ = false;                      ///< what is prepared is an environment
   std::string compared_;                         ///< which two trials the user has compared
   std::string doing_;                            ///< what the present run is for

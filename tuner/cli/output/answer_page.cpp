@@ -30,7 +30,7 @@ std::string epochs_text(double epochs) {
   return epochs == 1 ? "1 epoch" : fmt::format("{:g} epochs", epochs);
 }
 
-/// Of a command of the user's own; empty: the campaign has none.
+/// The user's own command; empty: the campaign has none.
 measure::CommandTemplate own_command(const tuner::Answer& answer) {
   const auto command = measure::command_from_json(answer.campaign.spec.value("worker", nlohmann::json()));
   return command ? *command : measure::CommandTemplate{};

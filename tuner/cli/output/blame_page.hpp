@@ -20,7 +20,7 @@ struct KeptEvidence {
   std::filesystem::path database;
   std::string campaign;
   std::int64_t generation = 1;
-  std::int64_t runs_before = 0;  ///< of the present program, from a session that did not come to its end
+  std::int64_t runs_before = 0;  ///< runs of the present program from a session that did not come to its end
 };
 
 /// `kept`: empty where nothing was measured.

@@ -69,7 +69,7 @@ class FactTable {
     for (const ComparedSide& side : page_.sides) cells.push_back(cell(side));
     table_.add(std::move(cells));
   }
-  /// Of those that trained.
+  /// Adds a line of those that trained.
   void add_measured(const std::string& name, const std::function<std::string(const SideFacts&)>& text) {
     add(name,
         [&](const ComparedSide& side) { return Cell(side.facts.trained() ? text(side.facts) : std::string("–")); });

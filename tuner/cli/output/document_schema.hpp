@@ -17,7 +17,7 @@
 namespace nocturne::cli {
 
 struct SchemaSource {
-  std::string_view name;  ///< of the document: "best", "list-trials", …
+  std::string_view name;  ///< the document's name: "best", "list-trials", …
   std::string_view text;
 };
 

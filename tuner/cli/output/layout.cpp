@@ -102,7 +102,7 @@ std::size_t break_of(std::string_view text, std::size_t from, std::size_t room) 
 
 struct Hanging {
   std::size_t from = 0;  ///< byte of the line where its text begins
-  std::string indent;    ///< of the lines that follow
+  std::string indent;    ///< indent of the lines that follow
 };
 
 Hanging hanging_of(std::string_view line, std::size_t width) {

@@ -22,7 +22,7 @@ struct ModelPage {
   struct Effect {
     std::string parameter;
     std::string reference;                  ///< the default's value
-    double share = 0;                       ///< of what the effects and interactions of all make vary
+    double share = 0;                       ///< share of the variance that all effects and interactions make
     std::vector<tuner::OtherValue> values;  ///< against the default
   };
   struct Pair {
@@ -42,12 +42,12 @@ struct ModelPage {
   std::vector<Effect> effects;        ///< the largest share first
   std::vector<Pair> interactions;     ///< likewise
   std::vector<std::string> aliased;   ///< sentences
-  std::size_t pruned = 0, drawn = 0;  ///< of uniform draws
+  std::size_t pruned = 0, drawn = 0;  ///< how many uniform draws are ruled out, and how many were made
   std::vector<PrunedLevel> pruned_levels;
   std::size_t audits = 0, audit_failures = 0, audit_misses = 0;
   search::model::ShareInterval miss_rate;
   double widening = 1;
-  std::size_t held = 0, left_out = 0;  ///< of 90 % intervals, each trial left out in turn
+  std::size_t held = 0, left_out = 0;  ///< how many 90 % intervals held, each trial left out in turn
   double typical_error = 0;            ///< median of |log measured - log predicted| then
   double noise = 0;                    ///< standard deviation of one measurement, log units
   std::vector<MemoryLine> memory;      ///< by group

@@ -28,7 +28,7 @@ struct SampleSummary {
   double median = 0, minimum = 0, maximum = 0;
   double spread = 0;  ///< interquartile range
 };
-/// Of values that need not be sorted. REQUIRES: not empty.
+/// The values need not be sorted. REQUIRES: not empty.
 [[nodiscard]] SampleSummary summarise_samples(std::vector<double> values);
 
 }  // namespace nocturne::cli

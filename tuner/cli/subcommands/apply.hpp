@@ -20,7 +20,7 @@ struct ApplyOptions {
   bool force = false;
   bool dry_run = false;
   bool no_make = false;  ///< refuse where an environment or a build is missing
-  // Of the profile's own training
+  // The profile's own training
   std::optional<std::int64_t> epochs, steps;
   std::optional<std::uint64_t> seed;
   std::string data_set;  ///< another folder than the profile's

@@ -14,13 +14,13 @@ namespace nocturne::cli {
 struct EnvOptions {
   std::string action = "list";  ///< list, install, check, remove, python, export, update
   std::vector<std::string> names;
-  std::string lock;               ///< of install: a file that export wrote
-  std::string output;             ///< of export: a file; empty: standard output
-  std::string bundle;             ///< of export: file or folder to write; of install: the file
-  std::string profile;            ///< of export --bundle: a profile that goes with it
-  bool thorough = false;          ///< of check: an epoch beside the reference
-  bool all = false;               ///< of check: everything that is installed
-  std::vector<std::string> vary;  ///< of check --thorough: NAME=VALUE,…; a row for each value
+  std::string lock;               ///< install: a file that export wrote
+  std::string output;             ///< export: a file; empty: standard output
+  std::string bundle;             ///< export: file or folder to write; install: the file
+  std::string profile;            ///< export --bundle: a profile that goes with it
+  bool thorough = false;          ///< check: an epoch beside the reference
+  bool all = false;               ///< check: everything that is installed
+  std::vector<std::string> vary;  ///< check --thorough: NAME=VALUE,…; a row for each value
 };
 
 void setup(CLI::App& subcommand, EnvOptions& options);

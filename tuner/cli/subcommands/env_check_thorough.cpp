@@ -47,7 +47,7 @@ space::Value value_written(const std::string& text) {
   return tuner::written_value(text);
 }
 
-/// Of one --vary: a configuration for each value. The error is a sentence.
+/// A configuration for each value of one --vary. The error is a sentence.
 std::expected<std::vector<space::Configuration>, std::string> values_of_variation(const std::string& word) {
   const std::size_t equals = word.find('=');
   const std::string name = word.substr(0, equals);
@@ -127,7 +127,7 @@ ExitCode verdict_of_all(const std::vector<CheckedRow>& rows, bool varied) {
   ExitCode code = ExitCode::Ok;
   for (const CheckedRow& row : rows) {
     if (row.found.verdict == tuner::TrainingVerdict::Interrupted) return ExitCode::Interrupted;
-    // Of many values a framework need not know all.
+    // A framework need not know all of many values.
     const bool fine = row.found.verdict == tuner::TrainingVerdict::Right ||
                       (varied && row.found.verdict == tuner::TrainingVerdict::Unsupported);
     if (!fine) code = ExitCode::Negative;

@@ -15,8 +15,8 @@ namespace nocturne::cli {
 
 struct ListOptions {
   std::string what = "campaigns";
-  CampaignChoice campaign;  ///< of trials and parameters
-  std::string outcome;      ///< of trials: ok, failed (whatever is not ok), or an outcome by name
+  CampaignChoice campaign;  ///< whose trials and parameters
+  std::string outcome;      ///< trials: ok, failed (whatever is not ok), or an outcome by name
   std::string sort = "number";
   std::optional<std::int64_t> limit;
 };

@@ -53,7 +53,7 @@ nlohmann::json compared_json(const db::StoredComparison& each, const TrialNumber
   return document;
 }
 
-/// Of the primary horizon, else of the first; null: none yet.
+/// The verdict at the primary horizon, else at the first; null: none yet.
 const db::VerdictRecord* main_verdict(const db::StoredComparison& comparison) {
   const db::VerdictRecord* found = nullptr;
   for (const db::VerdictRecord& each : comparison.verdicts) {

@@ -28,8 +28,8 @@ struct ReplayOptions {
   std::string trace;                 ///< file, or empty
   std::string save;                  ///< folder to write the spaces to, instead of replaying; or empty
   std::vector<std::string> history;  ///< databases and recorded spaces
-  std::size_t history_trials = 100;  ///< of each recorded space
-  std::string campaign;              ///< of databases among the spaces; empty: the one opened last
+  std::size_t history_trials = 100;  ///< trials taken from each recorded space
+  std::string campaign;              ///< campaign to read in databases among the spaces; empty: the one opened last
 };
 
 void setup(CLI::App& subcommand, ReplayOptions& options);

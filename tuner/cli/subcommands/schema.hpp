@@ -11,7 +11,7 @@
 namespace nocturne::cli {
 
 struct SchemaOptions {
-  std::string name;   ///< of a document, or "campaign"; empty: list them
+  std::string name;   ///< a document's name, or "campaign"; empty: list them
   std::string check;  ///< a file with a document of --json
 };
 

@@ -134,7 +134,7 @@ void print_log(std::ostream& out, const std::string& log, std::size_t lines) {
   }
 }
 
-/// Of the gate's runs: how large and how far from its beginning each tensor was in the end.
+/// Gate runs: how large and how far from its beginning each tensor was in the end.
 void print_norms(std::ostream& out, const space::Run& run) {
   const auto text = [](const std::optional<double>& value) {
     return value ? fmt::format("{:.4g}", *value) : "not finite";

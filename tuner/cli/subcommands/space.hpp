@@ -16,7 +16,7 @@ struct SpaceOptions {
   std::string file;
   std::optional<std::int64_t> list;    ///< print the first N valid configurations
   std::optional<std::int64_t> sample;  ///< print N valid configurations drawn at random
-  std::uint64_t seed = 1;              ///< of the drawing
+  std::uint64_t seed = 1;              ///< seed of the drawn configurations
 };
 
 void setup(CLI::App& subcommand, SpaceOptions& options);

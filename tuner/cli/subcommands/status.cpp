@@ -46,7 +46,7 @@ std::string go_on(const Report& report) {
   return tuner::command_text("tune", known ? tuner::file_word(heartbeat->file) : "FILE");
 }
 
-/// Of a tuner that is silent: whom it may be waiting for.
+/// Whom a silent tuner may be waiting for.
 std::string supervisor_words(const Report& report) {
   const auto& supervisor = report.observed_status.supervisor;
   if (!supervisor) return "";

@@ -124,7 +124,7 @@ std::expected<tuner::CommandProbe, ExitCode> sight(const Context& context, const
 
 void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
   command.timing = seen.timing;
-  // Of a script that is done earlier all steps but those that may be a smaller epoch's.
+  // A script that is done earlier: all its steps but those that may be a smaller epoch's.
   if (seen.timing == Timing::Steps && seen.ended_by_itself) command.steps = std::max<std::int64_t>(2, seen.steps);
   const auto generous = std::chrono::ceil<std::chrono::seconds>(4 * seen.wall) + std::chrono::seconds(60);
   command.deadline = std::max(std::chrono::seconds(120), generous);

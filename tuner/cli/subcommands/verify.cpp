@@ -38,7 +38,7 @@ struct VerifiedProfile {
   std::optional<deploy::Profile> profile;
   std::unique_ptr<deploy::ProfileMember> member;  ///< null: `found` says why it cannot be measured
   deploy::Verification found;
-  std::vector<std::string> differences;  ///< of the machine, in words
+  std::vector<std::string> differences;  ///< how the machine differs from the profile's, in words
 };
 
 /// Whether work that takes that long may still be begun.

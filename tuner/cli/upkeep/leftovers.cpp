@@ -53,7 +53,7 @@ bool is_run_folder(const db::RunFolder& run, const fs::path& root) {
 }
 
 struct Tuned {
-  std::set<db::TrialId> trials;  ///< of campaigns that a living process tunes
+  std::set<db::TrialId> trials;  ///< trials of campaigns that a living process tunes
   std::string campaign;          ///< the name of one, or empty
 };
 

@@ -21,7 +21,7 @@ struct Convolution {
 [[nodiscard]] Values convolve_data(const Convolution& shape, const Values& weights, const Values& activation_gradient);
 [[nodiscard]] Values convolve_weights(const Convolution& shape, const Values& input, const Values& activation_gradient);
 
-/// Of each channel: the sum of values, and of their squares.
+/// Each channel's sum of values, and of their squares.
 [[nodiscard]] Values channel_sums(const Sizes& sizes, const Values& values);
 [[nodiscard]] Values channel_squares(const Sizes& sizes, const Values& values);
 

@@ -29,7 +29,7 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-// Of each kind of descriptor: made and destroyed.
+// Each kind of descriptor is made and destroyed.
 #define NOCTURNE_DESCRIPTOR(KIND)                                                      \
   cudnnStatus_t cudnnCreate##KIND##Descriptor(cudnn##KIND##Descriptor_t* descriptor) { \
     *descriptor = new cudnn##KIND##Struct;                                             \

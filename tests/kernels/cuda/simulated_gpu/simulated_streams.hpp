@@ -34,7 +34,7 @@ void put(cudaStream_t stream, Work work);
 void drain(cudaStream_t stream);
 void drain_all();
 
-/// Of an event: put on a stream that it is reached; let a stream wait for what was recorded; wait on the host.
+/// Events: put on a stream that one is reached; let a stream wait for what was recorded; wait on the host.
 void record(cudaStream_t stream, CUevent_st& event);
 void let_wait(cudaStream_t stream, CUevent_st& event);
 void reach(CUevent_st& event);

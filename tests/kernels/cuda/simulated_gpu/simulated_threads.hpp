@@ -9,7 +9,7 @@
 
 #include "tests/kernels/cuda/simulated_gpu/simulated_memory.hpp"
 
-/// Of the thread that runs; one dimension, for no kernel has more.
+/// The thread that runs; one dimension, for no kernel has more.
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
