@@ -35,7 +35,7 @@ std::uint64_t key_of(RecordedSpace::Place place) {
 }
 
 /// The trial that a strategy is told, and what it really is.
-struct Outcome {
+struct ReplayedTrial {
   space::Trial told;
   double truth = std::numeric_limits<double>::quiet_NaN();
 };
@@ -45,9 +45,9 @@ void fail(space::Trial& trial, space::Outcome outcome, const char* reason) {
   trial.reason = reason;
 }
 
-Outcome evaluate(const RecordedSpace& recorded, RecordedSpace::Place place, const Disturbance& disturbance,
-                 std::uint64_t seed) {
-  Outcome result;
+ReplayedTrial evaluate(const RecordedSpace& recorded, RecordedSpace::Place place, const Disturbance& disturbance,
+                       std::uint64_t seed) {
+  ReplayedTrial result;
   const auto& rows = recorded.rows();
   const auto recorded_outcome = rows.outcomes[place.row];
   if (recorded_outcome != space::Outcome::Ok) {

@@ -24,6 +24,9 @@ inline constexpr std::size_t kDeepestNesting = 32;         ///< the schema needs
 inline constexpr std::size_t kLongestStringBytes = 4096;   ///< std::regex recurses once a character: far below its end
 inline constexpr std::size_t kMostValues = 50'000;
 
+/// RFC 6901: where a campaign file lists its parameters.
+inline constexpr std::string_view kParametersPointer = "/space/parameters";
+
 /// Where a value stands. Lines and columns count from 1, columns in characters.
 struct Place {
   std::string file;

@@ -100,7 +100,6 @@ DocumentResult read_chain(std::string_view text, const std::string& name, const 
 
 // ---- merging -------------------------------------------------------------------------------------------------------
 
-constexpr std::string_view kParameters = "/space/parameters";
 constexpr std::array<std::string_view, 5> kDomainKeys = {"type", "values", "range", "step", "scale"};
 constexpr std::array<std::string_view, 3> kDomainStarters = {"type", "values", "range"};
 
@@ -119,7 +118,7 @@ class Merger {
   void merge(const Part& base, const Part& over, Json& target, const std::string& pointer) {
     if (base.value.is_object() && over.value.is_object()) {
       merge_objects(base, over, target, pointer);
-    } else if (pointer == kParameters && base.value.is_array() && over.value.is_array()) {
+    } else if (pointer == kParametersPointer && base.value.is_array() && over.value.is_array()) {
       merge_parameters(base, over, target, pointer);
     } else {
       copy(over, target, pointer);

@@ -22,7 +22,6 @@ namespace nocturne::tuner {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::string_view kParameters = "/space/parameters";
 constexpr std::string_view kConstraints = "/space/constraints";
 
 /// The sound part of the section, and from which entries of the file it came.
@@ -40,7 +39,7 @@ void read_parameters(Checks& checks, Section& section) {
       checks.root().contains("/space/parameters"_json_pointer) ? &checks.root()["space"]["parameters"] : nullptr;
   if (list == nullptr || !list->is_array()) return;
   for (std::size_t i = 0; i < list->size(); ++i) {
-    const std::string pointer = pointer_to(kParameters, i);
+    const std::string pointer = pointer_to(kParametersPointer, i);
     const Json& parameter = (*list)[i];
     auto spec = checks.sound(pointer) ? parameter_spec(checks, pointer, parameter) : std::nullopt;
     if (spec) {
@@ -117,7 +116,7 @@ void check_used(Checks& checks, const Section& section, const measure::CommandTe
     // A switch that others depend on, or did where this campaign was made from another.
     if (std::holds_alternative<space::BooleanSpec>(section.parameters[i].domain)) continue;
     checks.add(
-        pointer_to(pointer_to(kParameters, section.parameter_indices[i]), "name"),
+        pointer_to(pointer_to(kParametersPointer, section.parameter_indices[i]), "name"),
         fmt::format("nothing reads the parameter '{}'", name),
         fmt::format("{{{}}} in worker.template or worker.environment, or one of {}", name, fmt::join(known, ", ")),
         space::nearest(name, known));
@@ -132,7 +131,7 @@ void check_names(Checks& checks, const Section& section, const WorkerChoice& wor
   for (std::size_t i = 0; i < section.parameters.size(); ++i) {
     const std::string& name = section.parameters[i].name;
     if (is_known_parameter(name)) continue;
-    checks.add(pointer_to(pointer_to(kParameters, section.parameter_indices[i]), "name"),
+    checks.add(pointer_to(pointer_to(kParametersPointer, section.parameter_indices[i]), "name"),
                fmt::format("no worker of Nocturne's own reads a parameter '{}'", name),
                fmt::format("{}; anything, where worker.command names a program of your own", fmt::join(known, ", ")),
                space::nearest(name, known));
