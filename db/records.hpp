@@ -167,6 +167,14 @@ struct TrialFilter {
   std::optional<std::int64_t> limit{};
 };
 
+/// What the finished trials with one value of a parameter came to.
+struct LevelSummary {
+  space::Value value{};
+  std::int64_t trained = 0, failed = 0;  ///< counts
+  std::string reason{};                  ///< of the first failure that gave one; empty where a trial trained
+  std::optional<StoredTrial> fastest{};  ///< at the horizon asked for, the first of equal ones
+};
+
 /// One call of a strategy's ask(): what it was asked for, and what it answered.
 struct Asked {
   std::int64_t number = 0;

@@ -125,6 +125,7 @@ CREATE TABLE trials (
 CREATE INDEX trials_by_key ON trials (trial_key, state);
 CREATE INDEX trials_by_configuration ON trials (configuration_id);
 CREATE INDEX trials_by_objective ON trials (campaign_id, objective_s) WHERE objective_s IS NOT NULL;
+CREATE INDEX trials_by_outcome ON trials (campaign_id, state, outcome);  -- counts come from it alone
 CREATE INDEX trials_by_reuse ON trials (reused_from) WHERE reused_from IS NOT NULL;
 
 -- What was tried before the search: each software stack prepared and trained a few steps.
@@ -234,7 +235,8 @@ CREATE TABLE runs (
   other_cpu REAL,                  -- CPU time of other processes as a share of the machine's, 0 to 1
   log_tail TEXT NOT NULL           -- the end of its output, byte for byte; may be no valid UTF-8
 ) STRICT;
-CREATE INDEX runs_by_trial ON runs (trial_id);
+-- With what the most memory of a trial is found by: a row of runs is long, and most readers of trials want only that.
+CREATE INDEX runs_by_trial ON runs (trial_id, purpose, outcome, peak_rss_bytes, device_bytes);
 CREATE INDEX runs_by_start ON runs (started_unix_ns) WHERE folder <> '';
 CREATE INDEX runs_in_flight ON runs (trial_id) WHERE in_flight = 1;
 

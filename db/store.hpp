@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -143,6 +144,28 @@ class Store {
   [[nodiscard]] Expected<TrialDetail> load_trial(TrialId trial) const;
   /// The smallest value among its ok trials; empty: none is ok.
   [[nodiscard]] Expected<std::optional<StoredTrial>> best(CampaignId campaign) const;
+
+  // ---- what a campaign came to, of its finished trials (store_overview.cpp, store_digest.cpp) ----
+
+  [[nodiscard]] Expected<std::map<space::Outcome, std::int64_t>> count_outcomes(CampaignId campaign) const;
+  /// Empty: there is no such trial, or it is not finished.
+  [[nodiscard]] Expected<std::optional<StoredTrial>> finished_trial(CampaignId campaign, std::int64_t number) const;
+  /// The ok trial with the smallest T(epochs), composed of its parts, the first of equal ones; empty: none is ok.
+  [[nodiscard]] Expected<std::optional<StoredTrial>> fastest(CampaignId campaign, double epochs) const;
+  /// The first ok trial of this configuration.
+  [[nodiscard]] Expected<std::optional<StoredTrial>> first_ok(CampaignId campaign,
+                                                              const space::Configuration& configuration) const;
+  /// Those that are not ok, by number: costs as much as there are of them.
+  [[nodiscard]] Expected<std::vector<StoredTrial>> failed_trials(CampaignId campaign) const;
+  /// By value of a parameter, in the order in which the values were tried first.
+  [[nodiscard]] Expected<std::vector<LevelSummary>> levels(CampaignId campaign, std::string_view parameter,
+                                                           double epochs) const;
+  /// From reservation to end, of the last `count` trials that were run, oldest first.
+  [[nodiscard]] Expected<std::vector<std::chrono::nanoseconds>> last_durations(CampaignId campaign,
+                                                                               std::int64_t count) const;
+  /// SHA-256 of all that is stored of a campaign and that its model learns from: space, asks, tells, trials, memory of
+  /// its runs, noise, peak figures, and the same of the campaigns it knows of. Equal digests: the same model.
+  [[nodiscard]] Expected<std::string> learning_digest(CampaignId campaign) const;
 
   // ---- runs (store_runs.cpp) ----
 

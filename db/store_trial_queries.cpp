@@ -6,6 +6,22 @@
 #include "db/trial_rows.hpp"
 
 namespace nocturne::db {
+namespace {
+
+/// Only what is asked for, so that an index serves it: ?1 campaign, ?2 state, ?3 outcome, ?4 configuration, ?5 limit.
+std::string conditions_of(const TrialFilter& filter) {
+  const bool by_value = filter.order == TrialFilter::Order::ByValue;
+  std::string sql = "WHERE true";
+  if (filter.campaign) sql += " AND t.campaign_id = ?1";
+  if (filter.state) sql += " AND t.state = ?2";
+  if (filter.outcome) sql += " AND t.outcome = ?3";
+  if (!filter.configuration.empty()) sql += " AND k.identity = ?4";
+  if (by_value) sql += " AND t.objective_s IS NOT NULL";
+  sql += by_value ? " ORDER BY t.objective_s, t.campaign_id, t.number" : " ORDER BY t.campaign_id, t.number";
+  return sql + " LIMIT coalesce(?5, -1)";
+}
+
+}  // namespace
 
 Expected<std::optional<StoredTrial>> Store::find_equal_trial(CampaignId campaign, std::string_view key) const {
   return connection_->read([&](const SQLite::Database& database) -> Expected<std::optional<StoredTrial>> {
@@ -21,20 +37,11 @@ Expected<std::optional<StoredTrial>> Store::find_equal_trial(CampaignId campaign
 
 Expected<std::vector<StoredTrial>> Store::list_trials(const TrialFilter& filter) const {
   return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<StoredTrial>> {
-    const bool by_value = filter.order == TrialFilter::Order::ByValue;
     const auto state =
         filter.state ? std::optional(*filter.state == TrialState::Finished ? "finished" : "reserved") : std::nullopt;
     const auto outcome = filter.outcome ? std::optional(to_text(*filter.outcome)) : std::nullopt;
-    const auto configuration = filter.configuration.empty() ? std::nullopt : std::optional(filter.configuration);
-    SQLite::Statement found =
-        query(database,
-              select_trials() +
-                  fmt::format("WHERE t.campaign_id = coalesce(?1, t.campaign_id) AND t.state = coalesce(?2, t.state)"
-                              " AND (?3 IS NULL OR t.outcome = ?3) AND k.identity = coalesce(?4, k.identity){}"
-                              " ORDER BY {} LIMIT coalesce(?5, -1)",
-                              by_value ? " AND t.outcome = 'ok'" : "",
-                              by_value ? "t.objective_s, t.campaign_id, t.number" : "t.campaign_id, t.number"),
-              filter.campaign, state, outcome, configuration, filter.limit);
+    SQLite::Statement found = query(database, select_trials() + conditions_of(filter), filter.campaign, state, outcome,
+                                    filter.configuration, filter.limit);
     return read_trials(found);
   });
 }

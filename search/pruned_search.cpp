@@ -115,11 +115,10 @@ void PrunedSearch::judge(const space::Trial& trial) {
     const auto logs = logs_of(trial);
     record.log_value = logs[primary()];
     record.beat_its_bound = *record.log_value < record.prediction.log_bound;
-    for (std::size_t i = 0; i < logs.size(); ++i) {
-      bool best = true;
-      for (const auto& [identity, others] : worked_)
-        best = best && (identity == trial.configuration.identity() || logs[i] < others.logs[i]);
-      record.beat_the_incumbent = record.beat_the_incumbent || best;
+    const auto identity = trial.configuration.identity();
+    for (std::size_t i = 0; i < logs.size() && !record.beat_the_incumbent; ++i) {
+      record.beat_the_incumbent = std::ranges::all_of(
+          worked_, [&](const auto& other) { return other.first == identity || logs[i] < other.second.logs[i]; });
     }
   }
   audit_.tell(record.beat_its_bound, record.beat_the_incumbent);

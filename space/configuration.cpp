@@ -26,8 +26,17 @@ nlohmann::json Configuration::to_json() const {
 }
 
 std::string Configuration::canonical() const {
+  // As to_json().dump() would write it, without the tree: an identity is asked for several times a trial.
   // Invalid UTF-8 is replaced, not thrown upon: an identity must exist for whatever was read.
-  return to_json().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const auto text = [](const nlohmann::json& part) {
+    return part.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  std::string result = "{";
+  for (const auto& [name, value] : values_) {  // a map: keys are sorted
+    if (result.size() > 1) result += ',';
+    result += text(name) + ':' + text(space::to_json(value));
+  }
+  return result + '}';
 }
 
 std::string Configuration::identity() const {

@@ -98,11 +98,11 @@ NOCTURNE_INLINE void rows_of_block(const float* inverse, std::size_t stride, std
   }
 }
 
-NOCTURNE_INLINE void block_body(const float* inverse, std::size_t stride, std::size_t size, const float* alpha,
-                                const float* k, float* mean, float* explained) {
+NOCTURNE_INLINE void block_body(const float* inverse, std::size_t stride, std::size_t begin, std::size_t size,
+                                const float* alpha, const float* k, float* mean, float* explained) {
   constexpr std::size_t kRows = 4;
-  Lanes low{}, high{}, mean_low{}, mean_high{};
-  std::size_t j = 0;
+  Lanes low = lanes(explained), high = lanes(explained + kLanes), mean_low{}, mean_high{};
+  std::size_t j = begin;
   for (; j + kRows <= size; j += kRows) rows_of_block<kRows>(inverse + j * stride, stride, j + kRows, k, low, high);
   for (; j < size; ++j) rows_of_block<1>(inverse + j * stride, stride, j + 1, k, low, high);
   for (std::size_t t = 0; t < size; ++t) {
@@ -134,13 +134,13 @@ NOCTURNE_AVX2 void sums_avx2(const PointTerms& point, std::size_t length, const 
                              double* sums) {
   sums_body(point, length, first, second, sums);
 }
-void block_plain(const float* inverse, std::size_t stride, std::size_t size, const float* alpha, const float* k,
-                 float* mean, float* explained) {
-  block_body(inverse, stride, size, alpha, k, mean, explained);
+void block_plain(const float* inverse, std::size_t stride, std::size_t begin, std::size_t size, const float* alpha,
+                 const float* k, float* mean, float* explained) {
+  block_body(inverse, stride, begin, size, alpha, k, mean, explained);
 }
-NOCTURNE_AVX2 void block_avx2(const float* inverse, std::size_t stride, std::size_t size, const float* alpha,
-                              const float* k, float* mean, float* explained) {
-  block_body(inverse, stride, size, alpha, k, mean, explained);
+NOCTURNE_AVX2 void block_avx2(const float* inverse, std::size_t stride, std::size_t begin, std::size_t size,
+                              const float* alpha, const float* k, float* mean, float* explained) {
+  block_body(inverse, stride, begin, size, alpha, k, mean, explained);
 }
 
 }  // namespace
@@ -161,9 +161,9 @@ void term_sums(const PointTerms& point, std::size_t length, const float* first, 
   (has_avx2() ? sums_avx2 : sums_plain)(point, length, first, second, sums);
 }
 
-void explain_block(const float* inverse, std::size_t stride, std::size_t size, const float* alpha, const float* k,
-                   float* mean, float* explained) {
-  (has_avx2() ? block_avx2 : block_plain)(inverse, stride, size, alpha, k, mean, explained);
+void explain_block(const float* inverse, std::size_t stride, std::size_t begin, std::size_t size, const float* alpha,
+                   const float* k, float* mean, float* explained) {
+  (has_avx2() ? block_avx2 : block_plain)(inverse, stride, begin, size, alpha, k, mean, explained);
 }
 
 }  // namespace nocturne::search::model

@@ -34,8 +34,9 @@ void term_sums(const PointTerms& point, std::size_t length, const float* first, 
 /// kBlock candidates at once: covariances side by side, k[t * kBlock + c].
 inline constexpr std::size_t kBlock = 16;
 /// Lower triangular inverse factor for many candidates, rows of `stride` floats.
-/// mean[c] = sum_t alpha[t] k[t][c];  explained[c] = sum_j (sum_t inverse[j][t] k[t][c])².
-void explain_block(const float* inverse, std::size_t stride, std::size_t size, const float* alpha, const float* k,
-                   float* mean, float* explained);
+/// mean[c] = sum_t alpha[t] k[t][c];  explained[c] += sum_j (sum_t inverse[j][t] k[t][c])², over rows j from `begin`
+/// on. In the order of j, so that it makes no difference to any bit whether rows come at once or one by one.
+void explain_block(const float* inverse, std::size_t stride, std::size_t begin, std::size_t size, const float* alpha,
+                   const float* k, float* mean, float* explained);
 
 }  // namespace nocturne::search::model

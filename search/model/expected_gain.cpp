@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -22,12 +23,10 @@ double normal(space::Random& random) {
   return std::sqrt(-2 * std::log1p(-random.unit())) * std::cos(2 * std::numbers::pi * random.unit());
 }
 
-std::vector<double> improvements(LinearModel& model, Feasibility& feasibility, const space::PointList& points,
-                                 double best) {
-  std::vector<float> means, sds, works;
-  model.predict(points, means, sds);
-  feasibility.probabilities(points, works);
-  std::vector<double> values(points.size());
+/// Expected improvement times P(works), by point.
+std::vector<double> worth(std::span<const float> means, std::span<const float> sds, std::span<const float> works,
+                          double best) {
+  std::vector<double> values(means.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = expected_improvement(static_cast<double>(means[i]), static_cast<double>(sds[i]), best) *
                 static_cast<double>(works[i]);
@@ -35,8 +34,8 @@ std::vector<double> improvements(LinearModel& model, Feasibility& feasibility, c
   return values;
 }
 
-space::PointList candidates(LinearModel& model, Feasibility& feasibility, space::Lattice& lattice,
-                            space::Random& random) {
+space::PointList candidates_of(LinearModel& model, Feasibility& feasibility, space::Lattice& lattice,
+                               space::Random& random) {
   std::unordered_set<std::uint64_t> seen;
   std::vector<std::size_t> order(model.size());
   for (std::size_t i = 0; i < model.size(); ++i) seen.insert(space::hash_of(model.point(i)));
@@ -49,7 +48,10 @@ space::PointList candidates(LinearModel& model, Feasibility& feasibility, space:
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (seen.insert(space::hash_of(found[i])).second) all.push_back(found[i]);
   }
-  const auto values = improvements(model, feasibility, all, model.best());
+  std::vector<float> means, sds, works;
+  model.predict(all, means, sds);
+  feasibility.probabilities(all, works);
+  const auto values = worth(means, sds, works, model.best());
   std::vector<std::size_t> top(all.size());
   std::iota(top.begin(), top.end(), std::size_t{0});
   std::ranges::sort(top, {}, [&](std::size_t i) { return std::pair(-values[i], i); });
@@ -58,26 +60,37 @@ space::PointList candidates(LinearModel& model, Feasibility& feasibility, space:
   return kept;
 }
 
+/// The candidates of all plays. Between two trials of a play little changes, and between two plays nothing.
+struct OpenPoints {
+  FollowedPoints points;     ///< as the model knows them before a play
+  std::vector<float> works;  ///< P(works)
+};
+
 /// The best of one play, log units.
-double play(LinearModel& model, Feasibility& feasibility, space::PointList open, std::size_t trials,
-            space::Random& random) {
+double play(LinearModel& model, OpenPoints& candidates, std::size_t trials, space::Random& random) {
   double least = std::numeric_limits<double>::infinity();
-  space::PointList told(open.width());
+  const std::size_t measured = model.size();
+  std::vector<float> means, sds;
+  model.predict(candidates.points, means, sds);
+  FollowedPoints points = candidates.points;
+  std::vector<std::size_t> open(means.size());
+  std::iota(open.begin(), open.end(), std::size_t{0});
   for (std::size_t trial = 0; trial < trials && !open.empty(); ++trial) {
-    const auto values = improvements(model, feasibility, open, model.best());
-    const auto chosen = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
-    const std::vector<space::Level> point(open[chosen].begin(), open[chosen].end());
-    open.set(chosen, open[open.size() - 1]);
+    if (trial > 0) model.predict(points, means, sds);
+    const auto values = worth(means, sds, candidates.works, model.best());
+    const auto place = std::ranges::max_element(open, {}, [&](std::size_t i) { return values[i]; });
+    const std::size_t chosen = *place;
+    *place = open.back();
     open.pop_back();
-    if (random.unit() >= feasibility.probability(point)) continue;
+    if (random.unit() >= static_cast<double>(candidates.works[chosen])) continue;
+    const auto point = points.points()[chosen];
     const auto prediction = model.predict(point);
     const double value =
         prediction.target.to_log(prediction.mean + prediction.latent_sd * prediction.widening * normal(random));
     least = std::min(least, value);
-    told.push_back(point);
     model.tell(point, value);
   }
-  for (auto i = told.size(); i-- > 0;) model.forget(told[i]);
+  model.take_back(measured);
   return least;
 }
 
@@ -88,9 +101,10 @@ ExpectedGain expected_gain(LinearModel& model, Feasibility& feasibility, space::
   ExpectedGain result{.trials = std::min(trials, kMostExpectedGainTrials), .confidence = confidence};
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < model.size(); ++i) best = std::min(best, model.log_value(i));
-  const auto open = candidates(model, feasibility, lattice, random);
+  OpenPoints candidates{.points = FollowedPoints(candidates_of(model, feasibility, lattice, random)), .works = {}};
+  feasibility.probabilities(candidates.points.points(), candidates.works);
   std::vector<double> gains(kExpectedGainDraws);
-  for (auto& gain : gains) gain = std::max(0.0, best - play(model, feasibility, open, result.trials, random));
+  for (auto& gain : gains) gain = std::max(0.0, best - play(model, candidates, result.trials, random));
   std::ranges::sort(gains);
   result.mean = std::accumulate(gains.begin(), gains.end(), 0.0) / static_cast<double>(gains.size());
   const auto beyond = static_cast<std::size_t>((1 - confidence) / 2 * static_cast<double>(gains.size()));

@@ -50,9 +50,12 @@ void LinearModel::tell(space::Point point, double log_value) {
     s.points.push_back(point);
     s.log_values.push_back(log_value);
     s.past.push_back(false);
+    s.sorted.insert(log_value);
   } else {
+    s.sorted.replace(s.log_values[known->second], log_value);
     s.log_values[known->second] = log_value;
     s.past[known->second] = false;
+    s.plain_trials = 0;
   }
 }
 
@@ -80,6 +83,7 @@ void LinearModel::forget(space::Point point) {
   release();
   const auto trial = known->second;
   const auto last = s.points.size() - 1;
+  s.sorted.erase(s.log_values[trial]);
   s.trial_of.erase(known);
   if (trial != last) {  // the last one takes its place
     s.trial_of[space::hash_of(s.points[last])] = trial;
@@ -93,6 +97,24 @@ void LinearModel::forget(space::Point point) {
   s.past.pop_back();
   s.stale_values = true;
   s.stale_carriers = true;
+}
+
+void LinearModel::take_back(std::size_t trials) {
+  auto& s = *state_;
+  // Carriers that were chosen for just these trials are what forgetting the others would lead back to.
+  const bool known = !s.stale_carriers && s.plain_trials == trials;
+  const auto carriers = s.plain_carriers;
+  while (s.points.size() > trials) {
+    const auto last = s.points[s.points.size() - 1];
+    forget(std::vector<space::Level>(last.begin(), last.end()));
+  }
+  if (!known) return;
+  s.stale_carriers = false;
+  s.carriers.resize(carriers);
+  s.noise_factors.resize(carriers);
+  s.design.truncate(carriers);
+  s.posterior.truncate(std::min(s.posterior.size(), carriers));
+  s.seen = trials;
 }
 
 std::size_t LinearModel::size() const {
@@ -160,12 +182,15 @@ void LinearModel::State::choose_carriers() {
     noise_factors.push_back(factors[trial]);
   }
   seen = points.size();
+  plain_trials = stale_carriers ? points.size() : 0;
+  plain_carriers = carriers.size();
   stale_carriers = false;
   stale_values = true;
 }
 
 void LinearModel::State::set_values() {
-  target = Target::fit(log_values, options.knee);
+  if (sorted.empty()) sorted = SortedValues(log_values);
+  target = Target::fit(sorted.values(), options.knee);
   values.clear();
   for (const auto trial : carriers) values.push_back(target.to_model(log_values[trial]));
   posterior.set_values(values);
@@ -190,6 +215,7 @@ void LinearModel::fit() {
   auto& s = *state_;
   release();
   if (s.points.empty()) return;
+  s.plain_trials = 0;
   const bool first = s.posterior.size() == 0;
   s.update();
   s.choose_scales(first ? kFirstEvaluations : s.options.evaluations);
@@ -262,6 +288,11 @@ double LinearModel::mean(space::Point point) {
 }
 
 void LinearModel::predict(const space::PointList& points, std::vector<float>& means, std::vector<float>& latent_sds) {
+  state_->update();
+  state_->posterior.at(points, state_->scales, means, latent_sds);
+}
+
+void LinearModel::predict(FollowedPoints& points, std::vector<float>& means, std::vector<float>& latent_sds) {
   state_->update();
   state_->posterior.at(points, state_->scales, means, latent_sds);
 }

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "search/model/design.hpp"
+#include "search/model/posterior.hpp"
 #include "search/model/prediction.hpp"
 #include "search/model/scales.hpp"
 #include "space/lattice.hpp"
@@ -94,6 +95,9 @@ class LinearModel {
   /// point, nothing happens; if it tells the point later, that replaces the value.
   void tell_past(space::Point point, double log_value);
   void forget_past();
+  /// Forgets what was told last, down to so many trials: as forget() of each, the last first. Told and taken back again
+  /// and again, as plays of a search do it, the model is not built anew each time.
+  void take_back(std::size_t trials);
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] space::Point point(std::size_t trial) const;
   [[nodiscard]] double log_value(std::size_t trial) const;
@@ -113,6 +117,8 @@ class LinearModel {
   [[nodiscard]] double mean(space::Point point);
   /// Means and latent standard deviations of many points, model units; some 0.5 µs a point at 100 trials.
   void predict(const space::PointList& points, std::vector<float>& means, std::vector<float>& latent_sds);
+  /// The same of points that are asked for again after each of some trials; REQUIRES: not fitted in between.
+  void predict(FollowedPoints& points, std::vector<float>& means, std::vector<float>& latent_sds);
   [[nodiscard]] const Target& target();
   [[nodiscard]] const Scales& scales();
   /// Best told value in model units; if it is an outlier, the model's mean there. Values of an earlier campaign count

@@ -10,6 +10,7 @@
 
 #include "search/model/linear_model.hpp"
 #include "search/model/posterior.hpp"
+#include "search/model/sorted_values.hpp"
 
 namespace nocturne::search::model {
 
@@ -67,6 +68,9 @@ struct LinearModel::State {
   std::vector<double> left_out_squares;        // their squared standardised residuals
   bool stale_values = true;
   bool stale_carriers = false;
+  // Carriers as choose_carriers() chose them when it knew of no outliers: of so many trials, so many; 0 trials: others.
+  std::size_t plain_trials = 0, plain_carriers = 0;
+  SortedValues sorted;  // log_values, ascending; empty: to be sorted
 };
 
 }  // namespace nocturne::search::model

@@ -134,14 +134,59 @@ void Posterior::at(const space::PointList& points, const Scales& scales, std::ve
     for (std::size_t t = 0; t < size_; ++t) {
       for (std::size_t c = 0; c < kBlock; ++c) block_[t * kBlock + c] = rows_[c * padded + t];
     }
-    float mean[kBlock], explained[kBlock];
-    explain_block(inverse_floats_.data(), stride_, size_, alpha_floats_.data(), block_.data(), mean, explained);
+    float mean[kBlock], explained[kBlock] = {};
+    explain_block(inverse_floats_.data(), stride_, 0, size_, alpha_floats_.data(), block_.data(), mean, explained);
     for (std::size_t c = 0; c < count; ++c) {
       const double variance = design_->variance(points[begin + c], scales) - static_cast<double>(explained[c]);
       means[begin + c] = mean[c];
       sds[begin + c] = static_cast<float>(std::sqrt(std::max(variance, kLeastVariance)));
     }
   }
+}
+
+void Posterior::take_in_new_trials(FollowedPoints& followed, const Scales& scales) {
+  constexpr std::size_t kRoom = 64;  // trials more than there are: nothing is moved while a few are added
+  const auto count = followed.points_.size();
+  const auto blocks = (count + kBlock - 1) / kBlock;
+  if (followed.build_ != build_ || followed.trials_ > size_ || followed.capacity_ < size_) {
+    followed.build_ = build_;
+    followed.trials_ = 0;
+    followed.capacity_ = size_ + kRoom;
+    followed.covariances_.assign(blocks * followed.capacity_ * kBlock, 0);
+    followed.explained_.assign(blocks * kBlock, 0);
+  }
+  if (followed.trials_ == size_) return;
+  const auto begin = followed.trials_ / TrialTable::kLanes * TrialTable::kLanes;  // rows are read in whole lanes
+  const auto length = design_->padded() - begin;
+  rows_.resize(std::max(rows_.size(), length));
+  for (std::size_t c = 0; c < count; ++c) {
+    design_->terms(followed.points_[c], scales, terms_);
+    for (Term& term : terms_.terms) term.row += begin;
+    for (const float*& row : terms_.closeness) row += begin;
+    covariance_row(terms_, scales, length, rows_.data());
+    float* const block = followed.covariances_.data() + c / kBlock * followed.capacity_ * kBlock;
+    for (auto t = followed.trials_; t < size_; ++t) block[t * kBlock + c % kBlock] = rows_[t - begin];
+  }
+}
+
+void Posterior::at(FollowedPoints& followed, const Scales& scales, std::vector<float>& means, std::vector<float>& sds) {
+  take_in_new_trials(followed, scales);
+  const auto count = followed.points_.size();
+  means.resize(count);
+  sds.resize(count);
+  for (std::size_t begin = 0; begin < count; begin += kBlock) {
+    float mean[kBlock];
+    float* const explained = followed.explained_.data() + begin;
+    explain_block(inverse_floats_.data(), stride_, followed.trials_, size_, alpha_floats_.data(),
+                  followed.covariances_.data() + begin * followed.capacity_, mean, explained);
+    for (std::size_t c = begin; c < std::min(begin + kBlock, count); ++c) {
+      const double variance =
+          design_->variance(followed.points_[c], scales) - static_cast<double>(explained[c - begin]);
+      means[c] = mean[c - begin];
+      sds[c] = static_cast<float>(std::sqrt(std::max(variance, kLeastVariance)));
+    }
+  }
+  followed.trials_ = size_;
 }
 
 double Posterior::mean(space::Point point, const Scales& scales) {

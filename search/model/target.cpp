@@ -8,7 +8,6 @@ namespace nocturne::search::model {
 
 Target Target::fit(std::span<const double> log_values, double knee_quantile) {
   std::vector<double> sorted(log_values.begin(), log_values.end());
-  std::ranges::sort(sorted);
   Target target;
   const auto place = static_cast<std::size_t>(static_cast<double>(sorted.size()) * knee_quantile);
   target.knee = sorted[std::min(std::max<std::size_t>(place, 1), sorted.size() - 1)];

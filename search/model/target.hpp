@@ -19,7 +19,7 @@ struct Target {
   double scale = 1;     ///< likewise; log units below the knee
 
   /// The knee is that quantile of the values (not the best one, where there are two). REQUIRES: at least one value, all
-  /// finite; quantile in [0, 1].
+  /// finite, ascending; quantile in [0, 1].
   [[nodiscard]] static Target fit(std::span<const double> log_values, double knee_quantile = 0.5);
   [[nodiscard]] double to_model(double log_value) const;
   [[nodiscard]] double to_log(double model_value) const;

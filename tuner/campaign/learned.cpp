@@ -71,14 +71,8 @@ double process_sd_of(const db::Store& store, const db::CampaignSummary& campaign
 const double kNotKnown = std::log(3.0);
 
 double typical_seconds(const db::Store& store, db::CampaignId campaign) {
-  const auto stored = store.list_trials({.campaign = campaign, .state = db::TrialState::Finished});
-  if (!stored) return 0;
-  std::vector<std::chrono::nanoseconds> durations;
-  for (const auto& each : *stored) {
-    if (each.reused_from || !each.finished_unix_ns || *each.finished_unix_ns < each.reserved_unix_ns) continue;
-    durations.emplace_back(*each.finished_unix_ns - each.reserved_unix_ns);
-  }
-  return std::chrono::duration<double>(expected_trial(durations)).count();
+  const auto durations = store.last_durations(campaign, kRecentTrials);
+  return durations ? std::chrono::duration<double>(expected_trial(*durations)).count() : 0;
 }
 
 std::string duration_text(std::chrono::seconds time) {

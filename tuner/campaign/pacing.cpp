@@ -70,7 +70,7 @@ std::optional<std::string> search_ends(const Budget& budget, const PaceState& st
 
 nanoseconds expected_trial(std::span<const nanoseconds> durations) {
   if (durations.empty()) return nanoseconds{0};
-  const auto recent = durations.last(std::min<std::size_t>(durations.size(), 20));
+  const auto recent = durations.last(std::min(durations.size(), kRecentTrials));
   nanoseconds sum{0};
   for (const nanoseconds duration : recent) sum += duration;
   return sum / static_cast<std::int64_t>(recent.size());

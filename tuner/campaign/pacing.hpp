@@ -53,7 +53,10 @@ struct TimeFrame {
 /// Seconds of a forecast as a duration: at most eleven days, so that thousands can be added up; not below zero.
 [[nodiscard]] std::chrono::nanoseconds forecast_of(double seconds);
 
-/// What one more trial will take: the mean of those before, of the last 20 at most. None before: zero.
+/// What one more trial will take is judged by so many of the last ones.
+inline constexpr std::size_t kRecentTrials = 20;
+
+/// What one more trial will take: the mean of those before, of the last kRecentTrials at most. None before: zero.
 [[nodiscard]] std::chrono::nanoseconds expected_trial(std::span<const std::chrono::nanoseconds> durations);
 
 /// How long a finished trial can have taken at most (its claim comes after its build), where the moments of its begin

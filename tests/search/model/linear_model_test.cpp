@@ -367,4 +367,75 @@ TEST_CASE("thousands of trials are carried by a few hundred, the best among them
   CHECK(model.predict(bad).log_mean() - model.predict(good).log_mean() > 1);
 }
 
+TEST_CASE("points that are followed are predicted as those that are asked for anew, to the last bit", "[model]") {
+  const auto space = eight_parameters();
+  space::Lattice lattice(space);
+  for (const std::size_t trials : {3, 40, 300}) {
+    CAPTURE(trials);
+    LinearModel model(lattice, {});
+    tell_random(model, lattice, additive, 0.05, trials, 1);
+    model.fit();
+    space::Random random(5);
+    std::vector<space::Level> point(lattice.width());
+    space::PointList points(lattice.width());
+    for (int i = 0; i < 37; ++i) {
+      REQUIRE(lattice.sample(random, point));
+      points.push_back(point);
+    }
+    FollowedPoints followed(points);
+    std::vector<float> means, sds, followed_means, followed_sds;
+    for (int step = 0; step < 30; ++step) {
+      model.predict(points, means, sds);
+      model.predict(followed, followed_means, followed_sds);
+      CHECK(means == followed_means);
+      CHECK(sds == followed_sds);
+      REQUIRE(lattice.sample(random, point));
+      model.tell(point, additive(point) + 0.05 * normal(random));
+    }
+    model.fit();  // the posterior is made anew, and so is what is followed
+    model.predict(points, means, sds);
+    model.predict(followed, followed_means, followed_sds);
+    CHECK(means == followed_means);
+    CHECK(sds == followed_sds);
+  }
+}
+
+TEST_CASE("trials that are taken back leave the model as forgetting them does, to the last bit", "[model]") {
+  const auto space = eight_parameters();
+  space::Lattice lattice(space);
+  for (const std::size_t trials : {20, 255, 300}) {
+    CAPTURE(trials);
+    LinearModel taking_back(lattice, {}), forgetting(lattice, {});
+    for (LinearModel* model : {&taking_back, &forgetting}) {
+      tell_random(*model, lattice, additive, 0.05, trials, 1);
+      model->fit();
+    }
+    const std::size_t before = forgetting.size();
+    space::Random random(8);
+    for (int play = 0; play < 4; ++play) {
+      space::PointList told(lattice.width());
+      std::vector<space::Level> point(lattice.width());
+      for (int i = 0; i < 12; ++i) {
+        REQUIRE(lattice.sample(random, point));
+        const std::size_t size = forgetting.size();
+        const double value = normal(random);
+        for (LinearModel* model : {&taking_back, &forgetting}) {
+          model->tell(point, value);
+          CHECK(model->predict(point).mean == taking_back.predict(point).mean);
+        }
+        if (forgetting.size() > size) told.push_back(point);
+      }
+      taking_back.take_back(before);
+      for (std::size_t i = told.size(); i-- > 0;) forgetting.forget(told[i]);
+      REQUIRE(lattice.sample(random, point));
+      CHECK(taking_back.size() == before);
+      CHECK(taking_back.predict(point).mean == forgetting.predict(point).mean);
+      CHECK(taking_back.predict(point).latent_sd == forgetting.predict(point).latent_sd);
+    }
+    taking_back.fit();
+    forgetting.fit();
+    CHECK(taking_back.scales().noise == forgetting.scales().noise);
+  }
+}
+
 }  // namespace nocturne::search::model

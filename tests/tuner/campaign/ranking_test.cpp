@@ -1,5 +1,6 @@
 #include "tuner/campaign/answer/ranking.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <catch2/catch_approx.hpp>
@@ -25,6 +26,30 @@ db::StoredTrial broken(std::int64_t number, const std::string& framework, const 
   return trial;
 }
 
+/// What a store says of these trials (tests/db/overview_test.cpp holds it against a walk like this one).
+std::vector<db::LevelSummary> levels_of(const std::vector<db::StoredTrial>& trials, double epochs) {
+  std::vector<db::LevelSummary> levels;
+  for (const db::StoredTrial& each : trials) {
+    const auto* value = each.trial.configuration.find("framework");
+    auto level = std::ranges::find(levels, *value, &db::LevelSummary::value);
+    if (level == levels.end()) level = levels.insert(level, {.value = *value, .fastest = {}});
+    const bool ok = each.trial.outcome == space::Outcome::Ok;
+    ++(ok ? level->trained : level->failed);
+    if (level->reason.empty()) level->reason = each.trial.reason;
+    const auto seconds = [&](const db::StoredTrial& trial) { return space::total_time(*trial.trial.parts, epochs); };
+    if (ok && (!level->fastest || seconds(each) < seconds(*level->fastest))) level->fastest = each;
+  }
+  for (db::LevelSummary& level : levels) {
+    if (level.trained > 0) level.reason.clear();
+  }
+  return levels;
+}
+
+tuner::Ranking ranked(const nlohmann::json& document, const std::vector<db::StoredTrial>& trials, double epochs,
+                      const std::vector<db::StoredComparison>& comparisons = {}) {
+  return tuner::rank(document, "framework", levels_of(trials, epochs), trials.front(), comparisons, epochs);
+}
+
 std::vector<std::string> order(const tuner::Ranking& ranking) {
   std::vector<std::string> names;
   for (const auto& each : ranking.levels) names.push_back(space::to_text(each.level));
@@ -47,31 +72,30 @@ const std::vector<db::StoredTrial> kTrials = {tried(0, "slow", 1, 10),     tried
 }  // namespace
 
 TEST_CASE("levels are ranked by the best of each, at the horizon asked for", "[ranking]") {
-  const auto twelve = tuner::rank(kDocument, "framework", kTrials, {}, 12);
-  REQUIRE(twelve);
-  CHECK(order(*twelve) == std::vector<std::string>{"slow", "compiled", "late", "bad", "never"});
-  CHECK(twelve->levels[0].best->trial.number == 1);  // the better of its two
-  CHECK(twelve->levels[0].seconds == Catch::Approx(1 + 12 * 6));
-  CHECK(twelve->levels[0].trained == 2);
-  const auto ninety = tuner::rank(kDocument, "framework", kTrials, {}, 90);
-  CHECK(order(*ninety) == std::vector<std::string>{"compiled", "slow", "late", "bad", "never"});
+  const auto twelve = ranked(kDocument, kTrials, 12);
+  CHECK(order(twelve) == std::vector<std::string>{"slow", "compiled", "late", "bad", "never"});
+  CHECK(twelve.levels[0].best->trial.number == 1);  // the better of its two
+  CHECK(twelve.levels[0].seconds == Catch::Approx(1 + 12 * 6));
+  CHECK(twelve.levels[0].trained == 2);
+  const auto ninety = ranked(kDocument, kTrials, 90);
+  CHECK(order(ninety) == std::vector<std::string>{"compiled", "slow", "late", "bad", "never"});
 }
 
 TEST_CASE("a level where nothing trained has a reason, one that was not tried has none", "[ranking]") {
-  const auto ranking = tuner::rank(kDocument, "framework", kTrials, {}, 12);
-  CHECK(ranking->levels[3].failed == 2);
-  CHECK(ranking->levels[3].reason == "no wheel");
-  CHECK_FALSE(ranking->levels[3].best);
-  CHECK(ranking->levels[4].failed == 0);
-  CHECK(ranking->levels[4].reason.empty());
-  CHECK(ranking->levels[1].failed == 1);  // once, but it trained before
-  CHECK(ranking->levels[1].reason.empty());
+  const auto ranking = ranked(kDocument, kTrials, 12);
+  CHECK(ranking.levels[3].failed == 2);
+  CHECK(ranking.levels[3].reason == "no wheel");
+  CHECK_FALSE(ranking.levels[3].best);
+  CHECK(ranking.levels[4].failed == 0);
+  CHECK(ranking.levels[4].reason.empty());
+  CHECK(ranking.levels[1].failed == 1);  // once, but it trained before
+  CHECK(ranking.levels[1].reason.empty());
 }
 
 TEST_CASE("without a name the first environment parameter with a choice is ranked", "[ranking]") {
-  CHECK(tuner::rank(kDocument, "", kTrials, {}, 12)->parameter == "framework");
-  CHECK_FALSE(tuner::rank(kDocument, "no_such", kTrials, {}, 12));
-  CHECK_FALSE(tuner::rank(nlohmann::json::object(), "", kTrials, {}, 12));
+  CHECK(tuner::ranked_parameter(kDocument, "") == "framework");
+  CHECK_FALSE(tuner::ranked_parameter(kDocument, "no_such"));
+  CHECK_FALSE(tuner::ranked_parameter(nlohmann::json::object(), ""));
 }
 
 TEST_CASE("the best of a level is described by what it has and the default has not", "[ranking]") {
@@ -84,20 +108,20 @@ TEST_CASE("the best of a level is described by what it has and the default has n
   trials[2].trial.configuration.set("batch", std::int64_t{32});
   trials[2].trial.configuration.set("layout", "nhwc");
   trials[6].trial.configuration.set("layout", "nchw");
-  const auto ranking = tuner::rank(document, "framework", trials, {}, 12);
-  CHECK(ranking->levels[0].settings.to_json() == nlohmann::json({{"batch", 64}}));
-  CHECK(ranking->levels[1].settings.to_json() == nlohmann::json({{"layout", "nhwc"}}));
-  CHECK(ranking->levels[2].settings.empty());
-  CHECK(ranking->levels[3].settings.empty());  // none trained
+  const auto ranking = ranked(document, trials, 12);
+  CHECK(ranking.levels[0].settings.to_json() == nlohmann::json({{"batch", 64}}));
+  CHECK(ranking.levels[1].settings.to_json() == nlohmann::json({{"layout", "nhwc"}}));
+  CHECK(ranking.levels[2].settings.empty());
+  CHECK(ranking.levels[3].settings.empty());  // none trained
 }
 
 TEST_CASE("the standard error of a trial is known at the horizon of its estimate alone", "[ranking]") {
   auto trials = kTrials;
   trials[1].trial.estimate = space::Estimate{.value = 73, .standard_error = 0.7, .runs = 3};
-  CHECK(tuner::rank(kDocument, "framework", trials, {}, 12)->levels[0].standard_error == 0.7);
-  const auto ninety = tuner::rank(kDocument, "framework", trials, {}, 90);
-  CHECK(ninety->levels[1].best->trial.number == 1);
-  CHECK(ninety->levels[1].standard_error == 0);
+  CHECK(ranked(kDocument, trials, 12).levels[0].standard_error == 0.7);
+  const auto ninety = ranked(kDocument, trials, 90);
+  CHECK(ninety.levels[1].best->trial.number == 1);
+  CHECK(ninety.levels[1].standard_error == 0);
 }
 
 TEST_CASE("pairs of a level's best with the first level's stand beside it, seen from the level", "[ranking]") {
@@ -112,13 +136,13 @@ TEST_CASE("pairs of a level's best with the first level's stand beside it, seen 
                                  .log_ratio_low = std::log(0.4),
                                  .log_ratio_high = std::log(0.6),
                                  .pairs = 6});
-  const auto ranking = tuner::rank(kDocument, "framework", kTrials, {comparison}, 12);
-  CHECK_FALSE(ranking->levels[0].gain);
-  REQUIRE(ranking->levels[1].gain);
-  CHECK(ranking->levels[1].gain->verdict == "slower");
-  CHECK(ranking->levels[1].gain->gain_percent == Catch::Approx(-50));
-  CHECK_FALSE(ranking->levels[2].gain);
-  CHECK_FALSE(tuner::rank(kDocument, "framework", kTrials, {comparison}, 90)->levels[1].gain);
+  const auto ranking = ranked(kDocument, kTrials, 12, {comparison});
+  CHECK_FALSE(ranking.levels[0].gain);
+  REQUIRE(ranking.levels[1].gain);
+  CHECK(ranking.levels[1].gain->verdict == "slower");
+  CHECK(ranking.levels[1].gain->gain_percent == Catch::Approx(-50));
+  CHECK_FALSE(ranking.levels[2].gain);
+  CHECK_FALSE(ranked(kDocument, kTrials, 90, {comparison}).levels[1].gain);
 }
 
 }  // namespace nocturne::test

@@ -33,10 +33,6 @@ const space::Configuration* chosen_in(const std::vector<db::StoredComparison>& c
   return chosen == nullptr ? nullptr : &chosen->record.candidate;
 }
 
-double value_at(const db::StoredTrial& trial, const std::optional<double>& epochs) {
-  return epochs ? space::total_time(*trial.trial.parts, *epochs) : trial.trial.estimate->value;
-}
-
 db::Expected<std::optional<space::Accuracy>> accuracy_of(const db::Store& store, const db::StoredTrial& trial,
                                                          std::int64_t epochs) {
   const auto detail = store.load_trial(trial.id);
@@ -82,6 +78,27 @@ db::Expected<std::optional<db::VerdictRecord>> verdict_for(const db::Store& stor
   return verdict_at(*pairs, answer.comparison->id, answer.objective.primary, judging_rules_of(answer.campaign.spec));
 }
 
+/// What the finished trials came to; the best by estimate, or, where epochs are given, by T(epochs).
+db::Expected<void> take_trials(const db::Store& store, std::optional<double> epochs, Answer& answer) {
+  const db::CampaignId campaign = answer.campaign.id;
+  auto outcomes = store.count_outcomes(campaign);
+  if (!outcomes) return std::unexpected(outcomes.error());
+  answer.outcomes = *std::move(outcomes);
+  auto baseline = store.finished_trial(campaign, 0);
+  if (!baseline) return std::unexpected(baseline.error());
+  answer.baseline = *std::move(baseline);
+  auto best = epochs ? store.fastest(campaign, *epochs) : store.best(campaign);
+  if (!best) return std::unexpected(best.error());
+  answer.best = *std::move(best);
+  auto failures = store.failed_trials(campaign);
+  if (!failures) return std::unexpected(failures.error());
+  answer.failures = *std::move(failures);
+  // What was faster and trains wrongly must not be missed among what merely failed.
+  std::ranges::stable_partition(
+      answer.failures, [](const db::StoredTrial& failure) { return failure.trial.outcome == space::Outcome::Wrong; });
+  return {};
+}
+
 }  // namespace
 
 bool trained_for_accuracy(const space::Run& run, std::int64_t epochs) {
@@ -121,32 +138,19 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
   answer.accuracy_epochs = rules.accuracy_epochs;
   answer.accuracy_margin = rules.accuracy_margin;
 
-  const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
-  if (!trials) return std::unexpected(trials.error());
-  const std::vector<db::StoredTrial>& finished = *trials;
-  for (const db::StoredTrial& trial : finished) {
-    ++answer.outcomes[trial.trial.outcome];
-    if (trial.trial.number == 0) answer.baseline = trial;
-    if (trial.trial.outcome != space::Outcome::Ok) {
-      answer.failures.push_back(trial);
-    } else if (!answer.best || value_at(trial, epochs) < value_at(*answer.best, epochs)) {
-      answer.best = trial;
-    }
-  }
+  if (auto taken = take_trials(store, epochs, answer); !taken) return std::unexpected(taken.error());
   auto comparisons = store.comparisons(campaign.id);
   if (!comparisons) return std::unexpected(comparisons.error());
-  answer.ranking = rank(campaign.spec, "", finished, *comparisons, answer.objective.primary);
-  // What was faster and trains wrongly must not be missed among what merely failed.
-  std::ranges::stable_partition(
-      answer.failures, [](const db::StoredTrial& failure) { return failure.trial.outcome == space::Outcome::Wrong; });
+  auto ranking = stored_ranking(store, campaign, "", *comparisons, answer.objective.primary);
+  if (!ranking) return std::unexpected(ranking.error());
+  answer.ranking = *std::move(ranking);
   if (!answer.best || !answer.baseline) return with_waits(store, std::move(answer));
 
   if (!epochs || *epochs == objective_of(campaign.spec).primary) {
     if (const space::Configuration* chosen = chosen_in(*comparisons, *answer.best)) {
-      const auto trial = std::ranges::find_if(finished, [&](const db::StoredTrial& each) {
-        return each.trial.outcome == space::Outcome::Ok && each.trial.configuration == *chosen;
-      });
-      if (trial != finished.end()) answer.best = *trial;
+      auto trial = store.first_ok(campaign.id, *chosen);
+      if (!trial) return std::unexpected(trial.error());
+      if (*trial) answer.best = **std::move(trial);
     }
   }
   answer.changes = changes_between(answer.baseline->trial.configuration, answer.best->trial.configuration);

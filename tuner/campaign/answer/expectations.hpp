@@ -1,6 +1,7 @@
 #pragma once
 
-/// What the model adds to the answer of a stored campaign; it is fitted once for all of it.
+/// What the model adds to the answer of a stored campaign; it is fitted once for all of it, and kept
+/// (kept/kept_document.hpp) for whoever asks the same again.
 
 #include <optional>
 #include <string>

@@ -20,19 +20,17 @@ RankedLevel& level_in(Ranking& ranking, const space::Value& value) {
   return ranking.levels.back();
 }
 
-void count(RankedLevel& level, const db::StoredTrial& stored, double epochs) {
-  const space::Trial& trial = stored.trial;
-  if (trial.outcome != space::Outcome::Ok || !trial.parts) {
-    ++level.failed;
-    if (level.reason.empty() && !level.best) level.reason = trial.reason;
-    return;
+/// Of the parameter, as the document lists them.
+std::vector<space::Value> levels_in(const nlohmann::json& document, const std::string& parameter) {
+  std::vector<space::Value> levels;
+  for (const nlohmann::json& each : document.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
+    if (each.value("name", "") != parameter) continue;
+    for (const nlohmann::json& value : each.value("values", nlohmann::json::array())) {
+      levels.push_back(space::value_from_json(value));
+    }
+    break;
   }
-  ++level.trained;
-  level.reason.clear();
-  const double seconds = space::total_time(*trial.parts, epochs);
-  if (level.best && level.seconds <= seconds) return;
-  level.best = stored;
-  level.seconds = seconds;
+  return levels;
 }
 
 /// What is known of the levels' best trials beyond their times.
@@ -50,37 +48,49 @@ void describe(Ranking& ranking, const std::vector<db::StoredComparison>& compari
 
 }  // namespace
 
-Ranking rank(std::string_view parameter, std::span<const space::Value> levels, std::span<const db::StoredTrial> trials,
+std::optional<std::string> ranked_parameter(const nlohmann::json& document, std::string_view wanted) {
+  const auto parameters = document.value("/space/parameters"_json_pointer, nlohmann::json::array());
+  for (const nlohmann::json& each : parameters) {
+    const std::string name = each.value("name", "");
+    const auto values = each.value("values", nlohmann::json::array());
+    const bool found = wanted.empty() ? each.value("stage", "") == "environment" && values.size() > 1 : name == wanted;
+    if (found) return name;
+  }
+  return std::nullopt;
+}
+
+Ranking rank(const nlohmann::json& document, const std::string& parameter, std::span<const db::LevelSummary> measured,
+             const std::optional<db::StoredTrial>& baseline, const std::vector<db::StoredComparison>& comparisons,
              double epochs) {
-  Ranking ranking{.parameter = std::string(parameter), .levels = {}};
-  for (const space::Value& each : levels) level_in(ranking, each);
-  for (const db::StoredTrial& each : trials) {
-    const auto* value = each.trial.configuration.find(ranking.parameter);
-    if (value != nullptr) count(level_in(ranking, *value), each, epochs);
+  Ranking ranking{.parameter = parameter, .levels = {}};
+  for (const space::Value& each : levels_in(document, parameter)) level_in(ranking, each);
+  for (const db::LevelSummary& each : measured) {
+    RankedLevel& level = level_in(ranking, each.value);
+    level.trained = each.trained;
+    level.failed = each.failed;
+    level.reason = each.reason;
+    level.best = each.fastest;
+    if (level.best) level.seconds = space::total_time(*level.best->trial.parts, epochs);
   }
   std::ranges::stable_sort(ranking.levels, {}, [](const RankedLevel& each) {
     return std::pair(seconds_of(each), each.failed == 0);  // among those without a time the tried ones first
   });
+  ranking.defaults = baseline ? DefaultSettings(document, {&*baseline, 1}) : DefaultSettings(document, {});
+  describe(ranking, comparisons, epochs, objective_of(document).primary);
   return ranking;
 }
 
-std::optional<Ranking> rank(const nlohmann::json& document, std::string_view parameter,
-                            std::span<const db::StoredTrial> trials,
-                            const std::vector<db::StoredComparison>& comparisons, double epochs) {
-  const auto parameters = document.value("/space/parameters"_json_pointer, nlohmann::json::array());
-  for (const nlohmann::json& each : parameters) {
-    const auto values = each.value("values", nlohmann::json::array());
-    const bool wanted = parameter.empty() ? each.value("stage", "") == "environment" && values.size() > 1
-                                          : each.value("name", "") == parameter;
-    if (!wanted) continue;
-    std::vector<space::Value> levels;
-    for (const nlohmann::json& value : values) levels.push_back(space::value_from_json(value));
-    Ranking ranking = rank(each.value("name", ""), levels, trials, epochs);
-    ranking.defaults = DefaultSettings(document, trials);
-    describe(ranking, comparisons, epochs, objective_of(document).primary);
-    return ranking;
-  }
-  return std::nullopt;
+db::Expected<std::optional<Ranking>> stored_ranking(const db::Store& store, const db::CampaignSummary& campaign,
+                                                    std::string_view wanted,
+                                                    const std::vector<db::StoredComparison>& comparisons,
+                                                    double epochs) {
+  const auto parameter = ranked_parameter(campaign.spec, wanted);
+  if (!parameter) return std::nullopt;
+  const auto levels = store.levels(campaign.id, *parameter, epochs);
+  if (!levels) return std::unexpected(levels.error());
+  const auto baseline = store.finished_trial(campaign.id, 0);
+  if (!baseline) return std::unexpected(baseline.error());
+  return rank(campaign.spec, *parameter, *levels, *baseline, comparisons, epochs);
 }
 
 }  // namespace nocturne::tuner

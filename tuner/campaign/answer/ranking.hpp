@@ -15,7 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "db/records.hpp"
+#include "db/store.hpp"
 #include "space/configuration.hpp"
 #include "space/value.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
@@ -40,16 +40,23 @@ struct Ranking {
   DefaultSettings defaults{};
 };
 
-/// `trials`: finished ones of one campaign. Levels that only trials know (of an earlier edit of the file) count as
-/// well; trials where the parameter is inactive do not. Levels that tie are in the order of `levels`.
-[[nodiscard]] Ranking rank(std::string_view parameter, std::span<const space::Value> levels,
-                           std::span<const db::StoredTrial> trials, double epochs);
+/// The parameter named, or, where none is, the first of stage environment that has at least two levels. Empty: the
+/// document of a campaign has no such parameter.
+[[nodiscard]] std::optional<std::string> ranked_parameter(const nlohmann::json& document, std::string_view wanted);
 
-/// By the parameter named, or, where none is, by the first of stage environment that has at least two levels; with
-/// settings, standard errors (at the campaign's primary horizon) and gains. Empty: the document of a campaign has no
-/// such parameter.
-[[nodiscard]] std::optional<Ranking> rank(const nlohmann::json& document, std::string_view parameter,
-                                          std::span<const db::StoredTrial> trials,
-                                          const std::vector<db::StoredComparison>& comparisons, double epochs);
+/// `measured`: what the campaign's trials came to by level of this parameter, at this horizon. Levels that only trials
+/// know (of an earlier edit of the file) count as well; trials where the parameter is inactive do not. Levels that tie
+/// are in the order of the document. With settings (against `baseline`, trial 0), standard errors (at the campaign's
+/// primary horizon) and gains.
+[[nodiscard]] Ranking rank(const nlohmann::json& document, const std::string& parameter,
+                           std::span<const db::LevelSummary> measured, const std::optional<db::StoredTrial>& baseline,
+                           const std::vector<db::StoredComparison>& comparisons, double epochs);
+
+/// Of a stored campaign. Empty: ranked_parameter() is.
+[[nodiscard]] db::Expected<std::optional<Ranking>> stored_ranking(const db::Store& store,
+                                                                  const db::CampaignSummary& campaign,
+                                                                  std::string_view wanted,
+                                                                  const std::vector<db::StoredComparison>& comparisons,
+                                                                  double epochs);
 
 }  // namespace nocturne::tuner

@@ -3,13 +3,14 @@
 /// The page of `nocturne model`: gathered once, printed as text or as JSON.
 
 #include <cstddef>
+#include <expected>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "db/records.hpp"
+#include "db/store.hpp"
 #include "search/model/audit.hpp"
 #include "tuner/campaign/answer/matters.hpp"
 #include "tuner/campaign/learned.hpp"
@@ -56,6 +57,9 @@ struct ModelPage {
 };
 
 [[nodiscard]] ModelPage make_model_page(tuner::Learned& learned);
+/// Of a stored campaign, as it was kept where nothing has changed since (tuner/campaign/kept). The error is a sentence.
+[[nodiscard]] std::expected<ModelPage, std::string> model_page_of(const db::Store& store,
+                                                                  const db::CampaignSummary& campaign);
 void print_model(const Context& context, const db::CampaignSummary& campaign, const ModelPage& page);
 /// README.md of tuner/cli describes its keys.
 [[nodiscard]] nlohmann::json model_json(const ModelPage& page);

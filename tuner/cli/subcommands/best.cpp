@@ -20,12 +20,12 @@ namespace {
 /// NotFound where no level has trained yet.
 ExitCode print_ranking_by(const BestOptions& options, Context& context, const db::Store& store,
                           const db::CampaignSummary& campaign) {
-  const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
-  if (!trials) return complain(context, trials.error());
   const auto comparisons = store.comparisons(campaign.id);
   if (!comparisons) return complain(context, comparisons.error());
   const double epochs = options.epochs.value_or(tuner::objective_of(campaign.spec).primary);
-  const auto ranking = tuner::rank(campaign.spec, options.by, *trials, *comparisons, epochs);
+  const auto found = tuner::stored_ranking(store, campaign, options.by, *comparisons, epochs);
+  if (!found) return complain(context, found.error());
+  const auto& ranking = *found;
   if (!ranking) {
     std::vector<std::string> names;
     for (const auto& each : campaign.spec.value("/space/parameters"_json_pointer, nlohmann::json::array())) {

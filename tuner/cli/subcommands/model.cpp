@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "tuner/campaign/learned.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/model_page.hpp"
 
@@ -24,16 +23,15 @@ ExitCode run(const ModelOptions& options, Context& context) {
   const auto opened = open_campaign(context, options.campaign);
   if (!opened) return opened.error();
   const auto& [store, campaign] = *opened;
-  auto learned = tuner::learn_from(store, campaign);
-  if (!learned) return complain(context, ExitCode::NotFound, learned.error());
-  const ModelPage page = make_model_page(**learned);
+  const auto page = model_page_of(store, campaign);
+  if (!page) return complain(context, ExitCode::NotFound, page.error());
   if (context.json) {
-    nlohmann::json document = model_json(page);
+    nlohmann::json document = model_json(*page);
     document["campaign"] = campaign.name;
     document["generation"] = campaign.generation;
     print_json(context, "model", document);
   } else {
-    print_model(context, campaign, page);
+    print_model(context, campaign, *page);
   }
   return ExitCode::Ok;
 }

@@ -1,0 +1,140 @@
+// What the finished trials of a campaign came to. SQLite counts and compares them, so that a page about a campaign of
+// 100,000 trials reads the few that it shows.
+
+#include <fmt/format.h>
+
+#include "db/connection.hpp"
+#include "db/rows.hpp"
+#include "db/store.hpp"
+#include "db/trial_rows.hpp"
+
+namespace nocturne::db {
+namespace {
+
+/// space::total_time() of a trial `t` at ?2 epochs: the same operations in the same order, so the same bits.
+constexpr const char* kTotalTime =
+    "(t.import_s + t.data_s + t.compile_s + t.first_step_excess_s"
+    " + ?2 * (t.epoch_overhead_s + t.steps_per_epoch * t.steady_step_s))";
+
+std::optional<StoredTrial> first_trial(SQLite::Statement found) {
+  return found.executeStep() ? std::optional(read_trial(found)) : std::nullopt;
+}
+
+/// The next two columns: configuration_values.kind and .value.
+space::Value next_value(Reader& row) {
+  const auto kind = row.next<std::string>();
+  if (kind == "boolean") return row.next<bool>();
+  if (kind == "integer") return row.next<std::int64_t>();
+  if (kind == "real") return row.next<double>();
+  return row.next<std::string>();
+}
+
+}  // namespace
+
+Expected<std::map<space::Outcome, std::int64_t>> Store::count_outcomes(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::map<space::Outcome, std::int64_t>> {
+    SQLite::Statement rows = query(
+        database, "SELECT outcome, count(*) FROM trials WHERE campaign_id = ?1 AND state = 'finished' GROUP BY outcome",
+        campaign);
+    std::map<space::Outcome, std::int64_t> counts;
+    while (rows.executeStep()) {
+      Reader row(rows);
+      const auto outcome = space::outcome_from_text(row.next<std::string>()).value();
+      counts[outcome] = row.next<std::int64_t>();
+    }
+    return counts;
+  });
+}
+
+Expected<std::optional<StoredTrial>> Store::finished_trial(CampaignId campaign, std::int64_t number) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::optional<StoredTrial>> {
+    return first_trial(query(database,
+                             select_trials() + "WHERE t.campaign_id = ?1 AND t.number = ?2 AND t.state = 'finished'",
+                             campaign, number));
+  });
+}
+
+Expected<std::optional<StoredTrial>> Store::fastest(CampaignId campaign, double epochs) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::optional<StoredTrial>> {
+    return first_trial(
+        query(database,
+              select_trials() + fmt::format("WHERE t.id = (SELECT t.id FROM trials t WHERE t.campaign_id = ?1"
+                                            " AND t.outcome = 'ok' ORDER BY {}, t.number LIMIT 1)",
+                                            kTotalTime),
+              campaign, epochs));
+  });
+}
+
+Expected<std::optional<StoredTrial>> Store::first_ok(CampaignId campaign,
+                                                     const space::Configuration& configuration) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::optional<StoredTrial>> {
+    return first_trial(query(database,
+                             select_trials() + "WHERE k.identity = ?2 AND t.campaign_id = ?1 AND t.outcome = 'ok'"
+                                               " ORDER BY t.number LIMIT 1",
+                             campaign, configuration.identity()));
+  });
+}
+
+Expected<std::vector<StoredTrial>> Store::failed_trials(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<StoredTrial>> {
+    SQLite::Statement found =
+        query(database,
+              select_trials() +
+                  "WHERE t.id IN (SELECT id FROM trials WHERE campaign_id = ?1 AND state = 'finished' AND"
+                  " (outcome < 'ok' OR outcome > 'ok')) ORDER BY t.number",
+              campaign);
+    return read_trials(found);
+  });
+}
+
+Expected<std::vector<LevelSummary>> Store::levels(CampaignId campaign, std::string_view parameter,
+                                                  double epochs) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<LevelSummary>> {
+    SQLite::Statement rows = query(
+        database,
+        fmt::format("WITH told AS MATERIALIZED (SELECT t.id, t.number, v.kind, v.value, t.reason,"
+                    " CASE WHEN t.outcome = 'ok' THEN {} END AS seconds FROM trials t JOIN configuration_values v"
+                    " ON v.configuration_id = t.configuration_id AND v.parameter = ?3"
+                    " WHERE t.campaign_id = ?1 AND t.state = 'finished'),"
+                    " levels AS (SELECT kind, value, count(seconds) AS trained, count(*) - count(seconds) AS failed,"
+                    " min(number) AS first_number, min(seconds) AS least FROM told GROUP BY kind, value)"
+                    " SELECT kind, value, trained, failed,"
+                    " (SELECT reason FROM told o WHERE l.trained = 0 AND o.kind = l.kind AND o.value = l.value"
+                    " AND reason <> '' ORDER BY number LIMIT 1),"
+                    " (SELECT id FROM told o WHERE o.kind = l.kind AND o.value = l.value AND o.seconds = l.least"
+                    " ORDER BY number LIMIT 1) FROM levels l ORDER BY first_number",
+                    kTotalTime),
+        campaign, epochs, parameter);
+    std::vector<LevelSummary> levels;
+    while (rows.executeStep()) {
+      Reader row(rows);
+      LevelSummary& level = levels.emplace_back();
+      level.value = next_value(row);
+      std::optional<std::string> reason;
+      std::optional<TrialId> fastest;
+      row.into(level.trained, level.failed, reason, fastest);
+      level.reason = reason.value_or("");
+      if (!fastest) continue;
+      auto trial = trial_by_id(database, *fastest);
+      if (!trial) return std::unexpected(trial.error());
+      level.fastest = *std::move(trial);
+    }
+    return levels;
+  });
+}
+
+Expected<std::vector<std::chrono::nanoseconds>> Store::last_durations(CampaignId campaign, std::int64_t count) const {
+  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<std::chrono::nanoseconds>> {
+    SQLite::Statement rows = query(database,
+                                   "SELECT finished_unix_ns - reserved_unix_ns FROM (SELECT number, finished_unix_ns,"
+                                   " reserved_unix_ns FROM trials WHERE campaign_id = ?1 AND state = 'finished'"
+                                   " AND reused_from IS NULL AND finished_unix_ns >= reserved_unix_ns"
+                                   " ORDER BY number DESC LIMIT ?2) ORDER BY number",
+                                   campaign, count);
+    std::vector<std::chrono::nanoseconds> durations;
+    while (rows.executeStep()) durations.push_back(Reader(rows).next<std::chrono::nanoseconds>());
+    return durations;
+  });
+}
+
+}  // namespace nocturne::db
