@@ -37,39 +37,31 @@ double value_at(const db::StoredTrial& trial, const std::optional<double>& epoch
   return epochs ? space::total_time(*trial.trial.parts, *epochs) : trial.trial.estimate->value;
 }
 
-db::Expected<std::optional<space::Accuracy>> accuracy_of(const db::Store& store, const db::StoredTrial& trial,
-                                                         std::int64_t epochs) {
+std::optional<space::Accuracy> accuracy_of(const db::Store& store, const db::StoredTrial& trial, std::int64_t epochs) {
   const auto detail = store.load_trial(trial.id);
-  if (!detail) return std::unexpected(detail.error());
   std::optional<space::Accuracy> accuracy;
-  for (const db::StoredRun& stored : detail->runs) {
+  for (const db::StoredRun& stored : detail.runs) {
     if (trained_for_accuracy(stored.record.run, epochs)) accuracy = stored.record.run.accuracy;
   }
   return accuracy;
 }
 
-db::Expected<std::optional<measure::DataWait>> stored_wait(const db::Store& store, const db::StoredTrial& trial) {
-  const auto detail = store.load_trial(trial.id);
-  if (!detail) return std::unexpected(detail.error());
-  return data_wait_of(*detail);
+std::optional<measure::DataWait> stored_wait(const db::Store& store, const db::StoredTrial& trial) {
+  return data_wait_of(store.load_trial(trial.id));
 }
 
-db::Expected<Answer> with_waits(const db::Store& store, Answer answer) {
+Answer with_waits(const db::Store& store, Answer answer) {
   if (answer.best) {
-    auto wait = stored_wait(store, *answer.best);
-    if (!wait) return std::unexpected(wait.error());
-    answer.best_wait = *wait;
+    answer.best_wait = stored_wait(store, *answer.best);
   }
   if (answer.baseline) {
-    auto wait = stored_wait(store, *answer.baseline);
-    if (!wait) return std::unexpected(wait.error());
-    answer.baseline_wait = *wait;
+    answer.baseline_wait = stored_wait(store, *answer.baseline);
   }
   return answer;
 }
 
 /// What the pairs of the answer's comparison say at its horizon.
-db::Expected<std::optional<db::VerdictRecord>> verdict_for(const db::Store& store, const Answer& answer) {
+std::optional<db::VerdictRecord> verdict_for(const db::Store& store, const Answer& answer) {
   const space::Workload workload = workload_of(answer.campaign.spec);
   const auto schedule = [&](const db::StoredTrial& trial) {
     return measure::schedule_of(workload, trial.trial.configuration, 128, protocol::PartialBatch::Train);
@@ -78,8 +70,7 @@ db::Expected<std::optional<db::VerdictRecord>> verdict_for(const db::Store& stor
   const auto candidate = schedule(*answer.best);
   if (!baseline || !candidate) return std::nullopt;
   const auto pairs = stored_pairs(store, *answer.comparison, *baseline, *candidate);
-  if (!pairs) return std::unexpected(pairs.error());
-  return verdict_at(*pairs, answer.comparison->id, answer.objective.primary, judging_rules_of(answer.campaign.spec));
+  return verdict_at(pairs, answer.comparison->id, answer.objective.primary, judging_rules_of(answer.campaign.spec));
 }
 
 }  // namespace
@@ -111,8 +102,7 @@ bool Answer::verified_faster() const {
   return verdict && verdict->verdict == "faster";
 }
 
-db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary& campaign,
-                               std::optional<double> epochs) {
+Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign, std::optional<double> epochs) {
   Answer answer;
   answer.campaign = campaign;
   answer.objective = objective_of(campaign.spec);
@@ -121,9 +111,7 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
   answer.accuracy_epochs = rules.accuracy_epochs;
   answer.accuracy_margin = rules.accuracy_margin;
 
-  const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
-  if (!trials) return std::unexpected(trials.error());
-  const std::vector<db::StoredTrial>& finished = *trials;
+  const auto finished = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
   for (const db::StoredTrial& trial : finished) {
     ++answer.outcomes[trial.trial.outcome];
     if (trial.trial.number == 0) answer.baseline = trial;
@@ -134,15 +122,14 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
     }
   }
   auto comparisons = store.comparisons(campaign.id);
-  if (!comparisons) return std::unexpected(comparisons.error());
-  answer.ranking = rank(campaign.spec, "", finished, *comparisons, answer.objective.primary);
+  answer.ranking = rank(campaign.spec, "", finished, comparisons, answer.objective.primary);
   // What was faster and trains wrongly must not be missed among what merely failed.
   std::ranges::stable_partition(
       answer.failures, [](const db::StoredTrial& failure) { return failure.trial.outcome == space::Outcome::Wrong; });
   if (!answer.best || !answer.baseline) return with_waits(store, std::move(answer));
 
   if (!epochs || *epochs == objective_of(campaign.spec).primary) {
-    if (const space::Configuration* chosen = chosen_in(*comparisons, *answer.best)) {
+    if (const space::Configuration* chosen = chosen_in(comparisons, *answer.best)) {
       const auto trial = std::ranges::find_if(finished, [&](const db::StoredTrial& each) {
         return each.trial.outcome == space::Outcome::Ok && each.trial.configuration == *chosen;
       });
@@ -150,7 +137,7 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
     }
   }
   answer.changes = changes_between(answer.baseline->trial.configuration, answer.best->trial.configuration);
-  for (db::StoredComparison& comparison : *comparisons) {
+  for (db::StoredComparison& comparison : comparisons) {
     if (comparison.record.role != kVerifyRole || comparison.record.candidate != answer.best->trial.configuration ||
         comparison.record.baseline != answer.baseline->trial.configuration) {
       continue;
@@ -162,18 +149,12 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
     answer.comparison = std::move(comparison);
   }
   if (answer.comparison && !answer.verdict) {  // a horizon that the campaign does not name: the pairs know it, too
-    auto verdict = verdict_for(store, answer);
-    if (!verdict) return std::unexpected(verdict.error());
-    answer.verdict = *std::move(verdict);
+    answer.verdict = verdict_for(store, answer);
   }
   if (answer.accuracy_epochs > 0) {
-    auto best = accuracy_of(store, *answer.best, answer.accuracy_epochs);
-    if (!best) return std::unexpected(best.error());
-    answer.best_accuracy = *best;
+    answer.best_accuracy = accuracy_of(store, *answer.best, answer.accuracy_epochs);
     if (answer.baseline->trial.outcome == space::Outcome::Ok) {
-      auto baseline = accuracy_of(store, *answer.baseline, answer.accuracy_epochs);
-      if (!baseline) return std::unexpected(baseline.error());
-      answer.baseline_accuracy = *baseline;
+      answer.baseline_accuracy = accuracy_of(store, *answer.baseline, answer.accuracy_epochs);
     }
   }
   return with_waits(store, std::move(answer));
