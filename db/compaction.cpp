@@ -38,34 +38,30 @@ class PassingFile {
 
 }  // namespace
 
-Expected<void> Connection::compact() {
-  try {
-    if (auto error = may_not_write()) return std::unexpected(*std::move(error));
+void Connection::compact() {
+  described([this] {
+    check_may_write();
     if (network_) return compact_on_network();
     database_.exec("VACUUM");
     SQLite::Statement(database_, "PRAGMA wal_checkpoint(TRUNCATE)").executeStep();
-    return {};
-  } catch (const std::exception& exception) {
-    return std::unexpected(describe(exception));
-  }
+  });
 }
 
 // VACUUM takes long, and asks nobody between its first page and its last. So the compact database is made beside this
 // one, and copied back in a transaction that looks for the lease until just before it is committed.
-Expected<void> Connection::compact_on_network() {
+void Connection::compact_on_network() {
   const PassingFile made(path_.string() + "-compact");
   execute(database_, "VACUUM INTO ?1", made.name());
   {
     SQLite::Database compacted(made.name(), SQLite::OPEN_READONLY);
     SQLite::Backup back(database_, compacted);  // ended before its last page, it is rolled back
     for (int step = SQLITE_OK; step != SQLITE_DONE;) {
-      if (auto error = lost_on_network()) return std::unexpected(*std::move(error));
+      check_not_lost();
       step = back.executeStep(kPagesBetweenLooks);
       if (step != SQLITE_OK && step != SQLITE_DONE) throw SQLite::Exception("the compacted pages", step);
     }
   }
-  committed();
-  return {};
+  network_->committed(database_);
 }
 
 }  // namespace nocturne::db

@@ -96,22 +96,15 @@ SQLite::Database open_for_reading(const std::filesystem::path& path, const Store
   }
 }
 
-Expected<void> prepare_for_writing(SQLite::Database& database, const std::filesystem::path& path,
-                                   const StoreOptions& options, bool on_network) {
+void prepare_for_writing(SQLite::Database& database, const std::filesystem::path& path, const StoreOptions& options,
+                         bool on_network) {
   if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {  // SQLite falls back to this in silence
-    return std::unexpected(read_only_error(path));
+    throw read_only_error(path);
   }
   const int newest = newest_version(options.migrations);
-  const auto empty = check_identity(database, path, newest);
-  if (!empty) {
-    return std::unexpected(empty.error());
-  }
-  if (*empty) {
+  if (check_identity(database, path, newest) == Content::Nothing) {
     create_schema(database);
-    // Another program may have filled the file since; then this says so.
-    if (const auto made = check_identity(database, path, newest); !made) {
-      return std::unexpected(made.error());
-    }
+    check_identity(database, path, newest);  // another program may have filled the file since
   }
   if (on_network) {
     switch_to_rollback_journal(database);
@@ -120,26 +113,16 @@ Expected<void> prepare_for_writing(SQLite::Database& database, const std::filesy
   }
   if (stored_version(database) < newest) {
     if (const auto migrated = migrate(database, options.migrations); !migrated) {
-      return std::unexpected(
-          Error{ErrorCode::Damaged, fmt::format("'{}' could not be brought to version {}: {}. It was "
-                                                "left as it was.",
-                                                path.string(), newest, migrated.error())});
+      throw Error(ErrorCode::Damaged, fmt::format("'{}' could not be brought to version {}: {}. It was left as it was.",
+                                                  path.string(), newest, migrated.error()));
     }
   }
-  return {};
 }
 
-Expected<void> check_for_reading(SQLite::Database& database, const std::filesystem::path& path,
-                                 const StoreOptions& options) {
-  const auto empty = check_identity(database, path, newest_version(options.migrations));
-  if (!empty) {
-    return std::unexpected(empty.error());
+void check_for_reading(SQLite::Database& database, const std::filesystem::path& path, const StoreOptions& options) {
+  if (check_identity(database, path, newest_version(options.migrations)) == Content::Nothing) {
+    throw Error(ErrorCode::NotFound, fmt::format("'{}' is empty: nothing was tuned with it yet.", path.string()));
   }
-  if (*empty) {
-    return std::unexpected(
-        Error{ErrorCode::NotFound, fmt::format("'{}' is empty: nothing was tuned with it yet.", path.string())});
-  }
-  return {};
 }
 
 Error no_such_file(const std::filesystem::path& path) {
@@ -160,63 +143,59 @@ Connection::Connection(SQLite::Database database, std::filesystem::path path, St
   sqlite3_busy_handler(database_.getHandle(), &Connection::wait_for_lock, this);
 }
 
-Expected<std::unique_ptr<Connection>> Connection::open(const std::filesystem::path& path, Mode mode,
-                                                       StoreOptions options) {
-  std::error_code ignored;
-  if (mode == Mode::ReadOnly && !std::filesystem::exists(path, ignored)) {
-    return std::unexpected(no_such_file(path));
-  }
-  if (auto error = check_header(path)) {
-    return std::unexpected(*std::move(error));
-  }
-  if (mode == Mode::ReadWrite) {
-    if (auto error = make_folder(path)) {
-      return std::unexpected(*std::move(error));
-    }
-  }
+void Connection::migrate_to_read(const std::filesystem::path& path, const StoreOptions& options) {
   try {
-    auto opened = open_any_version(path, mode, options);
-    if (!opened) return opened;
-    const int version = stored_version((*opened)->database());
-    const int newest = newest_version(options.migrations);
-    if (version >= newest) return opened;
-    opened->reset();  // it was opened to be read: writing has migrated
-    if (!options.migrate) return std::unexpected(older_error(path, version, newest));
-    if (const auto migrated = open(path, Mode::ReadWrite, options); !migrated) {
-      return std::unexpected(Error{ErrorCode::Older, fmt::format("'{}' is of an older version and must be migrated "
-                                                                 "before it can be read: {}",
-                                                                 path.string(), migrated.error().message)});
-    }
-    options.migrate = false;  // a copy that could not be made anew is as old as before
-    return open(path, mode, std::move(options));
-  } catch (const std::exception& exception) {
-    return std::unexpected(describe_exception(exception, path, options.busy_timeout));
+    static_cast<void>(open(path, Mode::ReadWrite, options));
+  } catch (const Error& error) {
+    throw Error(ErrorCode::Older,
+                fmt::format("'{}' is of an older version and must be migrated before it can be read: {}", path.string(),
+                            error.what()));
   }
 }
 
-Expected<std::unique_ptr<Connection>> Connection::open_any_version(const std::filesystem::path& path, Mode mode,
-                                                                   const StoreOptions& options) {
+std::unique_ptr<Connection> Connection::open(const std::filesystem::path& path, Mode mode, StoreOptions options) {
+  std::error_code ignored;
+  if (mode == Mode::ReadOnly && !std::filesystem::exists(path, ignored)) {
+    throw no_such_file(path);
+  }
+  check_header(path);
+  if (mode == Mode::ReadWrite) make_folder(path);
+  try {
+    auto opened = open_any_version(path, mode, options);
+    const int version = stored_version(opened->database());
+    const int newest = newest_version(options.migrations);
+    if (version >= newest) return opened;
+    opened.reset();  // it was opened to be read: writing has migrated
+    if (!options.migrate) throw older_error(path, version, newest);
+    migrate_to_read(path, options);
+    options.migrate = false;  // a copy that could not be made anew is as old as before
+    return open(path, mode, options);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& exception) {
+    throw describe_exception(exception, path, options.busy_timeout);
+  }
+}
+
+std::unique_ptr<Connection> Connection::open_any_version(const std::filesystem::path& path, Mode mode,
+                                                         const StoreOptions& options) {
   const FileSystem place = options.network.file_system(path.parent_path());
   const bool to_write = mode == Mode::ReadWrite;
   std::unique_ptr<NetworkWriter> network;
   Readable readable{.file = path, .copied_unix_ns = {}};
   if (place.remote && to_write) {
-    auto taken = NetworkWriter::take(path, options.network);
-    if (!taken) return std::unexpected(std::move(taken.error()));
-    network = std::move(*taken);
+    network = NetworkWriter::take(path, options.network);
   } else if (place.remote) {
-    auto found = readable_on_network(path);
-    if (!found) return std::unexpected(std::move(found.error()));
-    readable = std::move(*found);
+    readable = readable_on_network(path);
   }
   SQLite::Database database = to_write       ? open_for_writing(path, options, place.remote)
                               : place.remote ? open_unchanging(readable.file, options)
                                              : open_for_reading(path, options);
   set_rules(database);
-  const auto ready = to_write ? prepare_for_writing(database, path, options, place.remote)
-                              : check_for_reading(database, path, options);
-  if (!ready) {
-    return std::unexpected(ready.error());
+  if (to_write) {
+    prepare_for_writing(database, path, options, place.remote);
+  } else {
+    check_for_reading(database, path, options);
   }
   std::unique_ptr<Connection> connection(new Connection(std::move(database), path, options));
   if (place.remote) connection->network_type_ = place.type;
@@ -228,10 +207,6 @@ Expected<std::unique_ptr<Connection>> Connection::open_any_version(const std::fi
 
 Connection::~Connection() {
   if (network_) network_->publish(database_);
-}
-
-Error Connection::describe(const std::exception& exception) const {
-  return describe_exception(exception, path_, lock_limit_);
 }
 
 int Connection::wait_for_lock(void* connection, int tries) noexcept {
@@ -258,18 +233,21 @@ void Connection::wait_as_campaign(bool campaign) {
   busy_timeout_ = campaign ? options_.campaign_busy_timeout.value_or(options_.busy_timeout) : options_.busy_timeout;
 }
 
-std::optional<Error> Connection::may_not_write() const {
-  if (auto lost = lost_on_network()) return lost;
+void Connection::check_may_write() const {
+  check_not_lost();
   const int version = stored_version(database_);
   const int newest = newest_version(options_.migrations);
-  return version == newest ? std::nullopt : std::optional(newer_error(path_, version, newest));
+  if (version != newest) throw newer_error(path_, version, newest);
 }
 
-std::optional<Error> Connection::lost_on_network() const {
-  return network_ ? network_->lost() : std::nullopt;
+void Connection::check_not_lost() const {
+  if (!network_) return;
+  if (auto error = network_->lost()) throw *std::move(error);
 }
 
-void Connection::committed() {
+void Connection::commit(SQLite::Transaction& transaction) {
+  check_not_lost();  // meanwhile
+  transaction.commit();
   if (network_) network_->committed(database_);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// One open database file, with the rules every use of it obeys: pragmas, short transactions, errors as sentences.
+/// One open database file, with the rules every use of it obeys: pragmas, short transactions, errors as sentences
+/// (Error).
 
 #include <chrono>
 #include <cstdint>
@@ -18,6 +19,7 @@
 
 #include "db/error.hpp"
 #include "db/network_writer.hpp"
+#include "db/open_checks.hpp"
 #include "db/store.hpp"
 
 namespace nocturne::db {
@@ -25,53 +27,43 @@ namespace nocturne::db {
 /// Not thread-safe. Must not be used by a child after fork() (SQLite: "How To Corrupt An SQLite Database File", 2.6).
 class Connection {
  public:
-  /// Opens, creates or migrates; refuses what is not ours or newer (open_checks.hpp).
-  [[nodiscard]] static Expected<std::unique_ptr<Connection>> open(const std::filesystem::path& path, Mode mode,
-                                                                  StoreOptions options);
+  /// Opens, creates or migrates; refuses what is not ours or newer (open_checks.hpp). Throws Error.
+  [[nodiscard]] static std::unique_ptr<Connection> open(const std::filesystem::path& path, Mode mode,
+                                                        StoreOptions options);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   ~Connection();  ///< on a network file system: makes the last copy, and gives the lease back
 
-  /// Runs `body(SQLite::Database&)`, which gives an Expected<T>, in one transaction: committed where it has a value,
-  /// rolled back where it has an error or throws. IMMEDIATE: it waits for its turn once, at the beginning, and cannot
-  /// be refused half-way because another process wrote meanwhile.
+  /// Runs `body(SQLite::Database&)` in one transaction, and gives what it gives: committed where it returns, rolled
+  /// back where it throws. IMMEDIATE: it waits for its turn once, at the beginning, and cannot be refused half-way
+  /// because another process wrote meanwhile. Throws Error, whatever was thrown inside.
   template <typename Body>
-  [[nodiscard]] auto write(const Body& body) -> std::invoke_result_t<const Body&, SQLite::Database&> {
-    try {
+  auto write(const Body& body) -> std::invoke_result_t<const Body&, SQLite::Database&> {
+    return described([&] {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
-      if (auto error = may_not_write()) {
-        return std::unexpected(*std::move(error));
+      check_may_write();
+      if constexpr (std::is_void_v<std::invoke_result_t<const Body&, SQLite::Database&>>) {
+        body(database_);
+        commit(transaction);
+      } else {
+        auto result = body(database_);
+        commit(transaction);
+        return result;
       }
-      auto result = body(database_);
-      if (result) {
-        if (auto error = lost_on_network()) {  // meanwhile
-          return std::unexpected(*std::move(error));
-        }
-        transaction.commit();
-        committed();
-      }
-      return result;
-    } catch (const std::exception& exception) {
-      return std::unexpected(describe(exception));
-    }
+    });
   }
 
   /// Likewise for reading: all that `body` reads is of one moment.
   template <typename Body>
   [[nodiscard]] auto read(const Body& body) const -> std::invoke_result_t<const Body&, SQLite::Database&> {
-    try {
+    return described([&] {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::DEFERRED);
       return body(database_);
-    } catch (const std::exception& exception) {
-      return std::unexpected(describe(exception));
-    }
+    });
   }
 
   /// Store::compact(). Must not be called inside a transaction. (compaction.cpp)
-  [[nodiscard]] Expected<void> compact();
-
-  /// As a sentence: what happened to this file, and what to do.
-  [[nodiscard]] Error describe(const std::exception& exception) const;
+  void compact();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] SQLite::Database& database() const { return database_; }
@@ -93,16 +85,30 @@ class Connection {
 
  private:
   Connection(SQLite::Database database, std::filesystem::path path, StoreOptions options);
+  /// Writing migrates. Throws Older where it cannot be done.
+  static void migrate_to_read(const std::filesystem::path& path, const StoreOptions& options);
   /// Without a look at the version.
-  [[nodiscard]] static Expected<std::unique_ptr<Connection>> open_any_version(const std::filesystem::path& path,
-                                                                              Mode mode, const StoreOptions& options);
-  /// An error if a newer program migrated the file while this one had it open, or another program writes it now.
-  [[nodiscard]] std::optional<Error> may_not_write() const;
-  [[nodiscard]] std::optional<Error> lost_on_network() const;
+  [[nodiscard]] static std::unique_ptr<Connection> open_any_version(const std::filesystem::path& path, Mode mode,
+                                                                    const StoreOptions& options);
+  /// Runs `work`; what it throws leaves as an Error, which says what happened to this file, and what to do.
+  template <typename Work>
+  auto described(const Work& work) const -> std::invoke_result_t<const Work&> {
+    try {
+      return work();
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& exception) {
+      throw describe_exception(exception, path_, lock_limit_);
+    }
+  }
+  /// Throws if a newer program migrated the file while this one had it open, or another program writes it now.
+  void check_may_write() const;
+  /// Throws if another program took over, on a network file system, while this one was silent.
+  void check_not_lost() const;
+  void commit(SQLite::Transaction& transaction);
   /// SQLite's busy handler: 0 gives up.
   static int wait_for_lock(void* connection, int tries) noexcept;
-  void committed();
-  [[nodiscard]] Expected<void> compact_on_network();
+  void compact_on_network();
 
   std::unique_ptr<NetworkWriter> network_;  // before the database, so that the lease is given back after it is closed
   mutable SQLite::Database database_;  // SQLite has no read-only connection to a file that others write: locks change

@@ -1,9 +1,11 @@
 #pragma once
 
-/// What can go wrong with the database, as a value. The message is one sentence or two for the user: what happened,
-/// to which file, what to do.
+/// What can go wrong with the database, as an exception: nobody between the store and main can do anything about it.
+/// The message is one sentence or two for the user: what happened, to which file, what to do.
+///
+/// What may be missing is no error but an empty optional.
 
-#include <expected>
+#include <stdexcept>
 #include <string>
 
 namespace nocturne::db {
@@ -12,7 +14,7 @@ enum class ErrorCode {
   NotFound,      ///< no such file, campaign, trial or run
   NotOurs,       ///< another program's database, or no database at all
   Newer,         ///< written by a newer version of this program
-  Older,         ///< must be migrated, and cannot be (read-only)
+  Older,         ///< must be migrated and cannot be (read-only), or is from before the first release
   Damaged,       ///< torn or overwritten
   ReadOnly,      ///< the file or its folder cannot be written
   Full,          ///< no room on the disk
@@ -23,12 +25,9 @@ enum class ErrorCode {
   Io,            ///< any other error of the file system
 };
 
-struct Error {
-  ErrorCode code = ErrorCode::Io;
-  std::string message;
+struct Error : std::runtime_error {
+  Error(ErrorCode error, const std::string& message) : std::runtime_error(message), code(error) {}
+  ErrorCode code;
 };
-
-template <typename T>
-using Expected = std::expected<T, Error>;
 
 }  // namespace nocturne::db

@@ -54,19 +54,17 @@ std::optional<LeaseHolder> lease_holder(const SQLite::Database& database, Campai
   return holder;
 }
 
-Expected<void> check_free(const Connection& connection, CampaignId campaign) {
+void check_free(const Connection& connection, CampaignId campaign) {
   const auto holder = lease_holder(connection.database(), campaign);
   if (!holder || holder->token == connection.token()) {
-    return {};
+    return;
   }
   const Life life = life_of(holder->process);
-  return life == Life::Dead ? Expected<void>{} : std::unexpected(owned(connection, campaign, *holder, life));
+  if (life != Life::Dead) throw owned(connection, campaign, *holder, life);
 }
 
-Expected<void> take_lease(Connection& connection, CampaignId campaign) {
-  if (auto free = check_free(connection, campaign); !free) {
-    return free;
-  }
+void take_lease(Connection& connection, CampaignId campaign) {
+  check_free(connection, campaign);
   const std::int64_t id = own_id(connection);
   execute(
       connection.database(),
@@ -74,18 +72,17 @@ Expected<void> take_lease(Connection& connection, CampaignId campaign) {
       " ON CONFLICT (campaign_id) DO UPDATE SET owner_id = excluded.owner_id, taken_unix_ns = excluded.taken_unix_ns",
       campaign, id, now_unix_ns());
   connection.set_owner_pid(this_process().pid);
-  return {};
 }
 
-Expected<void> require_owner(const Connection& connection, CampaignId campaign) {
+void require_owner(const Connection& connection, CampaignId campaign) {
   const auto holder = lease_holder(connection.database(), campaign);
   if (holder && holder->token == connection.token()) {
-    return {};
+    return;
   }
-  return std::unexpected(Error{
+  throw Error(
       ErrorCode::NotOwner,
       fmt::format("campaign {} in '{}' is not held by this program{}. Begin or resume it first.", campaign,
-                  connection.path().string(), holder ? fmt::format(", but by process {}", holder->process.pid) : "")});
+                  connection.path().string(), holder ? fmt::format(", but by process {}", holder->process.pid) : ""));
 }
 
 void release_leases(const Connection& connection) {

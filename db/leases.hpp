@@ -19,14 +19,14 @@ struct LeaseHolder {
 /// Who holds it, dead or alive.
 [[nodiscard]] std::optional<LeaseHolder> lease_holder(const SQLite::Database& database, CampaignId campaign);
 
-/// An error if another store holds the campaign and is not known to be dead.
-[[nodiscard]] Expected<void> check_free(const Connection& connection, CampaignId campaign);
+/// Throws Owned if another store holds the campaign and is not known to be dead.
+void check_free(const Connection& connection, CampaignId campaign);
 
-/// Takes it, from a dead owner too; taken already: nothing happens.
-[[nodiscard]] Expected<void> take_lease(Connection& connection, CampaignId campaign);
+/// Takes it, from a dead owner too; taken already: nothing happens. Throws Owned.
+void take_lease(Connection& connection, CampaignId campaign);
 
-/// An error unless this connection holds it.
-[[nodiscard]] Expected<void> require_owner(const Connection& connection, CampaignId campaign);
+/// Throws NotOwner unless this connection holds it.
+void require_owner(const Connection& connection, CampaignId campaign);
 
 /// Gives all leases of this connection back.
 void release_leases(const Connection& connection);

@@ -7,6 +7,7 @@
 /// is ours.
 
 #include <cstdint>
+#include <expected>
 #include <span>
 #include <string>
 #include <string_view>

@@ -63,11 +63,10 @@ NetworkWriter::NetworkWriter(std::filesystem::path database, const NetworkOption
       lease_(std::move(lease)),
       made_by_(::getpid()) {}
 
-Expected<std::unique_ptr<NetworkWriter>> NetworkWriter::take(const std::filesystem::path& database,
-                                                             const NetworkOptions& options) {
+std::unique_ptr<NetworkWriter> NetworkWriter::take(const std::filesystem::path& database,
+                                                   const NetworkOptions& options) {
   auto lease = WriterLease::take(database, options.lease);
-  if (!lease) return std::unexpected(std::move(lease.error()));
-  return std::unique_ptr<NetworkWriter>(new NetworkWriter(database, options, std::move(*lease)));
+  return std::unique_ptr<NetworkWriter>(new NetworkWriter(database, options, std::move(lease)));
 }
 
 void NetworkWriter::committed(SQLite::Database& database) {
@@ -92,7 +91,7 @@ void NetworkWriter::publish(SQLite::Database& database) {
   if (copied) commits_ = 0;
 }
 
-Expected<Readable> readable_on_network(const std::filesystem::path& database) {
+Readable readable_on_network(const std::filesystem::path& database) {
   const std::filesystem::path copy = published_copy(database);
   struct stat status{};
   if (::lstat(copy.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
@@ -105,12 +104,12 @@ Expected<Readable> readable_on_network(const std::filesystem::path& database) {
       !std::filesystem::exists(writer_lease_file(database), ignored)) {
     return Readable{.file = database, .copied_unix_ns = {}};
   }
-  return std::unexpected(
-      Error{ErrorCode::Locked,
-            fmt::format("'{}' lies on a network file system, was left in the middle of a change, or is being made just "
-                        "now, and there is no copy to read yet. Once opened for writing ('nocturne tune', 'nocturne "
-                        "clean') it has one.",
-                        name)});
+  throw Error(
+      ErrorCode::Locked,
+      fmt::format("'{}' lies on a network file system, was left in the middle of a change, or is being made just "
+                  "now, and there is no copy to read yet. Once opened for writing ('nocturne tune', 'nocturne "
+                  "clean') it has one.",
+                  name));
 }
 
 }  // namespace nocturne::db

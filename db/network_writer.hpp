@@ -28,9 +28,9 @@ namespace nocturne::db {
 
 class NetworkWriter {
  public:
-  /// Takes the lease. Owned: somebody else writes.
-  [[nodiscard]] static Expected<std::unique_ptr<NetworkWriter>> take(const std::filesystem::path& database,
-                                                                     const NetworkOptions& options);
+  /// Takes the lease. Throws Owned: somebody else writes.
+  [[nodiscard]] static std::unique_ptr<NetworkWriter> take(const std::filesystem::path& database,
+                                                           const NetworkOptions& options);
 
   /// An error where this program may not write any more.
   [[nodiscard]] std::optional<Error> lost() const { return lease_->lost(); }
@@ -64,6 +64,6 @@ struct Readable {
   std::optional<std::int64_t> copied_unix_ns;  ///< when the copy was made, by the file server's clock; empty: no copy
 };
 /// The copy; before there ever was one, the database itself, where nothing in it is half done and nobody writes it.
-[[nodiscard]] Expected<Readable> readable_on_network(const std::filesystem::path& database);
+[[nodiscard]] Readable readable_on_network(const std::filesystem::path& database);
 
 }  // namespace nocturne::db

@@ -72,81 +72,70 @@ std::int64_t read_number(const SQLite::Database& database, const char* query) {
 
 }  // namespace
 
-std::optional<Error> check_header(const std::filesystem::path& path) {
+void check_header(const std::filesystem::path& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) {
-    return std::nullopt;
-  }
+  if (!std::filesystem::exists(status)) return;
   if (!std::filesystem::is_regular_file(status)) {
-    return not_ours(path, std::filesystem::is_directory(status) ? "is a folder" : "is not a regular file");
+    throw not_ours(path, std::filesystem::is_directory(status) ? "is a folder" : "is not a regular file");
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    return Error{ErrorCode::ReadOnly, fmt::format("'{}' cannot be read by this user. Change the permissions, or name "
-                                                  "another file with --db.",
-                                                  path.string())};
+    throw Error(ErrorCode::ReadOnly, fmt::format("'{}' cannot be read by this user. Change the permissions, or name "
+                                                 "another file with --db.",
+                                                 path.string()));
   }
   std::array<char, kHeaderBytes> header{};
   file.read(header.data(), header.size());
   const auto size = static_cast<std::size_t>(file.gcount());
-  if (size == 0) {
-    return std::nullopt;
-  }
+  if (size == 0) return;
   const std::string_view start(header.data(), std::min(size, kMagic.size()));
   if (start != kMagic.substr(0, start.size())) {
-    return not_ours(path, "is not a SQLite database");
+    throw not_ours(path, "is not a SQLite database");
   }
   if (size < kHeaderBytes) {
-    return damaged(path, fmt::format("it ends after {} bytes, within its header", size));
+    throw damaged(path, fmt::format("it ends after {} bytes, within its header", size));
   }
   std::uint32_t id = 0;
   for (std::size_t i = 0; i < 4; ++i) {
     id = id << 8 | static_cast<unsigned char>(header[kApplicationIdOffset + i]);
   }
   if (id != 0 && id != static_cast<std::uint32_t>(kApplicationId)) {
-    return wrong_application(path, id);
+    throw wrong_application(path, id);
   }
-  return std::nullopt;
 }
 
-std::optional<Error> make_folder(const std::filesystem::path& path) {
+void make_folder(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.parent_path();
-  if (folder.empty()) {
-    return std::nullopt;
-  }
+  if (folder.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (!error) {
-    return std::nullopt;
-  }
-  if (error == std::errc::no_space_on_device) {
-    return full(path);
-  }
+  if (!error) return;
+  if (error == std::errc::no_space_on_device) throw full(path);
   const bool forbidden = error == std::errc::permission_denied || error == std::errc::read_only_file_system;
-  return Error{forbidden ? ErrorCode::ReadOnly : ErrorCode::Io,
-               fmt::format("the folder '{}' cannot be made ({}). Name another file with --db.", folder.string(),
-                           error.message())};
+  throw Error(forbidden ? ErrorCode::ReadOnly : ErrorCode::Io,
+              fmt::format("the folder '{}' cannot be made ({}). Name another file with --db.", folder.string(),
+                          error.message()));
 }
 
-Expected<bool> check_identity(SQLite::Database& database, const std::filesystem::path& path, int newest) {
+Content check_identity(SQLite::Database& database, const std::filesystem::path& path, int newest) {
   // Reads one moment: another process may be making the schema just now.
   const SQLite::Transaction moment(database, SQLite::TransactionBehavior::DEFERRED);
   const auto id = read_number(database, "PRAGMA application_id");
   const auto version = stored_version(database);
   if (id == kApplicationId) {
     if (version > newest) {
-      return std::unexpected(newer_error(path, version, newest));
+      throw newer_error(path, version, newest);
     }
     if (version < 1) {
-      return std::unexpected(damaged(path, "it has no version number"));
+      throw damaged(path, "it has no version number");
     }
-    return false;
+    return Content::Ours;
   }
   if (id == 0 && version == 0 && read_number(database, "SELECT count(*) FROM sqlite_master") == 0) {
-    return true;
+    return Content::Nothing;
   }
-  return std::unexpected(wrong_application(path, static_cast<std::uint32_t>(id)));
+  throw wrong_application(path, static_cast<std::uint32_t>(id));
 }
 
 Error read_only_error(const std::filesystem::path& path) {

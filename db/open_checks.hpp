@@ -17,16 +17,19 @@ class Database;
 namespace nocturne::db {
 
 /// Looks at the first bytes without SQLite, which would roll back another program's journal merely by opening its file.
-/// Empty: absent, an empty file, ours, or without an application id (see check_identity()). Older: from before the
-/// first release.
-[[nodiscard]] std::optional<Error> check_header(const std::filesystem::path& path);
+/// Throws Error, unless it is absent, an empty file, ours, or without an application id (see check_identity()).
+void check_header(const std::filesystem::path& path);
 
-/// Makes the missing folders above `path`.
-[[nodiscard]] std::optional<Error> make_folder(const std::filesystem::path& path);
+/// Makes the missing folders above `path`. Throws Error.
+void make_folder(const std::filesystem::path& path);
 
-/// True: nothing is in it, the schema can be made. False: ours. Error: another program's, from before the first
-/// release, or newer than `newest`. Throws SQLite::Exception.
-[[nodiscard]] Expected<bool> check_identity(SQLite::Database& database, const std::filesystem::path& path, int newest);
+enum class Content {
+  Nothing,  ///< the schema can be made
+  Ours,
+};
+/// Throws Error where it is another program's, from before the first release, or newer than `newest`;
+/// SQLite::Exception.
+Content check_identity(SQLite::Database& database, const std::filesystem::path& path, int newest);
 
 [[nodiscard]] Error read_only_error(const std::filesystem::path& path);
 [[nodiscard]] Error older_error(const std::filesystem::path& path, int found, int newest);

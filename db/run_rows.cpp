@@ -144,7 +144,7 @@ Error contradiction(const std::string& run, std::string_view what) {
 }
 
 /// The row of a run that ended and is stored: it stays as it is. Empty: it can be written; what was begun is removed.
-Expected<std::optional<std::int64_t>> make_way(SQLite::Database& database, TrialId trial, const space::Run& run) {
+std::optional<std::int64_t> make_way(SQLite::Database& database, TrialId trial, const space::Run& run) {
   SQLite::Statement found =
       query(database, "SELECT id, trial_id, in_flight, outcome FROM runs WHERE run_id = ?1", run.id);
   if (!found.executeStep()) {
@@ -153,13 +153,13 @@ Expected<std::optional<std::int64_t>> make_way(SQLite::Database& database, Trial
   Reader reader(found);
   const auto row = reader.next<std::int64_t>();
   if (reader.next<TrialId>() != trial) {
-    return std::unexpected(contradiction(run.id, "is stored already, for another trial"));
+    throw contradiction(run.id, "is stored already, for another trial");
   }
   if (!reader.next<bool>()) {
     const auto outcome = reader.next<std::string>();
     if (outcome != to_text(run.outcome)) {
-      return std::unexpected(contradiction(
-          run.id, fmt::format("is stored already as {}, and cannot become {}", outcome, to_text(run.outcome))));
+      throw contradiction(run.id,
+                          fmt::format("is stored already as {}, and cannot become {}", outcome, to_text(run.outcome)));
     }
     return row;
   }
@@ -170,20 +170,16 @@ Expected<std::optional<std::int64_t>> make_way(SQLite::Database& database, Trial
 
 }  // namespace
 
-Expected<std::int64_t> save_run(SQLite::Database& database, TrialId trial, const RunRecord& record, bool in_flight) {
+std::int64_t save_run(SQLite::Database& database, TrialId trial, const RunRecord& record, bool in_flight) {
   const auto ended = make_way(database, trial, record.run);
-  if (!ended) {
-    return std::unexpected(ended.error());
-  }
-  if (*ended) {
-    return **ended;
+  if (ended) {
+    return *ended;
   }
   const bool known_fingerprint =
       record.fingerprint.empty() ||
       first_value<std::int64_t>(database, "SELECT 1 FROM fingerprints WHERE hash = ?1", record.fingerprint);
   if (!known_fingerprint) {
-    return std::unexpected(
-        contradiction(record.run.id, "names a fingerprint that is not stored: " + record.fingerprint));
+    throw contradiction(record.run.id, "names a fingerprint that is not stored: " + record.fingerprint);
   }
   const std::int64_t row = insert_run(database, trial, record, in_flight);
   insert_measurements(database, row, record.run);

@@ -11,10 +11,9 @@
 
 namespace nocturne::db {
 
-/// Writes it with all it measured, replacing what was begun; its row. A run that ended is kept as it is. Inconsistent:
-/// the id is that of another trial's run, or that run ended with another outcome.
-[[nodiscard]] Expected<std::int64_t> save_run(SQLite::Database& database, TrialId trial, const RunRecord& record,
-                                              bool in_flight);
+/// Writes it with all it measured, replacing what was begun; its row. A run that ended is kept as it is. Throws
+/// Inconsistent: the id is that of another trial's run, or that run ended with another outcome.
+std::int64_t save_run(SQLite::Database& database, TrialId trial, const RunRecord& record, bool in_flight);
 
 /// Whole; `row` exists.
 [[nodiscard]] StoredRun load_run_row(const SQLite::Database& database, std::int64_t row);

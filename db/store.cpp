@@ -13,12 +13,8 @@
 
 namespace nocturne::db {
 
-Expected<Store> Store::open(const std::filesystem::path& path, Mode mode, StoreOptions options) {
-  auto connection = Connection::open(path, mode, std::move(options));
-  if (!connection) {
-    return std::unexpected(std::move(connection.error()));
-  }
-  return Store(*std::move(connection));
+Store Store::open(const std::filesystem::path& path, Mode mode, StoreOptions options) {
+  return Store(Connection::open(path, mode, std::move(options)));
 }
 
 Store::Store(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
@@ -33,11 +29,11 @@ Store::~Store() {
   // A forked child's copy must not give away what the parent still holds.
   if (connection_ && connection_->owner_pid() == ::getpid()) {
     connection_->wait_as_campaign(false);
-    // An error is no harm: the lease of a dead process counts for nothing.
-    static_cast<void>(connection_->write([this](SQLite::Database&) -> Expected<void> {
-      release_leases(*connection_);
-      return {};
-    }));
+    try {
+      connection_->write([this](SQLite::Database&) { release_leases(*connection_); });
+    } catch (const std::exception&) {
+      // No harm: the lease of a dead process counts for nothing.
+    }
   }
 }
 

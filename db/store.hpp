@@ -9,7 +9,10 @@
 ///
 /// A campaign has one writer: begin_or_resume_campaign() takes a lease in the name of this process, known by pid, start
 /// time and boot id, so that a lease whose owner was killed, or whose machine was started again, is recognised as dead.
-/// Calls marked OWNER fail with NotOwner on a store that does not hold the campaign.
+/// Calls marked OWNER throw NotOwner on a store that does not hold the campaign.
+///
+/// Every call throws Error where the database is when something fails, and after a write that threw nothing of it is
+/// stored. load_ throws NotFound where find_ gives an empty optional.
 ///
 /// On a network file system there is no WAL: one Store writes, whatever the campaign, and others read a copy that may
 /// be some time old (network_writer.hpp). notice() says so.
@@ -73,7 +76,8 @@ struct StoreOptions {
 
 class Store {
  public:
-  [[nodiscard]] static Expected<Store> open(const std::filesystem::path& path, Mode mode, StoreOptions options = {});
+  /// Throws Error, with NotFound where a file to be read is not there.
+  [[nodiscard]] static Store open(const std::filesystem::path& path, Mode mode, StoreOptions options = {});
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
   ~Store();  ///< releases the campaigns it holds
@@ -90,153 +94,157 @@ class Store {
   /// Resumes the newest generation of this name and identity, else begins a new generation; takes its lease.
   /// Owned: another living process holds it; the message names the pid. Resuming replaces spec, strategy and seed, and
   /// clears `finished`.
-  [[nodiscard]] Expected<CampaignHandle> begin_or_resume_campaign(const CampaignRecord& record);
+  CampaignHandle begin_or_resume_campaign(const CampaignRecord& record);
   /// Marks it finished: its budget is spent or nothing is left to propose. OWNER
-  Expected<void> finish_campaign(CampaignId campaign);
+  void finish_campaign(CampaignId campaign);
   /// Gives the lease back. OWNER
-  Expected<void> release_campaign(CampaignId campaign);
+  void release_campaign(CampaignId campaign);
   /// Every generation, the last opened first.
-  [[nodiscard]] Expected<std::vector<CampaignSummary>> list_campaigns() const;
-  /// The given generation, else the one opened last; NotFound names the nearest things there are.
-  [[nodiscard]] Expected<CampaignSummary> find_campaign(std::string_view name,
-                                                        std::optional<std::int64_t> generation = {}) const;
-  [[nodiscard]] Expected<std::vector<ParameterRecord>> parameters(CampaignId campaign) const;
+  [[nodiscard]] std::vector<CampaignSummary> list_campaigns() const;
+  /// The given generation, else the one opened last; empty: there is none.
+  [[nodiscard]] std::optional<CampaignSummary> find_campaign(std::string_view name,
+                                                             std::optional<std::int64_t> generation = {}) const;
+  /// The same; NotFound names the nearest things there are.
+  [[nodiscard]] CampaignSummary load_campaign(std::string_view name, std::optional<std::int64_t> generation = {}) const;
+  [[nodiscard]] std::vector<ParameterRecord> parameters(CampaignId campaign) const;
   /// What it knew when it began, without campaigns that were removed since.
-  [[nodiscard]] Expected<std::vector<HistorySource>> history(CampaignId campaign) const;
+  [[nodiscard]] std::vector<HistorySource> history(CampaignId campaign) const;
 
   // ---- the conversation with the strategy (store_exchanges.cpp) ----
 
   /// Logs one ask() and its answer. Numbers of the answer were not asked before. OWNER
-  Expected<void> record_ask(CampaignId campaign, const Ask& ask);
+  void record_ask(CampaignId campaign, const Ask& ask);
   /// Asks and tells in the order in which they happened. Numbers that were asked and never reserved are still to do.
-  [[nodiscard]] Expected<std::vector<Exchange>> exchanges(CampaignId campaign) const;
+  [[nodiscard]] std::vector<Exchange> exchanges(CampaignId campaign) const;
 
   // ---- what was tried before the search (store_preflights.cpp) ----
 
   /// Replaces an earlier one of the same row. The outcome is not Killed. OWNER
-  Expected<void> save_preflight(CampaignId campaign, const PreflightRecord& preflight);
+  void save_preflight(CampaignId campaign, const PreflightRecord& preflight);
   /// In the order in which they were tried in the preflight last.
-  [[nodiscard]] Expected<std::vector<PreflightRecord>> preflights(CampaignId campaign) const;
+  [[nodiscard]] std::vector<PreflightRecord> preflights(CampaignId campaign) const;
 
   // ---- trials (store_trials.cpp; reading: store_trial_queries.cpp) ----
 
   /// Short transaction 1: says that this trial is being worked on. A recovered trial is reserved again with the same
   /// number and must have the same configuration and fidelity (its key may differ: a driver was upgraded). OWNER
-  [[nodiscard]] Expected<TrialId> reserve_trial(CampaignId campaign, const TrialReservation& reservation);
+  TrialId reserve_trial(CampaignId campaign, const TrialReservation& reservation);
   /// Short transaction 2: result, runs with all they measured, and the tell, all or nothing. Runs begun by begin_run()
   /// are replaced, those of add_run() may be listed again and are kept. The outcome is not Killed: a killed trial is
   /// left reserved, and is recovered. OWNER
-  Expected<void> finish_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs = {});
+  void finish_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs = {});
   /// A later judgement of a finished trial (more runs, an audit, the gate): replaces its result, adds runs, tells
   /// again. OWNER
-  Expected<void> update_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs = {});
+  void update_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs = {});
   /// Reserves and finishes at once with the result of an equal trial, whose runs are its runs from now on. OWNER
-  [[nodiscard]] Expected<TrialId> reuse_trial(CampaignId campaign, const TrialReservation& reservation, TrialId source);
+  TrialId reuse_trial(CampaignId campaign, const TrialReservation& reservation, TrialId source);
   /// The latest finished trial with this key, ok before failed ones, in any campaign — in a fresh one, only of that
   /// campaign itself. The caller decides whether a failure still stands (a timeout does not, with a longer deadline).
-  [[nodiscard]] Expected<std::optional<StoredTrial>> find_equal_trial(CampaignId campaign, std::string_view key) const;
+  [[nodiscard]] std::optional<StoredTrial> find_equal_trial(CampaignId campaign, std::string_view key) const;
   /// Trials reserved by a process that is gone. Marks the runs it left in flight as killed; each trial can be reserved
   /// again with the same number and configuration. OWNER
-  [[nodiscard]] Expected<Recovered> recover_interrupted(CampaignId campaign);
+  Recovered recover_interrupted(CampaignId campaign);
 
-  [[nodiscard]] Expected<std::vector<StoredTrial>> list_trials(const TrialFilter& filter = {}) const;
-  [[nodiscard]] Expected<StoredTrial> find_trial(CampaignId campaign, std::int64_t number) const;
-  [[nodiscard]] Expected<TrialDetail> load_trial(TrialId trial) const;
+  [[nodiscard]] std::vector<StoredTrial> list_trials(const TrialFilter& filter = {}) const;
+  [[nodiscard]] std::optional<StoredTrial> find_trial(CampaignId campaign, std::int64_t number) const;
+  /// The same; NotFound says which there are.
+  [[nodiscard]] StoredTrial load_numbered_trial(CampaignId campaign, std::int64_t number) const;
+  [[nodiscard]] TrialDetail load_trial(TrialId trial) const;
   /// The smallest value among its ok trials; empty: none is ok.
-  [[nodiscard]] Expected<std::optional<StoredTrial>> best(CampaignId campaign) const;
+  [[nodiscard]] std::optional<StoredTrial> best(CampaignId campaign) const;
 
   // ---- what a campaign came to, of its finished trials (store_overview.cpp, store_digest.cpp) ----
 
-  [[nodiscard]] Expected<std::map<space::Outcome, std::int64_t>> count_outcomes(CampaignId campaign) const;
+  [[nodiscard]] std::map<space::Outcome, std::int64_t> count_outcomes(CampaignId campaign) const;
   /// Empty: there is no such trial, or it is not finished.
-  [[nodiscard]] Expected<std::optional<StoredTrial>> finished_trial(CampaignId campaign, std::int64_t number) const;
+  [[nodiscard]] std::optional<StoredTrial> finished_trial(CampaignId campaign, std::int64_t number) const;
   /// The ok trial with the smallest T(epochs), composed of its parts, the first of equal ones; empty: none is ok.
-  [[nodiscard]] Expected<std::optional<StoredTrial>> fastest(CampaignId campaign, double epochs) const;
+  [[nodiscard]] std::optional<StoredTrial> fastest(CampaignId campaign, double epochs) const;
   /// The first ok trial of this configuration.
-  [[nodiscard]] Expected<std::optional<StoredTrial>> first_ok(CampaignId campaign,
-                                                              const space::Configuration& configuration) const;
+  [[nodiscard]] std::optional<StoredTrial> first_ok(CampaignId campaign,
+                                                    const space::Configuration& configuration) const;
   /// Those that are not ok, by number: costs as much as there are of them.
-  [[nodiscard]] Expected<std::vector<StoredTrial>> failed_trials(CampaignId campaign) const;
+  [[nodiscard]] std::vector<StoredTrial> failed_trials(CampaignId campaign) const;
   /// By value of a parameter, in the order in which the values were tried first.
-  [[nodiscard]] Expected<std::vector<LevelSummary>> levels(CampaignId campaign, std::string_view parameter,
-                                                           double epochs) const;
+  [[nodiscard]] std::vector<LevelSummary> levels(CampaignId campaign, std::string_view parameter, double epochs) const;
   /// From reservation to end, of the last `count` trials that were run, oldest first.
-  [[nodiscard]] Expected<std::vector<std::chrono::nanoseconds>> last_durations(CampaignId campaign,
-                                                                               std::int64_t count) const;
+  [[nodiscard]] std::vector<std::chrono::nanoseconds> last_durations(CampaignId campaign, std::int64_t count) const;
   /// SHA-256 of all that is stored of a campaign and that its model learns from: space, asks, tells, trials, memory of
   /// its runs, noise, peak figures, and the same of the campaigns it knows of. Equal digests: the same model.
-  [[nodiscard]] Expected<std::string> learning_digest(CampaignId campaign) const;
+  [[nodiscard]] std::string learning_digest(CampaignId campaign) const;
 
   // ---- runs (store_runs.cpp) ----
 
   /// Says that this run starts now: id, purpose, folder, command, artifact, seed, started. If the process dies, this
   /// is what is left of it. OWNER
-  Expected<void> begin_run(TrialId trial, const RunRecord& run);
+  void begin_run(TrialId trial, const RunRecord& run);
   /// Stores a run that has ended, outside of finish_trial(): a repeat that shall survive a crash, a gate, one epoch of
   /// the best. OWNER
-  Expected<void> add_run(TrialId trial, const RunRecord& run);
-  [[nodiscard]] Expected<StoredRun> load_run(std::string_view id) const;
+  void add_run(TrialId trial, const RunRecord& run);
+  [[nodiscard]] StoredRun load_run(std::string_view id) const;
   /// Runs with purpose gate and one of `count` seeds from `first_seed` on that ended ok, of any campaign: what a
   /// reference trained for one campaign serves the next. By seed, oldest first.
-  [[nodiscard]] Expected<std::vector<CampaignRun>> gate_runs(std::int64_t first_seed, std::int64_t count) const;
+  [[nodiscard]] std::vector<CampaignRun> gate_runs(std::int64_t first_seed, std::int64_t count) const;
   /// What a campaign has worked on beside its trials, in all sessions: runs of preflights and of the gate, pairs but
   /// for those that the user asked for, and builds and environments made since it began that its runs use.
-  [[nodiscard]] Expected<std::chrono::nanoseconds> time_beside_trials(CampaignId campaign) const;
+  [[nodiscard]] std::chrono::nanoseconds time_beside_trials(CampaignId campaign) const;
 
   // ---- paired verification (store_comparisons.cpp) ----
 
-  [[nodiscard]] Expected<ComparisonId> begin_comparison(const ComparisonRecord& record);  ///< OWNER
+  ComparisonId begin_comparison(const ComparisonRecord& record);  ///< OWNER
   /// A pair whole: both runs and the slices. OWNER
-  Expected<void> add_pair(ComparisonId comparison, const PairRecord& pair);
+  void add_pair(ComparisonId comparison, const PairRecord& pair);
   /// Replaces the verdict of the same comparison and horizon. OWNER
-  Expected<void> save_verdict(const VerdictRecord& verdict);
+  void save_verdict(const VerdictRecord& verdict);
   /// Oldest first.
-  [[nodiscard]] Expected<std::vector<StoredComparison>> comparisons(CampaignId campaign) const;
+  [[nodiscard]] std::vector<StoredComparison> comparisons(CampaignId campaign) const;
 
   // ---- what the machine can tell apart (store_noise.cpp) ----
 
   /// Replaces what was stored for the same fingerprint and workload.
-  Expected<void> save_noise_floor(const NoiseFloorRecord& floor);
+  void save_noise_floor(const NoiseFloorRecord& floor);
   /// Noise of a workload, the latest first; figures by method and estimator.
-  [[nodiscard]] Expected<std::vector<NoiseFloorRecord>> noise_floors(std::string_view workload) const;
+  [[nodiscard]] std::vector<NoiseFloorRecord> noise_floors(std::string_view workload) const;
 
   // ---- what campaigns share (store_shared.cpp) ----
 
-  Expected<void> save_fingerprint(const FingerprintRecord& fingerprint);  ///< known already: nothing happens
-  [[nodiscard]] Expected<FingerprintRecord> load_fingerprint(std::string_view hash) const;
-  Expected<void> save_build(const BuildRecord& build);  ///< by key: updates all but when it was created
-  [[nodiscard]] Expected<std::vector<BuildRecord>> list_builds() const;  ///< last used first
-  Expected<void> forget_build(std::string_view key);      ///< after its folder was removed; runs keep the key
-  Expected<void> append_event(const EventRecord& event);  ///< time 0: now
+  void save_fingerprint(const FingerprintRecord& fingerprint);  ///< known already: nothing happens
+  [[nodiscard]] std::optional<FingerprintRecord> find_fingerprint(std::string_view hash) const;  ///< empty: not known
+  [[nodiscard]] FingerprintRecord load_fingerprint(std::string_view hash) const;
+  void save_build(const BuildRecord& build);                   ///< by key: updates all but when it was created
+  [[nodiscard]] std::vector<BuildRecord> list_builds() const;  ///< last used first
+  void forget_build(std::string_view key);                     ///< after its folder was removed; runs keep the key
+  void append_event(const EventRecord& event);                 ///< time 0: now
+  /// The same; a log that cannot be written stops nothing.
+  void try_append_event(const EventRecord& event) noexcept;
   /// The last `limit` lines of a campaign's log, oldest first; without a campaign: of all.
-  [[nodiscard]] Expected<std::vector<EventRecord>> events(std::optional<CampaignId> campaign,
-                                                          std::int64_t limit = 100) const;
+  [[nodiscard]] std::vector<EventRecord> events(std::optional<CampaignId> campaign, std::int64_t limit = 100) const;
 
   // ---- what could be done at best (store_machine_figures.cpp) ----
 
-  Expected<void> save_machine_figures(const MachineFiguresRecord& record);  ///< by key: replaces earlier ones
+  void save_machine_figures(const MachineFiguresRecord& record);  ///< by key: replaces earlier ones
   /// Empty: that machine was not measured.
-  [[nodiscard]] Expected<std::optional<MachineFiguresRecord>> machine_figures(std::string_view key) const;
-  Expected<void> save_network(std::string_view name, const nlohmann::json& description);  ///< replaces an earlier one
-  [[nodiscard]] Expected<std::optional<nlohmann::json>> network(std::string_view name) const;  ///< empty: not known
+  [[nodiscard]] std::optional<MachineFiguresRecord> machine_figures(std::string_view key) const;
+  void save_network(std::string_view name, const nlohmann::json& description);       ///< replaces an earlier one
+  [[nodiscard]] std::optional<nlohmann::json> network(std::string_view name) const;  ///< empty: not known
   /// What the campaign's model knows of both, for all its sessions. OWNER
-  Expected<void> save_peaks(CampaignId campaign, const nlohmann::json& peaks);
-  [[nodiscard]] Expected<std::optional<nlohmann::json>> peaks(CampaignId campaign) const;  ///< empty: nothing
+  void save_peaks(CampaignId campaign, const nlohmann::json& peaks);
+  [[nodiscard]] std::optional<nlohmann::json> peaks(CampaignId campaign) const;  ///< empty: nothing
 
   // ---- upkeep (store_upkeep.cpp) ----
 
   /// Folders of runs that started before; in flight ones only where nothing tunes their campaign any more.
-  [[nodiscard]] Expected<std::vector<RunFolder>> run_folders(std::int64_t started_before_unix_ns) const;
+  [[nodiscard]] std::vector<RunFolder> run_folders(std::int64_t started_before_unix_ns) const;
   /// After its folder was removed; the record of the run stays.
-  Expected<void> forget_run_folder(std::string_view run);
+  void forget_run_folder(std::string_view run);
   /// Removes a generation with all its trials. Runs that trials of other campaigns reuse move to these. Owned: a
   /// living process tunes it.
-  Expected<void> remove_campaign(CampaignId campaign);
+  void remove_campaign(CampaignId campaign);
   /// Gives unused pages back to the file system. Needs about the file's size of free room for its time, on a network
   /// file system twice that. Owned, and nothing is changed: there another program became the writer meanwhile.
-  Expected<void> compact();
+  void compact();
   /// Empty: sound. Else what SQLite found, one line each: pages, indexes and foreign keys.
-  [[nodiscard]] Expected<std::vector<std::string>> integrity_check() const;
+  [[nodiscard]] std::vector<std::string> integrity_check() const;
 
  private:
   explicit Store(std::unique_ptr<Connection> connection);

@@ -105,7 +105,23 @@ CampaignHandle read_handle(const SQLite::Database& database, CampaignId campaign
   return handle;
 }
 
-Error no_such_campaign(const SQLite::Database& database, const std::filesystem::path& path, std::string_view name) {
+std::optional<CampaignSummary> named_campaign(const SQLite::Database& database, std::string_view name,
+                                              std::optional<std::int64_t> generation) {
+  auto found =
+      read_summaries(database, query(database,
+                                     std::string(kSelect) + "WHERE name = ?1 AND generation = coalesce(?2, generation)"
+                                                            " ORDER BY opened_unix_ns DESC, id DESC LIMIT 1",
+                                     name, generation));
+  return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
+}
+
+Error no_such_campaign(const SQLite::Database& database, const std::filesystem::path& path, std::string_view name,
+                       std::optional<std::int64_t> generation) {
+  if (const auto newest =
+          first_value<std::int64_t>(database, "SELECT max(generation) FROM campaigns WHERE name = ?1", name)) {
+    return {ErrorCode::NotFound, fmt::format("campaign '{}' has no generation {}; its newest is {}.", name,
+                                             generation.value_or(0), *newest)};
+  }
   std::vector<std::string> known;
   SQLite::Statement names(database,
                           "SELECT name FROM campaigns GROUP BY name ORDER BY max(opened_unix_ns) DESC LIMIT 8");
@@ -120,70 +136,55 @@ Error no_such_campaign(const SQLite::Database& database, const std::filesystem::
 
 }  // namespace
 
-Expected<CampaignHandle> Store::begin_or_resume_campaign(const CampaignRecord& record) {
-  auto handle = connection_->write([&](SQLite::Database& database) -> Expected<CampaignHandle> {
+CampaignHandle Store::begin_or_resume_campaign(const CampaignRecord& record) {
+  auto handle = connection_->write([&](SQLite::Database& database) -> CampaignHandle {
     const auto known = record.fresh ? std::nullopt : find_equal(database, record);
     const CampaignId id = known ? *known : insert_generation(database, record);
-    if (auto lease = take_lease(*connection_, id); !lease) {
-      return std::unexpected(lease.error());
-    }
+    take_lease(*connection_, id);
     update_campaign(database, id, record);
     write_history(database, id, record, !known);
     return read_handle(database, id, known.has_value());
   });
-  if (handle) connection_->wait_as_campaign(true);
+  connection_->wait_as_campaign(true);
   return handle;
 }
 
-Expected<void> Store::finish_campaign(CampaignId campaign) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
-    if (auto owner = require_owner(*connection_, campaign); !owner) {
-      return owner;
-    }
+void Store::finish_campaign(CampaignId campaign) {
+  connection_->write([&](SQLite::Database& database) {
+    require_owner(*connection_, campaign);
     execute(database, "UPDATE campaigns SET finished_unix_ns = ?2 WHERE id = ?1", campaign, now_unix_ns());
-    return {};
   });
 }
 
-Expected<void> Store::release_campaign(CampaignId campaign) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
-    if (auto owner = require_owner(*connection_, campaign); !owner) {
-      return owner;
-    }
+void Store::release_campaign(CampaignId campaign) {
+  connection_->write([&](SQLite::Database& database) {
+    require_owner(*connection_, campaign);
     execute(database, "DELETE FROM leases WHERE campaign_id = ?1", campaign);
-    return {};
   });
 }
 
-Expected<std::vector<CampaignSummary>> Store::list_campaigns() const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<CampaignSummary>> {
+std::vector<CampaignSummary> Store::list_campaigns() const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<CampaignSummary> {
     return read_summaries(database, query(database, std::string(kSelect) + "ORDER BY opened_unix_ns DESC, id DESC"));
   });
 }
 
-Expected<CampaignSummary> Store::find_campaign(std::string_view name, std::optional<std::int64_t> generation) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<CampaignSummary> {
-    auto found = read_summaries(database,
-                                query(database,
-                                      std::string(kSelect) + "WHERE name = ?1 AND generation = coalesce(?2, generation)"
-                                                             " ORDER BY opened_unix_ns DESC, id DESC LIMIT 1",
-                                      name, generation));
-    if (!found.empty()) {
-      return std::move(found.front());
-    }
-    const auto newest =
-        first_value<std::int64_t>(database, "SELECT max(generation) FROM campaigns WHERE name = ?1", name);
-    if (newest) {
-      return std::unexpected(Error{
-          ErrorCode::NotFound,
-          fmt::format("campaign '{}' has no generation {}; its newest is {}.", name, generation.value_or(0), *newest)});
-    }
-    return std::unexpected(no_such_campaign(database, connection_->path(), name));
+std::optional<CampaignSummary> Store::find_campaign(std::string_view name,
+                                                    std::optional<std::int64_t> generation) const {
+  return connection_->read(
+      [&](const SQLite::Database& database) { return named_campaign(database, name, generation); });
+}
+
+CampaignSummary Store::load_campaign(std::string_view name, std::optional<std::int64_t> generation) const {
+  return connection_->read([&](const SQLite::Database& database) {
+    auto found = named_campaign(database, name, generation);
+    if (!found) throw no_such_campaign(database, connection_->path(), name, generation);
+    return *std::move(found);
   });
 }
 
-Expected<std::vector<ParameterRecord>> Store::parameters(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<ParameterRecord>> {
+std::vector<ParameterRecord> Store::parameters(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<ParameterRecord> {
     SQLite::Statement rows = query(database,
                                    "SELECT name, stage, domain_json, default_json, active_if, unit, description"
                                    " FROM parameters WHERE campaign_id = ?1 ORDER BY position",
@@ -199,8 +200,8 @@ Expected<std::vector<ParameterRecord>> Store::parameters(CampaignId campaign) co
   });
 }
 
-Expected<std::vector<HistorySource>> Store::history(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<HistorySource>> {
+std::vector<HistorySource> Store::history(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<HistorySource> {
     SQLite::Statement rows =
         query(database, "SELECT source_id, is_same, trials FROM histories WHERE campaign_id = ?1 ORDER BY position",
               campaign);

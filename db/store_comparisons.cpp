@@ -18,11 +18,11 @@ Side side_from_text(std::string_view text) {
   return text == "candidate" ? Side::Candidate : Side::Baseline;
 }
 
-Expected<void> require_owner_of(const Connection& connection, ComparisonId comparison) {
+void require_owner_of(const Connection& connection, ComparisonId comparison) {
   const auto campaign =
       first_value<std::int64_t>(connection.database(), "SELECT campaign_id FROM comparisons WHERE id = ?1", comparison);
   if (!campaign) {
-    return std::unexpected(Error{ErrorCode::NotFound, fmt::format("there is no comparison with id {}", comparison)});
+    throw Error(ErrorCode::NotFound, fmt::format("there is no comparison with id {}", comparison));
   }
   return require_owner(connection, *campaign);
 }
@@ -74,11 +74,9 @@ void read_verdicts(const SQLite::Database& database, StoredComparison& compariso
 
 }  // namespace
 
-Expected<ComparisonId> Store::begin_comparison(const ComparisonRecord& record) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<ComparisonId> {
-    if (auto owner = require_owner(*connection_, record.campaign); !owner) {
-      return std::unexpected(owner.error());
-    }
+ComparisonId Store::begin_comparison(const ComparisonRecord& record) {
+  return connection_->write([&](SQLite::Database& database) -> ComparisonId {
+    require_owner(*connection_, record.campaign);
     const std::int64_t candidate = save_configuration(database, record.candidate);
     const std::int64_t baseline = save_configuration(database, record.baseline);
     execute(database,
@@ -89,23 +87,15 @@ Expected<ComparisonId> Store::begin_comparison(const ComparisonRecord& record) {
   });
 }
 
-Expected<void> Store::add_pair(ComparisonId comparison, const PairRecord& pair) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
-    if (auto owner = require_owner_of(*connection_, comparison); !owner) {
-      return owner;
-    }
+void Store::add_pair(ComparisonId comparison, const PairRecord& pair) {
+  connection_->write([&](SQLite::Database& database) {
+    require_owner_of(*connection_, comparison);
     const auto candidate = save_run(database, pair.candidate_trial, pair.candidate, false);
-    if (!candidate) {
-      return std::unexpected(candidate.error());
-    }
     const auto baseline = save_run(database, pair.baseline_trial, pair.baseline, false);
-    if (!baseline) {
-      return std::unexpected(baseline.error());
-    }
     execute(database,
             "INSERT INTO pairs (comparison_id, pair, first_side, candidate_run, baseline_run)"
             " VALUES (?1, ?2, ?3, ?4, ?5)",
-            comparison, pair.index, to_text(pair.first), *candidate, *baseline);
+            comparison, pair.index, to_text(pair.first), candidate, baseline);
     SQLite::Statement insert(database,
                              "INSERT INTO slices (comparison_id, pair, position, side, first_step, steps, wall_ns)"
                              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
@@ -114,27 +104,23 @@ Expected<void> Store::add_pair(ComparisonId comparison, const PairRecord& pair) 
       execute(insert, comparison, pair.index, position++, to_text(slice.side), slice.first_step, slice.steps,
               slice.wall_ns);
     }
-    return {};
   });
 }
 
-Expected<void> Store::save_verdict(const VerdictRecord& verdict) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
-    if (auto owner = require_owner_of(*connection_, verdict.comparison); !owner) {
-      return owner;
-    }
+void Store::save_verdict(const VerdictRecord& verdict) {
+  connection_->write([&](SQLite::Database& database) {
+    require_owner_of(*connection_, verdict.comparison);
     execute(database,
             "INSERT OR REPLACE INTO verdicts (comparison_id, horizon_epochs, is_primary, verdict, log_ratio_mean,"
             " log_ratio_low, log_ratio_high, confidence, pairs, decided_unix_ns)"
             " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             verdict.comparison, verdict.horizon_epochs, verdict.primary, verdict.verdict, verdict.log_ratio_mean,
             verdict.log_ratio_low, verdict.log_ratio_high, verdict.confidence, verdict.pairs, now_unix_ns());
-    return {};
   });
 }
 
-Expected<std::vector<StoredComparison>> Store::comparisons(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<StoredComparison>> {
+std::vector<StoredComparison> Store::comparisons(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<StoredComparison> {
     SQLite::Statement rows = query(database,
                                    "SELECT comparisons.id, campaign_id, c.canonical_json, b.canonical_json, role,"
                                    " started_unix_ns, method, estimator FROM comparisons"

@@ -57,8 +57,8 @@ void append_column(std::string& bytes, const SQLite::Column& column) {
 
 }  // namespace
 
-Expected<std::string> Store::learning_digest(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::string> {
+std::string Store::learning_digest(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::string {
     constexpr std::size_t kPiece = 1 << 16;
     space::Sha256 digest;
     std::string bytes;

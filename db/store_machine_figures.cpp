@@ -6,9 +6,8 @@
 namespace nocturne::db {
 namespace {
 
-Expected<std::optional<nlohmann::json>> one_document(const Connection& connection, const std::string& sql,
-                                                     const auto& key) {
-  return connection.read([&](const SQLite::Database& database) -> Expected<std::optional<nlohmann::json>> {
+std::optional<nlohmann::json> one_document(const Connection& connection, const std::string& sql, const auto& key) {
+  return connection.read([&](const SQLite::Database& database) -> std::optional<nlohmann::json> {
     SQLite::Statement row = query(database, sql, key);
     if (!row.executeStep()) return std::optional<nlohmann::json>();
     return std::optional<nlohmann::json>(Reader(row).next<nlohmann::json>());
@@ -17,19 +16,18 @@ Expected<std::optional<nlohmann::json>> one_document(const Connection& connectio
 
 }  // namespace
 
-Expected<void> Store::save_machine_figures(const MachineFiguresRecord& record) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
+void Store::save_machine_figures(const MachineFiguresRecord& record) {
+  connection_->write([&](SQLite::Database& database) {
     execute(database,
             "INSERT OR REPLACE INTO machine_figures (machine_key, fields_json, figures_json, measured_unix_ns)"
             " VALUES (?1, ?2, ?3, ?4)",
             record.key, json_text(record.fields), json_text(record.figures),
             record.measured_unix_ns == 0 ? now_unix_ns() : record.measured_unix_ns);
-    return {};
   });
 }
 
-Expected<std::optional<MachineFiguresRecord>> Store::machine_figures(std::string_view key) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::optional<MachineFiguresRecord>> {
+std::optional<MachineFiguresRecord> Store::machine_figures(std::string_view key) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::optional<MachineFiguresRecord> {
     SQLite::Statement row = query(database,
                                   "SELECT machine_key, fields_json, figures_json, measured_unix_ns"
                                   " FROM machine_figures WHERE machine_key = ?1",
@@ -41,30 +39,26 @@ Expected<std::optional<MachineFiguresRecord>> Store::machine_figures(std::string
   });
 }
 
-Expected<void> Store::save_network(std::string_view name, const nlohmann::json& description) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
+void Store::save_network(std::string_view name, const nlohmann::json& description) {
+  connection_->write([&](SQLite::Database& database) {
     execute(database, "INSERT OR REPLACE INTO networks (name, description_json, described_unix_ns) VALUES (?1, ?2, ?3)",
             name, json_text(description), now_unix_ns());
-    return {};
   });
 }
 
-Expected<std::optional<nlohmann::json>> Store::network(std::string_view name) const {
+std::optional<nlohmann::json> Store::network(std::string_view name) const {
   return one_document(*connection_, "SELECT description_json FROM networks WHERE name = ?1", name);
 }
 
-Expected<void> Store::save_peaks(CampaignId campaign, const nlohmann::json& peaks) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
-    if (auto owner = require_owner(*connection_, campaign); !owner) {
-      return owner;
-    }
+void Store::save_peaks(CampaignId campaign, const nlohmann::json& peaks) {
+  connection_->write([&](SQLite::Database& database) {
+    require_owner(*connection_, campaign);
     execute(database, "INSERT OR REPLACE INTO peak_figures (campaign_id, peaks_json) VALUES (?1, ?2)", campaign,
             json_text(peaks));
-    return {};
   });
 }
 
-Expected<std::optional<nlohmann::json>> Store::peaks(CampaignId campaign) const {
+std::optional<nlohmann::json> Store::peaks(CampaignId campaign) const {
   return one_document(*connection_, "SELECT peaks_json FROM peak_figures WHERE campaign_id = ?1", campaign);
 }
 

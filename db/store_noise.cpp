@@ -4,8 +4,8 @@
 
 namespace nocturne::db {
 
-Expected<void> Store::save_noise_floor(const NoiseFloorRecord& floor) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
+void Store::save_noise_floor(const NoiseFloorRecord& floor) {
+  connection_->write([&](SQLite::Database& database) {
     execute(database, "DELETE FROM noise_floors WHERE fingerprint_hash = ?1 AND workload = ?2", floor.fingerprint,
             floor.workload);
     SQLite::Statement insert(database,
@@ -16,12 +16,11 @@ Expected<void> Store::save_noise_floor(const NoiseFloorRecord& floor) {
       execute(insert, floor.fingerprint, floor.workload, figure.method, figure.estimator, floor.steps, figure.pairs,
               figure.sd, figure.bias, figure.pair_time, measured);
     }
-    return {};
   });
 }
 
-Expected<std::vector<NoiseFloorRecord>> Store::noise_floors(std::string_view workload) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<NoiseFloorRecord>> {
+std::vector<NoiseFloorRecord> Store::noise_floors(std::string_view workload) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<NoiseFloorRecord> {
     SQLite::Statement rows = query(database,
                                    "SELECT fingerprint_hash, steps, measured_unix_ns, method, estimator, pairs, sd,"
                                    " bias, pair_ns FROM noise_floors WHERE workload = ?1"

@@ -31,8 +31,8 @@ space::Value next_value(Reader& row) {
 
 }  // namespace
 
-Expected<std::map<space::Outcome, std::int64_t>> Store::count_outcomes(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::map<space::Outcome, std::int64_t>> {
+std::map<space::Outcome, std::int64_t> Store::count_outcomes(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::map<space::Outcome, std::int64_t> {
     SQLite::Statement rows = query(
         database, "SELECT outcome, count(*) FROM trials WHERE campaign_id = ?1 AND state = 'finished' GROUP BY outcome",
         campaign);
@@ -46,16 +46,16 @@ Expected<std::map<space::Outcome, std::int64_t>> Store::count_outcomes(CampaignI
   });
 }
 
-Expected<std::optional<StoredTrial>> Store::finished_trial(CampaignId campaign, std::int64_t number) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::optional<StoredTrial>> {
+std::optional<StoredTrial> Store::finished_trial(CampaignId campaign, std::int64_t number) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::optional<StoredTrial> {
     return first_trial(query(database,
                              select_trials() + "WHERE t.campaign_id = ?1 AND t.number = ?2 AND t.state = 'finished'",
                              campaign, number));
   });
 }
 
-Expected<std::optional<StoredTrial>> Store::fastest(CampaignId campaign, double epochs) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::optional<StoredTrial>> {
+std::optional<StoredTrial> Store::fastest(CampaignId campaign, double epochs) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::optional<StoredTrial> {
     return first_trial(
         query(database,
               select_trials() + fmt::format("WHERE t.id = (SELECT t.id FROM trials t WHERE t.campaign_id = ?1"
@@ -65,9 +65,8 @@ Expected<std::optional<StoredTrial>> Store::fastest(CampaignId campaign, double 
   });
 }
 
-Expected<std::optional<StoredTrial>> Store::first_ok(CampaignId campaign,
-                                                     const space::Configuration& configuration) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::optional<StoredTrial>> {
+std::optional<StoredTrial> Store::first_ok(CampaignId campaign, const space::Configuration& configuration) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::optional<StoredTrial> {
     return first_trial(query(database,
                              select_trials() + "WHERE k.identity = ?2 AND t.campaign_id = ?1 AND t.outcome = 'ok'"
                                                " ORDER BY t.number LIMIT 1",
@@ -75,8 +74,8 @@ Expected<std::optional<StoredTrial>> Store::first_ok(CampaignId campaign,
   });
 }
 
-Expected<std::vector<StoredTrial>> Store::failed_trials(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<StoredTrial>> {
+std::vector<StoredTrial> Store::failed_trials(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<StoredTrial> {
     SQLite::Statement found =
         query(database,
               select_trials() +
@@ -87,9 +86,8 @@ Expected<std::vector<StoredTrial>> Store::failed_trials(CampaignId campaign) con
   });
 }
 
-Expected<std::vector<LevelSummary>> Store::levels(CampaignId campaign, std::string_view parameter,
-                                                  double epochs) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<LevelSummary>> {
+std::vector<LevelSummary> Store::levels(CampaignId campaign, std::string_view parameter, double epochs) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<LevelSummary> {
     SQLite::Statement rows = query(
         database,
         fmt::format("WITH told AS MATERIALIZED (SELECT t.id, t.number, v.kind, v.value, t.reason,"
@@ -115,16 +113,14 @@ Expected<std::vector<LevelSummary>> Store::levels(CampaignId campaign, std::stri
       row.into(level.trained, level.failed, reason, fastest);
       level.reason = reason.value_or("");
       if (!fastest) continue;
-      auto trial = trial_by_id(database, *fastest);
-      if (!trial) return std::unexpected(trial.error());
-      level.fastest = *std::move(trial);
+      level.fastest = trial_by_id(database, *fastest);
     }
     return levels;
   });
 }
 
-Expected<std::vector<std::chrono::nanoseconds>> Store::last_durations(CampaignId campaign, std::int64_t count) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<std::chrono::nanoseconds>> {
+std::vector<std::chrono::nanoseconds> Store::last_durations(CampaignId campaign, std::int64_t count) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<std::chrono::nanoseconds> {
     SQLite::Statement rows = query(database,
                                    "SELECT finished_unix_ns - reserved_unix_ns FROM (SELECT number, finished_unix_ns,"
                                    " reserved_unix_ns FROM trials WHERE campaign_id = ?1 AND state = 'finished'"

@@ -6,15 +6,12 @@
 
 namespace nocturne::db {
 
-Expected<void> Store::save_preflight(CampaignId campaign, const PreflightRecord& preflight) {
+void Store::save_preflight(CampaignId campaign, const PreflightRecord& preflight) {
   if (preflight.outcome == space::Outcome::Killed) {
-    return std::unexpected(
-        Error{ErrorCode::Inconsistent, "a preflight that was killed says nothing about its software stack"});
+    throw Error(ErrorCode::Inconsistent, "a preflight that was killed says nothing about its software stack");
   }
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
-    if (auto owner = require_owner(*connection_, campaign); !owner) {
-      return owner;
-    }
+  connection_->write([&](SQLite::Database& database) {
+    require_owner(*connection_, campaign);
     execute(database,
             "INSERT OR REPLACE INTO preflights (campaign_id, stack_json, configuration_json, outcome, reason,"
             " too_large_json, prepare_ns, train_ns, log_tail, preflight_unix_ns)"
@@ -22,12 +19,11 @@ Expected<void> Store::save_preflight(CampaignId campaign, const PreflightRecord&
             campaign, preflight.stack.canonical(), preflight.configuration.canonical(), to_text(preflight.outcome),
             preflight.reason, json_text(nlohmann::json(preflight.too_large)), preflight.prepare, preflight.train,
             preflight.log_tail, preflight.preflight_unix_ns == 0 ? now_unix_ns() : preflight.preflight_unix_ns);
-    return {};
   });
 }
 
-Expected<std::vector<PreflightRecord>> Store::preflights(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<PreflightRecord>> {
+std::vector<PreflightRecord> Store::preflights(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<PreflightRecord> {
     SQLite::Statement stacks =
         query(database,
               "SELECT stack_json, configuration_json, outcome, reason, too_large_json, prepare_ns,"

@@ -11,44 +11,41 @@
 namespace nocturne::db {
 namespace {
 
-Expected<void> store_run(Connection& connection, TrialId trial, const RunRecord& run, bool in_flight) {
-  return connection.write([&](SQLite::Database& database) -> Expected<void> {
+void store_run(Connection& connection, TrialId trial, const RunRecord& run, bool in_flight) {
+  connection.write([&](SQLite::Database& database) {
     const auto campaign = first_value<std::int64_t>(database, "SELECT campaign_id FROM trials WHERE id = ?1", trial);
     if (!campaign) {
-      return std::unexpected(Error{ErrorCode::NotFound, fmt::format("there is no trial with id {}", trial)});
+      throw Error(ErrorCode::NotFound, fmt::format("there is no trial with id {}", trial));
     }
-    if (auto owner = require_owner(connection, *campaign); !owner) {
-      return owner;
-    }
-    const auto saved = save_run(database, trial, run, in_flight);
-    return saved ? Expected<void>{} : std::unexpected(saved.error());
+    require_owner(connection, *campaign);
+    save_run(database, trial, run, in_flight);
   });
 }
 
 }  // namespace
 
-Expected<void> Store::begin_run(TrialId trial, const RunRecord& run) {
+void Store::begin_run(TrialId trial, const RunRecord& run) {
   RunRecord begun = run;
   begun.run.outcome = space::Outcome::Killed;  // what it will have been if nothing more is heard
   return store_run(*connection_, trial, begun, true);
 }
 
-Expected<void> Store::add_run(TrialId trial, const RunRecord& run) {
+void Store::add_run(TrialId trial, const RunRecord& run) {
   return store_run(*connection_, trial, run, false);
 }
 
-Expected<StoredRun> Store::load_run(std::string_view id) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<StoredRun> {
+StoredRun Store::load_run(std::string_view id) const {
+  return connection_->read([&](const SQLite::Database& database) -> StoredRun {
     const auto row = first_value<std::int64_t>(database, "SELECT id FROM runs WHERE run_id = ?1", id);
     if (!row) {
-      return std::unexpected(Error{ErrorCode::NotFound, fmt::format("there is no run '{}'", id)});
+      throw Error(ErrorCode::NotFound, fmt::format("there is no run '{}'", id));
     }
     return load_run_row(database, *row);
   });
 }
 
-Expected<std::vector<CampaignRun>> Store::gate_runs(std::int64_t first_seed, std::int64_t count) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<CampaignRun>> {
+std::vector<CampaignRun> Store::gate_runs(std::int64_t first_seed, std::int64_t count) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<CampaignRun> {
     SQLite::Statement rows =
         query(database,
               "SELECT runs.id, campaigns.id, spec_json FROM runs JOIN trials ON trials.id = trial_id"
@@ -67,8 +64,8 @@ Expected<std::vector<CampaignRun>> Store::gate_runs(std::int64_t first_seed, std
   });
 }
 
-Expected<std::chrono::nanoseconds> Store::time_beside_trials(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::chrono::nanoseconds> {
+std::chrono::nanoseconds Store::time_beside_trials(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::chrono::nanoseconds {
     // The two of a pair are alive together, unless they are measured one after the other.
     return std::chrono::nanoseconds(
         first_value<std::int64_t>(

@@ -46,27 +46,28 @@ void insert_fingerprint(SQLite::Database& database, const FingerprintRecord& fin
           fingerprint.hash, json_text(fingerprint.fields), now_unix_ns());
 }
 
-Expected<void> Store::save_fingerprint(const FingerprintRecord& fingerprint) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
-    insert_fingerprint(database, fingerprint);
-    return {};
-  });
+void Store::save_fingerprint(const FingerprintRecord& fingerprint) {
+  connection_->write([&](SQLite::Database& database) { insert_fingerprint(database, fingerprint); });
 }
 
-Expected<FingerprintRecord> Store::load_fingerprint(std::string_view hash) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<FingerprintRecord> {
+std::optional<FingerprintRecord> Store::find_fingerprint(std::string_view hash) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::optional<FingerprintRecord> {
     SQLite::Statement row = query(database, "SELECT hash, fields_json FROM fingerprints WHERE hash = ?1", hash);
-    if (!row.executeStep()) {
-      return std::unexpected(Error{ErrorCode::NotFound, fmt::format("there is no fingerprint '{}'", hash)});
-    }
+    if (!row.executeStep()) return std::nullopt;
     FingerprintRecord record;
     Reader(row).into(record.hash, record.fields);
     return record;
   });
 }
 
-Expected<void> Store::save_build(const BuildRecord& build) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
+FingerprintRecord Store::load_fingerprint(std::string_view hash) const {
+  auto found = find_fingerprint(hash);
+  if (!found) throw Error(ErrorCode::NotFound, fmt::format("there is no fingerprint '{}'", hash));
+  return *std::move(found);
+}
+
+void Store::save_build(const BuildRecord& build) {
+  connection_->write([&](SQLite::Database& database) {
     execute(database,
             "INSERT INTO builds (build_key, program, compiler, flags_json, folder, build_ns, size_bytes,"
             " created_unix_ns, last_used_unix_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
@@ -74,12 +75,11 @@ Expected<void> Store::save_build(const BuildRecord& build) {
             " build_ns = ?6, size_bytes = ?7, last_used_unix_ns = ?9",
             build.key, build.program, build.compiler, json_text(build.flags), build.folder, build.build_ns,
             build.size_bytes, or_now(build.created_unix_ns), or_now(build.last_used_unix_ns));
-    return {};
   });
 }
 
-Expected<std::vector<BuildRecord>> Store::list_builds() const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<BuildRecord>> {
+std::vector<BuildRecord> Store::list_builds() const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<BuildRecord> {
     SQLite::Statement rows(
         database,
         "SELECT build_key, program, compiler, flags_json, folder, build_ns, size_bytes,"
@@ -94,23 +94,28 @@ Expected<std::vector<BuildRecord>> Store::list_builds() const {
   });
 }
 
-Expected<void> Store::forget_build(std::string_view key) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
-    execute(database, "DELETE FROM builds WHERE build_key = ?1", key);
-    return {};
-  });
+void Store::forget_build(std::string_view key) {
+  connection_->write(
+      [&](SQLite::Database& database) { execute(database, "DELETE FROM builds WHERE build_key = ?1", key); });
 }
 
-Expected<void> Store::append_event(const EventRecord& event) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
+void Store::append_event(const EventRecord& event) {
+  connection_->write([&](SQLite::Database& database) {
     execute(database, "INSERT INTO events (campaign_id, time_unix_ns, level, what) VALUES (?1, ?2, ?3, ?4)",
             event.campaign, or_now(event.time_unix_ns), to_text(event.level), event.what);
-    return {};
   });
 }
 
-Expected<std::vector<EventRecord>> Store::events(std::optional<CampaignId> campaign, std::int64_t limit) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<EventRecord>> {
+void Store::try_append_event(const EventRecord& event) noexcept {
+  try {
+    append_event(event);
+  } catch (const std::exception&) {
+    // What follows will meet the same error, and end with its sentence.
+  }
+}
+
+std::vector<EventRecord> Store::events(std::optional<CampaignId> campaign, std::int64_t limit) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<EventRecord> {
     SQLite::Statement rows = query(database,
                                    "SELECT campaign_id, time_unix_ns, level, what FROM events"
                                    " WHERE ?1 IS NULL OR campaign_id = ?1 ORDER BY time_unix_ns DESC, id DESC LIMIT ?2",

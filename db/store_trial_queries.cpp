@@ -21,10 +21,16 @@ std::string conditions_of(const TrialFilter& filter) {
   return sql + " LIMIT coalesce(?5, -1)";
 }
 
+std::optional<StoredTrial> numbered_trial(const SQLite::Database& database, CampaignId campaign, std::int64_t number) {
+  SQLite::Statement found =
+      query(database, select_trials() + "WHERE t.campaign_id = ?1 AND t.number = ?2", campaign, number);
+  return found.executeStep() ? std::optional(read_trial(found)) : std::nullopt;
+}
+
 }  // namespace
 
-Expected<std::optional<StoredTrial>> Store::find_equal_trial(CampaignId campaign, std::string_view key) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::optional<StoredTrial>> {
+std::optional<StoredTrial> Store::find_equal_trial(CampaignId campaign, std::string_view key) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::optional<StoredTrial> {
     SQLite::Statement found = query(database,
                                     select_trials() +
                                         "WHERE t.trial_key = ?2 AND t.state = 'finished' AND (t.campaign_id = ?1 OR NOT"
@@ -35,8 +41,8 @@ Expected<std::optional<StoredTrial>> Store::find_equal_trial(CampaignId campaign
   });
 }
 
-Expected<std::vector<StoredTrial>> Store::list_trials(const TrialFilter& filter) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<StoredTrial>> {
+std::vector<StoredTrial> Store::list_trials(const TrialFilter& filter) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<StoredTrial> {
     const auto state =
         filter.state ? std::optional(*filter.state == TrialState::Finished ? "finished" : "reserved") : std::nullopt;
     const auto outcome = filter.outcome ? std::optional(to_text(*filter.outcome)) : std::nullopt;
@@ -46,28 +52,25 @@ Expected<std::vector<StoredTrial>> Store::list_trials(const TrialFilter& filter)
   });
 }
 
-Expected<StoredTrial> Store::find_trial(CampaignId campaign, std::int64_t number) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<StoredTrial> {
-    SQLite::Statement found =
-        query(database, select_trials() + "WHERE t.campaign_id = ?1 AND t.number = ?2", campaign, number);
-    if (found.executeStep()) {
-      return read_trial(found);
-    }
+std::optional<StoredTrial> Store::find_trial(CampaignId campaign, std::int64_t number) const {
+  return connection_->read(
+      [&](const SQLite::Database& database) { return numbered_trial(database, campaign, number); });
+}
+
+StoredTrial Store::load_numbered_trial(CampaignId campaign, std::int64_t number) const {
+  return connection_->read([&](const SQLite::Database& database) {
+    auto found = numbered_trial(database, campaign, number);
+    if (found) return *std::move(found);
     const auto last =
         first_value<std::int64_t>(database, "SELECT max(number) FROM trials WHERE campaign_id = ?1", campaign);
-    return std::unexpected(
-        Error{ErrorCode::NotFound, last ? fmt::format("there is no trial {}; the last one is {}.", number, *last)
-                                        : fmt::format("there is no trial {}: none was begun yet.", number)});
+    throw Error(ErrorCode::NotFound, last ? fmt::format("there is no trial {}; the last one is {}.", number, *last)
+                                          : fmt::format("there is no trial {}: none was begun yet.", number));
   });
 }
 
-Expected<TrialDetail> Store::load_trial(TrialId trial) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<TrialDetail> {
-    auto stored = trial_by_id(database, trial);
-    if (!stored) {
-      return std::unexpected(stored.error());
-    }
-    TrialDetail detail{.stored = *std::move(stored), .runs = {}};
+TrialDetail Store::load_trial(TrialId trial) const {
+  return connection_->read([&](const SQLite::Database& database) -> TrialDetail {
+    TrialDetail detail{.stored = trial_by_id(database, trial), .runs = {}};
     SQLite::Statement rows =
         query(database, "SELECT id FROM runs WHERE trial_id IN (?1, ?2) ORDER BY started_unix_ns, id", trial,
               detail.stored.reused_from);
@@ -78,8 +81,8 @@ Expected<TrialDetail> Store::load_trial(TrialId trial) const {
   });
 }
 
-Expected<std::optional<StoredTrial>> Store::best(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::optional<StoredTrial>> {
+std::optional<StoredTrial> Store::best(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::optional<StoredTrial> {
     // A query of its own, not list_trials(): this one is asked after every trial, and finds its answer by an index.
     SQLite::Statement found =
         query(database,

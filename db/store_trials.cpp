@@ -11,98 +11,71 @@ namespace nocturne::db {
 namespace {
 
 /// The trial, if this connection may write it and it is in the given state.
-Expected<StoredTrial> own_trial(const Connection& connection, TrialId trial, TrialState state) {
+StoredTrial own_trial(const Connection& connection, TrialId trial, TrialState state) {
   auto stored = trial_by_id(connection.database(), trial);
-  if (!stored) {
-    return stored;
-  }
-  if (auto owner = require_owner(connection, stored->campaign); !owner) {
-    return std::unexpected(owner.error());
-  }
-  if (stored->state != state) {
-    return std::unexpected(
-        Error{ErrorCode::Inconsistent,
-              fmt::format("trial {} of campaign '{}' is {}", stored->trial.number, stored->campaign_name,
-                          state == TrialState::Reserved ? "finished already" : "not finished yet")});
+  require_owner(connection, stored.campaign);
+  if (stored.state != state) {
+    throw Error(ErrorCode::Inconsistent,
+                fmt::format("trial {} of campaign '{}' is {}", stored.trial.number, stored.campaign_name,
+                            state == TrialState::Reserved ? "finished already" : "not finished yet"));
   }
   return stored;
 }
 
-Expected<void> store_result(Connection& connection, TrialId trial, TrialState state, const TrialResult& result,
-                            std::span<const RunRecord> runs) {
-  if (auto sound = check_result(result); !sound) {
-    return sound;
-  }
-  return connection.write([&](SQLite::Database& database) -> Expected<void> {
+void store_result(Connection& connection, TrialId trial, TrialState state, const TrialResult& result,
+                  std::span<const RunRecord> runs) {
+  check_result(result);
+  connection.write([&](SQLite::Database& database) {
     const auto stored = own_trial(connection, trial, state);
-    if (!stored) {
-      return std::unexpected(stored.error());
-    }
     for (const RunRecord& run : runs) {
-      if (const auto saved = save_run(database, trial, run, false); !saved) {
-        return std::unexpected(saved.error());
-      }
+      save_run(database, trial, run, false);
     }
     write_result(database, trial, result);
-    append_tell(database, stored->campaign, trial, result);
-    return {};
+    append_tell(database, stored.campaign, trial, result);
   });
 }
 
 }  // namespace
 
-Expected<TrialId> Store::reserve_trial(CampaignId campaign, const TrialReservation& reservation) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<TrialId> {
-    if (auto owner = require_owner(*connection_, campaign); !owner) {
-      return std::unexpected(owner.error());
-    }
+TrialId Store::reserve_trial(CampaignId campaign, const TrialReservation& reservation) {
+  return connection_->write([&](SQLite::Database& database) -> TrialId {
+    require_owner(*connection_, campaign);
     return write_reservation(database, connection_->token(), campaign, reservation);
   });
 }
 
-Expected<void> Store::finish_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs) {
+void Store::finish_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs) {
   return store_result(*connection_, trial, TrialState::Reserved, result, runs);
 }
 
-Expected<void> Store::update_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs) {
+void Store::update_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs) {
   return store_result(*connection_, trial, TrialState::Finished, result, runs);
 }
 
-Expected<TrialId> Store::reuse_trial(CampaignId campaign, const TrialReservation& reservation, TrialId source) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<TrialId> {
-    if (auto owner = require_owner(*connection_, campaign); !owner) {
-      return std::unexpected(owner.error());
-    }
+TrialId Store::reuse_trial(CampaignId campaign, const TrialReservation& reservation, TrialId source) {
+  return connection_->write([&](SQLite::Database& database) -> TrialId {
+    require_owner(*connection_, campaign);
     const auto equal = trial_by_id(database, source);
-    if (!equal) {
-      return std::unexpected(equal.error());
-    }
-    if (equal->state != TrialState::Finished || equal->key != reservation.key) {
-      return std::unexpected(
-          Error{ErrorCode::Inconsistent, fmt::format("trial {} of campaign '{}' is not finished, or not an equal one",
-                                                     equal->trial.number, equal->campaign_name)});
+    if (equal.state != TrialState::Finished || equal.key != reservation.key) {
+      throw Error(ErrorCode::Inconsistent, fmt::format("trial {} of campaign '{}' is not finished, or not an equal one",
+                                                       equal.trial.number, equal.campaign_name));
     }
     const auto id = write_reservation(database, connection_->token(), campaign, reservation);
-    if (!id) {
-      return id;
-    }
-    const TrialResult result{.outcome = equal->trial.outcome,
-                             .reason = equal->trial.reason,
-                             .estimate = equal->trial.estimate,
-                             .parts = equal->trial.parts};
-    write_result(database, *id, result);
+    const TrialResult result{.outcome = equal.trial.outcome,
+                             .reason = equal.trial.reason,
+                             .estimate = equal.trial.estimate,
+                             .parts = equal.trial.parts};
+    write_result(database, id, result);
     // Always the trial that has the runs: chains would have to be followed by every reader.
-    execute(database, "UPDATE trials SET reused_from = ?2 WHERE id = ?1", *id, equal->reused_from.value_or(source));
-    append_tell(database, campaign, *id, result);
+    execute(database, "UPDATE trials SET reused_from = ?2 WHERE id = ?1", id, equal.reused_from.value_or(source));
+    append_tell(database, campaign, id, result);
     return id;
   });
 }
 
-Expected<Recovered> Store::recover_interrupted(CampaignId campaign) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<Recovered> {
-    if (auto owner = require_owner(*connection_, campaign); !owner) {
-      return std::unexpected(owner.error());
-    }
+Recovered Store::recover_interrupted(CampaignId campaign) {
+  return connection_->write([&](SQLite::Database& database) -> Recovered {
+    require_owner(*connection_, campaign);
     // Only the holder of the lease reserves trials: what another store reserved, its owner left behind.
     const std::string interrupted =
         "t.campaign_id = ?1 AND t.state = 'reserved'"

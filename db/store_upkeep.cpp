@@ -39,8 +39,8 @@ std::vector<std::string> read_lines(SQLite::Statement rows) {
 
 }  // namespace
 
-Expected<std::vector<RunFolder>> Store::run_folders(std::int64_t started_before_unix_ns) const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<RunFolder>> {
+std::vector<RunFolder> Store::run_folders(std::int64_t started_before_unix_ns) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<RunFolder> {
     SQLite::Statement rows = query(database,
                                    "SELECT run_id, trial_id, folder, started_unix_ns, in_flight, campaign_id FROM runs"
                                    " JOIN trials ON trials.id = trial_id"
@@ -59,36 +59,31 @@ Expected<std::vector<RunFolder>> Store::run_folders(std::int64_t started_before_
   });
 }
 
-Expected<void> Store::forget_run_folder(std::string_view run) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
-    execute(database, "UPDATE runs SET folder = '' WHERE run_id = ?1", run);
-    return {};
-  });
+void Store::forget_run_folder(std::string_view run) {
+  connection_->write(
+      [&](SQLite::Database& database) { execute(database, "UPDATE runs SET folder = '' WHERE run_id = ?1", run); });
 }
 
-Expected<void> Store::remove_campaign(CampaignId campaign) {
-  return connection_->write([&](SQLite::Database& database) -> Expected<void> {
-    if (auto free = check_free(*connection_, campaign); !free) {
-      return free;
-    }
+void Store::remove_campaign(CampaignId campaign) {
+  connection_->write([&](SQLite::Database& database) {
+    check_free(*connection_, campaign);
     hand_runs_on(database, campaign);
     if (execute(database, "DELETE FROM campaigns WHERE id = ?1", campaign) == 0) {
-      return std::unexpected(Error{ErrorCode::NotFound, fmt::format("there is no campaign with id {}", campaign)});
+      throw Error(ErrorCode::NotFound, fmt::format("there is no campaign with id {}", campaign));
     }
     execute(database,
             "DELETE FROM configurations WHERE id NOT IN (SELECT configuration_id FROM trials UNION SELECT"
             " configuration_id FROM ask_answers UNION SELECT candidate_configuration_id FROM comparisons UNION SELECT"
             " baseline_configuration_id FROM comparisons)");
-    return {};
   });
 }
 
-Expected<void> Store::compact() {
+void Store::compact() {
   return connection_->compact();
 }
 
-Expected<std::vector<std::string>> Store::integrity_check() const {
-  return connection_->read([&](const SQLite::Database& database) -> Expected<std::vector<std::string>> {
+std::vector<std::string> Store::integrity_check() const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<std::string> {
     std::vector<std::string> found = read_lines(SQLite::Statement(database, "PRAGMA integrity_check"));
     std::erase(found, "ok");
     std::vector<std::string> orphans = read_lines(SQLite::Statement(

@@ -24,16 +24,15 @@ bool has_nan(const TrialResult& result) {
 
 /// An earlier row of the number, or answer of the strategy, names another configuration: then the campaign would not
 /// be the one it was.
-Expected<void> check_past(const SQLite::Database& database, CampaignId campaign, const TrialReservation& reservation,
-                          std::int64_t configuration) {
+void check_past(const SQLite::Database& database, CampaignId campaign, const TrialReservation& reservation,
+                std::int64_t configuration) {
   const auto asked = first_value<std::int64_t>(
       database, "SELECT configuration_id FROM ask_answers WHERE campaign_id = ?1 AND number = ?2", campaign,
       reservation.number);
   if (asked && *asked != configuration) {
-    return std::unexpected(inconsistent(fmt::format("trial {} was asked with another configuration than {}",
-                                                    reservation.number, reservation.configuration.canonical())));
+    throw inconsistent(fmt::format("trial {} was asked with another configuration than {}", reservation.number,
+                                   reservation.configuration.canonical()));
   }
-  return {};
 }
 
 }  // namespace
@@ -77,19 +76,18 @@ TrialResult read_result(Reader& reader) {
   return result;
 }
 
-Expected<void> check_result(const TrialResult& result) {
+void check_result(const TrialResult& result) {
   const bool ok = result.outcome == space::Outcome::Ok;
   if (result.outcome == space::Outcome::Killed) {
-    return std::unexpected(inconsistent("a killed trial is not finished: it is measured again"));
+    throw inconsistent("a killed trial is not finished: it is measured again");
   }
   if (ok != result.estimate.has_value() || ok != result.parts.has_value()) {
-    return std::unexpected(inconsistent(fmt::format("the result of a trial that is {} must {} an estimate and parts",
-                                                    to_text(result.outcome), ok ? "have" : "not have")));
+    throw inconsistent(fmt::format("the result of a trial that is {} must {} an estimate and parts",
+                                   to_text(result.outcome), ok ? "have" : "not have"));
   }
   if (ok && has_nan(result)) {
-    return std::unexpected(inconsistent("the estimate of an ok trial is not a number"));
+    throw inconsistent("the estimate of an ok trial is not a number");
   }
-  return {};
 }
 
 std::string select_trials() {
@@ -128,10 +126,10 @@ std::vector<StoredTrial> read_trials(SQLite::Statement& statement) {
   return trials;
 }
 
-Expected<StoredTrial> trial_by_id(const SQLite::Database& database, TrialId trial) {
+StoredTrial trial_by_id(const SQLite::Database& database, TrialId trial) {
   SQLite::Statement found = query(database, select_trials() + "WHERE t.id = ?1", trial);
   if (!found.executeStep()) {
-    return std::unexpected(Error{ErrorCode::NotFound, fmt::format("there is no trial with id {}", trial)});
+    throw Error(ErrorCode::NotFound, fmt::format("there is no trial with id {}", trial));
   }
   return read_trial(found);
 }
@@ -147,12 +145,10 @@ void write_result(SQLite::Database& database, TrialId trial, const TrialResult& 
   update.exec();
 }
 
-Expected<TrialId> write_reservation(SQLite::Database& database, const std::string& owner_token, CampaignId campaign,
-                                    const TrialReservation& reservation) {
+TrialId write_reservation(SQLite::Database& database, const std::string& owner_token, CampaignId campaign,
+                          const TrialReservation& reservation) {
   const std::int64_t configuration = save_configuration(database, reservation.configuration);
-  if (auto past = check_past(database, campaign, reservation, configuration); !past) {
-    return std::unexpected(past.error());
-  }
+  check_past(database, campaign, reservation, configuration);
   SQLite::Statement found = query(
       database, "SELECT id, state, configuration_id, fidelity_steps FROM trials WHERE campaign_id = ?1 AND number = ?2",
       campaign, reservation.number);
@@ -171,13 +167,12 @@ Expected<TrialId> write_reservation(SQLite::Database& database, const std::strin
   Reader(found).into(id, state, stored_configuration, steps);
   found.reset();
   if (state == "finished") {
-    return std::unexpected(
-        inconsistent(fmt::format("trial {} is finished; it is not reserved again", reservation.number)));
+    throw inconsistent(fmt::format("trial {} is finished; it is not reserved again", reservation.number));
   }
   if (stored_configuration != configuration || steps != reservation.fidelity.steps) {
-    return std::unexpected(inconsistent(
+    throw inconsistent(
         fmt::format("trial {} was interrupted with another configuration or fidelity than {} at {} steps",
-                    reservation.number, reservation.configuration.canonical(), reservation.fidelity.steps)));
+                    reservation.number, reservation.configuration.canonical(), reservation.fidelity.steps));
   }
   execute(
       database,

@@ -37,21 +37,22 @@ inline constexpr const char* kPeakColumns =
 void bind_result(SQLite::Statement& statement, int first, const TrialResult& result);
 [[nodiscard]] TrialResult read_result(Reader& reader);
 
-/// Inconsistent: an ok result without estimate and parts, a failed one with them, NaN, or Killed.
-[[nodiscard]] Expected<void> check_result(const TrialResult& result);
+/// Throws Inconsistent: an ok result without estimate and parts, a failed one with them, NaN, or Killed.
+void check_result(const TrialResult& result);
 
 /// `SELECT … FROM trials …` whose rows read_trial() reads; append WHERE, with trials as `t`.
 [[nodiscard]] std::string select_trials();
 [[nodiscard]] StoredTrial read_trial(const SQLite::Statement& statement);
 [[nodiscard]] std::vector<StoredTrial> read_trials(SQLite::Statement& statement);
 
-[[nodiscard]] Expected<StoredTrial> trial_by_id(const SQLite::Database& database, TrialId trial);
+[[nodiscard]] StoredTrial trial_by_id(const SQLite::Database& database, TrialId trial);
 
 /// The result in the row of a trial, which becomes finished.
 void write_result(SQLite::Database& database, TrialId trial, const TrialResult& result);
 
-/// Gives the trial a new row, or takes an interrupted one again; says Inconsistent what contradicts the number's past.
-[[nodiscard]] Expected<TrialId> write_reservation(SQLite::Database& database, const std::string& owner_token,
-                                                  CampaignId campaign, const TrialReservation& reservation);
+/// Gives the trial a new row, or takes an interrupted one again; throws Inconsistent where it contradicts the number's
+/// past.
+[[nodiscard]] TrialId write_reservation(SQLite::Database& database, const std::string& owner_token, CampaignId campaign,
+                                        const TrialReservation& reservation);
 
 }  // namespace nocturne::db

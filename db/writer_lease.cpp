@@ -184,8 +184,8 @@ std::filesystem::path writer_lease_file(const std::filesystem::path& database) {
   return database.string() + "-writer";
 }
 
-Expected<std::unique_ptr<WriterLease>> WriterLease::take(const std::filesystem::path& database, LeaseTimes times,
-                                                         const ProcessIdentity& self) {
+std::unique_ptr<WriterLease> WriterLease::take(const std::filesystem::path& database, LeaseTimes times,
+                                               const ProcessIdentity& self) {
   const std::filesystem::path file = writer_lease_file(database);
   const std::string token = new_lease_token();
   const std::string text = lease_text(token, self, 0);
@@ -196,7 +196,7 @@ Expected<std::unique_ptr<WriterLease>> WriterLease::take(const std::filesystem::
     if (descriptor >= 0) {
       return std::unique_ptr<WriterLease>(new WriterLease(database, token, self, times, descriptor));
     }
-    if (errno != EEXIST) return std::unexpected(cannot_make_lease(file, errno));
+    if (errno != EEXIST) throw cannot_make_lease(file, errno);
     const auto held = read_lease_text(file);
     if (!held) continue;  // given back just now
     last = *held;
@@ -204,13 +204,13 @@ Expected<std::unique_ptr<WriterLease>> WriterLease::take(const std::filesystem::
       times.waiting({.database = database, .lease = file, .writer = writer_in(*held), .patience = times.patience});
     };
     if (!holder_is_gone(file, *held, self, times.patience, tell)) {
-      return std::unexpected(written_by_another(database, *held));
+      throw written_by_another(database, *held);
     }
     if (const int error = clear_away(file, *held, token, text, self, times.patience); error != 0) {
-      return std::unexpected(cannot_make_lease(file, error));
+      throw cannot_make_lease(file, error);
     }
   }
-  return std::unexpected(written_by_another(database, last));
+  throw written_by_another(database, last);
 }
 
 WriterLease::WriterLease(std::filesystem::path database, std::string token, ProcessIdentity self, LeaseTimes times,

@@ -31,11 +31,10 @@ namespace nocturne::db {
 
 class WriterLease {
  public:
-  /// Owned: somebody else writes; the message says who and where. Waits for `patience` where only that can tell; a
-  /// lease that is removed meanwhile ends the wait.
-  [[nodiscard]] static Expected<std::unique_ptr<WriterLease>> take(const std::filesystem::path& database,
-                                                                   LeaseTimes times = {},
-                                                                   const ProcessIdentity& self = this_process());
+  /// Throws Owned: somebody else writes; the message says who and where. Waits for `patience` where only that can tell;
+  /// a lease that is removed meanwhile ends the wait.
+  [[nodiscard]] static std::unique_ptr<WriterLease> take(const std::filesystem::path& database, LeaseTimes times = {},
+                                                         const ProcessIdentity& self = this_process());
   WriterLease(const WriterLease&) = delete;
   WriterLease& operator=(const WriterLease&) = delete;
   ~WriterLease();  ///< gives it back, where it is still this one's and not a forked child's copy

@@ -44,15 +44,8 @@ using namespace nocturne;
   std::abort();
 }
 
-template <typename T>
-T must(db::Expected<T> result) {
-  if (!result) {
-    std::cout << "error " << static_cast<int>(result.error().code) << ' ' << result.error().message << std::endl;
-    std::exit(1);
-  }
-  if constexpr (!std::is_void_v<T>) {
-    return *std::move(result);
-  }
+void print(const db::Error& error) {
+  std::cout << "error " << static_cast<int>(error.code) << ' ' << error.what() << std::endl;
 }
 
 bool on_nfs = false;
@@ -68,7 +61,7 @@ db::StoreOptions store_options() {
 }
 
 db::Store open_to(db::Mode mode, const std::string& path) {
-  return must(db::Store::open(path, mode, store_options()));
+  return db::Store::open(path, mode, store_options());
 }
 
 db::CampaignRecord campaign(const std::string& name) {
@@ -106,26 +99,21 @@ db::TrialResult result(std::int64_t number) {
           .parts = space::Parts{.steady_step = 0.01}};
 }
 
-db::Expected<void> one_trial(db::Store& store, db::CampaignId id, const std::string& name, std::int64_t number,
-                             std::int64_t samples) {
+void one_trial(db::Store& store, db::CampaignId id, const std::string& name, std::int64_t number,
+               std::int64_t samples) {
   const auto trial = store.reserve_trial(id, reservation(number));
-  if (!trial) {
-    return std::unexpected(trial.error());
-  }
   db::RunRecord record = run(name, number, samples);
   record.run.id.append("-").append(std::to_string(::getpid()));  // an interrupted run keeps its own id
-  if (auto begun = store.begin_run(*trial, record); !begun) {
-    return begun;
-  }
-  return store.finish_trial(*trial, result(number), std::span(&record, 1));
+  store.begin_run(trial, record);
+  store.finish_trial(trial, result(number), std::span(&record, 1));
 }
 
 void tune(const std::string& path, const std::string& name, std::int64_t count, bool dies) {
   db::Store store = open_to(db::Mode::ReadWrite, path);
-  const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
-  must(store.recover_interrupted(handle.id));
+  const auto handle = store.begin_or_resume_campaign(campaign(name));
+  store.recover_interrupted(handle.id);
   for (std::int64_t number = handle.finished; number < count; ++number) {
-    must(one_trial(store, handle.id, name, number, 20));
+    one_trial(store, handle.id, name, number, 20);
     std::cout << "finished " << number << std::endl;
   }
   if (dies) die();
@@ -134,9 +122,9 @@ void tune(const std::string& path, const std::string& name, std::int64_t count, 
 [[noreturn]] void watch(const std::string& path) {
   for (std::size_t seen = 0, first = 1;; first = 0) {
     const db::Store store = open_to(db::Mode::ReadOnly, path);
-    const auto campaigns = must(store.list_campaigns());
-    for (const auto& each : campaigns) must(store.best(each.id));
-    const std::size_t now = must(store.list_trials({})).size();
+    const auto campaigns = store.list_campaigns();
+    for (const auto& each : campaigns) static_cast<void>(store.best(each.id));
+    const std::size_t now = store.list_trials({}).size();
     if (first != 0 || now / 100 != seen / 100) std::cout << "saw " << now << std::endl;
     seen = now;
   }
@@ -144,9 +132,9 @@ void tune(const std::string& path, const std::string& name, std::int64_t count, 
 
 void die_after_reservation(const std::string& path, const std::string& name) {
   db::Store store = open_to(db::Mode::ReadWrite, path);
-  const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
-  const auto trial = must(store.reserve_trial(handle.id, reservation(0)));
-  must(store.begin_run(trial, run(name, 0, 0)));
+  const auto handle = store.begin_or_resume_campaign(campaign(name));
+  const auto trial = store.reserve_trial(handle.id, reservation(0));
+  store.begin_run(trial, run(name, 0, 0));
   die();
 }
 
@@ -177,12 +165,12 @@ int hook(sqlite3* connection, char**, const sqlite3_api_routines*) {
 void die_inside(const std::string& path, const std::string& name, int statement) {
   sqlite3_auto_extension(reinterpret_cast<void (*)()>(hook));
   db::Store store = open_to(db::Mode::ReadWrite, path);
-  const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
-  const auto trial = must(store.reserve_trial(handle.id, reservation(0)));
+  const auto handle = store.begin_or_resume_campaign(campaign(name));
+  const auto trial = store.reserve_trial(handle.id, reservation(0));
   statements_until_death = statement == 0 ? -1 : statement;
   die_at_commit = statement == 0;
   const db::RunRecord record = run(name, 0, 5);
-  must(store.finish_trial(trial, result(0), std::span(&record, 1)));
+  store.finish_trial(trial, result(0), std::span(&record, 1));
   statements_until_death = -1;
   std::cout << "survived" << std::endl;
 }
@@ -194,14 +182,14 @@ void die_migrating(const std::string& path, int statement) {
   die_at_commit = statement == 0;
   db::StoreOptions options = store_options();
   options.migrations = steps;
-  must(db::Store::open(path, db::Mode::ReadWrite, options));
+  static_cast<void>(db::Store::open(path, db::Mode::ReadWrite, options));
   statements_until_death = -1;
   std::cout << "survived" << std::endl;
 }
 
 void hold(const std::string& path, const std::string& name) {
   db::Store store = open_to(db::Mode::ReadWrite, path);
-  must(store.begin_or_resume_campaign(campaign(name)));
+  store.begin_or_resume_campaign(campaign(name));
   std::cout << "held" << std::endl;
   for (;;) {
     ::pause();
@@ -214,8 +202,8 @@ void open_as_nobody(const std::string& path, const std::string& mode) {
     std::cout << "skip cannot give up the rights of root" << std::endl;
     return;
   }
-  auto store = must(db::Store::open(path, mode == "write" ? db::Mode::ReadWrite : db::Mode::ReadOnly));
-  std::cout << "opened " << must(store.list_campaigns()).size() << std::endl;
+  auto store = db::Store::open(path, mode == "write" ? db::Mode::ReadWrite : db::Mode::ReadOnly);
+  std::cout << "opened " << store.list_campaigns().size() << std::endl;
 }
 
 void fill(const std::string& path, const std::string& name) {
@@ -226,31 +214,31 @@ void fill(const std::string& path, const std::string& name) {
   }
   const std::string ballast = folder + "/ballast";
   std::ofstream(ballast) << std::string(256 * 1024, 'x');
-  db::Store store = must(db::Store::open(path, db::Mode::ReadWrite));
-  const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
+  db::Store store = db::Store::open(path, db::Mode::ReadWrite);
+  const auto handle = store.begin_or_resume_campaign(campaign(name));
   std::int64_t number = 0;
-  for (; number < 1000; ++number) {
-    if (const auto stored = one_trial(store, handle.id, name, number, 500); !stored) {
-      std::cout << "error " << static_cast<int>(stored.error().code) << ' ' << stored.error().message << std::endl;
-      break;
-    }
+  try {
+    for (; number < 1000; ++number) one_trial(store, handle.id, name, number, 500);
+  } catch (const db::Error& error) {
+    print(error);
   }
   std::cout << "finished " << number << std::endl;
   std::filesystem::remove(ballast);
-  std::cout << "stored " << must(store.list_trials({.state = db::TrialState::Finished})).size() << std::endl;
-  std::cout << "problems " << must(store.integrity_check()).size() << std::endl;
-  must(one_trial(store, handle.id, name, number, 20));
+  std::cout << "stored " << store.list_trials({.state = db::TrialState::Finished}).size() << std::endl;
+  std::cout << "problems " << store.integrity_check().size() << std::endl;
+  one_trial(store, handle.id, name, number, 20);
   std::cout << "went on" << std::endl;
 }
 
 /// What happens to one who opens, as a line.
 void try_open(const std::string& what, const std::string& path, db::Mode mode) {
-  const auto store = db::Store::open(path, mode);
-  if (!store) {
-    std::cout << what << " error " << static_cast<int>(store.error().code) << ' ' << store.error().message << std::endl;
-    return;
+  try {
+    const auto store = db::Store::open(path, mode);
+    std::cout << what << " opened " << store.list_trials({.state = db::TrialState::Finished}).size() << std::endl;
+  } catch (const db::Error& error) {
+    std::cout << what << ' ';
+    print(error);
   }
-  std::cout << what << " opened " << must(store->list_trials({.state = db::TrialState::Finished})).size() << std::endl;
 }
 
 void read_only(const std::string& path, const std::string& name) {
@@ -262,9 +250,9 @@ void read_only(const std::string& path, const std::string& name) {
   }
   const std::string closed = folder / "closed.db", killed = folder / "killed.db";
   {
-    db::Store store = must(db::Store::open(closed, db::Mode::ReadWrite));
-    const auto handle = must(store.begin_or_resume_campaign(campaign(name)));
-    must(one_trial(store, handle.id, name, 0, 20));
+    db::Store store = db::Store::open(closed, db::Mode::ReadWrite);
+    const auto handle = store.begin_or_resume_campaign(campaign(name));
+    one_trial(store, handle.id, name, 0, 20);
     for (const char* each : {"", "-wal", "-shm"}) {  // as a killed one leaves them
       std::filesystem::copy_file(closed + each, killed + each);
     }
@@ -305,6 +293,11 @@ int main(int argc, char** argv) {
       {"fill", [&] { fill(path, first); }},
       {"read-only", [&] { read_only(path, first); }},
   };
-  commands.at(command)();
+  try {
+    commands.at(command)();
+  } catch (const db::Error& error) {
+    print(error);
+    return 1;
+  }
   return 0;
 }

@@ -10,25 +10,25 @@ TEST_CASE("asks and tells come back in the order in which they happened, as they
   CampaignId id = 0;
   {
     Store store = open(folder / "n.db");
-    id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-    must(store.finish_trial(must(store.reserve_trial(id, reservation(0))), ok_result(9)));
-    must(store.record_ask(id, {.strategy = "random",
-                               .seed = 7,
-                               .count = 3,
-                               .answer = {{.number = 1, .configuration = configuration(1)},
-                                          {.number = 2,
-                                           .configuration = configuration(2),
-                                           .purpose = nocturne::space::Purpose::Audit,
-                                           .reason = "drawn from the pruned",
-                                           .predicted_log_bound = 2.5,
-                                           .predicted_log_margin = 0.25}}}));
-    const auto one = must(store.reserve_trial(id, reservation(1)));
-    must(store.finish_trial(one, ok_result(5)));
-    must(store.record_ask(id, {.strategy = "local", .seed = 8, .count = 1, .answer = {}}));
-    must(store.update_trial(one, failed_result(nocturne::space::Outcome::Wrong, "accuracy 0.1 after one epoch")));
+    id = store.begin_or_resume_campaign(campaign("c")).id;
+    store.finish_trial(store.reserve_trial(id, reservation(0)), ok_result(9));
+    store.record_ask(id, {.strategy = "random",
+                          .seed = 7,
+                          .count = 3,
+                          .answer = {{.number = 1, .configuration = configuration(1)},
+                                     {.number = 2,
+                                      .configuration = configuration(2),
+                                      .purpose = nocturne::space::Purpose::Audit,
+                                      .reason = "drawn from the pruned",
+                                      .predicted_log_bound = 2.5,
+                                      .predicted_log_margin = 0.25}}});
+    const auto one = store.reserve_trial(id, reservation(1));
+    store.finish_trial(one, ok_result(5));
+    store.record_ask(id, {.strategy = "local", .seed = 8, .count = 1, .answer = {}});
+    store.update_trial(one, failed_result(nocturne::space::Outcome::Wrong, "accuracy 0.1 after one epoch"));
   }
   const Store store = open(folder / "n.db", Mode::ReadOnly);
-  const auto log = must(store.exchanges(id));
+  const auto log = store.exchanges(id);
   REQUIRE(log.size() == 5);
   CHECK(std::get<Tell>(log[0]).trial.number == 0);
   const Ask& ask = std::get<Ask>(log[1]);
@@ -63,19 +63,20 @@ TEST_CASE("asks and tells come back in the order in which they happened, as they
 TEST_CASE("numbers that were asked count, although nothing was reserved yet", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  must(store.record_ask(
-      id, {.strategy = "random", .count = 1, .answer = {{.number = 0, .configuration = configuration(0)}}}));
-  CHECK(must(store.begin_or_resume_campaign(campaign("c"))).trials == 1);
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
+  store.record_ask(id,
+                   {.strategy = "random", .count = 1, .answer = {{.number = 0, .configuration = configuration(0)}}});
+  CHECK(store.begin_or_resume_campaign(campaign("c")).trials == 1);
   SECTION("a number is asked once") {
-    CHECK(store.record_ask(id, {.strategy = "random", .count = 1, .answer = {{.number = 0}}}).error().code ==
-          ErrorCode::Inconsistent);
-    CHECK(must(store.exchanges(id)).size() == 1);
+    CHECK(error_of([&] {
+            return store.record_ask(id, {.strategy = "random", .count = 1, .answer = {{.number = 0}}});
+          }).code == ErrorCode::Inconsistent);
+    CHECK(store.exchanges(id).size() == 1);
   }
   SECTION("a trial has the configuration that was asked") {
     TrialReservation other = reservation(0);
     other.configuration = configuration(5);
-    CHECK(store.reserve_trial(id, other).error().code == ErrorCode::Inconsistent);
+    CHECK(error_of([&] { return store.reserve_trial(id, other); }).code == ErrorCode::Inconsistent);
     CHECK(store.reserve_trial(id, reservation(0)));
   }
 }

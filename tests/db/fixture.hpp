@@ -24,6 +24,8 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
+[[noreturn]] void nothing_was_thrown();
+
 [[nodiscard]] CampaignRecord campaign(const std::string& name, const std::string& identity = "identity-1");
 [[nodiscard]] space::Configuration configuration(std::int64_t threads);
 /// Trial `number`, with as many threads, at 40 steps.
@@ -33,10 +35,16 @@ class TemporaryFolder {
 /// Every field filled; `samples` of them.
 [[nodiscard]] RunRecord run(const std::string& id, std::int64_t samples = 3);
 
-/// The value, or a failed test that shows the error's sentence.
-template <typename T>
-T must(Expected<T> result);
-void must(Expected<void> result);
+/// The error that the call throws; a failed test where it throws none.
+template <typename Call>
+[[nodiscard]] Error error_of(const Call& call) {
+  try {
+    static_cast<void>(call());
+  } catch (const Error& error) {
+    return error;
+  }
+  nothing_was_thrown();
+}
 
 [[nodiscard]] Store open(const std::filesystem::path& path, Mode mode = Mode::ReadWrite);
 
@@ -44,15 +52,5 @@ void must(Expected<void> result);
 void execute_sql(const std::filesystem::path& path, const std::string& sql);
 [[nodiscard]] std::int64_t query_number(const std::filesystem::path& path, const std::string& sql);
 [[nodiscard]] std::string read_bytes(const std::filesystem::path& path);
-
-[[noreturn]] void fail_with(const Error& error);
-
-template <typename T>
-T must(Expected<T> result) {
-  if (!result) {
-    fail_with(result.error());
-  }
-  return *std::move(result);
-}
 
 }  // namespace nocturne::db::test

@@ -24,28 +24,20 @@ struct Sat {
 /// Opens, resumes and finishes what is missing, until it is told of an error: then it ends, as a tuner does.
 Sat sit(const std::filesystem::path& path, const std::string& who) {
   Sat sat;
-  auto store = Store::open(path, Mode::ReadWrite);
-  if (!store) return {.acknowledged = {}, .error = store.error()};
-  const auto handle = store->begin_or_resume_campaign(campaign("c"));
-  if (!handle) return {.acknowledged = {}, .error = handle.error()};
-  if (const auto recovered = store->recover_interrupted(handle->id); !recovered) sat.error = recovered.error();
-  for (std::int64_t number = handle->finished; number < kTrials && !sat.error; ++number) {
-    const auto trial = store->reserve_trial(handle->id, reservation(number));
-    if (!trial) {
-      sat.error = trial.error();
-      break;
-    }
-    const RunRecord record = run(who + "-" + std::to_string(number), 40);
-    if (const auto begun = store->begin_run(*trial, record); !begun) {
-      sat.error = begun.error();
-    } else if (const auto done = store->finish_trial(*trial, ok_result(1), std::span(&record, 1)); !done) {
-      sat.error = done.error();
-    } else {
+  try {
+    auto store = Store::open(path, Mode::ReadWrite);
+    const auto handle = store.begin_or_resume_campaign(campaign("c"));
+    store.recover_interrupted(handle.id);
+    for (std::int64_t number = handle.finished; number < kTrials; ++number) {
+      const auto trial = store.reserve_trial(handle.id, reservation(number));
+      const RunRecord record = run(who + "-" + std::to_string(number), 40);
+      store.begin_run(trial, record);
+      store.finish_trial(trial, ok_result(1), std::span(&record, 1));
       sat.acknowledged.push_back(number);
     }
-  }
-  if (!sat.error) {
-    if (const auto released = store->release_campaign(handle->id); !released) sat.error = released.error();
+    store.release_campaign(handle.id);
+  } catch (const Error& error) {
+    sat.error = error;
   }
   return sat;
 }
@@ -53,9 +45,8 @@ Sat sit(const std::filesystem::path& path, const std::string& who) {
 std::vector<StoredTrial> finished_in(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) return {};
   const auto store = Store::open(path, Mode::ReadWrite);
-  REQUIRE(store);
-  CHECK(must(store->integrity_check()).empty());
-  return must(store->list_trials({.state = TrialState::Finished}));
+  CHECK(store.integrity_check().empty());
+  return store.list_trials({.state = TrialState::Finished});
 }
 
 }  // namespace
@@ -76,10 +67,10 @@ TEST_CASE("a disk that breaks at any write loses nothing that was acknowledged, 
     broke = disk.fix();
     told += first.error ? 1 : 0;
     if (first.error) {
-      CAPTURE(first.error->message);
+      CAPTURE(first.error->what());
       const auto expected = fault == Fault::Full ? ErrorCode::Full : ErrorCode::Io;
       CHECK(first.error->code == expected);
-      CHECK(first.error->message.find(path.string()) != std::string::npos);
+      CHECK(std::string(first.error->what()).find(path.string()) != std::string::npos);
     } else {
       CHECK(first.acknowledged.size() == kTrials);  // what failed was work that can be done later
     }
@@ -91,12 +82,12 @@ TEST_CASE("a disk that breaks at any write loses nothing that was acknowledged, 
     // The process that could not give its lease back is gone; here it is this one.
     if (first.error && std::filesystem::exists(path)) execute_sql(path, "DELETE FROM leases");
     const Sat second = sit(path, "second");
-    if (second.error) FAIL(second.error->message);
+    if (second.error) FAIL(second.error->what());
     const auto all = finished_in(path);
     REQUIRE(all.size() == kTrials);
     const Store store = open(path, Mode::ReadOnly);
     for (const StoredTrial& trial : all) {
-      const auto runs = must(store.load_trial(trial.id)).runs;
+      const auto runs = store.load_trial(trial.id).runs;
       CHECK(std::ranges::count(runs, Outcome::Ok, [](const auto& each) { return each.record.run.outcome; }) == 1);
       CHECK(runs.back().record.run.samples.size() == 40);
     }

@@ -27,12 +27,12 @@ inline StoreOptions on_nfs() {
 }
 
 inline Store open_on_nfs(const std::filesystem::path& path, Mode mode = Mode::ReadWrite) {
-  return must(Store::open(path, mode, on_nfs()));
+  return Store::open(path, mode, on_nfs());
 }
 
 inline std::vector<std::string> read_events(const Store& store) {
   std::vector<std::string> events;
-  for (const EventRecord& event : must(store.events({}))) events.push_back(event.what);
+  for (const EventRecord& event : store.events({})) events.push_back(event.what);
   return events;
 }
 
@@ -45,7 +45,7 @@ inline void leave_lease_behind(const std::filesystem::path& path, const ProcessI
   using namespace std::chrono_literals;
   std::string bytes;
   {
-    const auto lease = must(WriterLease::take(path, {.renewal = 1h, .patience = 60ms}, who));
+    const auto lease = WriterLease::take(path, {.renewal = 1h, .patience = 60ms}, who);
     bytes = read_bytes(writer_lease_file(path));
   }
   std::ofstream(writer_lease_file(path), std::ios::binary) << bytes;

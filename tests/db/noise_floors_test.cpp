@@ -31,25 +31,25 @@ NoiseFloorRecord floor_of(const std::string& fingerprint, std::int64_t measured,
 TEST_CASE("a noise floor is stored by machine and workload, the latest first", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  must(store.save_fingerprint({.hash = "before", .fields = nlohmann::json::array()}));
-  must(store.save_fingerprint({.hash = "now", .fields = nlohmann::json::array()}));
+  store.save_fingerprint({.hash = "before", .fields = nlohmann::json::array()});
+  store.save_fingerprint({.hash = "now", .fields = nlohmann::json::array()});
   const auto older = floor_of("before", 10, 0.05);
-  must(store.save_noise_floor(older));
-  must(store.save_noise_floor(floor_of("now", 20, 0.01)));
-  auto known = must(store.noise_floors("mnist_cnn/mnist/adadelta"));
+  store.save_noise_floor(older);
+  store.save_noise_floor(floor_of("now", 20, 0.01));
+  auto known = store.noise_floors("mnist_cnn/mnist/adadelta");
   REQUIRE(known.size() == 2);
   CHECK(known[0].fingerprint == "now");
   CHECK(known[1].fingerprint == "before");
   CHECK(known[1].figures == older.figures);
   CHECK(known[1].steps == 24);
   CHECK(known[1].measured_unix_ns == 10);
-  CHECK(must(store.noise_floors("resnet50/imagenet/sgd")).empty());
+  CHECK(store.noise_floors("resnet50/imagenet/sgd").empty());
 
   // Measured again, without the duet this time: what stood there is gone.
   auto again = floor_of("now", 0, 0.03);
   again.figures.erase(again.figures.begin());
-  must(store.save_noise_floor(again));
-  known = must(store.noise_floors("mnist_cnn/mnist/adadelta"));
+  store.save_noise_floor(again);
+  known = store.noise_floors("mnist_cnn/mnist/adadelta");
   REQUIRE(known.size() == 2);
   CHECK(known[0].figures == again.figures);
   CHECK(known[0].measured_unix_ns > 20);
@@ -58,14 +58,14 @@ TEST_CASE("a noise floor is stored by machine and workload, the latest first", "
 TEST_CASE("a comparison remembers how its pairs were measured", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  must(store.begin_comparison({.campaign = id, .candidate = configuration(2), .baseline = configuration(1)}));
-  must(store.begin_comparison({.campaign = id,
-                               .candidate = configuration(3),
-                               .baseline = configuration(1),
-                               .method = "duet",
-                               .estimator = "minimum"}));
-  const auto stored = must(store.comparisons(id));
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
+  store.begin_comparison({.campaign = id, .candidate = configuration(2), .baseline = configuration(1)});
+  store.begin_comparison({.campaign = id,
+                          .candidate = configuration(3),
+                          .baseline = configuration(1),
+                          .method = "duet",
+                          .estimator = "minimum"});
+  const auto stored = store.comparisons(id);
   REQUIRE(stored.size() == 2);
   CHECK(stored[0].record.method == "slices");
   CHECK(stored[0].record.estimator == "paired");

@@ -31,11 +31,11 @@ struct Night {
              fails ? failed_result(i % 10 == 3 ? Outcome::Crashed : Outcome::Wrong, i < 9 ? "" : "late")
                    : ok_result(value));
     }
-    (void)must(store.reserve_trial(id, claim_of(60)));
-    all = must(store.list_trials({.campaign = id, .state = TrialState::Finished}));
+    (void)store.reserve_trial(id, claim_of(60));
+    all = store.list_trials({.campaign = id, .state = TrialState::Finished});
   }
 
-  CampaignId begin(const std::string& name) { return must(store.begin_or_resume_campaign(campaign(name))).id; }
+  CampaignId begin(const std::string& name) { return store.begin_or_resume_campaign(campaign(name)).id; }
   static Configuration configuration_of(std::int64_t number) {
     Configuration result = configuration(number);
     if (number % 3 == 0) result.set("framework", "f" + std::to_string(number % 4));
@@ -48,7 +48,7 @@ struct Night {
     return result;
   }
   void finish(CampaignId campaign, std::int64_t number, const TrialResult& result) {
-    must(store.finish_trial(must(store.reserve_trial(campaign, claim_of(number))), result));
+    store.finish_trial(store.reserve_trial(campaign, claim_of(number)), result);
   }
 
   TemporaryFolder folder;
@@ -84,15 +84,15 @@ TEST_CASE("what a campaign came to is counted and chosen as by walking through i
   const Night night;
   std::map<Outcome, std::int64_t> outcomes;
   for (const StoredTrial& each : night.all) ++outcomes[each.trial.outcome];
-  CHECK(must(night.store.count_outcomes(night.id)) == outcomes);
+  CHECK(night.store.count_outcomes(night.id) == outcomes);
   CHECK(outcomes.at(Outcome::Wrong) == 6);
 
   std::vector<std::int64_t> failed;
-  for (const StoredTrial& each : must(night.store.failed_trials(night.id))) failed.push_back(each.trial.number);
+  for (const StoredTrial& each : night.store.failed_trials(night.id)) failed.push_back(each.trial.number);
   CHECK(failed == std::vector<std::int64_t>{3, 8, 13, 18, 23, 28, 33, 38, 43, 48, 53, 58});
 
   for (const double epochs : {0.0, 1.0, 12.0}) {
-    const auto fastest = must(night.store.fastest(night.id, epochs));
+    const auto fastest = night.store.fastest(night.id, epochs);
     REQUIRE(fastest);
     const StoredTrial* walked = nullptr;
     for (const StoredTrial& each : night.all) {
@@ -110,7 +110,7 @@ TEST_CASE("what each value of a parameter came to is that of a walk through the 
   for (const std::string parameter : {"threads", "framework", "huge_pages", "none"}) {
     CAPTURE(parameter);
     const auto expected = walked(night.all, parameter, 12);
-    const auto levels = must(night.store.levels(night.id, parameter, 12));
+    const auto levels = night.store.levels(night.id, parameter, 12);
     REQUIRE(levels.size() == expected.size());
     for (std::size_t i = 0; i < levels.size(); ++i) {
       CHECK(levels[i].value == expected[i].value);
@@ -125,69 +125,68 @@ TEST_CASE("what each value of a parameter came to is that of a walk through the 
 
 TEST_CASE("a trial is found by its number where it is finished, and by its configuration where it is ok", "[db]") {
   const Night night;
-  CHECK(must(night.store.finished_trial(night.id, 3))->trial.outcome == Outcome::Crashed);
-  CHECK_FALSE(must(night.store.finished_trial(night.id, 60)));  // under way
-  CHECK_FALSE(must(night.store.finished_trial(night.id, 61)));
-  CHECK(must(night.store.first_ok(night.id, Night::configuration_of(4)))->trial.number == 4);
-  CHECK_FALSE(must(night.store.first_ok(night.id, Night::configuration_of(3))));
-  CHECK(must(night.store.first_ok(night.other, Night::configuration_of(2)))->campaign == night.other);
-  CHECK_FALSE(must(night.store.fastest(99, 1)));
+  CHECK(night.store.finished_trial(night.id, 3)->trial.outcome == Outcome::Crashed);
+  CHECK_FALSE(night.store.finished_trial(night.id, 60));  // under way
+  CHECK_FALSE(night.store.finished_trial(night.id, 61));
+  CHECK(night.store.first_ok(night.id, Night::configuration_of(4))->trial.number == 4);
+  CHECK_FALSE(night.store.first_ok(night.id, Night::configuration_of(3)));
+  CHECK(night.store.first_ok(night.other, Night::configuration_of(2))->campaign == night.other);
+  CHECK_FALSE(night.store.fastest(99, 1));
 }
 
 TEST_CASE("the last durations are those of trials that were run", "[db]") {
   Night night;
   TrialReservation equal = Night::claim_of(0);
   equal.number = 61;
-  (void)must(night.store.reuse_trial(night.id, equal, night.all.front().id));
-  const auto durations = must(night.store.last_durations(night.id, 2));
+  (void)night.store.reuse_trial(night.id, equal, night.all.front().id);
+  const auto durations = night.store.last_durations(night.id, 2);
   REQUIRE(durations.size() == 2);
   const StoredTrial& last = night.all.back();
   CHECK(durations.back().count() == *last.finished_unix_ns - last.reserved_unix_ns);
-  CHECK(must(night.store.last_durations(night.id, 1000)).size() == 60);
+  CHECK(night.store.last_durations(night.id, 1000).size() == 60);
 }
 
 TEST_CASE("a digest of what a model learns from changes with each thing that it does, and with nothing else", "[db]") {
   Night night;
   std::set<std::string> seen;
-  const auto is_new = [&] { return seen.insert(must(night.store.learning_digest(night.id))).second; };
+  const auto is_new = [&] { return seen.insert(night.store.learning_digest(night.id)).second; };
   CHECK(is_new());
   CHECK_FALSE(is_new());
-  must(night.store.append_event({.campaign = night.id, .what = "nothing to learn"}));
+  night.store.append_event({.campaign = night.id, .what = "nothing to learn"});
   night.finish(night.other, 3, ok_result(5));
   CHECK_FALSE(is_new());
 
-  must(
-      night.store.record_ask(night.id, {.strategy = "s", .count = 1, .answer = {{.number = 70, .configuration = {}}}}));
+  night.store.record_ask(night.id, {.strategy = "s", .count = 1, .answer = {{.number = 70, .configuration = {}}}});
   CHECK(is_new());
   night.finish(night.id, 62, ok_result(3));
   CHECK(is_new());
-  must(night.store.update_trial(night.all[0].id, ok_result(2)));
+  night.store.update_trial(night.all[0].id, ok_result(2));
   CHECK(is_new());
-  must(night.store.add_run(night.all[1].id, run("late")));
+  night.store.add_run(night.all[1].id, run("late"));
   CHECK(is_new());
-  must(night.store.save_peaks(night.id, {{"figures", 1}}));
+  night.store.save_peaks(night.id, {{"figures", 1}});
   CHECK(is_new());
-  must(
-      night.store.save_noise_floor({.fingerprint = "machine-1",
-                                    .workload = "a/b/c",
-                                    .steps = 40,
-                                    .figures = {{.method = "slices", .estimator = "paired", .pairs = 6, .sd = 0.02}}}));
+
+  night.store.save_noise_floor({.fingerprint = "machine-1",
+                                .workload = "a/b/c",
+                                .steps = 40,
+                                .figures = {{.method = "slices", .estimator = "paired", .pairs = 6, .sd = 0.02}}});
   CHECK(is_new());
   auto record = campaign("c");
   record.spec["budget"] = {{"wall", "9min"}};
-  (void)must(night.store.begin_or_resume_campaign(record));
+  (void)night.store.begin_or_resume_campaign(record);
   CHECK(is_new());
 }
 
 TEST_CASE("a digest covers the campaigns that a campaign knows of", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto before = must(store.begin_or_resume_campaign(campaign("before"))).id;
-  must(store.finish_trial(must(store.reserve_trial(before, reservation(0))), ok_result(1)));
+  const auto before = store.begin_or_resume_campaign(campaign("before")).id;
+  store.finish_trial(store.reserve_trial(before, reservation(0)), ok_result(1));
   auto record = campaign("after");
   record.history = {{.campaign = before, .same = true, .trials = 1}};
-  const auto after = must(store.begin_or_resume_campaign(record)).id;
-  const auto digest = must(store.learning_digest(after));
-  must(store.update_trial(must(store.find_trial(before, 0)).id, ok_result(2)));
-  CHECK(must(store.learning_digest(after)) != digest);
+  const auto after = store.begin_or_resume_campaign(record).id;
+  const auto digest = store.learning_digest(after);
+  store.update_trial(store.find_trial(before, 0).id, ok_result(2));
+  CHECK(store.learning_digest(after) != digest);
 }

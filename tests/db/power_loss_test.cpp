@@ -53,23 +53,21 @@ std::int64_t opened_again(const Remains& left, const std::string& wal) {
   const auto path = folder / "n.db";
   write_bytes(path, left.database);
   write_bytes(path.string() + "-wal", wal);
-  auto opened = Store::open(path, Mode::ReadWrite);
-  if (!opened) FAIL(opened.error().message);
-  Store& store = *opened;
-  CHECK(must(store.integrity_check()).empty());
+  Store store = open(path);
+  CHECK(store.integrity_check().empty());
   const auto handle =
-      must(store.begin_or_resume_campaign({.name = "c", .identity = "identity-of-c", .strategy = "random", .seed = 1}));
-  must(store.recover_interrupted(handle.id));
-  const auto trials = must(store.list_trials({.state = TrialState::Finished}));
+      store.begin_or_resume_campaign({.name = "c", .identity = "identity-of-c", .strategy = "random", .seed = 1});
+  store.recover_interrupted(handle.id);
+  const auto trials = store.list_trials({.state = TrialState::Finished});
   for (std::size_t i = 0; i < trials.size(); ++i) {
     CHECK(trials[i].trial.number == static_cast<std::int64_t>(i));
-    const auto runs = must(store.load_trial(trials[i].id)).runs;
+    const auto runs = store.load_trial(trials[i].id).runs;
     REQUIRE(runs.size() == 1);
     CHECK(runs[0].record.run.outcome == Outcome::Ok);
     CHECK(runs[0].record.run.samples.size() == 20);
   }
-  CHECK(must(store.exchanges(handle.id)).size() == trials.size());
-  must(store.append_event({.campaign = handle.id, .what = "goes on"}));
+  CHECK(store.exchanges(handle.id).size() == trials.size());
+  store.append_event({.campaign = handle.id, .what = "goes on"});
   return std::ssize(trials);
 }
 

@@ -20,19 +20,19 @@ PreflightRecord preflight(const std::string& march, Outcome outcome) {
 TEST_CASE("a preflight is stored by its software stack, the latest counts", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
   auto native = preflight("native", Outcome::BuildFailed);
   native.reason = "no such flag";
   native.log_tail = "error: \xff";
   native.preflight_unix_ns = 1;
-  must(store.save_preflight(id, native));
+  store.save_preflight(id, native);
   auto other = preflight("x86-64", Outcome::Ok);
   other.too_large = {1024, 512};
   other.prepare = std::chrono::seconds(40);
   other.train = std::chrono::seconds(2);
   other.preflight_unix_ns = 2;
-  must(store.save_preflight(id, other));
-  auto stored = must(store.preflights(id));
+  store.save_preflight(id, other);
+  auto stored = store.preflights(id);
   REQUIRE(stored.size() == 2);
   CHECK(stored[0].stack == native.stack);
   CHECK(stored[0].outcome == Outcome::BuildFailed);
@@ -44,8 +44,8 @@ TEST_CASE("a preflight is stored by its software stack, the latest counts", "[db
   CHECK(stored[1].train == std::chrono::seconds(2));
   CHECK(stored[1].preflight_unix_ns == 2);
 
-  must(store.save_preflight(id, preflight("native", Outcome::Ok)));
-  stored = must(store.preflights(id));
+  store.save_preflight(id, preflight("native", Outcome::Ok));
+  stored = store.preflights(id);
   REQUIRE(stored.size() == 2);
   CHECK(stored[1].stack == native.stack);  // now the last one
   CHECK(stored[1].outcome == Outcome::Ok);
@@ -55,12 +55,13 @@ TEST_CASE("a preflight is stored by its software stack, the latest counts", "[db
 TEST_CASE("a preflight belongs to its campaign, whose tuner alone writes it", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  CHECK(store.save_preflight(id, preflight("native", Outcome::Killed)).error().code == ErrorCode::Inconsistent);
-  must(store.save_preflight(id, preflight("native", Outcome::Ok)));
-  must(store.release_campaign(id));
-  CHECK(store.save_preflight(id, preflight("x", Outcome::Ok)).error().code == ErrorCode::NotOwner);
-  must(store.remove_campaign(id));
-  CHECK(must(store.preflights(id)).empty());
-  CHECK(must(store.integrity_check()).empty());
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
+  CHECK(error_of([&] { return store.save_preflight(id, preflight("native", Outcome::Killed)); }).code ==
+        ErrorCode::Inconsistent);
+  store.save_preflight(id, preflight("native", Outcome::Ok));
+  store.release_campaign(id);
+  CHECK(error_of([&] { return store.save_preflight(id, preflight("x", Outcome::Ok)); }).code == ErrorCode::NotOwner);
+  store.remove_campaign(id);
+  CHECK(store.preflights(id).empty());
+  CHECK(store.integrity_check().empty());
 }

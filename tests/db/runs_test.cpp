@@ -38,8 +38,8 @@ void check_equal(const nocturne::space::Run& a, const nocturne::space::Run& b) {
 struct Begun {
   TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  CampaignId campaign_id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  TrialId trial = must(store.reserve_trial(campaign_id, reservation(0)));
+  CampaignId campaign_id = store.begin_or_resume_campaign(campaign("c")).id;
+  TrialId trial = store.reserve_trial(campaign_id, reservation(0));
 };
 
 }  // namespace
@@ -73,8 +73,8 @@ TEST_CASE("a run comes back with every field", "[db]") {
                           {.loss = std::numeric_limits<double>::infinity()},
                           {.loss = 0.1}};
   }
-  must(begun.store.add_run(begun.trial, record));
-  const StoredRun stored = must(begun.store.load_run("r"));
+  begun.store.add_run(begun.trial, record);
+  const StoredRun stored = begun.store.load_run("r");
   CHECK(stored.trial == begun.trial);
   CHECK(!stored.in_flight);
   CHECK(stored.record.fingerprint == record.fingerprint);
@@ -85,33 +85,33 @@ TEST_CASE("a ready event with bytes that are no text is stored with them replace
   Begun begun;
   RunRecord record = run("r");
   record.run.ready = {{"device", "GPU \xff"}};
-  must(begun.store.add_run(begun.trial, record));
-  CHECK(must(begun.store.load_run("r")).record.run.ready.at("device") == "GPU \xef\xbf\xbd");
+  begun.store.add_run(begun.trial, record);
+  CHECK(begun.store.load_run("r").record.run.ready.at("device") == "GPU \xef\xbf\xbd");
 }
 
 TEST_CASE("a device that tells only its name is stored, too, and goes with its run", "[db]") {
   Begun begun;
   RunRecord record = run("r");
   record.run.device = nocturne::space::DeviceReport{.name = "Silent", .readings = 1};
-  must(begun.store.add_run(begun.trial, record));
-  CHECK(must(begun.store.load_run("r")).record.run.device == record.run.device);
-  must(begun.store.finish_trial(begun.trial, ok_result(1)));
+  begun.store.add_run(begun.trial, record);
+  CHECK(begun.store.load_run("r").record.run.device == record.run.device);
+  begun.store.finish_trial(begun.trial, ok_result(1));
   CHECK(query_number(begun.folder / "n.db", "SELECT count(*) FROM device_reports") == 1);
-  must(begun.store.release_campaign(begun.campaign_id));
-  must(begun.store.remove_campaign(begun.campaign_id));
+  begun.store.release_campaign(begun.campaign_id);
+  begun.store.remove_campaign(begun.campaign_id);
   CHECK(query_number(begun.folder / "n.db", "SELECT count(*) FROM device_reports") == 0);
 }
 
 TEST_CASE("a run in flight is known as killed until its result replaces it", "[db]") {
   Begun begun;
   RunRecord record = run("r");
-  must(begun.store.begin_run(begun.trial, record));
-  const auto in_flight = must(begun.store.load_run("r"));
+  begun.store.begin_run(begun.trial, record);
+  const auto in_flight = begun.store.load_run("r");
   CHECK(in_flight.in_flight);
   CHECK(in_flight.record.run.outcome == Outcome::Killed);
   CHECK(in_flight.record.run.folder == record.run.folder);
-  must(begun.store.finish_trial(begun.trial, ok_result(1), std::span(&record, 1)));
-  const auto stored = must(begun.store.load_run("r"));
+  begun.store.finish_trial(begun.trial, ok_result(1), std::span(&record, 1));
+  const auto stored = begun.store.load_run("r");
   CHECK(!stored.in_flight);
   check_equal(stored.record.run, record.run);
 }
@@ -119,22 +119,22 @@ TEST_CASE("a run in flight is known as killed until its result replaces it", "[d
 TEST_CASE("a run that ended stays as it is", "[db]") {
   Begun begun;
   RunRecord record = run("r");
-  must(begun.store.add_run(begun.trial, record));
+  begun.store.add_run(begun.trial, record);
   const std::vector<RunRecord> listed = {record, run("another")};
-  must(begun.store.finish_trial(begun.trial, ok_result(1), listed));
-  CHECK(must(begun.store.load_trial(begun.trial)).runs.size() == 2);
+  begun.store.finish_trial(begun.trial, ok_result(1), listed);
+  CHECK(begun.store.load_trial(begun.trial).runs.size() == 2);
   record.run.outcome = Outcome::Failed;
-  CHECK(begun.store.add_run(begun.trial, record).error().code == ErrorCode::Inconsistent);
-  const auto other = must(begun.store.reserve_trial(begun.campaign_id, reservation(1)));
-  CHECK(begun.store.add_run(other, run("r")).error().code == ErrorCode::Inconsistent);
-  CHECK(must(begun.store.load_run("r")).record.run.outcome == Outcome::Ok);
+  CHECK(error_of([&] { return begun.store.add_run(begun.trial, record); }).code == ErrorCode::Inconsistent);
+  const auto other = begun.store.reserve_trial(begun.campaign_id, reservation(1));
+  CHECK(error_of([&] { return begun.store.add_run(other, run("r")); }).code == ErrorCode::Inconsistent);
+  CHECK(begun.store.load_run("r").record.run.outcome == Outcome::Ok);
 }
 
 TEST_CASE("a run of 50,000 samples comes back sample by sample", "[db]") {
   Begun begun;
   const RunRecord record = run("long", 50'000);
-  must(begun.store.finish_trial(begun.trial, ok_result(1), std::span(&record, 1)));
-  CHECK((must(begun.store.load_run("long")).record.run.samples == record.run.samples));
+  begun.store.finish_trial(begun.trial, ok_result(1), std::span(&record, 1));
+  CHECK((begun.store.load_run("long").record.run.samples == record.run.samples));
 }
 
 TEST_CASE("runs of the gate are found by their seed, whatever the campaign", "[db]") {
@@ -144,7 +144,7 @@ TEST_CASE("runs of the gate are found by their seed, whatever the campaign", "[d
     record.run.purpose = purpose;
     record.run.outcome = outcome;
     record.run.seed = seed;
-    must(begun.store.add_run(begun.trial, record));
+    begun.store.add_run(begun.trial, record);
   };
   using nocturne::space::Purpose;
   add("second", Purpose::Gate, Outcome::Ok, 1001);
@@ -152,7 +152,7 @@ TEST_CASE("runs of the gate are found by their seed, whatever the campaign", "[d
   add("failed", Purpose::Gate, Outcome::Crashed, 1000);
   add("beyond", Purpose::Gate, Outcome::Ok, 1002);
   add("searched", Purpose::Search, Outcome::Ok, 1001);
-  const auto found = must(begun.store.gate_runs(1000, 2));
+  const auto found = begun.store.gate_runs(1000, 2);
   REQUIRE(found.size() == 2);
   CHECK(found[0].stored.record.run.id == "first");
   CHECK(found[1].stored.record.run.id == "second");

@@ -12,14 +12,14 @@ using nocturne::space::Purpose;
 TEST_CASE("a trial is reserved, finished with its runs, and read back whole", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  const auto trial = must(store.reserve_trial(id, reservation(0)));
-  auto stored = must(store.find_trial(id, 0));
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
+  const auto trial = store.reserve_trial(id, reservation(0));
+  auto stored = store.load_numbered_trial(id, 0);
   CHECK(stored.state == TrialState::Reserved);
   CHECK(!stored.finished_unix_ns);
   const std::vector<RunRecord> runs = {run("r1"), run("r2")};
-  must(store.finish_trial(trial, ok_result(12.5), runs));
-  const auto detail = must(store.load_trial(trial));
+  store.finish_trial(trial, ok_result(12.5), runs);
+  const auto detail = store.load_trial(trial);
   stored = detail.stored;
   CHECK(stored.id == trial);
   CHECK(stored.campaign == id);
@@ -41,8 +41,8 @@ TEST_CASE("a trial is reserved, finished with its runs, and read back whole", "[
 TEST_CASE("a result that contradicts itself is refused", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  const auto trial = must(store.reserve_trial(id, reservation(0)));
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
+  const auto trial = store.reserve_trial(id, reservation(0));
   TrialResult result = ok_result(1);
   SECTION("ok without an estimate") {
     result.estimate.reset();
@@ -56,71 +56,70 @@ TEST_CASE("a result that contradicts itself is refused", "[db]") {
   SECTION("killed") {
     result = failed_result(Outcome::Killed, "by us");
   }
-  CHECK(store.finish_trial(trial, result).error().code == ErrorCode::Inconsistent);
-  CHECK(must(store.find_trial(id, 0)).state == TrialState::Reserved);
+  CHECK(error_of([&] { return store.finish_trial(trial, result); }).code == ErrorCode::Inconsistent);
+  CHECK(store.find_trial(id, 0)->state == TrialState::Reserved);
 }
 
 TEST_CASE("a trial is finished once, and updated only then", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  const auto trial = must(store.reserve_trial(id, reservation(0)));
-  CHECK(store.update_trial(trial, ok_result(1)).error().code == ErrorCode::Inconsistent);
-  must(store.finish_trial(trial, ok_result(2)));
-  CHECK(store.finish_trial(trial, ok_result(3)).error().code == ErrorCode::Inconsistent);
-  CHECK(store.reserve_trial(id, reservation(0)).error().code == ErrorCode::Inconsistent);
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
+  const auto trial = store.reserve_trial(id, reservation(0));
+  CHECK(error_of([&] { return store.update_trial(trial, ok_result(1)); }).code == ErrorCode::Inconsistent);
+  store.finish_trial(trial, ok_result(2));
+  CHECK(error_of([&] { return store.finish_trial(trial, ok_result(3)); }).code == ErrorCode::Inconsistent);
+  CHECK(error_of([&] { return store.reserve_trial(id, reservation(0)); }).code == ErrorCode::Inconsistent);
   const std::vector<RunRecord> runs = {run("audit")};
-  must(store.update_trial(trial, ok_result(4), runs));
-  CHECK(must(store.find_trial(id, 0)).trial.estimate->value == 4);
-  CHECK(must(store.find_trial(id, 0)).runs == 1);
+  store.update_trial(trial, ok_result(4), runs);
+  CHECK(store.find_trial(id, 0)->trial.estimate->value == 4);
+  CHECK(store.find_trial(id, 0)->runs == 1);
 }
 
 TEST_CASE("a finish that fails half-way leaves nothing of itself", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  const auto trial = must(store.reserve_trial(id, reservation(0)));
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
+  const auto trial = store.reserve_trial(id, reservation(0));
   std::vector<RunRecord> runs = {run("good"), run("bad")};
   runs[1].fingerprint = "of no machine we know";
-  const auto finished = store.finish_trial(trial, ok_result(1), runs);
-  REQUIRE(!finished);
-  CHECK_THAT(finished.error().message, Catch::Matchers::ContainsSubstring("of no machine we know"));
-  CHECK(store.load_run("good").error().code == ErrorCode::NotFound);
-  CHECK(must(store.exchanges(id)).empty());
-  CHECK(must(store.find_trial(id, 0)).state == TrialState::Reserved);
+  CHECK_THAT(error_of([&] { store.finish_trial(trial, ok_result(1), runs); }).what(),
+             Catch::Matchers::ContainsSubstring("of no machine we know"));
+  CHECK(error_of([&] { return store.load_run("good"); }).code == ErrorCode::NotFound);
+  CHECK(store.exchanges(id).empty());
+  CHECK(store.find_trial(id, 0)->state == TrialState::Reserved);
 }
 
 TEST_CASE("an equal trial is found in any campaign and reused with its runs", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto first = must(store.begin_or_resume_campaign(campaign("c", "A"))).id;
-  const auto source = must(store.reserve_trial(first, reservation(0)));
-  const auto second = must(store.begin_or_resume_campaign(campaign("c", "B"))).id;
-  CHECK(!must(store.find_equal_trial(second, "key-0")));  // not finished yet
+  const auto first = store.begin_or_resume_campaign(campaign("c", "A")).id;
+  const auto source = store.reserve_trial(first, reservation(0));
+  const auto second = store.begin_or_resume_campaign(campaign("c", "B")).id;
+  CHECK(!store.find_equal_trial(second, "key-0"));  // not finished yet
   const std::vector<RunRecord> runs = {run("r1")};
-  must(store.finish_trial(source, ok_result(6), runs));
-  const auto equal = must(store.find_equal_trial(second, "key-0"));
+  store.finish_trial(source, ok_result(6), runs);
+  const auto equal = store.find_equal_trial(second, "key-0");
   REQUIRE(equal);
   CHECK(equal->id == source);
-  CHECK(!must(store.find_equal_trial(second, "key-1")));
+  CHECK(!store.find_equal_trial(second, "key-1"));
 
-  const auto reused = must(store.reuse_trial(second, reservation(0), source));
-  const auto detail = must(store.load_trial(reused));
+  const auto reused = store.reuse_trial(second, reservation(0), source);
+  const auto detail = store.load_trial(reused);
   CHECK(detail.stored.reused_from == source);
   CHECK(detail.stored.trial.estimate == ok_result(6).estimate);
   CHECK(detail.stored.runs == 1);
   REQUIRE(detail.runs.size() == 1);
   CHECK(detail.runs[0].trial == source);
-  CHECK(std::get<Tell>(must(store.exchanges(second)).at(0)).trial.number == 0);
+  CHECK(std::get<Tell>(store.exchanges(second).at(0)).trial.number == 0);
 
-  const auto third = must(store.begin_or_resume_campaign(campaign("d"))).id;
-  const auto again = must(store.reuse_trial(third, reservation(0), reused));
-  CHECK(must(store.load_trial(again)).stored.reused_from == source);  // no chains
+  const auto third = store.begin_or_resume_campaign(campaign("d")).id;
+  const auto again = store.reuse_trial(third, reservation(0), reused);
+  CHECK(store.load_trial(again).stored.reused_from == source);  // no chains
 
   CampaignRecord fresh = campaign("c", "A");
   fresh.fresh = true;
-  const auto fourth = must(store.begin_or_resume_campaign(fresh)).id;
-  CHECK(!must(store.find_equal_trial(fourth, "key-0")));
+  const auto fourth = store.begin_or_resume_campaign(fresh).id;
+  CHECK(!store.find_equal_trial(fourth, "key-0"));
 }
 
 TEST_CASE("the peak of a trial is that of its own runs, whatever is run or killed later", "[db]") {
@@ -133,26 +132,26 @@ TEST_CASE("the peak of a trial is that of its own runs, whatever is run or kille
     record.run.memory = nocturne::space::Memory{.peak_rss_bytes = peak, .device_bytes = 0};
     return record;
   };
-  const auto first = must(store.begin_or_resume_campaign(campaign("c", "A"))).id;
-  const auto trial = must(store.reserve_trial(first, reservation(0)));
-  CHECK_FALSE(must(store.find_trial(first, 0)).trial.peak_bytes);
-  must(store.add_run(trial, run_of("killed", 900, Purpose::Search, Outcome::Killed)));
+  const auto first = store.begin_or_resume_campaign(campaign("c", "A")).id;
+  const auto trial = store.reserve_trial(first, reservation(0));
+  CHECK_FALSE(store.find_trial(first, 0)->trial.peak_bytes);
+  store.add_run(trial, run_of("killed", 900, Purpose::Search, Outcome::Killed));
   const std::vector<RunRecord> runs = {run_of("r1", 100, Purpose::Search), run_of("r2", 300, Purpose::Audit)};
-  must(store.finish_trial(trial, ok_result(6), runs));
-  must(store.add_run(trial, run_of("verified", 800, Purpose::Verify)));
-  CHECK(must(store.find_trial(first, 0)).trial.peak_bytes == 300);
-  CHECK(std::get<Tell>(must(store.exchanges(first)).at(0)).trial.peak_bytes == 300);
+  store.finish_trial(trial, ok_result(6), runs);
+  store.add_run(trial, run_of("verified", 800, Purpose::Verify));
+  CHECK(store.find_trial(first, 0)->trial.peak_bytes == 300);
+  CHECK(std::get<Tell>(store.exchanges(first).at(0)).trial.peak_bytes == 300);
 
-  const auto second = must(store.begin_or_resume_campaign(campaign("c", "B"))).id;
-  must(store.reuse_trial(second, reservation(0), trial));
-  CHECK(must(store.find_trial(second, 0)).trial.peak_bytes == 300);
-  CHECK(std::get<Tell>(must(store.exchanges(second)).at(0)).trial.peak_bytes == 300);
+  const auto second = store.begin_or_resume_campaign(campaign("c", "B")).id;
+  store.reuse_trial(second, reservation(0), trial);
+  CHECK(store.find_trial(second, 0)->trial.peak_bytes == 300);
+  CHECK(std::get<Tell>(store.exchanges(second).at(0)).trial.peak_bytes == 300);
 }
 
 TEST_CASE("what a trial held of a device, and what that has, is read back, and told again", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
   const auto run_of = [](const std::string& name, std::int64_t device, Purpose purpose) {
     RunRecord record = run(name);
     record.run.purpose = purpose;
@@ -161,19 +160,19 @@ TEST_CASE("what a trial held of a device, and what that has, is read back, and t
     return record;
   };
   const std::vector<RunRecord> on_device = {run_of("r1", 30, Purpose::Search), run_of("r2", 50, Purpose::Audit)};
-  const auto trial = must(store.reserve_trial(id, reservation(0)));
-  must(store.finish_trial(trial, ok_result(6), on_device));
-  must(store.add_run(trial, run_of("verified", 70, Purpose::Verify)));
+  const auto trial = store.reserve_trial(id, reservation(0));
+  store.finish_trial(trial, ok_result(6), on_device);
+  store.add_run(trial, run_of("verified", 70, Purpose::Verify));
   const std::vector<RunRecord> on_host = {run_of("r3", 0, Purpose::Search)};
-  must(store.finish_trial(must(store.reserve_trial(id, reservation(1))), ok_result(6), on_host));
+  store.finish_trial(store.reserve_trial(id, reservation(1)), ok_result(6), on_host);
 
-  const auto log = must(store.exchanges(id));
-  for (const auto& known : {must(store.find_trial(id, 0)).trial, std::get<Tell>(log.at(0)).trial}) {
+  const auto log = store.exchanges(id);
+  for (const auto& known : {store.find_trial(id, 0)->trial, std::get<Tell>(log.at(0)).trial}) {
     CHECK(known.device_bytes == 50);
     CHECK(known.device_memory_bytes == 80);
     CHECK(known.peak_bytes == 100);
   }
-  for (const auto& known : {must(store.find_trial(id, 1)).trial, std::get<Tell>(log.at(1)).trial}) {
+  for (const auto& known : {store.find_trial(id, 1)->trial, std::get<Tell>(log.at(1)).trial}) {
     CHECK_FALSE(known.device_bytes);
     CHECK_FALSE(known.device_memory_bytes);
   }
@@ -182,33 +181,32 @@ TEST_CASE("what a trial held of a device, and what that has, is read back, and t
 TEST_CASE("an equal trial that went well is preferred to one that failed later", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto first = must(store.begin_or_resume_campaign(campaign("a"))).id;
-  const auto good = must(store.reserve_trial(first, reservation(0)));
-  must(store.finish_trial(good, ok_result(6)));
-  const auto second = must(store.begin_or_resume_campaign(campaign("b"))).id;
-  must(store.finish_trial(must(store.reserve_trial(second, reservation(0))),
-                          failed_result(Outcome::Timeout, "after 60 s")));
-  CHECK(must(store.find_equal_trial(second, "key-0"))->id == good);
-  CHECK(store.reuse_trial(second, reservation(1), good).error().code == ErrorCode::Inconsistent);  // another key
+  const auto first = store.begin_or_resume_campaign(campaign("a")).id;
+  const auto good = store.reserve_trial(first, reservation(0));
+  store.finish_trial(good, ok_result(6));
+  const auto second = store.begin_or_resume_campaign(campaign("b")).id;
+  store.finish_trial(store.reserve_trial(second, reservation(0)), failed_result(Outcome::Timeout, "after 60 s"));
+  CHECK(store.find_equal_trial(second, "key-0")->id == good);
+  CHECK(error_of([&] { return store.reuse_trial(second, reservation(1), good); }).code ==
+        ErrorCode::Inconsistent);  // another key
 }
 
 TEST_CASE("trials are listed by number, value, outcome, state and configuration", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
   const std::vector<double> values = {5, 3, 4};
   for (std::int64_t n = 0; n < 3; ++n) {
-    must(store.finish_trial(must(store.reserve_trial(id, reservation(n))),
-                            ok_result(values[static_cast<std::size_t>(n)])));
+    store.finish_trial(store.reserve_trial(id, reservation(n)), ok_result(values[static_cast<std::size_t>(n)]));
   }
-  must(store.finish_trial(must(store.reserve_trial(id, reservation(3))), failed_result(Outcome::Crashed, "SIGSEGV")));
-  must(store.reserve_trial(id, reservation(4)));
-  const auto other = must(store.begin_or_resume_campaign(campaign("other"))).id;
-  must(store.finish_trial(must(store.reserve_trial(other, reservation(1))), ok_result(1)));
+  store.finish_trial(store.reserve_trial(id, reservation(3)), failed_result(Outcome::Crashed, "SIGSEGV"));
+  store.reserve_trial(id, reservation(4));
+  const auto other = store.begin_or_resume_campaign(campaign("other")).id;
+  store.finish_trial(store.reserve_trial(other, reservation(1)), ok_result(1));
 
   const auto numbers = [&](const TrialFilter& filter) {
     std::vector<std::int64_t> result;
-    for (const StoredTrial& stored : must(store.list_trials(filter))) {
+    for (const StoredTrial& stored : store.list_trials(filter)) {
       result.push_back(stored.trial.number);
     }
     return result;
@@ -221,18 +219,18 @@ TEST_CASE("trials are listed by number, value, outcome, state and configuration"
   CHECK(numbers({.campaign = id, .state = TrialState::Reserved}) == V{4});
   CHECK(numbers({.configuration = configuration(1).identity()}) == V{1, 1});
   CHECK(numbers({}).size() == 6);
-  CHECK(must(store.best(id))->trial.number == 1);
-  CHECK(store.find_trial(id, 99).error().code == ErrorCode::NotFound);
-  CHECK(store.load_trial(99).error().code == ErrorCode::NotFound);
+  CHECK(store.best(id)->trial.number == 1);
+  CHECK_FALSE(store.find_trial(id, 99));
+  CHECK(error_of([&] { return store.load_numbered_trial(id, 99); }).code == ErrorCode::NotFound);
+  CHECK(error_of([&] { return store.load_trial(99); }).code == ErrorCode::NotFound);
 }
 
 TEST_CASE("a campaign without an ok trial has no best one", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  must(
-      store.finish_trial(must(store.reserve_trial(id, reservation(0))), failed_result(Outcome::Failed, "exit code 1")));
-  CHECK(!must(store.best(id)));
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
+  store.finish_trial(store.reserve_trial(id, reservation(0)), failed_result(Outcome::Failed, "exit code 1"));
+  CHECK(!store.best(id));
 }
 
 TEST_CASE("configurations are shared, and their values can be queried with their types", "[db]") {
@@ -240,8 +238,8 @@ TEST_CASE("configurations are shared, and their values can be queried with their
   const auto path = folder / "n.db";
   Store store = open(path);
   for (const char* name : {"a", "b"}) {
-    const auto id = must(store.begin_or_resume_campaign(campaign(name))).id;
-    must(store.reserve_trial(id, reservation(2)));
+    const auto id = store.begin_or_resume_campaign(campaign(name)).id;
+    store.reserve_trial(id, reservation(2));
   }
   CHECK(query_number(path, "SELECT count(*) FROM configurations") == 1);
   const auto has = [&](const std::string& condition) {

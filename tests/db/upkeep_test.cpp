@@ -10,95 +10,93 @@ TEST_CASE("a campaign is removed with all that is its own", "[db]") {
   const TemporaryFolder folder;
   const auto path = folder / "n.db";
   Store store = open(path);
-  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  must(store.record_ask(
-      id, {.strategy = "random", .count = 1, .answer = {{.number = 0, .configuration = configuration(0)}}}));
-  const auto trial = must(store.reserve_trial(id, reservation(0)));
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
+  store.record_ask(id,
+                   {.strategy = "random", .count = 1, .answer = {{.number = 0, .configuration = configuration(0)}}});
+  const auto trial = store.reserve_trial(id, reservation(0));
   const std::vector<RunRecord> runs = {run("r")};
-  must(store.finish_trial(trial, ok_result(1), runs));
+  store.finish_trial(trial, ok_result(1), runs);
   const auto comparison =
-      must(store.begin_comparison({.campaign = id, .candidate = configuration(0), .baseline = configuration(0)}));
-  must(store.add_pair(comparison, {.candidate_trial = trial,
-                                   .baseline_trial = trial,
-                                   .candidate = run("a"),
-                                   .baseline = run("b"),
-                                   .slices = {{}}}));
-  must(store.save_verdict({.comparison = comparison, .horizon_epochs = 1, .verdict = "same"}));
-  must(store.append_event({.campaign = id, .what = "x"}));
-  must(store.remove_campaign(id));
+      store.begin_comparison({.campaign = id, .candidate = configuration(0), .baseline = configuration(0)});
+  store.add_pair(
+      comparison,
+      {.candidate_trial = trial, .baseline_trial = trial, .candidate = run("a"), .baseline = run("b"), .slices = {{}}});
+  store.save_verdict({.comparison = comparison, .horizon_epochs = 1, .verdict = "same"});
+  store.append_event({.campaign = id, .what = "x"});
+  store.remove_campaign(id);
   for (const char* table : {"campaigns", "parameters", "configurations", "configuration_values", "trials", "exchanges",
                             "asks", "ask_answers", "tells", "runs", "samples", "phases", "epochs", "comparisons",
                             "pairs", "slices", "verdicts", "events", "leases"}) {
     CAPTURE(table);
     CHECK(query_number(path, std::string("SELECT count(*) FROM ") + table) == 0);
   }
-  CHECK(must(store.integrity_check()).empty());
-  CHECK(store.remove_campaign(id).error().code == ErrorCode::NotFound);
+  CHECK(store.integrity_check().empty());
+  CHECK(error_of([&] { return store.remove_campaign(id); }).code == ErrorCode::NotFound);
 }
 
 TEST_CASE("removing a campaign keeps the runs that others reuse", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");
-  const auto first = must(store.begin_or_resume_campaign(campaign("c", "A"))).id;
-  const auto source = must(store.reserve_trial(first, reservation(0)));
+  const auto first = store.begin_or_resume_campaign(campaign("c", "A")).id;
+  const auto source = store.reserve_trial(first, reservation(0));
   const std::vector<RunRecord> runs = {run("r")};
-  must(store.finish_trial(source, ok_result(1), runs));
+  store.finish_trial(source, ok_result(1), runs);
   std::vector<TrialId> heirs;
   for (const char* identity : {"B", "C"}) {
-    const auto id = must(store.begin_or_resume_campaign(campaign("c", identity))).id;
-    heirs.push_back(must(store.reuse_trial(id, reservation(0), source)));
+    const auto id = store.begin_or_resume_campaign(campaign("c", identity)).id;
+    heirs.push_back(store.reuse_trial(id, reservation(0), source));
   }
-  must(store.remove_campaign(first));
-  CHECK(!must(store.load_trial(heirs[0])).stored.reused_from);
-  CHECK(must(store.load_trial(heirs[1])).stored.reused_from == heirs[0]);
+  store.remove_campaign(first);
+  CHECK(!store.load_trial(heirs[0]).stored.reused_from);
+  CHECK(store.load_trial(heirs[1]).stored.reused_from == heirs[0]);
   for (const TrialId heir : heirs) {
-    const auto detail = must(store.load_trial(heir));
+    const auto detail = store.load_trial(heir);
     REQUIRE(detail.runs.size() == 1);
     CHECK(detail.runs[0].record.run.samples.size() == 3);
   }
-  CHECK(must(store.integrity_check()).empty());
+  CHECK(store.integrity_check().empty());
 }
 
 TEST_CASE("run folders are listed by age, those in use not, and forgotten one by one", "[db]") {
   const TemporaryFolder folder;
   const auto path = folder / "n.db";
   Store store = open(path);
-  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
-  const auto trial = must(store.reserve_trial(id, reservation(0)));
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
+  const auto trial = store.reserve_trial(id, reservation(0));
   RunRecord old = run("old");
   old.run.started_unix_ns = 100;
   RunRecord young = run("young");
   young.run.started_unix_ns = 900;
   RunRecord flying = run("flying");
   flying.run.started_unix_ns = 50;
-  must(store.add_run(trial, old));
-  must(store.add_run(trial, young));
-  must(store.begin_run(trial, flying));
-  auto folders = must(store.run_folders(500));
+  store.add_run(trial, old);
+  store.add_run(trial, young);
+  store.begin_run(trial, flying);
+  auto folders = store.run_folders(500);
   REQUIRE(folders.size() == 1);
   CHECK(folders[0].run == "old");
   CHECK(folders[0].folder == old.run.folder);
-  CHECK(must(store.run_folders(1000)).size() == 2);
-  must(store.forget_run_folder("old"));
-  CHECK(must(store.run_folders(500)).empty());
-  CHECK(must(store.load_run("old")).record.run.samples.size() == 3);
-  must(store.release_campaign(id));
-  CHECK(must(store.run_folders(500)).at(0).in_flight);
+  CHECK(store.run_folders(1000).size() == 2);
+  store.forget_run_folder("old");
+  CHECK(store.run_folders(500).empty());
+  CHECK(store.load_run("old").record.run.samples.size() == 3);
+  store.release_campaign(id);
+  CHECK(store.run_folders(500).at(0).in_flight);
 }
 
 TEST_CASE("compacting gives the room of what was removed back", "[db]") {
   const TemporaryFolder folder;
   const auto path = folder / "n.db";
   Store store = open(path);
-  const auto id = must(store.begin_or_resume_campaign(campaign("c"))).id;
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
   const std::vector<RunRecord> runs = {run("r", 20'000)};
-  must(store.finish_trial(must(store.reserve_trial(id, reservation(0))), ok_result(1), runs));
-  must(store.compact());
+  store.finish_trial(store.reserve_trial(id, reservation(0)), ok_result(1), runs);
+  store.compact();
   const auto before = std::filesystem::file_size(path);
-  must(store.remove_campaign(id));
-  must(store.compact());
+  store.remove_campaign(id);
+  store.compact();
   CHECK(std::filesystem::file_size(path) < before / 2);
-  CHECK(must(store.integrity_check()).empty());
+  CHECK(store.integrity_check().empty());
 }
 
 TEST_CASE("the integrity check finds rows that refer to nothing", "[db]") {
@@ -106,6 +104,6 @@ TEST_CASE("the integrity check finds rows that refer to nothing", "[db]") {
   const auto path = folder / "n.db";
   const Store store = open(path);
   execute_sql(path, "PRAGMA foreign_keys = OFF; INSERT INTO leases VALUES (42, 43, 0)");
-  const auto found = must(store.integrity_check());
+  const auto found = store.integrity_check();
   CHECK(found.size() == 2);
 }

@@ -24,12 +24,6 @@ using std::chrono::nanoseconds;
 constexpr const char* kMachine = "fingerprint-of-an-imagined-machine";
 constexpr double kImages = 60'000;
 
-template <typename T>
-T must(db::Expected<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  if constexpr (!std::is_void_v<T>) return *std::move(result);
-}
-
 tuner::CampaignSpec example() {
   space::Facts facts = sample_facts();
   facts.set("machine.cores", std::int64_t{64});
@@ -155,18 +149,18 @@ db::Asked asked(std::int64_t number, space::Configuration configuration) {
 }
 
 void judge_best(db::Store& store, db::CampaignId campaign, const space::Configuration& baseline, double epochs) {
-  const auto best = must(store.best(campaign));
+  const auto best = store.best(campaign);
   if (!best || best->trial.configuration == baseline) return;
-  const auto comparison = must(store.begin_comparison(
-      {.campaign = campaign, .candidate = best->trial.configuration, .baseline = baseline, .role = "verify"}));
-  must(store.save_verdict({.comparison = comparison,
-                           .horizon_epochs = epochs,
-                           .primary = true,
-                           .verdict = "faster",
-                           .log_ratio_mean = -0.5,
-                           .log_ratio_low = -0.55,
-                           .log_ratio_high = -0.45,
-                           .pairs = 6}));
+  const auto comparison = store.begin_comparison(
+      {.campaign = campaign, .candidate = best->trial.configuration, .baseline = baseline, .role = "verify"});
+  store.save_verdict({.comparison = comparison,
+                      .horizon_epochs = epochs,
+                      .primary = true,
+                      .verdict = "faster",
+                      .log_ratio_mean = -0.5,
+                      .log_ratio_low = -0.55,
+                      .log_ratio_high = -0.45,
+                      .pairs = 6});
 }
 
 }  // namespace
@@ -180,26 +174,26 @@ db::CampaignSummary fill(db::Store& store, const LargeCampaign& options) {
                                   .seed = 1,
                                   .fingerprint = {.hash = kMachine, .fields = nlohmann::json::array()},
                                   .parameters = tuner::parameter_records(spec.space)};
-  const db::CampaignId campaign = must(store.begin_or_resume_campaign(record)).id;
+  const db::CampaignId campaign = store.begin_or_resume_campaign(record).id;
   const double epochs = spec.objective.primary;
   Proposals proposals(spec.space);
   for (std::int64_t number = 0; number < static_cast<std::int64_t>(options.trials); ++number) {
     const space::Configuration configuration = proposals.next(number);
     const db::Asked answer = asked(number, configuration);
-    must(store.record_ask(campaign, {.strategy = record.strategy, .seed = 1, .count = 1, .answer = {answer}}));
-    const db::TrialId trial = must(store.reserve_trial(campaign, {.number = number,
-                                                                  .configuration = configuration,
-                                                                  .fidelity = {.steps = options.samples},
-                                                                  .key = fmt::format("large-{}", number)}));
+    store.record_ask(campaign, {.strategy = record.strategy, .seed = 1, .count = 1, .answer = {answer}});
+    const db::TrialId trial = store.reserve_trial(campaign, {.number = number,
+                                                             .configuration = configuration,
+                                                             .fidelity = {.steps = options.samples},
+                                                             .key = fmt::format("large-{}", number)});
     const db::TrialResult result = result_of(number, configuration, epochs, options.failures && fails(number));
     db::RunRecord run{.run = ended_run(number, configuration, result, options.samples), .fingerprint = kMachine};
     run.run.purpose = answer.purpose;
-    must(store.finish_trial(trial, result, {&run, 1}));
+    store.finish_trial(trial, result, {&run, 1});
   }
   judge_best(store, campaign, spec.space.default_configuration(), epochs);
-  must(store.finish_campaign(campaign));
-  must(store.release_campaign(campaign));
-  return must(store.find_campaign(spec.name));
+  store.finish_campaign(campaign);
+  store.release_campaign(campaign);
+  return store.find_campaign(spec.name);
 }
 
 }  // namespace nocturne::test

@@ -61,57 +61,51 @@ Campaign::Campaign(Session& session, bool fresh, OrderExecutor* executor)
       state_(session.spec, session.clock),
       scheduler_(executor != nullptr ? *executor : local_, session.clock) {}
 
-db::Expected<std::optional<SessionResult>> Campaign::verify_changes() {
+std::optional<SessionResult> Campaign::verify_changes() {
   if (fresh_) return std::nullopt;
   const auto recheck = recheck_after_changes(session_);
-  if (!recheck) return std::unexpected(recheck.error());
-  set_aside_ = recheck->end == Recheck::End::SetAside;
-  if (recheck->end == Recheck::End::Nothing) return std::nullopt;
-  if (recheck->end != Recheck::End::Interrupted) {
-    log_.say(set_aside_ ? db::Level::Warning : db::Level::Info, recheck->sentence);
+  set_aside_ = recheck.end == Recheck::End::SetAside;
+  if (recheck.end == Recheck::End::Nothing) return std::nullopt;
+  if (recheck.end != Recheck::End::Interrupted) {
+    log_.say(set_aside_ ? db::Level::Warning : db::Level::Info, recheck.sentence);
     return std::nullopt;
   }
-  const auto known = session_.store.find_campaign(session_.spec.name);
-  if (!known) return std::unexpected(known.error());
-  return SessionResult{.ending = Ending::Interrupted, .because = recheck->sentence, .campaign = known->id};
+  return SessionResult{.ending = Ending::Interrupted,
+                       .because = recheck.sentence,
+                       .campaign = session_.store.load_campaign(session_.spec.name).id};
 }
 
-db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
+void Campaign::open(const measure::SweepReport& swept) {
   const auto begun = begin_campaign(session_, fresh_, set_aside_);
-  if (!begun) return std::unexpected(begun.error());
   auto informed = make_informed_strategy(session_, log_);
-  if (!informed) return std::unexpected(informed.error());
-  strategy_ = std::move(informed->strategy);
-  costs_ = std::move(informed->costs);
-  auto failed = read_preflight(session_, costs_.get());
-  if (!failed) return std::unexpected(failed.error());
-  failed_stacks_ = std::move(*failed);
+  strategy_ = std::move(informed.strategy);
+  costs_ = std::move(informed.costs);
+  failed_stacks_ = read_preflight(session_, costs_.get());
   sources_ = make_sources({.spec = session_.spec,
                            .state = state_,
                            .strategy = *strategy_,
                            .costs = costs_.get(),
                            .enqueued = session_.wanted,
                            .failed_stacks = failed_stacks_,
-                           .history = informed->history});
+                           .history = informed.history});
 
   const auto exchanges = session_.store.exchanges(session_.campaign);
-  if (!exchanges) return std::unexpected(exchanges.error());
-  for (const db::Exchange& exchange : *exchanges) {
+  for (const db::Exchange& exchange : exchanges) {
     const auto* const ask = std::get_if<db::Ask>(&exchange);
     if (ask == nullptr) continue;
     for (const auto& source : sources_) source->remember(*ask);
     for (const db::Asked& asked : ask->answer) state_.asked(asked);
   }
-  Replayed replayed = replay(*exchanges, *strategy_, begun->record.strategy, begun->record.seed);
+  Replayed replayed = replay(exchanges, *strategy_, begun.record.strategy, begun.record.seed);
   for (const space::Trial& trial : replayed.told) state_.learn(trial);
   for (db::Asked& asked : replayed.pending) scheduler_.enqueue(std::move(asked));
-  if (auto counted = count_earlier_time(session_, state_); !counted) return counted;
+  count_earlier_time(session_, state_);
 
-  const Opening opening = opening_of(session_, *begun, swept);
+  const Opening opening = opening_of(session_, begun, swept);
   session_.observer.opened(opening);
   log_.log(db::Level::Info, fmt::format("{}: {} trials known, {} interrupted ones to run again; strategy {}, seed {}",
-                                        begun->handle.resumed ? "resumed" : "opened", begun->handle.finished,
-                                        opening.recovery.trials.size(), begun->record.strategy, begun->record.seed));
+                                        begun.handle.resumed ? "resumed" : "opened", begun.handle.finished,
+                                        opening.recovery.trials.size(), begun.record.strategy, begun.record.seed));
   log_.open();
   for (const UnavailableFramework& framework : session_.spec.unavailable) {
     log_.say(db::Level::Info, fmt::format("unavailable here: {}: {}", framework.name, framework.reason));
@@ -121,29 +115,25 @@ db::Expected<void> Campaign::open(const measure::SweepReport& swept) {
     log_.say(db::Level::Warning,
              fmt::format("the strategy '{}' proposes otherwise than when this campaign began ({} times): it goes on "
                          "from what was measured",
-                         begun->record.strategy, replayed.deviations));
+                         begun.record.strategy, replayed.deviations));
   }
-  return {};
 }
 
-db::Expected<SessionResult> Campaign::preflight() {
+SessionResult Campaign::preflight() {
   const bool only = session_.preflight == PreflightMode::Only;
   SessionResult result{.campaign = session_.campaign};
   if (!only && (session_.preflight == PreflightMode::No || state_.next_number() > 0)) return result;
   const auto report = Preflight(session_).run({.again = only, .limit = session_.preflight_limit});
-  if (!report) return std::unexpected(report.error());
-  result.preflight = *report;
-  if (report->interrupted) {
+  result.preflight = report;
+  if (report.interrupted) {
     result.ending = Ending::Interrupted;
     result.because = "interrupted in the preflight";
     return result;
   }
-  auto failed = read_preflight(session_, costs_.get());
-  if (!failed) return std::unexpected(failed.error());
-  failed_stacks_ = std::move(*failed);
+  failed_stacks_ = read_preflight(session_, costs_.get());
   if (only) result.ending = Ending::PreflightOnly;
-  result.because = to_text(*report);
-  log_.say(report->failed_stacks > 0 ? db::Level::Warning : db::Level::Info, result.because);
+  result.because = to_text(report);
+  log_.say(report.failed_stacks > 0 ? db::Level::Warning : db::Level::Info, result.because);
   return result;
 }
 
@@ -156,71 +146,65 @@ std::optional<SearchEnd> Campaign::must_stop() {
   return std::nullopt;
 }
 
-db::Expected<void> Campaign::ask(Asking asking) {
+void Campaign::ask(Asking asking) {
   db::Asked asked = numbered(std::move(asking.proposal), state_.next_number());
   const db::Ask record{.strategy = std::move(asking.source), .seed = asking.seed, .count = 1, .answer = {asked}};
-  if (auto recorded = session_.store.record_ask(session_.campaign, record); !recorded) return recorded;
+  session_.store.record_ask(session_.campaign, record);
   state_.asked(asked);
   if (asking.failed) return settle(answer_of_preflight(session_, asked.number, *asking.failed), std::nullopt);
   scheduler_.enqueue(std::move(asked));
-  return {};
 }
 
-db::Expected<std::optional<std::string>> Campaign::propose() {
+std::optional<std::string> Campaign::propose() {
   for (const auto& source : sources_) {
     if (source->needs_budget()) {
       if (auto why = state_.is_over()) return why;
     }
     auto asking = source->propose();
     if (!asking) continue;
-    if (auto asked = ask(*std::move(asking)); !asked) return std::unexpected(asked.error());
+    ask(*std::move(asking));
     return std::nullopt;
   }
   return "nothing is left to try";
 }
 
-db::Expected<std::optional<SearchEnd>> Campaign::fill_slots() {
+std::optional<SearchEnd> Campaign::fill_slots() {
   while (scheduler_.has_free_slot()) {
     if (auto stop = must_stop()) return stop;
     while (scheduler_.queue_is_empty()) {  // it stays so where the result of what was asked is known already
       auto nothing = propose();
-      if (!nothing) return std::unexpected(nothing.error());
-      if (*nothing && scheduler_.in_flight() > 0) return std::nullopt;  // what is told next may change that
-      if (*nothing) return SearchEnd{Ending::Complete, **std::move(nothing)};
+      if (nothing && scheduler_.in_flight() > 0) return std::nullopt;  // what is told next may change that
+      if (nothing) return SearchEnd{Ending::Complete, *std::move(nothing)};
     }
     scheduler_.submit_next(state_.incumbent());
   }
   return std::nullopt;
 }
 
-db::Expected<SearchEnd> Campaign::search() {
+SearchEnd Campaign::search() {
   std::optional<SearchEnd> end;
   for (;;) {
     if (!end) {
-      auto stop = fill_slots();
-      if (!stop) return std::unexpected(stop.error());
-      end = std::move(*stop);
+      end = fill_slots();
     }
     if (scheduler_.in_flight() == 0) return *std::move(end);
     const auto how = settle_next();
-    if (!how) return std::unexpected(how.error());
-    if (*how == TrialAnswer::End::Interrupted && !end) {
+    if (how == TrialAnswer::End::Interrupted && !end) {
       end = SearchEnd{Ending::Interrupted, "interrupted"};
     }
   }
 }
 
-db::Expected<TrialAnswer::End> Campaign::settle_next() {
+TrialAnswer::End Campaign::settle_next() {
   const auto ended = scheduler_.next();
-  if (!ended) return std::unexpected(ended.error());
-  const TrialAnswer& answer = ended->answer;
+  const TrialAnswer& answer = ended.answer;
   if (answer.end != TrialAnswer::End::Finished) return answer.end;
-  if (auto settled = settle(answer, ended->since_submitted); !settled) return std::unexpected(settled.error());
+  settle(answer, ended.since_submitted);
   return answer.end;
 }
 
-db::Expected<void> Campaign::settle(const TrialAnswer& answer, std::optional<std::chrono::nanoseconds> took) {
-  if (auto stored = store_answer(session_, answer); !stored) return stored;
+void Campaign::settle(const TrialAnswer& answer, std::optional<std::chrono::nanoseconds> took) {
+  store_answer(session_, answer);
   const space::Trial& trial = answer.trial;
   if (took && !answer.equal_to) {
     state_.took(trial.number, *took, trial.estimate ? std::max<std::int64_t>(trial.estimate->runs, 1) : 1);
@@ -228,72 +212,61 @@ db::Expected<void> Campaign::settle(const TrialAnswer& answer, std::optional<std
   strategy_->tell({&trial, 1});
   state_.learn(trial);
   session_.observer.finished(trial, answer.equal_to.has_value(), state_.progress());
-  if (!took) return {};
+  if (!took) return;
   for (std::string& warning : warnings_after(trial, state_)) log_.say(db::Level::Warning, std::move(warning));
-  return {};
 }
 
-db::Expected<std::optional<db::StoredTrial>> Campaign::measure_for_finals(const space::Configuration& configuration,
-                                                                          const std::string& reason) {
+std::optional<db::StoredTrial> Campaign::measure_for_finals(const space::Configuration& configuration,
+                                                            const std::string& reason) {
   if (!state_.knows(configuration)) {
-    auto asked = ask({.source = kFinalsAsk, .proposal = {.configuration = configuration, .reason = reason}});
-    if (!asked) return std::unexpected(asked.error());
+    ask({.source = kFinalsAsk, .proposal = {.configuration = configuration, .reason = reason}});
   }
   while (!state_.knows(configuration)) {
     scheduler_.submit_next(state_.incumbent());
     const auto how = settle_next();
-    if (!how) return std::unexpected(how.error());
-    if (*how == TrialAnswer::End::Interrupted) return std::nullopt;
+    if (how == TrialAnswer::End::Interrupted) return std::nullopt;
   }
   auto trials = session_.store.list_trials(
       {.campaign = session_.campaign, .state = db::TrialState::Finished, .configuration = configuration.identity()});
-  if (!trials) return std::unexpected(trials.error());
-  return trials->empty() ? std::nullopt : std::optional(std::move(trials->front()));
+  return trials.empty() ? std::nullopt : std::optional(std::move(trials.front()));
 }
 
-db::Expected<void> Campaign::finish(SessionResult& result) {
+void Campaign::finish(SessionResult& result) {
   Finals finals(session_, time_frame(session_.spec.budget, state_.pace(), session_.clock.steady()),
                 [this](const auto& configuration, const std::string& reason) {
                   return measure_for_finals(configuration, reason);
                 });
   auto suspensions = session_.interruption.suspensions();
   auto complete = finals.run();
-  while (complete && !*complete && session_.interruption.again_after_suspension(suspensions)) {
+  while (!complete && session_.interruption.again_after_suspension(suspensions)) {
     suspensions = session_.interruption.suspensions();
     complete = finals.run();  // does only what is missing
   }
-  if (!complete) return std::unexpected(complete.error());
-  if (*complete || !session_.interruption.requested()) return session_.store.finish_campaign(session_.campaign);
+  if (complete || !session_.interruption.requested()) return session_.store.finish_campaign(session_.campaign);
   result.ending = Ending::Interrupted;
   result.because = "interrupted while the best was measured again";
   log_.log(db::Level::Warning, result.because);
-  return {};
 }
 
-db::Expected<SessionResult> Campaign::run(const measure::SweepReport& swept) {
+SessionResult Campaign::run(const measure::SweepReport& swept) {
   const bool preflight_only = session_.preflight == PreflightMode::Only;
   const auto before = completed_before(session_, fresh_);
-  if (!before) return std::unexpected(before.error());
-  if (*before && !preflight_only) {
-    session_.campaign = **before;
+  if (before && !preflight_only) {
+    session_.campaign = *before;
     return SessionResult{
-        .ending = Ending::AlreadyDone, .because = "this campaign was completed before", .campaign = **before};
+        .ending = Ending::AlreadyDone, .because = "this campaign was completed before", .campaign = *before};
   }
   const auto known = session_.store.find_campaign(session_.spec.name);
   const bool was_finished = known && known->finished_unix_ns.has_value();
   auto verified = verify_changes();
-  if (!verified) return std::unexpected(verified.error());
-  if (*verified) return std::move(**verified);
-  if (auto opened = open(swept); !opened) return std::unexpected(opened.error());
+  if (verified) return *std::move(verified);
+  open(swept);
 
-  auto tried = preflight();
-  if (!tried) return tried;
-  SessionResult result = *std::move(tried);
+  SessionResult result = preflight();
   if (result.ending == Ending::Complete) {
     auto end = search();
-    if (!end) return std::unexpected(end.error());
-    result.ending = end->ending;
-    result.because = std::move(end->because);
+    result.ending = end.ending;
+    result.because = std::move(end.because);
   }
   if (result.ending != Ending::PreflightOnly) {
     const std::string sentence = fmt::format("the search ended after {} trials, {} of them failed: {}",
@@ -302,14 +275,12 @@ db::Expected<SessionResult> Campaign::run(const measure::SweepReport& swept) {
     session_.observer.search_ended(sentence);
   }
   if (result.ending == Ending::Complete) {
-    if (auto finished = finish(result); !finished) return std::unexpected(finished.error());
+    finish(result);
   } else if (preflight_only && was_finished && known->id == session_.campaign) {
     // Opening it took that mark away; a preflight takes nothing away.
-    if (auto done = session_.store.finish_campaign(session_.campaign); !done) return std::unexpected(done.error());
+    session_.store.finish_campaign(session_.campaign);
   }
-  if (auto released = session_.store.release_campaign(session_.campaign); !released) {
-    return std::unexpected(released.error());
-  }
+  session_.store.release_campaign(session_.campaign);
   return result;
 }
 

@@ -57,32 +57,32 @@ class Campaign {
   Campaign& operator=(const Campaign&) = delete;
 
   /// Opens or resumes, searches, measures the best again. Blocks. `swept`: what was cleared away before, to be told.
-  [[nodiscard]] db::Expected<SessionResult> run(const measure::SweepReport& swept = {});
+  [[nodiscard]] SessionResult run(const measure::SweepReport& swept = {});
 
  private:
   /// Where the machine changed, whether results from before hold. Set: interrupted, the session ends with it.
-  [[nodiscard]] db::Expected<std::optional<SessionResult>> verify_changes();
+  [[nodiscard]] std::optional<SessionResult> verify_changes();
   /// Opens the campaign and replays what was asked and told.
-  [[nodiscard]] db::Expected<void> open(const measure::SweepReport& swept);
+  void open(const measure::SweepReport& swept);
   /// Tries the software stacks, where that is wanted. The search follows where it ends as Complete.
-  [[nodiscard]] db::Expected<SessionResult> preflight();
-  [[nodiscard]] db::Expected<SearchEnd> search();
+  [[nodiscard]] SessionResult preflight();
+  [[nodiscard]] SearchEnd search();
   /// Gives orders until all slots are busy. Set: none may be given any more, and why.
-  [[nodiscard]] db::Expected<std::optional<SearchEnd>> fill_slots();
+  [[nodiscard]] std::optional<SearchEnd> fill_slots();
   /// Why no order may be given now, whatever there is to do.
   [[nodiscard]] std::optional<SearchEnd> must_stop();
   /// Asks the sources, and stores what they ask for. Set: they have nothing now, and why.
-  [[nodiscard]] db::Expected<std::optional<std::string>> propose();
-  [[nodiscard]] db::Expected<void> ask(Asking asking);
+  [[nodiscard]] std::optional<std::string> propose();
+  void ask(Asking asking);
   /// Waits for an order to end and tells its result; how it ended.
-  [[nodiscard]] db::Expected<TrialAnswer::End> settle_next();
+  [[nodiscard]] TrialAnswer::End settle_next();
   /// Stores a result and tells it. `took`: since its order was given; empty: there was none, nothing was run.
-  [[nodiscard]] db::Expected<void> settle(const TrialAnswer& answer, std::optional<std::chrono::nanoseconds> took);
+  void settle(const TrialAnswer& answer, std::optional<std::chrono::nanoseconds> took);
   /// A trial that the finals want; one that is known is not measured again. Empty: interrupted.
-  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> measure_for_finals(
-      const space::Configuration& configuration, const std::string& reason);
+  [[nodiscard]] std::optional<db::StoredTrial> measure_for_finals(const space::Configuration& configuration,
+                                                                  const std::string& reason);
   /// Measures the best again; completes the result.
-  [[nodiscard]] db::Expected<void> finish(SessionResult& result);
+  void finish(SessionResult& result);
 
   Session& session_;
   bool fresh_;

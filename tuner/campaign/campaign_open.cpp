@@ -24,7 +24,7 @@ nlohmann::json what_completeness_depends_on(const nlohmann::json& document) {
 }
 
 /// What a new generation knows of other campaigns; empty: nothing, and so wants the user.
-db::Expected<std::optional<std::vector<db::HistorySource>>> history_to_begin_with(const Session& session, bool fresh) {
+std::optional<std::vector<db::HistorySource>> history_to_begin_with(const Session& session, bool fresh) {
   if (fresh || !session.spec.strategy.history) return std::nullopt;
   return choose_history(session.store,
                         {.document = session.spec.document, .fingerprint_key = session.fingerprint.key()},
@@ -33,63 +33,47 @@ db::Expected<std::optional<std::vector<db::HistorySource>>> history_to_begin_wit
 
 /// What is known of the machine's peaks is stored with a new generation: its strategy knows that, and no more, in every
 /// session.
-db::Expected<void> keep_peaks(const Session& session) {
-  if (trains_own_command(session.spec.document)) return {};
+void keep_peaks(const Session& session) {
+  if (trains_own_command(session.spec.document)) return;
   const auto peaks = stored_peaks(session.store, session.fingerprint, session.spec.workload);
-  if (!peaks) return std::unexpected(peaks.error());
-  if (!*peaks) return {};
-  return session.store.save_peaks(session.campaign, (*peaks)->document);
+  if (peaks) session.store.save_peaks(session.campaign, peaks->document);
 }
 
 /// Null where preparation costs nothing that the strategy should weigh.
-db::Expected<std::shared_ptr<PreparationCosts>> preparation_costs(const Session& session) {
+std::shared_ptr<PreparationCosts> preparation_costs(const Session& session) {
   const CampaignSpec& spec = session.spec;
   // Where trials are counted, time is no matter: only a budget of time is spent on preparation.
   if (!spec.budget.wall && !spec.budget.until) return nullptr;
   const auto builds = session.store.list_builds();
-  if (!builds) return std::unexpected(builds.error());
   const auto known = session.store.find_campaign(spec.name);
-  if (!known) return std::unexpected(known.error());
-  const auto began = known->id == session.campaign ? known->created_unix_ns : 0;
-  auto costs = std::make_shared<PreparationCosts>(spec.space, *builds, began, session.executor.install_seconds(began));
+  const auto began = known && known->id == session.campaign ? known->created_unix_ns : 0;
+  auto costs = std::make_shared<PreparationCosts>(spec.space, builds, began, session.executor.install_seconds(began));
   return costs->matter() ? std::move(costs) : nullptr;
 }
 
 }  // namespace
 
-db::Expected<std::optional<db::CampaignId>> completed_before(const Session& session, bool fresh) {
+std::optional<db::CampaignId> completed_before(const Session& session, bool fresh) {
   const CampaignSpec& spec = session.spec;
   if (fresh || spec.budget.until || !session.wanted.empty()) return std::nullopt;
   const auto known = session.store.find_campaign(spec.name);
-  if (!known) {
-    if (known.error().code == db::ErrorCode::NotFound) return std::nullopt;
-    return std::unexpected(known.error());
-  }
-  if (!known->finished_unix_ns || known->identity != spec.identity()) return std::nullopt;
+  if (!known || !known->finished_unix_ns || known->identity != spec.identity()) return std::nullopt;
   if (what_completeness_depends_on(known->spec) != what_completeness_depends_on(spec.document)) return std::nullopt;
   const auto stored = session.store.load_fingerprint(known->fingerprint);
-  if (!stored) return std::unexpected(stored.error());
-  const auto fingerprint = space::Fingerprint::from_json(stored->fields);
+  const auto fingerprint = space::Fingerprint::from_json(stored.fields);
   if (!fingerprint || !fingerprint->differences(session.fingerprint).empty()) return std::nullopt;
   return known->id;
 }
 
-db::Expected<BegunCampaign> begin_campaign(Session& session, bool fresh, bool set_aside) {
+BegunCampaign begin_campaign(Session& session, bool fresh, bool set_aside) {
   auto record = present_record(session, fresh || set_aside);
-  if (!record) return std::unexpected(record.error());
-  if (auto saved = session.store.save_fingerprint(record->fingerprint); !saved) return std::unexpected(saved.error());
-  auto history = history_to_begin_with(session, fresh);
-  if (!history) return std::unexpected(history.error());
-  record->history = std::move(*history);
-  const auto handle = session.store.begin_or_resume_campaign(*record);
-  if (!handle) return std::unexpected(handle.error());
-  session.campaign = handle->id;
-  auto recovered = session.store.recover_interrupted(handle->id);
-  if (!recovered) return std::unexpected(recovered.error());
-  if (!handle->resumed) {
-    if (auto kept = keep_peaks(session); !kept) return std::unexpected(kept.error());
-  }
-  return BegunCampaign{.record = std::move(*record), .handle = *handle, .recovered = std::move(*recovered)};
+  session.store.save_fingerprint(record.fingerprint);
+  record.history = history_to_begin_with(session, fresh);
+  const auto handle = session.store.begin_or_resume_campaign(record);
+  session.campaign = handle.id;
+  auto recovered = session.store.recover_interrupted(handle.id);
+  if (!handle.resumed) keep_peaks(session);
+  return BegunCampaign{.record = std::move(record), .handle = handle, .recovered = std::move(recovered)};
 }
 
 Opening opening_of(const Session& session, const BegunCampaign& begun, const measure::SweepReport& swept) {
@@ -113,23 +97,19 @@ Opening opening_of(const Session& session, const BegunCampaign& begun, const mea
   return opening;
 }
 
-db::Expected<InformedStrategy> make_informed_strategy(const Session& session, SessionLog& log) {
+InformedStrategy make_informed_strategy(const Session& session, SessionLog& log) {
   const CampaignSpec& spec = session.spec;
   InformedStrategy informed;
   auto history = history_of(session.store, session.campaign, spec.strategy.name, spec.objective);
-  if (!history) return std::unexpected(history.error());
-  informed.history = *history;
+  informed.history = history;
   auto peaks = peaks_of_campaign(session.store, session.campaign);
-  if (!peaks) return std::unexpected(peaks.error());
-  auto costs = preparation_costs(session);
-  if (!costs) return std::unexpected(costs.error());
-  informed.costs = std::move(*costs);
+  informed.costs = preparation_costs(session);
 
   search::Options options{.seed = spec.strategy.seed, .objective = spec.objective};
   options.roles = roles_of(spec.space);
   options.memory_limit_bytes = session.executor.memory_limit_bytes();
-  options.history = std::move(*history);
-  options.bound = work_bound(*std::move(peaks));
+  options.history = std::move(history);
+  options.bound = work_bound(std::move(peaks));
   options.note = [&log](const std::string& sentence) { log.say(db::Level::Warning, sentence); };
   if (informed.costs) {
     options.preparation_seconds = [costs = informed.costs](const space::Configuration& each) {
@@ -138,7 +118,7 @@ db::Expected<InformedStrategy> make_informed_strategy(const Session& session, Se
   }
   if (auto sentence = to_text(options.history, spec.space); !sentence.empty()) log.say(db::Level::Info, sentence);
   auto strategy = search::make_strategy(spec.strategy.name, spec.space, options);
-  if (!strategy) return std::unexpected(db::Error{db::ErrorCode::Inconsistent, strategy.error()});
+  if (!strategy) throw db::Error(db::ErrorCode::Inconsistent, strategy.error());
   informed.strategy = std::move(*strategy);
   if (informed.costs) {
     informed.strategy = std::make_unique<CostAware>(std::move(informed.strategy), informed.costs);
@@ -146,13 +126,11 @@ db::Expected<InformedStrategy> make_informed_strategy(const Session& session, Se
   return informed;
 }
 
-db::Expected<std::vector<db::PreflightRecord>> read_preflight(const Session& session, PreparationCosts* costs) {
+std::vector<db::PreflightRecord> read_preflight(const Session& session, PreparationCosts* costs) {
   const auto records = session.store.preflights(session.campaign);
-  if (!records) return std::unexpected(records.error());
   const auto first = session.store.find_trial(session.campaign, 0);
-  if (!first && first.error().code != db::ErrorCode::NotFound) return std::unexpected(first.error());
   std::vector<db::PreflightRecord> failed;
-  for (const db::PreflightRecord& record : *records) {
+  for (const db::PreflightRecord& record : records) {
     if (record.outcome != space::Outcome::Ok) {
       failed.push_back(record);
     } else if (costs != nullptr && (!first || record.preflight_unix_ns < first->reserved_unix_ns)) {
@@ -163,10 +141,9 @@ db::Expected<std::vector<db::PreflightRecord>> read_preflight(const Session& ses
   return failed;
 }
 
-db::Expected<void> count_earlier_time(const Session& session, SearchState& state) {
+void count_earlier_time(const Session& session, SearchState& state) {
   const auto trials = session.store.list_trials({.campaign = session.campaign, .state = db::TrialState::Finished});
-  if (!trials) return std::unexpected(trials.error());
-  for (const db::StoredTrial& trial : *trials) {
+  for (const db::StoredTrial& trial : trials) {
     if (trial.reused_from || trial.runs == 0) continue;  // nothing was run for it
     const std::chrono::nanoseconds between(trial.finished_unix_ns.value_or(trial.reserved_unix_ns) -
                                            trial.reserved_unix_ns);
@@ -174,10 +151,7 @@ db::Expected<void> count_earlier_time(const Session& session, SearchState& state
     const auto duration = plausible_duration(between, trial.runs, session.spec.run.deadline);
     state.took_before(trial.trial.number, duration, trial.runs);
   }
-  const auto beside = session.store.time_beside_trials(session.campaign);
-  if (!beside) return std::unexpected(beside.error());
-  state.spent_before(*beside);
-  return {};
+  state.spent_before(session.store.time_beside_trials(session.campaign));
 }
 
 }  // namespace nocturne::tuner

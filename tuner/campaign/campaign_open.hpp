@@ -19,7 +19,7 @@
 namespace nocturne::tuner {
 
 /// The campaign, where an earlier session completed this very one; empty: there is something to do.
-[[nodiscard]] db::Expected<std::optional<db::CampaignId>> completed_before(const Session& session, bool fresh);
+[[nodiscard]] std::optional<db::CampaignId> completed_before(const Session& session, bool fresh);
 
 /// A campaign as the database has it when a session begins.
 struct BegunCampaign {
@@ -30,7 +30,7 @@ struct BegunCampaign {
 
 /// Opens or resumes it, and gives the session its id. A new generation begins where the user wants all measured anew
 /// (`fresh`: without history, too), or where what was measured before does not hold any more (`set_aside`).
-[[nodiscard]] db::Expected<BegunCampaign> begin_campaign(Session& session, bool fresh, bool set_aside);
+[[nodiscard]] BegunCampaign begin_campaign(Session& session, bool fresh, bool set_aside);
 
 /// What observers are told of it.
 [[nodiscard]] Opening opening_of(const Session& session, const BegunCampaign& begun, const measure::SweepReport& swept);
@@ -44,13 +44,12 @@ struct InformedStrategy {
 
 /// The strategy of a campaign that has begun; it has been told history, and nothing of this campaign. The log outlives
 /// it.
-[[nodiscard]] db::Expected<InformedStrategy> make_informed_strategy(const Session& session, SessionLog& log);
+[[nodiscard]] InformedStrategy make_informed_strategy(const Session& session, SessionLog& log);
 
 /// Software stacks that failed in the preflight. Those that passed cost nothing more to prepare (`costs` may be null).
-[[nodiscard]] db::Expected<std::vector<db::PreflightRecord>> read_preflight(const Session& session,
-                                                                            PreparationCosts* costs);
+[[nodiscard]] std::vector<db::PreflightRecord> read_preflight(const Session& session, PreparationCosts* costs);
 
 /// The time that earlier sessions took.
-[[nodiscard]] db::Expected<void> count_earlier_time(const Session& session, SearchState& state);
+void count_earlier_time(const Session& session, SearchState& state);
 
 }  // namespace nocturne::tuner

@@ -7,7 +7,7 @@
 
 namespace nocturne::tuner {
 
-db::Expected<db::CampaignRecord> present_record(const Session& session, bool fresh) {
+db::CampaignRecord present_record(const Session& session, bool fresh) {
   const CampaignSpec& spec = session.spec;
   db::CampaignRecord record{
       .name = spec.name,
@@ -19,10 +19,9 @@ db::Expected<db::CampaignRecord> present_record(const Session& session, bool fre
       .parameters = parameter_records(spec.space),
       .fresh = fresh};
   const auto changed = machine_changes(session.store, spec.name, session.fingerprint);
-  if (!changed) return std::unexpected(changed.error());
-  if (!changed->empty() && !fresh) {
+  if (!changed.empty() && !fresh) {
     record.fresh = true;
-    session.observer.note(fmt::format("{}: results from before do not hold, a new generation begins", *changed));
+    session.observer.note(fmt::format("{}: results from before do not hold, a new generation begins", changed));
   }
   return record;
 }

@@ -9,6 +9,6 @@ namespace nocturne::tuner {
 
 /// Without a word on history. A new generation (`fresh`) also begins, and that is said, where a field of the
 /// fingerprint that must match has changed since the campaign was measured last.
-[[nodiscard]] db::Expected<db::CampaignRecord> present_record(const Session& session, bool fresh);
+[[nodiscard]] db::CampaignRecord present_record(const Session& session, bool fresh);
 
 }  // namespace nocturne::tuner

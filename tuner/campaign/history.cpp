@@ -25,7 +25,7 @@ bool same_objective(const nlohmann::json& a, const nlohmann::json& b) {
   return objective_of(a).minimise == objective_of(b).minimise;
 }
 
-db::Expected<std::vector<db::StoredTrial>> trials_of(const db::Store& store, db::CampaignId campaign) {
+std::vector<db::StoredTrial> trials_of(const db::Store& store, db::CampaignId campaign) {
   return store.list_trials({.campaign = campaign, .state = db::TrialState::Finished, .limit = kMostTrialsOfCampaign});
 }
 
@@ -46,33 +46,29 @@ bool any_in_space(std::span<const space::Trial> trials, const space::Space& spac
   });
 }
 
-db::Expected<Circumstances> circumstances_of(const db::Store& store, const db::CampaignSummary& campaign) {
+Circumstances circumstances_of(const db::Store& store, const db::CampaignSummary& campaign) {
   Circumstances result{.document = campaign.spec, .fingerprint_key = {}};
   if (campaign.fingerprint.empty()) return result;
   const auto stored = store.load_fingerprint(campaign.fingerprint);
-  if (!stored) return std::unexpected(stored.error());
-  if (const auto fingerprint = space::Fingerprint::from_json(stored->fields))
+  if (const auto fingerprint = space::Fingerprint::from_json(stored.fields))
     result.fingerprint_key = fingerprint->key();
   return result;
 }
 
-db::Expected<std::vector<db::HistorySource>> choose_history(const db::Store& store, const Circumstances& present,
-                                                            const space::Space& space) {
+std::vector<db::HistorySource> choose_history(const db::Store& store, const Circumstances& present,
+                                              const space::Space& space) {
   auto campaigns = store.list_campaigns();
-  if (!campaigns) return std::unexpected(campaigns.error());
-  std::erase_if(*campaigns, [](const db::CampaignSummary& each) { return !each.finished_unix_ns || each.ok == 0; });
-  std::ranges::stable_sort(*campaigns, std::ranges::greater(), &db::CampaignSummary::created_unix_ns);
+  std::erase_if(campaigns, [](const db::CampaignSummary& each) { return !each.finished_unix_ns || each.ok == 0; });
+  std::ranges::stable_sort(campaigns, std::ranges::greater(), &db::CampaignSummary::created_unix_ns);
   std::vector<db::HistorySource> same, of_workload, others;
-  for (const db::CampaignSummary& each : *campaigns) {
+  for (const db::CampaignSummary& each : campaigns) {
     const auto past = circumstances_of(store, each);
-    if (!past) return std::unexpected(past.error());
-    if (!same_objective(past->document, present.document)) continue;
-    const bool workload = same_workload(past->document, present.document);
+    if (!same_objective(past.document, present.document)) continue;
+    const bool workload = same_workload(past.document, present.document);
     db::HistorySource source{.campaign = each.id, .same = false, .trials = each.trials};
-    if (are_same(*past, present) && same.size() < kMostSameCampaigns) {
+    if (are_same(past, present) && same.size() < kMostSameCampaigns) {
       const auto history = load_history(store, {source}, {});
-      if (!history) return std::unexpected(history.error());
-      source.same = any_in_space(history->front().trials, space);
+      source.same = any_in_space(history.front().trials, space);
     }
     (source.same ? same : workload ? of_workload : others).push_back(source);
   }
@@ -82,15 +78,13 @@ db::Expected<std::vector<db::HistorySource>> choose_history(const db::Store& sto
   return same;
 }
 
-db::Expected<std::vector<search::History>> load_history(const db::Store& store,
-                                                        const std::vector<db::HistorySource>& sources,
-                                                        const space::Objective& objective) {
+std::vector<search::History> load_history(const db::Store& store, const std::vector<db::HistorySource>& sources,
+                                          const space::Objective& objective) {
   std::vector<search::History> history;
   for (const db::HistorySource& source : sources) {
     auto trials = trials_of(store, source.campaign);
-    if (!trials) return std::unexpected(trials.error());
     search::History campaign{.same_machine_and_workload = source.same, .trials = {}};
-    for (db::StoredTrial& each : *trials) {
+    for (db::StoredTrial& each : trials) {
       campaign.name = each.campaign_name;
       if (each.trial.number >= source.trials || each.trial.outcome == space::Outcome::Timeout) continue;
       if (each.trial.estimate && each.trial.parts)
@@ -102,12 +96,11 @@ db::Expected<std::vector<search::History>> load_history(const db::Store& store,
   return history;
 }
 
-db::Expected<std::vector<search::History>> history_of(const db::Store& store, db::CampaignId campaign,
-                                                      const std::string& strategy, const space::Objective& objective) {
+std::vector<search::History> history_of(const db::Store& store, db::CampaignId campaign, const std::string& strategy,
+                                        const space::Objective& objective) {
   if (!search::uses_history(strategy)) return {};
   const auto sources = store.history(campaign);
-  if (!sources) return std::unexpected(sources.error());
-  return load_history(store, *sources, objective);
+  return load_history(store, sources, objective);
 }
 
 std::string to_text(const std::vector<search::History>& history, const space::Space& space) {

@@ -35,7 +35,7 @@ struct Circumstances {
 };
 
 /// Circumstances of a stored campaign.
-[[nodiscard]] db::Expected<Circumstances> circumstances_of(const db::Store& store, const db::CampaignSummary& campaign);
+[[nodiscard]] Circumstances circumstances_of(const db::Store& store, const db::CampaignSummary& campaign);
 
 /// Whether what the one measured the other would have measured, too: machine, workload and worker.
 [[nodiscard]] bool are_same(const Circumstances& a, const Circumstances& b);
@@ -44,20 +44,18 @@ struct Circumstances {
 [[nodiscard]] bool any_in_space(std::span<const space::Trial> trials, const space::Space& space);
 
 /// Finished campaigns of the store that a new one in this space learns from, the most telling first.
-[[nodiscard]] db::Expected<std::vector<db::HistorySource>> choose_history(const db::Store& store,
-                                                                          const Circumstances& present,
-                                                                          const space::Space& space);
+[[nodiscard]] std::vector<db::HistorySource> choose_history(const db::Store& store, const Circumstances& present,
+                                                            const space::Space& space);
 
 /// Their trials. Times are those of the present objective: of trials with parts, T at its primary horizon. A timeout
 /// is left out: the deadline may be another.
-[[nodiscard]] db::Expected<std::vector<search::History>> load_history(const db::Store& store,
-                                                                      const std::vector<db::HistorySource>& sources,
-                                                                      const space::Objective& objective);
+[[nodiscard]] std::vector<search::History> load_history(const db::Store& store,
+                                                        const std::vector<db::HistorySource>& sources,
+                                                        const space::Objective& objective);
 
 /// What a campaign knew when it began; nothing where its strategy does not learn from it.
-[[nodiscard]] db::Expected<std::vector<search::History>> history_of(const db::Store& store, db::CampaignId campaign,
-                                                                    const std::string& strategy,
-                                                                    const space::Objective& objective);
+[[nodiscard]] std::vector<search::History> history_of(const db::Store& store, db::CampaignId campaign,
+                                                      const std::string& strategy, const space::Objective& objective);
 
 /// "history: 2 campaigns, 118 trials of this machine and workload; 1 campaign of
 /// another machine, workload or space ranks". Counts trials that are

@@ -56,9 +56,7 @@ void fit_report(Learned& learned) {
 /// Between-process sd, from pairs of equal processes that ran one after the other, on the machine as the campaign found
 /// it.
 double process_sd_of(const db::Store& store, const db::CampaignSummary& campaign) {
-  const auto floors = store.noise_floors(noise_workload(workload_of(campaign.spec)));
-  if (!floors) return 0;
-  for (const db::NoiseFloorRecord& floor : *floors) {
+  for (const db::NoiseFloorRecord& floor : store.noise_floors(noise_workload(workload_of(campaign.spec)))) {
     if (floor.fingerprint != campaign.fingerprint) continue;
     for (const db::NoiseFigure& figure : floor.figures) {
       if (figure.method == "sequential") return figure.sd / std::sqrt(2.0);
@@ -71,8 +69,7 @@ double process_sd_of(const db::Store& store, const db::CampaignSummary& campaign
 const double kNotKnown = std::log(3.0);
 
 double typical_seconds(const db::Store& store, db::CampaignId campaign) {
-  const auto durations = store.last_durations(campaign, kRecentTrials);
-  return durations ? std::chrono::duration<double>(expected_trial(*durations)).count() : 0;
+  return std::chrono::duration<double>(expected_trial(store.last_durations(campaign, kRecentTrials))).count();
 }
 
 std::string duration_text(std::chrono::seconds time) {
@@ -90,24 +87,20 @@ std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store&
   auto known = stored_space(store, campaign);
   if (!known) return std::unexpected(known.error());
   const auto exchanges = store.exchanges(campaign.id);
-  if (!exchanges) return std::unexpected(exchanges.error().message);
   auto learned = std::make_unique<Learned>(std::move(known->space));
   learned->campaign = campaign.name;
   learned->without = std::move(known->without);
   learned->objective = objective_of(campaign.spec);
   auto history = history_of(store, campaign.id, campaign.strategy, learned->objective);
-  if (!history) return std::unexpected(history.error().message);
-  learned->history = to_text(*history, learned->space);
-  auto peaks = peaks_of_campaign(store, campaign.id);
-  if (!peaks) return std::unexpected(peaks.error().message);
+  learned->history = to_text(history, learned->space);
   learned->search = std::make_unique<search::PrunedSearch>(
       learned->space, search::Options{.seed = static_cast<std::uint64_t>(campaign.seed),
                                       .objective = learned->objective,
-                                      .history = std::move(*history),
+                                      .history = std::move(history),
                                       .roles = roles_of(learned->space),
                                       .memory_limit_bytes = memory_limit_of(campaign.spec, known->facts),
-                                      .bound = work_bound(*std::move(peaks))});
-  hear(*learned, *exchanges);
+                                      .bound = work_bound(peaks_of_campaign(store, campaign.id))});
+  hear(*learned, exchanges);
   fit_report(*learned);
   if (learned->times().size() < kFewestForModel) {
     return std::unexpected(fmt::format("'{}' has {} trials that worked; a model needs {} at least", campaign.name,

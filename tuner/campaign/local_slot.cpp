@@ -11,12 +11,12 @@ void LocalSlot::submit(TrialOrder order) {
   suspensions_ = session_.interruption.suspensions();
 }
 
-db::Expected<TrialAnswer> LocalSlot::next() {
+TrialAnswer LocalSlot::next() {
   auto answer = TrialRunner(session_).execute(*order_);
   order_.reset();
-  const bool cut_short = answer && answer->end == TrialAnswer::End::Interrupted;
+  const bool cut_short = answer.end == TrialAnswer::End::Interrupted;
   if (cut_short && session_.interruption.again_after_suspension(suspensions_)) {
-    answer->end = TrialAnswer::End::Suspended;
+    answer.end = TrialAnswer::End::Suspended;
   }
   return answer;
 }

@@ -19,7 +19,7 @@ class LocalSlot final : public OrderExecutor {
   [[nodiscard]] std::size_t slots() const override { return 1; }
   /// Keeps the order; next() carries it out.
   void submit(TrialOrder order) override;
-  [[nodiscard]] db::Expected<TrialAnswer> next() override;
+  [[nodiscard]] TrialAnswer next() override;
 
  private:
   const Session& session_;

@@ -19,16 +19,15 @@ namespace nocturne::tuner {
                                        std::optional<space::Match> match = {});
 
 /// The fields that must match and do not, in words; empty: the same machine, or no earlier session.
-[[nodiscard]] db::Expected<std::string> machine_changes(const db::Store& store, const std::string& campaign,
-                                                        const space::Fingerprint& now);
+[[nodiscard]] std::string machine_changes(const db::Store& store, const std::string& campaign,
+                                          const space::Fingerprint& now);
 
 /// Likewise the fields to be verified; empty also where the machine is another one.
-[[nodiscard]] db::Expected<std::string> changes_to_verify(const db::Store& store, const std::string& campaign,
-                                                          const space::Fingerprint& now);
+[[nodiscard]] std::string changes_to_verify(const db::Store& store, const std::string& campaign,
+                                            const space::Fingerprint& now);
 
 /// What is to be verified of a trial, as its runs were measured under another state of this machine; empty: nothing.
-[[nodiscard]] db::Expected<std::string> changes_since(const db::Store& store, db::TrialId trial,
-                                                      const space::Fingerprint& now);
+[[nodiscard]] std::string changes_since(const db::Store& store, db::TrialId trial, const space::Fingerprint& now);
 
 /// What came of results that were to be verified.
 struct Recheck {
@@ -46,6 +45,6 @@ struct Recheck {
 /// last: the default is measured again, three processes of it. As long as before means: within what the between-process
 /// spread of processes explains (99 %) and the campaign's margin. The runs are not stored, for they belong to no trial;
 /// the sentence is, by the caller. Blocks.
-[[nodiscard]] db::Expected<Recheck> recheck_after_changes(const Session& session);
+[[nodiscard]] Recheck recheck_after_changes(const Session& session);
 
 }  // namespace nocturne::tuner

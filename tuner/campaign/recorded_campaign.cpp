@@ -42,19 +42,16 @@ std::vector<Measured> distinct(std::vector<db::StoredTrial> trials) {
 }
 
 /// Trials of all generations of the campaign's identity, the oldest first.
-std::expected<std::vector<db::StoredTrial>, db::Error> trials_of_all_passes(const db::Store& store,
-                                                                            const db::CampaignSummary& campaign) {
+std::vector<db::StoredTrial> trials_of_all_passes(const db::Store& store, const db::CampaignSummary& campaign) {
   auto all = store.list_campaigns();
-  if (!all) return std::unexpected(all.error());
-  std::erase_if(*all, [&](const auto& each) {
+  std::erase_if(all, [&](const auto& each) {
     return each.name != campaign.name || each.identity != campaign.identity || each.fingerprint != campaign.fingerprint;
   });
-  std::ranges::sort(*all, {}, &db::CampaignSummary::generation);
+  std::ranges::sort(all, {}, &db::CampaignSummary::generation);
   std::vector<db::StoredTrial> trials;
-  for (const auto& pass : *all) {
-    auto stored = store.list_trials({.campaign = pass.id, .state = db::TrialState::Finished});
-    if (!stored) return stored;
-    std::ranges::move(*stored, std::back_inserter(trials));
+  for (const auto& pass : all) {
+    std::ranges::move(store.list_trials({.campaign = pass.id, .state = db::TrialState::Finished}),
+                      std::back_inserter(trials));
   }
   return trials;
 }
@@ -118,27 +115,22 @@ replay::Rows rows_of(const std::vector<Measured>& trials, const std::vector<spac
 std::expected<FileCampaign, std::string> find_file_campaign(const std::filesystem::path& path,
                                                             const std::string& name) {
   auto store = db::Store::open(path, db::Mode::ReadOnly);
-  if (!store) return std::unexpected(store.error().message);
-  auto all = store->list_campaigns();
-  if (!all) return std::unexpected(all.error().message);
-  const auto found = std::ranges::find_if(*all, [&](const auto& each) { return name.empty() || each.name == name; });
-  if (found == all->end()) {
+  auto all = store.list_campaigns();
+  const auto found = std::ranges::find_if(all, [&](const auto& each) { return name.empty() || each.name == name; });
+  if (found == all.end()) {
     return std::unexpected(name.empty() ? fmt::format("{}: there is no campaign in it", path.string())
                                         : fmt::format("{}: there is no campaign '{}' in it", path.string(), name));
   }
-  return FileCampaign{.store = *std::move(store), .campaign = std::move(*found)};
+  return FileCampaign{.store = std::move(store), .campaign = std::move(*found)};
 }
 
 std::expected<replay::RecordedSpace, std::string> recorded_campaign(const db::Store& store,
                                                                     const db::CampaignSummary& campaign) {
-  auto stored = trials_of_all_passes(store, campaign);
-  if (!stored) return std::unexpected(stored.error().message);
   const auto records = store.parameters(campaign.id);
-  if (!records) return std::unexpected(records.error().message);
-  const auto trials = distinct(*std::move(stored));
+  const auto trials = distinct(trials_of_all_passes(store, campaign));
   replay::SpaceDescription description;
   description.facts = stored_facts(campaign.spec);
-  for (const auto& record : *records) {
+  for (const auto& record : records) {
     auto values = occurring(trials, record.name);
     if (values.empty()) continue;  // never active in what was measured
     space::ParameterSpec spec;

@@ -18,7 +18,8 @@ struct FileCampaign {
   db::CampaignSummary campaign;
 };
 
-/// The campaign of that name in a database file; an empty name: the one opened last. The error is a sentence.
+/// The campaign of that name in a database file; an empty name: the one opened last. The error is a sentence. Throws
+/// db::Error where the file cannot be read.
 [[nodiscard]] std::expected<FileCampaign, std::string> find_file_campaign(const std::filesystem::path& path,
                                                                           const std::string& name);
 

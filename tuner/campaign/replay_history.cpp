@@ -21,16 +21,10 @@ std::filesystem::path real_path(const std::filesystem::path& path) {
 
 std::expected<void, std::string> ReplayHistory::add_database(const std::filesystem::path& path) {
   const auto store = db::Store::open(path, db::Mode::ReadOnly);
-  if (!store) return std::unexpected(store.error().message);
-  const auto campaigns = store->list_campaigns();
-  if (!campaigns) return std::unexpected(campaigns.error().message);
-  for (const db::CampaignSummary& each : *campaigns) {
+  for (const db::CampaignSummary& each : store.list_campaigns()) {
     if (!each.finished_unix_ns || each.ok == 0) continue;
-    auto circumstances = circumstances_of(*store, each);
-    if (!circumstances) return std::unexpected(circumstances.error().message);
-    auto history = load_history(*store, {{.campaign = each.id, .same = false, .trials = each.trials}}, {});
-    if (!history) return std::unexpected(history.error().message);
-    campaigns_.push_back({real_path(path), each.identity, *std::move(circumstances), std::move(history->front())});
+    auto history = load_history(store, {{.campaign = each.id, .same = false, .trials = each.trials}}, {});
+    campaigns_.push_back({real_path(path), each.identity, circumstances_of(store, each), std::move(history.front())});
   }
   if (campaigns_.empty()) return std::unexpected(fmt::format("{}: no campaign in it is finished", path.string()));
   return {};
@@ -40,9 +34,8 @@ std::expected<void, std::string> ReplayHistory::is_campaign(const std::filesyste
                                                             const std::string& campaign) {
   const auto found = find_file_campaign(path, campaign);
   if (!found) return std::unexpected(found.error());
-  auto circumstances = circumstances_of(found->store, found->campaign);
-  if (!circumstances) return std::unexpected(circumstances.error().message);
-  own_.push_back({found->campaign.name, real_path(path), found->campaign.identity, *std::move(circumstances)});
+  own_.push_back({found->campaign.name, real_path(path), found->campaign.identity,
+                  circumstances_of(found->store, found->campaign)});
   return {};
 }
 

@@ -16,16 +16,14 @@ void Scheduler::submit_next(const std::optional<space::Estimate>& incumbent) {
   executor_.submit(std::move(order));
 }
 
-db::Expected<Scheduler::Ended> Scheduler::next() {
+Scheduler::Ended Scheduler::next() {
   auto answer = executor_.next();
-  if (!answer) return std::unexpected(std::move(answer.error()));
-  const auto flight = flights_.find(answer->number);
+  const auto flight = flights_.find(answer.number);
   if (flight == flights_.end()) {
-    return std::unexpected(
-        db::Error{db::ErrorCode::Inconsistent,
-                  fmt::format("an answer came for trial {}, which is not in flight", answer->number)});
+    throw db::Error(db::ErrorCode::Inconsistent,
+                    fmt::format("an answer came for trial {}, which is not in flight", answer.number));
   }
-  Ended ended{.answer = *std::move(answer), .since_submitted = {}};
+  Ended ended{.answer = std::move(answer), .since_submitted = {}};
   if (ended.answer.end != TrialAnswer::End::Finished) queue_.push_front(std::move(flight->second.asked));
   if (ended.answer.end == TrialAnswer::End::Lost && ++losses_[ended.answer.number] == kMostLosses) {
     ended.answer.end = TrialAnswer::End::Interrupted;

@@ -37,9 +37,9 @@ class Scheduler {
     TrialAnswer answer;
     std::chrono::nanoseconds since_submitted{};
   };
-  /// Blocks until an order has ended. Lost for the kMostLosses-th time: its end is Interrupted. The error also tells of
-  /// an answer that belongs to no order. REQUIRES: one is in flight.
-  [[nodiscard]] db::Expected<Ended> next();
+  /// Blocks until an order has ended. Lost for the kMostLosses-th time: its end is Interrupted. Throws db::Error,
+  /// also for an answer that belongs to no order. REQUIRES: one is in flight.
+  [[nodiscard]] Ended next();
 
  private:
   struct Flight {

@@ -52,18 +52,17 @@ std::expected<Prepared, PreparationFailure> Session::prepare_reference(
       [&](std::stop_token stop) { return executor.prepare_reference(configuration, std::move(stop)); });
 }
 
-db::Expected<space::Run> Session::run(const std::function<db::Expected<measure::RunPlan>()>& plan,
-                                      const std::function<db::Expected<void>(const space::Run&)>& lost) const {
+space::Run Session::run(const std::function<measure::RunPlan()>& plan,
+                        const std::function<void(const space::Run&)>& lost) const {
   for (int tries = 1;; ++tries) {
-    const auto planned = plan();
-    if (!planned) return std::unexpected(planned.error());
+    const measure::RunPlan planned = plan();
     measure::RunControl control;
     control.stop = interruption.token();
     control.progress = [this](const measure::RunProgress& progress) { observer.progress(progress); };
-    space::Run run = executor.run(*planned, control);
+    space::Run run = executor.run(planned, control);
     if (run.outcome == space::Outcome::Ok) return run;
     const bool killed = killed_by_others(run, control.stop);
-    auto error = run.outcome != space::Outcome::Killed ? no_room_in(planned->folder) : std::nullopt;
+    auto error = run.outcome != space::Outcome::Killed ? no_room_in(planned.folder) : std::nullopt;
     if (!killed && !error) error = images_gone(spec.workload);
     if (!killed && !error) return run;
     if (killed && !error && tries == kMostKills) {
@@ -72,8 +71,8 @@ db::Expected<space::Run> Session::run(const std::function<db::Expected<measure::
       return run;
     }
     run.outcome = space::Outcome::Killed;
-    if (auto kept = lost(run); !kept) return std::unexpected(kept.error());
-    if (error) return std::unexpected(*std::move(error));
+    lost(run);
+    if (error) throw *std::move(error);
     observer.note(fmt::format("a run was killed from outside ({}): it runs again", run.reason));
   }
 }

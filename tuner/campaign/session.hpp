@@ -84,10 +84,10 @@ struct Session {
   /// Runs what `plan` gives, told to the observer while it lasts. Two ways to end say nothing of the configuration:
   /// where another hand killed the worker or its supervisor it is run again, as `plan` gives it anew, three times in
   /// all (then it has crashed); where it failed and no room is left on the disk of its folder, or the images it reads
-  /// are gone, that is the error, and the trial is left to the next session. `lost` is called with each run that does
+  /// are gone, db::Error is thrown, and the trial is left to the next session. `lost` is called with each run that does
   /// not count, as Outcome::Killed. Killed is returned only where the session is suspended or abandoned.
-  [[nodiscard]] db::Expected<space::Run> run(const std::function<db::Expected<measure::RunPlan>()>& plan,
-                                             const std::function<db::Expected<void>(const space::Run&)>& lost) const;
+  [[nodiscard]] space::Run run(const std::function<measure::RunPlan()>& plan,
+                               const std::function<void(const space::Run&)>& lost) const;
 };
 
 }  // namespace nocturne::tuner

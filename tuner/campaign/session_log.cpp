@@ -3,8 +3,7 @@
 namespace nocturne::tuner {
 
 void SessionLog::log(db::Level level, const std::string& what) {
-  static_cast<void>(
-      session_.store.append_event({.campaign = session_.campaign, .time_unix_ns = 0, .level = level, .what = what}));
+  session_.store.try_append_event({.campaign = session_.campaign, .time_unix_ns = 0, .level = level, .what = what});
 }
 
 void SessionLog::say(db::Level level, std::string sentence) {

@@ -91,11 +91,10 @@ std::vector<db::ParameterRecord> parameter_records(const space::Space& space) {
 
 std::expected<StoredSpace, std::string> stored_space(const db::Store& store, const db::CampaignSummary& campaign) {
   const auto records = store.parameters(campaign.id);
-  if (!records) return std::unexpected(records.error().message);
-  if (records->empty()) return std::unexpected(fmt::format("'{}' has no parameters stored", campaign.name));
+  if (records.empty()) return std::unexpected(fmt::format("'{}' has no parameters stored", campaign.name));
   std::vector<space::ParameterSpec> parameters;
   try {
-    for (const auto& each : *records) parameters.push_back(spec_of(each));
+    for (const auto& each : records) parameters.push_back(spec_of(each));
   } catch (const std::exception& error) {  // a domain that is not what we write
     return std::unexpected(fmt::format("a parameter of '{}' cannot be read: {}", campaign.name, error.what()));
   }

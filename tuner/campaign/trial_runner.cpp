@@ -85,25 +85,21 @@ std::string trial_key(const CampaignSpec& spec, const space::Configuration& conf
   return space::short_digest(parts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-db::Expected<bool> TrialRunner::unchanged(const db::StoredTrial& known) const {
+bool TrialRunner::unchanged(const db::StoredTrial& known) const {
   const auto changed = changes_since(session_.store, known.id, session_.fingerprint);
-  if (!changed) return std::unexpected(changed.error());
-  if (changed->empty()) return true;
+  if (changed.empty()) return true;
   session_.observer.note(fmt::format("trial {} of '{}' is set aside and measured again: {}", known.trial.number,
-                                     known.campaign_name, *changed));
+                                     known.campaign_name, changed));
   return false;
 }
 
-db::Expected<std::optional<db::StoredTrial>> TrialRunner::equal_trial(const std::string& key) const {
+std::optional<db::StoredTrial> TrialRunner::equal_trial(const std::string& key) const {
   auto known = session_.store.find_equal_trial(session_.campaign, key);
-  if (!known || !*known) return known;
-  const auto reusable = stands(**known) ? unchanged(**known) : db::Expected<bool>(false);
-  if (!reusable) return std::unexpected(reusable.error());
-  if (!*reusable) known->reset();
+  if (known && !(stands(*known) && unchanged(*known))) known.reset();
   return known;
 }
 
-db::Expected<TrialAnswer> TrialRunner::execute(const TrialOrder& order) {
+TrialAnswer TrialRunner::execute(const TrialOrder& order) {
   TrialAnswer answer{.number = order.number, .end = TrialAnswer::End::Interrupted};
   const auto slot = session_.take_slot();
   if (!slot) return answer;
@@ -112,11 +108,9 @@ db::Expected<TrialAnswer> TrialRunner::execute(const TrialOrder& order) {
   const auto prepared = session_.executor.prepare(order.configuration, session_.interruption.token());
   if (!prepared && prepared.error().outcome == space::Outcome::Killed) return answer;
   if (!prepared) {
-    if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
+    if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
   }
-  if (prepared && prepared->build) {
-    if (auto saved = session_.store.save_build(*prepared->build); !saved) return std::unexpected(saved.error());
-  }
+  if (prepared && prepared->build) session_.store.save_build(*prepared->build);
   begin_answer(session_, order.configuration, prepared ? prepared->worker : "unprepared " + prepared.error().reason,
                answer);
   if (!prepared) {
@@ -128,11 +122,10 @@ db::Expected<TrialAnswer> TrialRunner::execute(const TrialOrder& order) {
   }
 
   const auto known = equal_trial(answer.reservation.key);
-  if (!known) return std::unexpected(known.error());
-  if (*known) {
+  if (known) {
     answer.end = TrialAnswer::End::Finished;
-    answer.equal_to = (*known)->id;
-    answer.trial = (*known)->trial;
+    answer.equal_to = known->id;
+    answer.trial = known->trial;
     answer.trial.number = order.number;
     answer.trial.configuration = order.configuration;
     answer.trial.fidelity = answer.reservation.fidelity;
@@ -142,20 +135,17 @@ db::Expected<TrialAnswer> TrialRunner::execute(const TrialOrder& order) {
   const auto before = session_.store.find_trial(session_.campaign, order.number);
   const bool goes_on = before && before->key == answer.reservation.key;
   const auto trial = session_.store.reserve_trial(session_.campaign, answer.reservation);
-  if (!trial) return std::unexpected(trial.error());
-  answer.reserved = *trial;
+  answer.reserved = trial;
   session_.observer.prepared(order.number, prepared->built_now ? prepared->build_time : std::chrono::nanoseconds{0});
-  auto runs = goes_on ? runs_of_before(*trial, order.purpose) : db::Expected<std::vector<space::Run>>();
-  if (!runs) return std::unexpected(runs.error());
-  return measure(order, *prepared, *std::move(runs), std::move(answer));
+  auto runs = goes_on ? runs_of_before(trial, order.purpose) : std::vector<space::Run>();
+  return measure(order, *prepared, std::move(runs), std::move(answer));
 }
 
-db::Expected<std::optional<FinishedTrial>> TrialRunner::run(const TrialOrder& order) {
+std::optional<FinishedTrial> TrialRunner::run(const TrialOrder& order) {
   auto answer = execute(order);
-  if (!answer) return std::unexpected(answer.error());
-  if (answer->end != TrialAnswer::End::Finished) return std::nullopt;
-  if (auto stored = store_answer(session_, *answer); !stored) return std::unexpected(stored.error());
-  return FinishedTrial{.trial = std::move(answer->trial), .reused = answer->equal_to.has_value()};
+  if (answer.end != TrialAnswer::End::Finished) return std::nullopt;
+  store_answer(session_, answer);
+  return FinishedTrial{.trial = std::move(answer.trial), .reused = answer.equal_to.has_value()};
 }
 
 TrialAnswer answer_of_preflight(const Session& session, std::int64_t number, const db::PreflightRecord& seen) {
@@ -168,29 +158,26 @@ TrialAnswer answer_of_preflight(const Session& session, std::int64_t number, con
   return answer;
 }
 
-db::Expected<void> store_answer(const Session& session, const TrialAnswer& answer) {
+void store_answer(const Session& session, const TrialAnswer& answer) {
   if (answer.equal_to) {
-    const auto reused = session.store.reuse_trial(session.campaign, answer.reservation, *answer.equal_to);
-    if (!reused) return std::unexpected(reused.error());
-    return {};
+    session.store.reuse_trial(session.campaign, answer.reservation, *answer.equal_to);
+    return;
   }
-  const auto trial = answer.reserved ? db::Expected<db::TrialId>(*answer.reserved)
-                                     : session.store.reserve_trial(session.campaign, answer.reservation);
-  if (!trial) return std::unexpected(trial.error());
+  const auto trial =
+      answer.reserved ? *answer.reserved : session.store.reserve_trial(session.campaign, answer.reservation);
   db::TrialResult result{.outcome = answer.trial.outcome,
                          .reason = answer.trial.reason,
                          .estimate = answer.trial.estimate,
                          .parts = answer.trial.parts};
   // The compiler's own words: the only thing that helps, so they are kept with the outcome.
   if (!answer.log_tail.empty()) result.reason += "\n" + answer.log_tail;
-  return session.store.finish_trial(*trial, result, answer.runs);
+  session.store.finish_trial(trial, result, answer.runs);
 }
 
-db::Expected<std::vector<space::Run>> TrialRunner::runs_of_before(db::TrialId trial, space::Purpose purpose) const {
+std::vector<space::Run> TrialRunner::runs_of_before(db::TrialId trial, space::Purpose purpose) const {
   const auto stored = session_.store.load_trial(trial);
-  if (!stored) return std::unexpected(stored.error());
   std::vector<space::Run> runs;
-  for (const db::StoredRun& each : stored->runs) {
+  for (const db::StoredRun& each : stored.runs) {
     const space::Run& run = each.record.run;
     const auto seed = static_cast<std::int64_t>(session_.spec.run.seed + runs.size());
     if (!each.in_flight && run.outcome == space::Outcome::Ok && run.purpose == purpose && run.seed == seed &&
@@ -229,8 +216,8 @@ bool TrialRunner::judge(const std::vector<space::Run>& runs, const Prepared& pre
   return another;
 }
 
-db::Expected<TrialAnswer> TrialRunner::measure(const TrialOrder& order, const Prepared& prepared,
-                                               std::vector<space::Run> runs, TrialAnswer answer) {
+TrialAnswer TrialRunner::measure(const TrialOrder& order, const Prepared& prepared, std::vector<space::Run> runs,
+                                 TrialAnswer answer) {
   const RunSettings& settings = session_.spec.run;
   const db::TrialId trial = *answer.reserved;
   bool another = runs.empty() || judge(runs, prepared, order.incumbent, answer.trial);
@@ -239,22 +226,20 @@ db::Expected<TrialAnswer> TrialRunner::measure(const TrialOrder& order, const Pr
     const RunOrder wanted{
         .purpose = order.purpose, .steps = settings.steps, .seed = settings.seed + runs.size(), .deadline = {}};
     db::RunRecord run;
-    const auto plan = [&]() -> db::Expected<measure::RunPlan> {
+    const auto plan = [&]() -> measure::RunPlan {
       measure::RunPlan planned = session_.executor.plan(order.configuration, prepared, wanted);
       run = begun(planned, session_);
-      if (auto begin = session_.store.begin_run(trial, run); !begin) return std::unexpected(begin.error());
+      session_.store.begin_run(trial, run);
       session_.observer.running(order.number, order.configuration);
       return planned;
     };
     const auto keep_lost = [&](const space::Run& killed) {
       run.run = killed;
-      return session_.store.add_run(trial, run);
+      session_.store.add_run(trial, run);
     };
-    auto ended = session_.run(plan, keep_lost);
-    if (!ended) return std::unexpected(ended.error());
-    run.run = std::move(*ended);
+    run.run = session_.run(plan, keep_lost);
     if (run.run.outcome == space::Outcome::Killed) {
-      if (auto add = session_.store.add_run(trial, run); !add) return std::unexpected(add.error());
+      session_.store.add_run(trial, run);
       return answer;
     }
     runs.push_back(run.run);
@@ -265,8 +250,8 @@ db::Expected<TrialAnswer> TrialRunner::measure(const TrialOrder& order, const Pr
     }
     if (!another) {
       answer.runs.push_back(std::move(run));
-    } else if (auto add = session_.store.add_run(trial, run); !add) {
-      return std::unexpected(add.error());  // before the next begins: a kill costs one run, not all
+    } else {
+      session_.store.add_run(trial, run);  // before the next begins: a kill costs one run, not all
     }
   }
   take_memory(runs, answer.trial);

@@ -25,23 +25,23 @@ class TrialRunner {
 
   /// Carries the order out. Its runs are stored as they end, so that a kill costs one run; its result is not:
   /// store_answer() does.
-  [[nodiscard]] db::Expected<TrialAnswer> execute(const TrialOrder& order);
+  [[nodiscard]] TrialAnswer execute(const TrialOrder& order);
   /// Both, for who measures one trial at a time. Empty: interrupted; the trial is run again by the next session.
-  [[nodiscard]] db::Expected<std::optional<FinishedTrial>> run(const TrialOrder& order);
+  [[nodiscard]] std::optional<FinishedTrial> run(const TrialOrder& order);
 
  private:
   /// The latest equal trial whose result stands and was measured under the present state of this machine; empty: none.
   /// One that was set aside for the machine is told.
-  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> equal_trial(const std::string& key) const;
-  [[nodiscard]] db::Expected<bool> unchanged(const db::StoredTrial& known) const;
+  [[nodiscard]] std::optional<db::StoredTrial> equal_trial(const std::string& key) const;
+  [[nodiscard]] bool unchanged(const db::StoredTrial& known) const;
   /// Good runs that an earlier session, which was ended in the middle of this trial, has stored; by seed.
-  [[nodiscard]] db::Expected<std::vector<space::Run>> runs_of_before(db::TrialId trial, space::Purpose purpose) const;
+  [[nodiscard]] std::vector<space::Run> runs_of_before(db::TrialId trial, space::Purpose purpose) const;
   /// Writes the result of its runs so far into the record; whether it wants another.
   [[nodiscard]] bool judge(const std::vector<space::Run>& runs, const Prepared& prepared,
                            const std::optional<space::Estimate>& incumbent, space::Trial& record) const;
   /// Completes the answer of a trial that is reserved. `runs`: those it has already.
-  [[nodiscard]] db::Expected<TrialAnswer> measure(const TrialOrder& order, const Prepared& prepared,
-                                                  std::vector<space::Run> runs, TrialAnswer answer);
+  [[nodiscard]] TrialAnswer measure(const TrialOrder& order, const Prepared& prepared, std::vector<space::Run> runs,
+                                    TrialAnswer answer);
   const Session& session_;
 };
 
@@ -50,7 +50,7 @@ class TrialRunner {
                                               const db::PreflightRecord& seen);
 
 /// Stores the result of a finished order, and with it the tell. Claims the trial where nobody has.
-[[nodiscard]] db::Expected<void> store_answer(const Session& session, const TrialAnswer& answer);
+void store_answer(const Session& session, const TrialAnswer& answer);
 
 /// Hash of workload, configuration, fidelity, program, the fingerprint's fields that must match and the images
 /// (data_state.hpp; empty: the workload's own): trials with equal keys measure the same thing.

@@ -244,6 +244,9 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
     const ExitCode code = action(context);
     context.out->flush();
     return code;
+  } catch (const db::Error& error) {
+    context.out->flush();
+    return complain(context, error);
   } catch (const std::exception& error) {
     *context.err << "nocturne: " << error.what() << "\n";
     return ExitCode::Internal;

@@ -11,14 +11,14 @@ namespace nocturne::deploy {
 namespace {
 
 std::optional<db::BuildRecord> build_of(const db::Store& store, const std::string& key) {
+  if (key.empty()) return std::nullopt;
   const auto builds = store.list_builds();
-  if (key.empty() || !builds) return std::nullopt;
-  const auto found = std::ranges::find(*builds, key, &db::BuildRecord::key);
-  return found == builds->end() ? std::nullopt : std::optional(*found);
+  const auto found = std::ranges::find(builds, key, &db::BuildRecord::key);
+  return found == builds.end() ? std::nullopt : std::optional(*found);
 }
 
 std::optional<space::Fingerprint> machine_of(const db::Store& store, const std::string& hash) {
-  const auto stored = store.load_fingerprint(hash);
+  const auto stored = store.find_fingerprint(hash);
   if (!stored) return std::nullopt;
   auto whole = space::Fingerprint::from_json(stored->fields);
   return whole ? std::optional(std::move(*whole)) : std::nullopt;
@@ -76,9 +76,8 @@ BlameBaseline blame_baseline(const Profile& profile, const db::Store* store) {
 std::expected<BlameBaseline, std::string> blame_baseline(const tuner::Answer& answer, const db::Store& store) {
   if (!answer.best) return std::unexpected(fmt::format("no trial of '{}' has ended well yet", answer.campaign.name));
   const auto detail = store.load_trial(answer.best->id);
-  if (!detail) return std::unexpected(detail.error().message);
   const db::StoredRun* measured = nullptr;
-  for (const db::StoredRun& each : detail->runs) {
+  for (const db::StoredRun& each : detail.runs) {
     if (each.record.run.outcome == space::Outcome::Ok) measured = &each;
   }
   if (measured == nullptr) return std::unexpected("its best trial has no run that ended well");

@@ -25,35 +25,31 @@ std::string program_name(std::string_view what, const tuner::Prepared& prepared)
 }
 
 /// The present program against that of each test; whether all of it was measured.
-db::Expected<bool> measure_tests(const BlameMeasurement& work, const std::vector<CauseTest>& tests,
-                                 std::vector<CandidateCause>& causes) {
+bool measure_tests(const BlameMeasurement& work, const std::vector<CauseTest>& tests,
+                   std::vector<CandidateCause>& causes) {
   const space::Configuration told = work.session.spec.space.default_configuration();
   const auto side = [&](std::size_t program, const tuner::Prepared& prepared) {
     return tuner::ComparedSide{.trial = work.record.trial(program), .configuration = told, .prepared = prepared};
   };
   std::vector<tuner::Comparing> comparisons;
   for (std::size_t i = 0; i < tests.size(); ++i) {  // program 0 is the present one
-    auto comparing =
-        tuner::Comparing::open(work.session, side(i + 1, tests[i].other), side(0, work.present), tuner::kBlameRole);
-    if (!comparing) return std::unexpected(comparing.error());
-    comparisons.push_back(std::move(*comparing));
+    comparisons.push_back(
+        tuner::Comparing::open(work.session, side(i + 1, tests[i].other), side(0, work.present), tuner::kBlameRole));
   }
   measure::ComparisonPolicy policy = work.policy;
   policy.margin_percent = work.session.spec.verify.margin_percent;
   auto driver = tuner::PairDriver::open(tuner::pointers_to(comparisons), policy, work.session.spec.run.seed);
-  if (!driver) return std::unexpected(driver.error());
   const auto end =
-      driver->run({.time_for = [&](std::size_t, std::chrono::nanoseconds pair) { return work.time_for(pair); },
-                   .measuring =
-                       [&](std::size_t test) {
-                         work.session.observer.note(fmt::format("pair {} of {}", comparisons[test].pairs() + 1,
-                                                                causes[tests[test].cause].name));
-                       }});
-  if (!end) return std::unexpected(end.error());
-  if (auto stopped = driver->stop(); !stopped) return std::unexpected(stopped.error());
-  bool all = *end == tuner::PairsEnd::Complete;
+      driver.run({.time_for = [&](std::size_t, std::chrono::nanoseconds pair) { return work.time_for(pair); },
+                  .measuring =
+                      [&](std::size_t test) {
+                        work.session.observer.note(fmt::format("pair {} of {}", comparisons[test].pairs() + 1,
+                                                               causes[tests[test].cause].name));
+                      }});
+  driver.stop();
+  bool all = end == tuner::PairsEnd::Complete;
   for (std::size_t i = 0; i < tests.size(); ++i) {
-    const measure::ComparisonMember& member = driver->comparison().members()[i];
+    const measure::ComparisonMember& member = driver.comparison().members()[i];
     causes[tests[i].cause].measured = member.comparison;
     all = all && member.state != measure::MemberState::Failed && member.state != measure::MemberState::Lost;
   }
@@ -61,7 +57,7 @@ db::Expected<bool> measure_tests(const BlameMeasurement& work, const std::vector
 }
 
 /// The present program by itself; whether all of its runs ended well.
-db::Expected<bool> measure_present(const BlameMeasurement& work) {
+bool measure_present(const BlameMeasurement& work) {
   const tuner::Session& session = work.session;
   std::chrono::nanoseconds longest{};
   for (std::int64_t done = work.record.found(); done < kLoneRuns;) {
@@ -72,7 +68,7 @@ db::Expected<bool> measure_present(const BlameMeasurement& work) {
     const auto slot = session.take_slot();
     if (!slot && session.interruption.again_after_suspension(suspensions)) continue;
     if (!slot) return false;
-    const auto plan = [&]() -> db::Expected<measure::RunPlan> {
+    const auto plan = [&]() -> measure::RunPlan {
       return session.executor.plan(session.spec.space.default_configuration(), work.present,
                                    {.purpose = space::Purpose::Verify,
                                     .steps = session.spec.run.steps,
@@ -80,17 +76,16 @@ db::Expected<bool> measure_present(const BlameMeasurement& work) {
                                     .deadline = {}});
     };
     const auto run = session.run(plan, [&](const space::Run& lost) { return work.record.add_run(lost); });
-    if (!run) return std::unexpected(run.error());
-    if (run->outcome == space::Outcome::Killed) {
+    if (run.outcome == space::Outcome::Killed) {
       if (session.interruption.again_after_suspension(suspensions)) continue;
       return false;
     }
-    if (run->outcome != space::Outcome::Ok) {
+    if (run.outcome != space::Outcome::Ok) {
       session.observer.note(
-          fmt::format("the present program does not train: {}: {}", space::to_text(run->outcome), run->reason));
+          fmt::format("the present program does not train: {}: {}", space::to_text(run.outcome), run.reason));
       return false;
     }
-    if (auto added = work.record.add_run(*run); !added) return std::unexpected(added.error());
+    work.record.add_run(run);
     longest = std::max<std::chrono::nanoseconds>(longest, session.clock.steady() - began);
     ++done;
   }
@@ -110,14 +105,11 @@ std::vector<BlamedProgram> blamed_programs(const tuner::Prepared& present, const
   return programs;
 }
 
-db::Expected<PresentTimes> measure_programs(const BlameMeasurement& work, const std::vector<CauseTest>& tests,
-                                            std::vector<CandidateCause>& causes) {
+PresentTimes measure_programs(const BlameMeasurement& work, const std::vector<CauseTest>& tests,
+                              std::vector<CandidateCause>& causes) {
   work.session.campaign = work.record.campaign();
   const auto all = tests.empty() ? measure_present(work) : measure_tests(work, tests, causes);
-  if (!all) return std::unexpected(all.error());
-  auto seconds = work.record.present_seconds();
-  if (!seconds) return std::unexpected(seconds.error());
-  return PresentTimes{.seconds = std::move(*seconds), .cut_short = !*all};
+  return {.seconds = work.record.present_seconds(), .cut_short = !all};
 }
 
 std::optional<WholeChange> whole_change(const PresentTimes& now, const std::optional<space::Estimate>& then,

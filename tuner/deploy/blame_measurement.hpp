@@ -49,9 +49,8 @@ struct PresentTimes {
 
 /// Measures the tests as one family of comparisons (tuner/campaign/finals/pair_driver.hpp); fills `causes[…].measured`.
 /// Without tests the present program alone is run three times. Blocks.
-[[nodiscard]] db::Expected<PresentTimes> measure_programs(const BlameMeasurement& work,
-                                                          const std::vector<CauseTest>& tests,
-                                                          std::vector<CandidateCause>& causes);
+[[nodiscard]] PresentTimes measure_programs(const BlameMeasurement& work, const std::vector<CauseTest>& tests,
+                                            std::vector<CandidateCause>& causes);
 
 /// What the present times say against an estimate of then; `process_sd` is the sd of the log of a process. Empty:
 /// nothing.

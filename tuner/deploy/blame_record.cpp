@@ -21,11 +21,10 @@ std::string blame_identity(const tuner::CampaignSpec& spec, const nlohmann::json
 }
 
 /// Whether the last record of the same did not come to its end, on the machine as it is now.
-db::Expected<bool> goes_on(const db::Store& store, const db::CampaignRecord& record) {
+bool goes_on(const db::Store& store, const db::CampaignRecord& record) {
   const auto all = store.list_campaigns();
-  if (!all) return std::unexpected(all.error());
   const db::CampaignSummary* last = nullptr;
-  for (const db::CampaignSummary& each : *all) {
+  for (const db::CampaignSummary& each : all) {
     if (each.name != record.name || each.identity != record.identity) continue;
     if (last == nullptr || each.generation > last->generation) last = &each;
   }
@@ -34,11 +33,10 @@ db::Expected<bool> goes_on(const db::Store& store, const db::CampaignRecord& rec
 
 }  // namespace
 
-db::Expected<BlameRecord> BlameRecord::open(db::Store& store, const tuner::CampaignSpec& spec,
-                                            const space::Fingerprint& machine, const measure::Schedule& schedule,
-                                            const std::vector<BlamedProgram>& programs) {
+BlameRecord BlameRecord::open(db::Store& store, const tuner::CampaignSpec& spec, const space::Fingerprint& machine,
+                              const measure::Schedule& schedule, const std::vector<BlamedProgram>& programs) {
   BlameRecord record(store, spec, schedule, machine.identity());
-  if (auto begun = record.begin(machine, programs); !begun) return std::unexpected(begun.error());
+  record.begin(machine, programs);
   return record;
 }
 
@@ -48,7 +46,7 @@ space::Configuration BlameRecord::configuration(const std::string& program) cons
   return named;
 }
 
-db::Expected<void> BlameRecord::begin(const space::Fingerprint& machine, const std::vector<BlamedProgram>& programs) {
+void BlameRecord::begin(const space::Fingerprint& machine, const std::vector<BlamedProgram>& programs) {
   parameter_ = "program";
   while (spec_->space.default_configuration().find(parameter_) != nullptr) parameter_ += '_';
   auto names = nlohmann::json::array();
@@ -65,25 +63,17 @@ db::Expected<void> BlameRecord::begin(const space::Fingerprint& machine, const s
                                .domain = {{"values", names}},
                                .default_value = names.front(),
                                .description = "which program trains: the present one, or one of then"});
-  const auto resumed = goes_on(*store_, record);
-  if (!resumed) return std::unexpected(resumed.error());
-  record.fresh = !*resumed;
+  record.fresh = !goes_on(*store_, record);
   const auto handle = store_->begin_or_resume_campaign(record);
-  if (!handle) return std::unexpected(handle.error());
-  campaign_ = handle->id;
-  generation_ = handle->generation;
-  if (auto trials = take_up_trials(handle->trials == 0, programs); !trials) return trials;
-  const auto runs = good_runs(sides_.front());
-  if (!runs) return std::unexpected(runs.error());
-  found_ = std::ssize(*runs);
-  return {};
+  campaign_ = handle.id;
+  generation_ = handle.generation;
+  take_up_trials(handle.trials == 0, programs);
+  found_ = std::ssize(good_runs(sides_.front()));
 }
 
-db::Expected<void> BlameRecord::take_up_trials(bool is_new, const std::vector<BlamedProgram>& programs) {
+void BlameRecord::take_up_trials(bool is_new, const std::vector<BlamedProgram>& programs) {
   // Claims of a session that was killed: each is claimed again below.
-  if (const auto recovered = store_->recover_interrupted(campaign_); !recovered) {
-    return std::unexpected(recovered.error());
-  }
+  store_->recover_interrupted(campaign_);
   db::Ask ask{.strategy = kBlameAsk, .count = std::ssize(programs)};
   for (const BlamedProgram& each : programs) {
     configurations_.push_back(configuration(each.name));
@@ -92,29 +82,23 @@ db::Expected<void> BlameRecord::take_up_trials(bool is_new, const std::vector<Bl
                           .purpose = space::Purpose::Verify,
                           .reason = each.why});
   }
-  if (is_new) {
-    if (auto asked = store_->record_ask(campaign_, ask); !asked) return asked;
-  }
+  if (is_new) store_->record_ask(campaign_, ask);
   const auto stored = store_->list_trials({.campaign = campaign_});
-  if (!stored) return std::unexpected(stored.error());
   for (const db::Asked& each : ask.answer) {
     Side& side = sides_.emplace_back();
     const auto known =
-        std::ranges::find_if(*stored, [&](const db::StoredTrial& trial) { return trial.trial.number == each.number; });
-    if (known != stored->end() && known->state == db::TrialState::Finished) {
+        std::ranges::find_if(stored, [&](const db::StoredTrial& trial) { return trial.trial.number == each.number; });
+    if (known != stored.end() && known->state == db::TrialState::Finished) {
       side.trial = known->id;
       side.finished = true;
       continue;
     }
     const std::string key = space::short_digest(kBlameAsk + each.configuration.canonical() + fingerprint_);
-    const auto claimed = store_->reserve_trial(campaign_, {.number = each.number,
-                                                           .configuration = each.configuration,
-                                                           .fidelity = {.steps = spec_->run.steps},
-                                                           .key = key});
-    if (!claimed) return std::unexpected(claimed.error());
-    side.trial = *claimed;
+    side.trial = store_->reserve_trial(campaign_, {.number = each.number,
+                                                   .configuration = each.configuration,
+                                                   .fidelity = {.steps = spec_->run.steps},
+                                                   .key = key});
   }
-  return {};
 }
 
 db::StoredTrial BlameRecord::trial(std::size_t program) const {
@@ -124,47 +108,45 @@ db::StoredTrial BlameRecord::trial(std::size_t program) const {
   return trial;
 }
 
-db::Expected<void> BlameRecord::add_run(const space::Run& run) {
-  return store_->add_run(sides_.front().trial, {.run = run, .fingerprint = fingerprint_});
+void BlameRecord::add_run(const space::Run& run) {
+  store_->add_run(sides_.front().trial, {.run = run, .fingerprint = fingerprint_});
 }
 
-db::Expected<std::vector<space::Run>> BlameRecord::good_runs(const Side& side) const {
+std::vector<space::Run> BlameRecord::good_runs(const Side& side) const {
   const auto detail = store_->load_trial(side.trial);
-  if (!detail) return std::unexpected(detail.error());
   std::vector<space::Run> runs;
-  for (const db::StoredRun& each : detail->runs) {
+  for (const db::StoredRun& each : detail.runs) {
     if (!each.in_flight && each.record.run.outcome == space::Outcome::Ok) runs.push_back(each.record.run);
   }
   return runs;
 }
 
-db::Expected<std::vector<double>> BlameRecord::present_seconds() const {
+std::vector<double> BlameRecord::present_seconds() const {
   const auto runs = good_runs(sides_.front());
-  if (!runs) return std::unexpected(runs.error());
   std::vector<double> seconds;
-  for (const space::Run& run : *runs) {
+  for (const space::Run& run : runs) {
     const auto summary = measure::summarise(run, schedule_);
     if (summary) seconds.push_back(space::total_time(summary->parts, spec_->objective.primary));
   }
   return seconds;
 }
 
-db::Expected<void> BlameRecord::close(bool ended) {
+void BlameRecord::close(bool ended) {
   for (Side& side : sides_) {
     const auto runs = good_runs(side);
-    if (!runs) return std::unexpected(runs.error());
-    const auto summary = measure::summarise(*runs, schedule_, spec_->objective);
+    const auto summary = measure::summarise(runs, schedule_, spec_->objective);
     if (!summary) continue;  // nothing of it ended well: it stays as begun
     const db::TrialResult result{
         .outcome = space::Outcome::Ok, .reason = "", .estimate = summary->estimate, .parts = summary->parts};
-    auto stored = side.finished ? store_->update_trial(side.trial, result) : store_->finish_trial(side.trial, result);
-    if (!stored) return stored;
+    if (side.finished) {
+      store_->update_trial(side.trial, result);
+    } else {
+      store_->finish_trial(side.trial, result);
+    }
     side.finished = true;
   }
-  if (ended) {
-    if (auto finished = store_->finish_campaign(campaign_); !finished) return finished;
-  }
-  return store_->release_campaign(campaign_);
+  if (ended) store_->finish_campaign(campaign_);
+  store_->release_campaign(campaign_);
 }
 
 }  // namespace nocturne::deploy

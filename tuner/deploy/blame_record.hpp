@@ -32,10 +32,9 @@ class BlameRecord {
  public:
   /// `spec`: of the configuration (blame_campaign()). `programs`: the present one first. Store, spec and whatever they
   /// hang on outlive it. Owned: another process measures the same.
-  [[nodiscard]] static db::Expected<BlameRecord> open(db::Store& store, const tuner::CampaignSpec& spec,
-                                                      const space::Fingerprint& machine,
-                                                      const measure::Schedule& schedule,
-                                                      const std::vector<BlamedProgram>& programs);
+  [[nodiscard]] static BlameRecord open(db::Store& store, const tuner::CampaignSpec& spec,
+                                        const space::Fingerprint& machine, const measure::Schedule& schedule,
+                                        const std::vector<BlamedProgram>& programs);
 
   [[nodiscard]] db::CampaignId campaign() const { return campaign_; }
   [[nodiscard]] std::int64_t generation() const { return generation_; }
@@ -45,12 +44,12 @@ class BlameRecord {
   [[nodiscard]] db::StoredTrial trial(std::size_t program) const;
 
   /// A run of the present program by itself.
-  [[nodiscard]] db::Expected<void> add_run(const space::Run& run);
+  void add_run(const space::Run& run);
   /// Seconds for the primary horizon, for every run of the present program that ended well.
-  [[nodiscard]] db::Expected<std::vector<double>> present_seconds() const;
+  [[nodiscard]] std::vector<double> present_seconds() const;
 
   /// Says what is thought of each program, and gives the campaign back; `ended`: it is not to be taken up again.
-  [[nodiscard]] db::Expected<void> close(bool ended);
+  void close(bool ended);
 
  private:
   struct Side {
@@ -60,10 +59,10 @@ class BlameRecord {
   BlameRecord(db::Store& store, const tuner::CampaignSpec& spec, const measure::Schedule& schedule,
               std::string fingerprint)
       : store_(&store), spec_(&spec), schedule_(schedule), fingerprint_(std::move(fingerprint)) {}
-  [[nodiscard]] db::Expected<void> begin(const space::Fingerprint& machine, const std::vector<BlamedProgram>& programs);
-  [[nodiscard]] db::Expected<void> take_up_trials(bool is_new, const std::vector<BlamedProgram>& programs);
+  void begin(const space::Fingerprint& machine, const std::vector<BlamedProgram>& programs);
+  void take_up_trials(bool is_new, const std::vector<BlamedProgram>& programs);
   [[nodiscard]] space::Configuration configuration(const std::string& program) const;
-  [[nodiscard]] db::Expected<std::vector<space::Run>> good_runs(const Side& side) const;
+  [[nodiscard]] std::vector<space::Run> good_runs(const Side& side) const;
 
   db::Store* store_;
   const tuner::CampaignSpec* spec_;

@@ -134,11 +134,7 @@ std::expected<void, std::string> find_program(const space::Run& run, const json&
 }
 
 std::expected<MeasuredOn, std::string> measured_on(const db::Store& store, const std::string& hash) {
-  const auto record = store.load_fingerprint(hash);
-  if (!record) {
-    return std::unexpected(record.error().message);
-  }
-  const auto whole = space::Fingerprint::from_json(record->fields);
+  const auto whole = space::Fingerprint::from_json(store.load_fingerprint(hash).fields);
   if (!whole) {
     return std::unexpected(whole.error());
   }
@@ -264,16 +260,13 @@ std::expected<Profile, std::string> make_profile(const db::Store& store, const t
   }
   const db::StoredTrial& best = *answer.best;
   const auto detail = store.load_trial(best.id);
-  if (!detail) {
-    return std::unexpected(detail.error().message);
-  }
-  const db::StoredRun* stored = measured_run(*detail);
+  const db::StoredRun* stored = measured_run(detail);
   if (stored == nullptr) {
     return std::unexpected(fmt::format("trial {} has no run that ended well", best.trial.number));
   }
   const space::Run& run = stored->record.run;
 
-  Profile profile = profile_of(answer, best, *detail);
+  Profile profile = profile_of(answer, best, detail);
   const std::string& fingerprint =
       stored->record.fingerprint.empty() ? answer.campaign.fingerprint : stored->record.fingerprint;
   auto machine = measured_on(store, fingerprint);

@@ -17,8 +17,12 @@ ProfileMember::ProfileMember(tuner::CampaignSpec spec, const MemberFactory& fact
 
 ProfileMember::~ProfileMember() {
   if (!is_open_) return;
-  static_cast<void>(session_.store.finish_campaign(session_.campaign));
-  static_cast<void>(named_.close());
+  try {
+    session_.store.finish_campaign(session_.campaign);
+    named_.close();
+  } catch (const db::Error&) {
+    // What was measured is stored; the lease of a process that ends counts for nothing.
+  }
 }
 
 std::expected<std::unique_ptr<ProfileMember>, std::string> ProfileMember::open(
@@ -31,24 +35,20 @@ std::expected<std::unique_ptr<ProfileMember>, std::string> ProfileMember::open(
 std::expected<db::StoredTrial, std::string> ProfileMember::trial_of(const space::Configuration& configuration,
                                                                     const std::string& who, tuner::FinalistGate& gate) {
   auto trial = named_.trial_of(configuration);
-  if (!trial) return std::unexpected(trial.error().message);
-  if (!*trial) return std::unexpected("interrupted");
-  if ((*trial)->trial.outcome == space::Outcome::Ok) {
-    const auto admission = gate.admits(**trial);
-    if (!admission) return std::unexpected(admission.error().message);
-    if (*admission == tuner::Admission::Interrupted) return std::unexpected("interrupted");
-    if (*admission == tuner::Admission::Admitted) return std::move(**trial);
-    auto refused = session_.store.find_trial(session_.campaign, (*trial)->trial.number);  // with the reason
-    if (!refused) return std::unexpected(refused.error().message);
-    *trial = std::move(*refused);
+  if (!trial) return std::unexpected("interrupted");
+  if (trial->trial.outcome == space::Outcome::Ok) {
+    const auto admission = gate.admits(*trial);
+    if (admission == tuner::Admission::Interrupted) return std::unexpected("interrupted");
+    if (admission == tuner::Admission::Admitted) return *std::move(trial);
+    trial = session_.store.load_numbered_trial(session_.campaign, trial->trial.number);  // with the reason
   }
-  const space::Trial& failed = (*trial)->trial;
+  const space::Trial& failed = trial->trial;
   return std::unexpected(
       fmt::format("{} does not train here: {}: {}", who, space::to_text(failed.outcome), failed.reason));
 }
 
 std::expected<void, std::string> ProfileMember::begin(const space::Configuration& configuration) {
-  if (auto opened = named_.open(true); !opened) return std::unexpected(opened.error().message);
+  named_.open(true);
   is_open_ = true;
   tuner::FinalistGate gate(session_, std::nullopt);
   auto baseline = trial_of(spec_.space.default_configuration(), "the default", gate);
@@ -58,9 +58,8 @@ std::expected<void, std::string> ProfileMember::begin(const space::Configuration
   baseline_ = std::move(*baseline);
   candidate_ = std::move(*candidate);
   auto comparing = tuner::Comparing::open(session_, *baseline_, *candidate_, tuner::kVerifyRole);
-  if (!comparing) return std::unexpected(comparing.error().message);
-  if (!*comparing) return std::unexpected("it cannot be prepared a second time");
-  comparing_ = std::move(**comparing);
+  if (!comparing) return std::unexpected("it cannot be prepared a second time");
+  comparing_ = std::move(*comparing);
   return {};
 }
 

@@ -105,14 +105,17 @@ Diagnosis check_database(const fs::path& file) {
     finding.found += " (will be made)";
     return finding;
   }
-  const auto store = db::Store::open(file, db::Mode::ReadOnly);
-  if (!store) return bad(store.error().message);
-  if (!can_write(file) || !can_write(file.parent_path()))
-    return bad(fmt::format("not writable: {}", std::strerror(EACCES)));
-  if (const auto campaigns = store->list_campaigns()) finding.found += fmt::format(", {} campaigns", campaigns->size());
-  if (std::string notice = store->notice(); !notice.empty()) {
-    finding.health = Health::Note;
-    finding.meaning = std::move(notice);
+  try {
+    const auto store = db::Store::open(file, db::Mode::ReadOnly);
+    if (!can_write(file) || !can_write(file.parent_path()))
+      return bad(fmt::format("not writable: {}", std::strerror(EACCES)));
+    finding.found += fmt::format(", {} campaigns", store.list_campaigns().size());
+    if (std::string notice = store.notice(); !notice.empty()) {
+      finding.health = Health::Note;
+      finding.meaning = std::move(notice);
+    }
+  } catch (const db::Error& error) {
+    return bad(error.what());
   }
   return finding;
 }

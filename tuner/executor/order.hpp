@@ -56,7 +56,7 @@ class OrderExecutor {
   virtual void submit(TrialOrder order) = 0;
   /// Blocks until one of the orders in flight has ended, in whichever order they end. After an interruption of the
   /// session all of them end soon. The error ends the session (a full disk). REQUIRES: one is in flight.
-  [[nodiscard]] virtual db::Expected<TrialAnswer> next() = 0;
+  [[nodiscard]] virtual TrialAnswer next() = 0;
 };
 
 }  // namespace nocturne::tuner

@@ -52,11 +52,10 @@ bool is_stray(const fs::directory_entry& entry, const fs::path& database) {
   return spelled(kept_in->get<std::string>()) == database && is_gone(process_from_json(*process));
 }
 
-db::Expected<std::set<std::string>> named_runs(const db::Store& store) {
+std::set<std::string> named_runs(const db::Store& store) {
   const auto rows = store.run_folders(std::numeric_limits<std::int64_t>::max());
-  if (!rows) return std::unexpected(rows.error());
   std::set<std::string> named;
-  for (const db::RunFolder& row : *rows) named.insert(row.run);
+  for (const db::RunFolder& row : rows) named.insert(row.run);
   return named;
 }
 
@@ -67,11 +66,10 @@ std::string owner_text(const fs::path& database) {
   return owner.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
-db::Expected<std::vector<fs::path>> stray_runs(const db::Store& store, const fs::path& runs) {
+std::vector<fs::path> stray_runs(const db::Store& store, const fs::path& runs) {
   auto named = named_runs(store);
-  if (!named) return std::unexpected(named.error());
   std::vector<fs::path> found;
-  const auto has_row = [&](const fs::path& folder) { return named->contains(folder.filename().string()); };
+  const auto has_row = [&](const fs::path& folder) { return named.contains(folder.filename().string()); };
   const fs::path database = spelled(store.path());
   for (const fs::directory_entry& entry : space::entries_of(runs)) {
     if (!has_row(entry.path()) && is_stray(entry, database)) found.push_back(entry.path());
@@ -79,16 +77,14 @@ db::Expected<std::vector<fs::path>> stray_runs(const db::Store& store, const fs:
   if (found.empty()) return found;
   // Again, for a process may have stored a row and ended meanwhile. One that is gone stores none.
   named = named_runs(store);
-  if (!named) return std::unexpected(named.error());
   std::erase_if(found, has_row);
   std::ranges::sort(found);
   return found;
 }
 
-db::Expected<std::size_t> remove_stray_runs(const db::Store& store, const fs::path& runs) {
+std::size_t remove_stray_runs(const db::Store& store, const fs::path& runs) {
   const auto strays = stray_runs(store, runs);
-  if (!strays) return std::unexpected(strays.error());
-  return static_cast<std::size_t>(std::ranges::count_if(*strays, [](const fs::path& folder) {
+  return static_cast<std::size_t>(std::ranges::count_if(strays, [](const fs::path& folder) {
     std::error_code error;
     fs::remove_all(folder, error);
     return !error;

@@ -19,10 +19,9 @@ namespace nocturne::tuner {
 [[nodiscard]] std::string owner_text(const std::filesystem::path& database);
 
 /// In the runs' folder, by name. `store` is open on the database whose folders are meant.
-[[nodiscard]] db::Expected<std::vector<std::filesystem::path>> stray_runs(const db::Store& store,
-                                                                          const std::filesystem::path& runs);
+[[nodiscard]] std::vector<std::filesystem::path> stray_runs(const db::Store& store, const std::filesystem::path& runs);
 
 /// Removes them; what cannot be removed stays. Returns how many went.
-db::Expected<std::size_t> remove_stray_runs(const db::Store& store, const std::filesystem::path& runs);
+std::size_t remove_stray_runs(const db::Store& store, const std::filesystem::path& runs);
 
 }  // namespace nocturne::tuner

@@ -37,11 +37,10 @@ double steps_of_epoch(const CampaignSpec& spec) {
 }
 
 /// Ids of the campaigns that train the same network.
-db::Expected<std::vector<db::CampaignId>> campaigns_like(const CampaignSpec& spec, const db::Store& store) {
+std::vector<db::CampaignId> campaigns_like(const CampaignSpec& spec, const db::Store& store) {
   const auto campaigns = store.list_campaigns();
-  if (!campaigns) return std::unexpected(campaigns.error());
   std::vector<db::CampaignId> ids;
-  for (const db::CampaignSummary& campaign : *campaigns) {
+  for (const db::CampaignSummary& campaign : campaigns) {
     const nlohmann::json::json_pointer network("/workload/network");
     if (campaign.spec.value(network, space::Workload{}.network) == spec.workload.network) ids.push_back(campaign.id);
   }
@@ -59,7 +58,7 @@ std::optional<double> first_estimate(const CampaignSpec& spec, const db::Store& 
   return bound ? std::optional<double>(bound->seconds / kTypicalShare) : std::nullopt;
 }
 
-db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store, std::optional<double> step_seconds) {
+Costs costs_of(const CampaignSpec& spec, const db::Store* store, std::optional<double> step_seconds) {
   Costs costs;
   const double processes = spec.run.repeats;
   const Assumed assumed = spec.workload.network == "resnet50" ? kResNet50 : Assumed{};
@@ -75,13 +74,11 @@ db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store, s
   if (store == nullptr) return costs;
 
   const auto campaigns = campaigns_like(spec, *store);
-  if (!campaigns) return std::unexpected(campaigns.error());
   std::vector<double> durations;
   std::optional<Paced> typical;
-  for (const db::CampaignId campaign : *campaigns) {
+  for (const db::CampaignId campaign : campaigns) {
     const auto trials = store->list_trials({.campaign = campaign, .state = db::TrialState::Finished, .limit = kRecent});
-    if (!trials) return std::unexpected(trials.error());
-    for (const db::StoredTrial& stored : *trials) {
+    for (const db::StoredTrial& stored : trials) {
       if (stored.reused_from || !stored.finished_unix_ns || stored.trial.fidelity.steps != spec.run.steps) continue;
       durations.push_back(seconds_of(*stored.finished_unix_ns - stored.reserved_unix_ns));
       if (!typical && stored.trial.parts) typical = paced(spec, stored);
@@ -97,9 +94,8 @@ db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store, s
         std::chrono::duration<double>(forecast_finals(spec.verify, *typical, *typical, spec.budget.wall)).count();
   }
   const auto builds = store->list_builds();
-  if (!builds) return std::unexpected(builds.error());
   std::vector<double> build_times;
-  for (const db::BuildRecord& build : *builds) {
+  for (const db::BuildRecord& build : builds) {
     if (build.build_ns > 0 && !db::environment_of(build)) build_times.push_back(seconds_of(build.build_ns));
   }
   if (!build_times.empty()) {

@@ -26,8 +26,7 @@ struct Costs {
 
 /// Without a store: all assumed. Trials of the same network and number of steps count, whatever campaign they belong
 /// to. `step_seconds`: a first estimate of the default's step, used while nothing was measured.
-[[nodiscard]] db::Expected<Costs> costs_of(const CampaignSpec& spec, const db::Store* store,
-                                           std::optional<double> step_seconds = {});
+[[nodiscard]] Costs costs_of(const CampaignSpec& spec, const db::Store* store, std::optional<double> step_seconds = {});
 
 /// That estimate: half of the speed that the machine's peaks allow. Empty: they are not known, nor what the campaign's
 /// command computes.

@@ -20,8 +20,8 @@ double most_builds(const space::Space& space) {
 
 }  // namespace
 
-db::Expected<std::optional<std::chrono::nanoseconds>> planned_length(const CampaignSpec& spec, const db::Store& store,
-                                                                     std::chrono::system_clock::time_point now) {
+std::optional<std::chrono::nanoseconds> planned_length(const CampaignSpec& spec, const db::Store& store,
+                                                       std::chrono::system_clock::time_point now) {
   using Length = std::optional<std::chrono::nanoseconds>;
   Length length;
   if (spec.budget.wall) length = *spec.budget.wall;
@@ -30,14 +30,13 @@ db::Expected<std::optional<std::chrono::nanoseconds>> planned_length(const Campa
     length = length ? std::min(*length, left) : left;
   }
   const auto costs = costs_of(spec, &store);
-  if (!costs) return std::unexpected(costs.error());
-  if (length && costs->trials == 0) return length;  // a mere assumption does not shorten what the budget allows
+  if (length && costs.trials == 0) return length;  // a mere assumption does not shorten what the budget allows
   const space::Size size = spec.space.count();
   double trials = size.kind == space::Size::Kind::Infinite ? HUGE_VAL : size.approximate;
   if (spec.budget.trials) trials = std::min(trials, static_cast<double>(*spec.budget.trials));
   const double builds =
       spec.worker.command.empty() && spec.worker.own.empty() ? std::min(trials, most_builds(spec.space)) : 0;
-  const double seconds = trials * costs->trial_seconds + builds * costs->build_seconds + costs->finals_seconds;
+  const double seconds = trials * costs.trial_seconds + builds * costs.build_seconds + costs.finals_seconds;
   constexpr double kCentury = 3e9;  // seconds; nanoseconds end at three
   if (seconds > kCentury) return length;
   const std::chrono::nanoseconds forecast(static_cast<std::int64_t>(seconds * 1e9));

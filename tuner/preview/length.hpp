@@ -14,7 +14,7 @@ namespace nocturne::tuner {
 inline constexpr std::chrono::minutes kWatched{30};
 
 /// What its budget of time allows; without one a forecast from its trials, each build counted once. Empty: without end.
-[[nodiscard]] db::Expected<std::optional<std::chrono::nanoseconds>> planned_length(
-    const CampaignSpec& spec, const db::Store& store, std::chrono::system_clock::time_point now);
+[[nodiscard]] std::optional<std::chrono::nanoseconds> planned_length(const CampaignSpec& spec, const db::Store& store,
+                                                                     std::chrono::system_clock::time_point now);
 
 }  // namespace nocturne::tuner

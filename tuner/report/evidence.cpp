@@ -18,14 +18,13 @@ namespace {
 
 constexpr double kTwoSided95 = 1.96;  // of the normal distribution: what trials by themselves allow to say
 
-db::Expected<std::vector<db::CampaignSummary>> campaigns_here(const db::Store& store, const PublishedResult& published,
-                                                              const std::string& fingerprint_key) {
+std::vector<db::CampaignSummary> campaigns_here(const db::Store& store, const PublishedResult& published,
+                                                const std::string& fingerprint_key) {
   auto all = store.list_campaigns();
-  if (!all) return all;
   std::vector<db::CampaignSummary> here;
-  for (db::CampaignSummary& each : *all) {
+  for (db::CampaignSummary& each : all) {
     if (each.spec.value("/workload/network"_json_pointer, "") != published.network) continue;
-    const auto stored = store.load_fingerprint(each.fingerprint);
+    const auto stored = store.find_fingerprint(each.fingerprint);
     if (!stored) continue;  // nobody knows where it was measured
     const auto fingerprint = space::Fingerprint::from_json(stored->fields);
     if (fingerprint && fingerprint->key() == fingerprint_key) here.push_back(std::move(each));
@@ -90,14 +89,13 @@ void look_at_trials(const std::vector<db::StoredTrial>& trials, const PublishedR
 }
 
 /// ln(first epoch / mean of the later ones) of each run that trained two epochs or more.
-db::Expected<void> look_at_epochs(const db::Store& store, const std::vector<db::StoredTrial>& trials,
-                                  const db::CampaignSummary& campaign, std::optional<Evidence>& best) {
+void look_at_epochs(const db::Store& store, const std::vector<db::StoredTrial>& trials,
+                    const db::CampaignSummary& campaign, std::optional<Evidence>& best) {
   std::vector<double> ratios;
   for (const db::StoredTrial& trial : trials) {
     if (trial.reused_from) continue;  // its runs are looked at where they were made
     const auto detail = store.load_trial(trial.id);
-    if (!detail) return std::unexpected(detail.error());
-    for (const db::StoredRun& stored : detail->runs) {
+    for (const db::StoredRun& stored : detail.runs) {
       const auto& epochs = stored.record.run.epochs;
       if (stored.record.run.outcome != space::Outcome::Ok || epochs.size() < 2) continue;
       std::chrono::nanoseconds later{};
@@ -108,7 +106,7 @@ db::Expected<void> look_at_epochs(const db::Store& store, const std::vector<db::
       }
     }
   }
-  if (ratios.size() < 2) return {};
+  if (ratios.size() < 2) return;
   const measure::Comparison found = measure::compare(ratios);
   keep_better(best, {.grade = Grade::Epochs,
                      .percent = found.gain_percent,
@@ -118,7 +116,6 @@ db::Expected<void> look_at_epochs(const db::Store& store, const std::vector<db::
                      .epochs = 1,
                      .campaign = campaign.name,
                      .generation = campaign.generation});
-  return {};
 }
 
 }  // namespace
@@ -128,39 +125,33 @@ std::string_view to_text(Grade grade) {
   return grade == Grade::Trials ? "trials" : "epochs";
 }
 
-db::Expected<std::optional<Evidence>> find_evidence(const db::Store& store, const PublishedResult& published,
-                                                    const std::string& fingerprint_key) {
+std::optional<Evidence> find_evidence(const db::Store& store, const PublishedResult& published,
+                                      const std::string& fingerprint_key) {
   const auto campaigns = campaigns_here(store, published, fingerprint_key);
-  if (!campaigns) return std::unexpected(campaigns.error());
   std::optional<Evidence> best;
-  for (const db::CampaignSummary& campaign : *campaigns) {
+  for (const db::CampaignSummary& campaign : campaigns) {
     const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
-    if (!trials) return std::unexpected(trials.error());
     if (published.kind == PublishedKind::FirstEpoch) {
-      if (auto looked = look_at_epochs(store, *trials, campaign, best); !looked) return std::unexpected(looked.error());
+      look_at_epochs(store, trials, campaign, best);
       continue;
     }
     const double epochs = tuner::objective_of(campaign.spec).primary;
     const auto comparisons = store.comparisons(campaign.id);
-    if (!comparisons) return std::unexpected(comparisons.error());
-    look_at_pairs(*comparisons, published, epochs, campaign, best);
-    look_at_trials(*trials, published, epochs, campaign, best);
+    look_at_pairs(comparisons, published, epochs, campaign, best);
+    look_at_trials(trials, published, epochs, campaign, best);
   }
   return best;
 }
 
-db::Expected<std::string> failure_of(const db::Store& store, const PublishedResult& published,
-                                     const std::string& fingerprint_key) {
+std::string failure_of(const db::Store& store, const PublishedResult& published, const std::string& fingerprint_key) {
   if (published.kind == PublishedKind::FirstEpoch) return std::string();
   const auto campaigns = campaigns_here(store, published, fingerprint_key);
-  if (!campaigns) return std::unexpected(campaigns.error());
   for (const space::Configuration* side : {&published.reference, &published.candidate}) {
     std::string failure;
     bool trained = false;
-    for (const db::CampaignSummary& campaign : *campaigns) {
+    for (const db::CampaignSummary& campaign : campaigns) {
       const auto trials = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
-      if (!trials) return std::unexpected(trials.error());
-      for (const db::StoredTrial& each : *trials) {
+      for (const db::StoredTrial& each : trials) {
         if (!is_side(published, *side, each.trial.configuration)) continue;
         trained = trained || each.trial.outcome == space::Outcome::Ok;
         if (each.trial.outcome == space::Outcome::Ok || !failure.empty()) continue;

@@ -30,13 +30,12 @@ struct Evidence {
 
 /// The best there is: pairs before trials, more before fewer. Both sides are of one campaign with the published
 /// result's network, measured on a machine with this fingerprint key, and differ as published. Empty: nothing.
-[[nodiscard]] db::Expected<std::optional<Evidence>> find_evidence(const db::Store& store,
-                                                                  const PublishedResult& published,
-                                                                  const std::string& fingerprint_key);
+[[nodiscard]] std::optional<Evidence> find_evidence(const db::Store& store, const PublishedResult& published,
+                                                    const std::string& fingerprint_key);
 
 /// Why a side of the published result did not run when it was tried here: "tensorflow-1.14: unsupported: …"; empty: it
 /// was not tried, or ran.
-[[nodiscard]] db::Expected<std::string> failure_of(const db::Store& store, const PublishedResult& published,
-                                                   const std::string& fingerprint_key);
+[[nodiscard]] std::string failure_of(const db::Store& store, const PublishedResult& published,
+                                     const std::string& fingerprint_key);
 
 }  // namespace nocturne::report

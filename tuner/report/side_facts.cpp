@@ -36,11 +36,10 @@ Timed steady_step_of(std::span<const measure::RunSummary> runs) {
   return {.seconds = mean, .standard_error = std::max(between, std::sqrt(within) / count)};
 }
 
-db::Expected<void> read_runs(const db::Store& store, const space::Objective& objective, SideFacts& facts) {
+void read_runs(const db::Store& store, const space::Objective& objective, SideFacts& facts) {
   const auto detail = store.load_trial(facts.trial->id);
-  if (!detail) return std::unexpected(detail.error());
   std::vector<space::Run> searched;  // those that the estimate rests on; pairs and epochs are apart
-  for (const db::StoredRun& stored : detail->runs) {
+  for (const db::StoredRun& stored : detail.runs) {
     const space::Run& run = stored.record.run;
     if (run.outcome != space::Outcome::Ok) continue;
     if (run.purpose == space::Purpose::Search || run.purpose == space::Purpose::Audit) searched.push_back(run);
@@ -56,30 +55,28 @@ db::Expected<void> read_runs(const db::Store& store, const space::Objective& obj
     facts.times.push_back({.epochs = epochs, .time = {.seconds = space::total_time(parts, epochs)}});
   }
   const auto summary = measure::summarise(searched, schedule_behind(facts.configuration, parts), objective);
-  if (!summary) return {};  // the runs were forgotten: the estimate stays, its error is not known
+  if (!summary) return;  // the runs were forgotten: the estimate stays, its error is not known
   facts.steady_step.standard_error = steady_step_of(summary->runs).standard_error;
   for (HorizonTime& each : facts.times) {
     each.time.standard_error = measure::estimate_at(summary->runs, each.epochs).standard_error;
   }
-  return {};
 }
 
 }  // namespace
 
-db::Expected<SideFacts> side_facts(const db::Store& store, db::CampaignId campaign, const space::Objective& objective,
-                                   const space::Configuration& configuration) {
+SideFacts side_facts(const db::Store& store, db::CampaignId campaign, const space::Objective& objective,
+                     const space::Configuration& configuration) {
   SideFacts facts{.configuration = configuration};
   auto trials = store.list_trials({.campaign = campaign,
                                    .state = db::TrialState::Finished,
                                    .outcome = {},
                                    .configuration = configuration.identity(),
                                    .limit = {}});
-  if (!trials) return std::unexpected(trials.error());
-  for (db::StoredTrial& each : *trials) {
+  for (db::StoredTrial& each : trials) {
     if (!facts.trained()) facts.trial = std::move(each);
   }
   if (!facts.trained() || !facts.trial->trial.parts) return facts;
-  if (auto read = read_runs(store, objective, facts); !read) return std::unexpected(read.error());
+  read_runs(store, objective, facts);
   return facts;
 }
 

@@ -37,8 +37,7 @@ struct SideFacts {
 };
 
 /// Standard errors come from the runs of the trial: between them where there are several, else within the one.
-[[nodiscard]] db::Expected<SideFacts> side_facts(const db::Store& store, db::CampaignId campaign,
-                                                 const space::Objective& objective,
-                                                 const space::Configuration& configuration);
+[[nodiscard]] SideFacts side_facts(const db::Store& store, db::CampaignId campaign, const space::Objective& objective,
+                                   const space::Configuration& configuration);
 
 }  // namespace nocturne::report

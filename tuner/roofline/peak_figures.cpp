@@ -73,22 +73,19 @@ bool trains_own_command(const nlohmann::json& document) {
   return document.contains("/worker/template"_json_pointer);
 }
 
-db::Expected<std::optional<PeakFigures>> stored_peaks(const db::Store& store, const space::Fingerprint& fingerprint,
-                                                      const space::Workload& workload) {
+std::optional<PeakFigures> stored_peaks(const db::Store& store, const space::Fingerprint& fingerprint,
+                                        const space::Workload& workload) {
   const auto figures = store.machine_figures(figures_key(fingerprint));
-  if (!figures) return std::unexpected(figures.error());
   const auto description = store.network(workload.network);
-  if (!description) return std::unexpected(description.error());
-  if (!*figures || !*description) return std::optional<PeakFigures>();
-  auto peaks = PeakFigures::make((*figures)->figures, (*figures)->fields, **description, workload.optimizer);
+  if (!figures || !description) return std::optional<PeakFigures>();
+  auto peaks = PeakFigures::make(figures->figures, figures->fields, *description, workload.optimizer);
   return peaks ? std::optional<PeakFigures>(*std::move(peaks)) : std::nullopt;
 }
 
-db::Expected<std::optional<PeakFigures>> peaks_of_campaign(const db::Store& store, db::CampaignId campaign) {
+std::optional<PeakFigures> peaks_of_campaign(const db::Store& store, db::CampaignId campaign) {
   const auto document = store.peaks(campaign);
-  if (!document) return std::unexpected(document.error());
-  if (!*document) return std::optional<PeakFigures>();
-  auto peaks = PeakFigures::from_json(**document);
+  if (!document) return std::optional<PeakFigures>();
+  auto peaks = PeakFigures::from_json(*document);
   return peaks ? std::optional<PeakFigures>(*std::move(peaks)) : std::nullopt;
 }
 

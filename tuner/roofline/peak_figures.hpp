@@ -49,13 +49,11 @@ struct PeakFigures {
 
 /// For the machine with this fingerprint and the network of a workload, from what is stored. Empty: one of both is not
 /// known, or cannot be read.
-[[nodiscard]] db::Expected<std::optional<PeakFigures>> stored_peaks(const db::Store& store,
-                                                                    const space::Fingerprint& fingerprint,
-                                                                    const space::Workload& workload);
+[[nodiscard]] std::optional<PeakFigures> stored_peaks(const db::Store& store, const space::Fingerprint& fingerprint,
+                                                      const space::Workload& workload);
 
 /// What a campaign's model knew when it began. Empty: nothing.
-[[nodiscard]] db::Expected<std::optional<PeakFigures>> peaks_of_campaign(const db::Store& store,
-                                                                         db::CampaignId campaign);
+[[nodiscard]] std::optional<PeakFigures> peaks_of_campaign(const db::Store& store, db::CampaignId campaign);
 
 /// For a strategy. Where a configuration has no bound (a precision that was not measured) it is that of f32. Without a
 /// peak figures: nothing.

@@ -51,13 +51,12 @@ struct SessionFixture {
   explicit SessionFixture(const CampaignFolder& folder, const std::string& database = "test.db")
       : folder_(folder), database_(folder.path / database) {}
 
-  /// What `work` gives for a session, which ends with it; the test fails where that is an error.
+  /// What `work` gives for a session, which ends with it.
   template <typename Work>
   auto with_session(const tuner::CampaignSpec& campaign, const Work& work) {
     auto store = db::Store::open(database_, db::Mode::ReadWrite);
-    REQUIRE(store);
     tuner::Session session{.spec = campaign,
-                           .store = *store,
+                           .store = store,
                            .executor = executor,
                            .observer = watcher,
                            .clock = clock,
@@ -65,16 +64,10 @@ struct SessionFixture {
                            .fingerprint_now = [this] { return fingerprint; },
                            .fingerprint = fingerprint,
                            .slot_folder = folder_.path};
-    auto result = work(session);
-    if (!result) FAIL(result.error().message);
-    return *std::move(result);
+    return work(session);
   }
 
-  [[nodiscard]] db::Store reading() const {
-    auto store = db::Store::open(database_, db::Mode::ReadOnly);
-    REQUIRE(store);
-    return *std::move(store);
-  }
+  [[nodiscard]] db::Store reading() const { return db::Store::open(database_, db::Mode::ReadOnly); }
 
   FakeExecutor executor;
   CampaignWatcher watcher;
@@ -96,9 +89,7 @@ struct CampaignFixture : SessionFixture<> {
 
   tuner::Answer answer() {
     const db::Store store = reading();
-    auto answer = tuner::answer_of(store, store.find_campaign("test").value());
-    REQUIRE(answer);
-    return *answer;
+    return tuner::answer_of(store, store.load_campaign("test"));
   }
 };
 

@@ -87,9 +87,8 @@ TEST_CASE("the database keeps a log of the sessions and the builds they used", "
   REQUIRE(second.ending == tuner::Ending::Complete);
 
   const auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
-  REQUIRE(store);
   std::vector<std::string> log;
-  const auto events = store->events(second.campaign, 10).value();
+  const auto events = store.events(second.campaign, 10);
   for (const auto& event : events) log.push_back(event.what);
   REQUIRE(log.size() >= 4);  // what follows is the gate's
   CHECK(log[0] == "opened: 0 trials known, 0 interrupted ones to run again; strategy random, seed 3");
@@ -97,10 +96,10 @@ TEST_CASE("the database keeps a log of the sessions and the builds they used", "
   CHECK(log[2] == "resumed: 3 trials known, 1 interrupted ones to run again; strategy random, seed 3");
   CHECK(log[3].starts_with("the search ended after 6 trials, 0 of them failed: "));
 
-  const auto builds = store->list_builds();
-  REQUIRE(builds.value().size() == 1);
-  CHECK(builds->front().key == "k1");
-  CHECK(builds->front().last_used_unix_ns > builds->front().created_unix_ns);
+  const auto builds = store.list_builds();
+  REQUIRE(builds.size() == 1);
+  CHECK(builds.front().key == "k1");
+  CHECK(builds.front().last_used_unix_ns > builds.front().created_unix_ns);
 }
 
 TEST_CASE("a completed campaign is not measured again", "[campaign]") {
@@ -208,11 +207,9 @@ TEST_CASE("a campaign learns what fits into memory, and knows it again when it i
       CHECK(campaign_fixture.watcher.notes.empty());  // "the strategy proposes otherwise than when this campaign began"
     }
     auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
-    REQUIRE(store);
     std::vector<space::Trial> trials;
-    const auto stored = store->list_trials();
-    REQUIRE(stored);
-    for (const auto& each : *stored) trials.push_back(each.trial);
+    const auto stored = store.list_trials();
+    for (const auto& each : stored) trials.push_back(each.trial);
     return trials;
   };
   const Folder whole, halves;
@@ -309,11 +306,10 @@ TEST_CASE("a machine that changes meanwhile ends the session, and the next one b
   campaign_fixture.fingerprint.set({.name = "gpu.driver", .value = "1", .match = space::Match::Must, .cheap = true});
   const space::Fingerprint before = campaign_fixture.fingerprint;
   auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadWrite);
-  REQUIRE(store);
   const auto spec = spec_with(6);
   space::Fingerprint now = before;
   tuner::Session session{.spec = spec,
-                         .store = *store,
+                         .store = store,
                          .executor = campaign_fixture.executor,
                          .observer = campaign_fixture.watcher,
                          .clock = campaign_fixture.clock,
@@ -325,8 +321,7 @@ TEST_CASE("a machine that changes meanwhile ends the session, and the next one b
     if (trial.number == 2) now.set({.name = "gpu.driver", .value = "2", .match = space::Match::Must, .cheap = true});
   };
   const auto result = tuner::Campaign(session, false).run();
-  REQUIRE(result);
-  CHECK(result->ending == tuner::Ending::MachineChanged);
+  CHECK(result.ending == tuner::Ending::MachineChanged);
 
   WatchedFixture after(folder);
   after.executor.id_suffix = "b";

@@ -41,8 +41,7 @@ double step_of(const space::Configuration& configuration) {
 
 std::vector<db::StoredComparison> comparisons_in(const CampaignFolder& folder) {
   const auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
-  REQUIRE(store);
-  return store->comparisons(store->find_campaign("test").value().id).value();
+  return store.comparisons(store.find_campaign("test").value().id);
 }
 
 }  // namespace
@@ -81,21 +80,18 @@ TEST_CASE("the pairs give a verdict for any number of epochs, not only the campa
   campaign_fixture.executor.step_seconds = step_of;
   (void)campaign_fixture.sit(spec_with_verify(R"({"pairs": 6, "finalists": 1, "simplify": false})"));
   const auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
-  REQUIRE(store);
-  const auto campaign = store->find_campaign("test").value();
-  const auto at_ninety = tuner::answer_of(*store, campaign, 90);
-  REQUIRE(at_ninety);
-  REQUIRE(at_ninety->verdict);
-  CHECK(at_ninety->verdict->horizon_epochs == 90);
-  CHECK(at_ninety->verdict->pairs == 6);
-  CHECK(at_ninety->verdict->verdict == "faster");
-  CHECK(deploy::missing_proof(*at_ninety).empty());
+  const auto campaign = store.find_campaign("test").value();
+  const auto at_ninety = tuner::answer_of(store, campaign, 90);
+  REQUIRE(at_ninety.verdict);
+  CHECK(at_ninety.verdict->horizon_epochs == 90);
+  CHECK(at_ninety.verdict->pairs == 6);
+  CHECK(at_ninety.verdict->verdict == "faster");
+  CHECK(deploy::missing_proof(at_ninety).empty());
 
-  const auto break_evens = tuner::stored_break_evens(*store, campaign, store->list_trials({}).value());
-  REQUIRE(break_evens);
-  REQUIRE(break_evens->size() == 1);
-  CHECK(break_evens->front().baseline == 0);
-  CHECK(break_evens->front().result.at_last == measure::Lead::Candidate);
+  const auto break_evens = tuner::stored_break_evens(store, campaign, store.list_trials({}));
+  REQUIRE(break_evens.size() == 1);
+  CHECK(break_evens.front().baseline == 0);
+  CHECK(break_evens.front().result.at_last == measure::Lead::Candidate);
 }
 
 TEST_CASE("with one finalist the smallest estimate is measured again, and nothing else", "[finals]") {

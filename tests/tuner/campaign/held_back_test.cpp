@@ -35,10 +35,10 @@ space::DeviceReport throttled_by(const std::string& reason) {
 /// How many runs the trial with this number has, and on how many its estimate rests.
 std::pair<std::size_t, int> runs_of(const CampaignFixture& campaign_fixture, std::int64_t number) {
   const db::Store store = campaign_fixture.reading();
-  const auto trials = store.list_trials({}).value();
+  const auto trials = store.list_trials({});
   const db::StoredTrial& trial = trials.at(static_cast<std::size_t>(number));
   std::size_t searched = 0;
-  const auto detail = store.load_trial(trial.id).value();
+  const auto detail = store.load_trial(trial.id);
   for (const auto& run : detail.runs) {
     searched += run.record.run.purpose == space::Purpose::Search ? 1 : 0;
   }
@@ -60,7 +60,7 @@ TEST_CASE("a run whose device was held back is measured again, and the trial res
   CHECK(campaign_fixture.executor.run_configurations[0] == campaign_fixture.executor.run_configurations[1]);
   CHECK(runs_of(campaign_fixture, 0) == std::pair<std::size_t, int>{2, 1});
   CHECK(runs_of(campaign_fixture, 1) == std::pair<std::size_t, int>{1, 1});
-  const auto trials = campaign_fixture.reading().list_trials({}).value();
+  const auto trials = campaign_fixture.reading().list_trials({});
   CHECK(trials.at(0).trial.parts.value().steady_step == Catch::Approx(0.05));
   REQUIRE_FALSE(campaign_fixture.watcher.notes.empty());
   CHECK_THAT(campaign_fixture.watcher.notes[0],
@@ -85,8 +85,8 @@ TEST_CASE("a device that keeps to its power is no reason to measure again", "[ca
   for (const std::int64_t number : {0, 1, 2})
     CHECK(runs_of(campaign_fixture, number) == std::pair<std::size_t, int>{1, 1});
   const auto store = campaign_fixture.reading();
-  const auto trials = store.list_trials({}).value();
-  CHECK(store.load_trial(trials.at(0).id).value().runs.at(0).record.run.device == throttled_by("power_cap"));
+  const auto trials = store.list_trials({});
+  CHECK(store.load_trial(trials.at(0).id).runs.at(0).record.run.device == throttled_by("power_cap"));
 }
 
 }  // namespace

@@ -87,10 +87,9 @@ struct Sessions final : tuner::Observer {
     };
     const auto spec = spec_of(wanted);
     auto store = db::Store::open(file(), db::Mode::ReadWrite);
-    REQUIRE(store);
     const auto fingerprint = machine(on);
     tuner::Session session{.spec = spec,
-                           .store = *store,
+                           .store = store,
                            .executor = executor,
                            .observer = *this,
                            .clock = clock,
@@ -98,20 +97,13 @@ struct Sessions final : tuner::Observer {
                            .fingerprint_now = [fingerprint] { return fingerprint; },
                            .fingerprint = fingerprint,
                            .slot_folder = folder.path()};
-    const auto result = tuner::Campaign(session, false).run();
-    if (!result) FAIL(result.error().message);
-    return result->ending;
+    return tuner::Campaign(session, false).run().ending;
   }
 
-  [[nodiscard]] db::Store open() const {
-    auto store = db::Store::open(file(), db::Mode::ReadOnly);
-    REQUIRE(store);
-    return *std::move(store);
-  }
+  [[nodiscard]] db::Store open() const { return db::Store::open(file(), db::Mode::ReadOnly); }
   [[nodiscard]] std::vector<db::HistorySource> choose(const Wanted& wanted, const std::string& on = "this") const {
     const auto spec = spec_of(wanted);
-    return tuner::choose_history(open(), {.document = spec.document, .fingerprint_key = machine(on).key()}, spec.space)
-        .value();
+    return tuner::choose_history(open(), {.document = spec.document, .fingerprint_key = machine(on).key()}, spec.space);
   }
   [[nodiscard]] std::filesystem::path file() const { return folder.path() / "test.db"; }
 
@@ -162,9 +154,9 @@ TEST_CASE("a second campaign says what it knows and begins with what was best", 
         "ranks");
   REQUIRE(sessions.asked.size() == 6);
   const auto store = sessions.open();
-  const auto best = store.best(store.find_campaign("first").value().id).value();
+  const auto best = store.best(store.find_campaign("first").value().id);
   CHECK(sessions.asked[1] == best->trial.configuration);
-  const auto events = store.events(store.find_campaign("second").value().id).value();
+  const auto events = store.events(store.find_campaign("second").value().id);
   CHECK(std::ranges::count(events, sessions.notes[0], &db::EventRecord::what) == 1);
   const auto learned = tuner::learn_from(store, store.find_campaign("second").value());
   REQUIRE(learned);
@@ -205,16 +197,16 @@ TEST_CASE("without history a campaign asks what it asks of an empty database", "
   full.sit({.name = "second", .trials = 12, .seed = 4, .history = false});
   CHECK(full.notes.empty());
   CHECK(full.asked == empty.asked);
-  CHECK(full.open().history(full.open().find_campaign("second").value().id).value().empty());
+  CHECK(full.open().history(full.open().load_campaign("second").id).empty());
 
   // Taken away later, it is forgotten for good.
   Sessions later;
   later.sit({.name = "first", .trials = 25});
   later.sit({.name = "second", .trials = 12, .seed = 4, .primary = 1}, "this", 4);
-  CHECK(later.open().history(later.open().find_campaign("second").value().id).value().size() == 1);
+  CHECK(later.open().history(later.open().load_campaign("second").id).size() == 1);
   later.notes.clear();
   later.sit({.name = "second", .trials = 12, .seed = 4, .history = false, .primary = 1});
-  CHECK(later.open().history(later.open().find_campaign("second").value().id).value().empty());
+  CHECK(later.open().history(later.open().load_campaign("second").id).empty());
   CHECK(std::ranges::none_of(later.notes, [](const auto& each) { return each.starts_with("history"); }));
 }
 
@@ -224,8 +216,7 @@ TEST_CASE("times of the past are those of the present horizon, and of the trials
   const auto store = sessions.open();
   const auto id = store.find_campaign("first").value().id;
   const auto history = tuner::load_history(store, {{.campaign = id, .same = true, .trials = 8}},
-                                           {.minimise = "time", .epochs = {1, 90}, .primary = 90})
-                           .value();
+                                           {.minimise = "time", .epochs = {1, 90}, .primary = 90});
   REQUIRE(history.size() == 1);
   CHECK(history[0].name == "first");
   REQUIRE(history[0].trials.size() == 8);

@@ -66,8 +66,7 @@ struct Night {
   [[nodiscard]] std::filesystem::path file() const { return folder.path / "night.db"; }
   [[nodiscard]] std::unique_ptr<tuner::Learned> learn() const {
     auto store = db::Store::open(file(), db::Mode::ReadOnly);
-    REQUIRE(store);
-    auto learned = tuner::learn_from(*store, store->find_campaign("learnt").value());
+    auto learned = tuner::learn_from(store, store.find_campaign("learnt").value());
     if (!learned) FAIL(learned.error());
     return *std::move(learned);
   }
@@ -227,19 +226,17 @@ TEST_CASE("a configuration is explained before it is measured, and by its trial"
 TEST_CASE("audits are stored as such, with the runs they made", "[campaign]") {
   const Night night(60);
   auto store = db::Store::open(night.file(), db::Mode::ReadOnly);
-  REQUIRE(store);
-  const auto campaign = store->find_campaign("learnt").value();
-  const auto exchanges = store->exchanges(campaign.id).value();
+  const auto campaign = store.find_campaign("learnt").value();
+  const auto exchanges = store.exchanges(campaign.id);
   std::size_t audits = 0;
   for (const auto& exchange : exchanges) {
     const auto* ask = std::get_if<db::Ask>(&exchange);
     if (ask == nullptr || ask->answer.empty() || ask->answer[0].purpose != space::Purpose::Audit) continue;
     ++audits;
-    const auto trial = store->find_trial(campaign.id, ask->answer[0].number);
+    const auto trial = store.find_trial(campaign.id, ask->answer[0].number);
     REQUIRE(trial);
-    const auto detail = store->load_trial(trial->id);
-    REQUIRE(detail);
-    CHECK(detail->runs.front().record.run.purpose == space::Purpose::Audit);
+    const auto detail = store.load_trial(trial->id);
+    CHECK(detail.runs.front().record.run.purpose == space::Purpose::Audit);
   }
   CHECK(audits >= 1);
   CHECK(audits <= 2);
@@ -271,8 +268,7 @@ TEST_CASE("what another hour brings is a number where it is known, and no number
 TEST_CASE("too few trials teach nothing, and that is said", "[campaign]") {
   const Night night(3);
   auto store = db::Store::open(night.file(), db::Mode::ReadOnly);
-  REQUIRE(store);
-  const auto learned = tuner::learn_from(*store, store->find_campaign("learnt").value());
+  const auto learned = tuner::learn_from(store, store.find_campaign("learnt").value());
   REQUIRE_FALSE(learned);
   CHECK_THAT(learned.error(), ContainsSubstring("needs 5 at least"));
 }

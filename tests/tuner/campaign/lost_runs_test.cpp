@@ -32,8 +32,7 @@ tuner::CampaignSpec six_trials() {
 
 std::vector<db::StoredTrial> trials_in(const CampaignFolder& folder) {
   auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
-  REQUIRE(store);
-  return store->list_trials({}).value();
+  return store.list_trials({});
 }
 
 }  // namespace
@@ -54,7 +53,7 @@ TEST_CASE("a run that another hand killed is run again, whoever of worker and su
     CHECK(trials[2].trial.outcome == Outcome::Ok);
     CHECK(trials[2].trial.estimate.value().runs == 1);
     auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
-    const auto runs = store->load_trial(trials[2].id).value().runs;
+    const auto runs = store.load_trial(trials[2].id).runs;
     REQUIRE(runs.size() >= 3);
     CHECK(runs[0].record.run.outcome == Outcome::Killed);
     REQUIRE(campaign_fixture.watcher.notes.size() >= 2);
@@ -101,7 +100,7 @@ TEST_CASE("a run that a trial has finished is kept when the next one of it is cu
   CHECK(campaign_fixture.executor.run_plans.front().request.seed == spec.run.seed + 2);
   const auto first = trials_in(folder).front();
   CHECK(first.trial.estimate.value().runs == 3);
-  const auto runs = campaign_fixture.reading().load_trial(first.id).value().runs;
+  const auto runs = campaign_fixture.reading().load_trial(first.id).runs;
   std::vector<std::int64_t> seeds;
   for (const auto& each : runs) {
     if (each.record.run.outcome == Outcome::Ok && each.record.run.purpose == space::Purpose::Search) {
@@ -149,14 +148,18 @@ TEST_CASE("where the images are gone the session ends with a sentence, and no tr
     std::filesystem::remove_all(images);
     return Outcome::Failed;
   };
-  const auto said = campaign_fixture.with_session(spec, [](tuner::Session& session) -> db::Expected<std::string> {
-    const auto result = tuner::Campaign(session, false).run();
-    return result ? std::string() : result.error().message;
+  const auto said = campaign_fixture.with_session(spec, [](tuner::Session& session) -> std::string {
+    try {
+      static_cast<void>(tuner::Campaign(session, false).run());
+    } catch (const db::Error& error) {
+      return error.what();
+    }
+    return {};
   });
   CHECK_THAT(said, ContainsSubstring(images.string() + " cannot be read") && ContainsSubstring("Bring it back"));
   CHECK(campaign_fixture.watcher.numbers == std::vector<std::int64_t>{0, 1});
   std::filesystem::create_directories(images);
-  CHECK_THAT(tuner::images_gone(spec.workload).value().message, ContainsSubstring("is empty"));
+  CHECK_THAT(tuner::images_gone(spec.workload).value().what(), ContainsSubstring("is empty"));
 
   std::filesystem::create_directories(images / "disc");
   CHECK(campaign_fixture.sit(spec).ending == tuner::Ending::Complete);
@@ -199,11 +202,15 @@ TEST_CASE("a disk that is full when the best is prepared again ends the session,
     campaign_fixture.watcher.after = [&](const space::Trial& trial) { searched = trial.number == 5; };
     campaign_fixture.executor.failure_reason = "as: No space left on device";
     campaign_fixture.executor.can_be_built = [&](const space::Configuration&) { return !searched; };
-    const auto failed = campaign_fixture.with_session(spec, [](tuner::Session& session) -> db::Expected<bool> {
-      const auto result = tuner::Campaign(session, false).run();
-      return !result && result.error().code == db::ErrorCode::Full;
+    const auto error = campaign_fixture.with_session(spec, [](tuner::Session& session) -> std::optional<db::ErrorCode> {
+      try {
+        static_cast<void>(tuner::Campaign(session, false).run());
+      } catch (const db::Error& thrown) {
+        return thrown.code;
+      }
+      return std::nullopt;
     });
-    CHECK(failed);
+    CHECK(error == db::ErrorCode::Full);
     const db::Store store = campaign_fixture.reading();
     CHECK_FALSE(store.find_campaign("test").value().finished_unix_ns);
     searched = false;
@@ -221,7 +228,7 @@ TEST_CASE("a build that finds no room is no failed build", "[campaign]") {
     const auto error = tuner::no_room_for(failure);
     REQUIRE(error);
     CHECK(error->code == db::ErrorCode::Full);
-    CHECK_THAT(error->message, ContainsSubstring("Make room"));
+    CHECK_THAT(error->what(), ContainsSubstring("Make room"));
   }
 }
 

@@ -45,11 +45,9 @@ TEST_CASE("under a limit of memory a campaign meets it twice at most, and its mo
   static_cast<void>(campaign_fixture.sit(*spec));
 
   auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
-  REQUIRE(store);
   std::int64_t out_of_memory = 0, largest = 0;
-  const auto trials = store->list_trials();
-  REQUIRE(trials);
-  for (const db::StoredTrial& stored : *trials) {
+  const auto trials = store.list_trials();
+  for (const db::StoredTrial& stored : trials) {
     if (stored.trial.outcome == space::Outcome::OutOfMemory) ++out_of_memory;
     if (!stored.trial.estimate) continue;
     largest = std::max(largest, std::get<std::int64_t>(*stored.trial.configuration.find("batch")));
@@ -57,7 +55,7 @@ TEST_CASE("under a limit of memory a campaign meets it twice at most, and its mo
   CHECK(out_of_memory <= 2);
   CHECK(largest == 896);
 
-  const auto learned = tuner::learn_from(*store, store->find_campaign("test").value());
+  const auto learned = tuner::learn_from(store, store.find_campaign("test").value());
   REQUIRE(learned);
   const auto lines = cli::memory_lines((*learned)->search->models().memory());
   REQUIRE_FALSE(lines.empty());

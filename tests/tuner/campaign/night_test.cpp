@@ -212,26 +212,17 @@ void sit(Night& night, const tuner::CampaignSpec& spec, const std::filesystem::p
   tuner::Interruption interruption;
   FailingExecutor executor(night, database, session, interruption);
   auto store = db::Store::open(database, db::Mode::ReadWrite, {.busy_timeout = 20ms});
-  if (!store) {
-    night.error = store.error().code;
-    return;
-  }
   tuner::Observer silent;
   const NightClock clock(night);
   tuner::Session sat{.spec = spec,
-                     .store = *store,
+                     .store = store,
                      .executor = executor.fake,
                      .observer = silent,
                      .clock = clock,
                      .interruption = interruption,
                      .fingerprint_now = {},
                      .slot_folder = folder};
-  const auto result = tuner::Campaign(sat, false).run();
-  if (result) {
-    night.ending = result->ending;
-  } else {
-    night.error = result.error().code;
-  }
+  night.ending = tuner::Campaign(sat, false).run().ending;
 }
 
 /// The signal that ended the process, or 0.
@@ -242,6 +233,8 @@ int sit_in_a_process(Night& night, const tuner::CampaignSpec& spec, const std::f
   if (child == 0) {
     try {
       sit(night, spec, folder, session);
+    } catch (const db::Error& error) {
+      night.error = error.code;
     } catch (...) {
       std::_Exit(1);
     }
@@ -276,16 +269,14 @@ TEST_CASE("a night of eight hours with every error once ends in time, with its a
   CHECK(night->wall - began <= 8h);
   CHECK(night->wall - began > 7h);  // and the time was used
 
-  const auto opened = db::Store::open(folder.path() / "night.db", db::Mode::ReadWrite);
-  REQUIRE(opened);
-  const db::Store& store = *opened;
-  CHECK(store.integrity_check().value().empty());
+  const auto store = db::Store::open(folder.path() / "night.db", db::Mode::ReadWrite);
+  CHECK(store.integrity_check().empty());
   const auto campaign = store.find_campaign("night").value();
   CHECK(campaign.generation == 1);
   CHECK(campaign.finished_unix_ns);
 
   // The answer: verified, and not one that trains wrongly, though those were the fastest.
-  const auto answer = tuner::answer_of(store, campaign).value();
+  const auto answer = tuner::answer_of(store, campaign);
   REQUIRE(answer.best);
   CHECK(answer.verified_faster());
   CHECK(answer.best_accuracy);
@@ -299,7 +290,7 @@ TEST_CASE("a night of eight hours with every error once ends in time, with its a
   CHECK(answer.outcomes.contains(Outcome::Wrong));
 
   // Nothing lost, nothing double: the runs that an error took away were run again, under the same number.
-  const auto trials = store.list_trials({.campaign = campaign.id}).value();
+  const auto trials = store.list_trials({.campaign = campaign.id});
   std::size_t killed = 0;
   std::set<std::string> containers;
   for (std::size_t i = 0; i < trials.size(); ++i) {
@@ -308,7 +299,7 @@ TEST_CASE("a night of eight hours with every error once ends in time, with its a
     CHECK(trial.trial.number == static_cast<std::int64_t>(i));
     CHECK(trial.state == db::TrialState::Finished);
     std::ptrdiff_t measured = 0;
-    const auto detail = store.load_trial(trial.id).value();
+    const auto detail = store.load_trial(trial.id);
     for (const db::StoredRun& run : detail.runs) {
       CHECK_FALSE(run.in_flight);
       if (run.record.run.purpose == space::Purpose::Search) {
@@ -330,7 +321,7 @@ TEST_CASE("a night of eight hours with every error once ends in time, with its a
   // The tuner that was killed, the full disk, the locked database and the suspension.
   CHECK(killed == 4);
 
-  const auto log = store.events(campaign.id, 1000).value();
+  const auto log = store.events(campaign.id, 1000);
   const auto told = [&](const std::string& begins) {
     return std::ranges::count_if(log, [&](const db::EventRecord& event) { return event.what.starts_with(begins); });
   };

@@ -149,16 +149,15 @@ TEST_CASE("a campaign that has begun compares as it began", "[noise_plan]") {
 TEST_CASE("a stored noise floor counts on the same machine, until it changes", "[noise_plan]") {
   const CampaignFolder folder;
   auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadWrite);
-  REQUIRE(store);
   const auto spec = fateful_spec();
-  CHECK_FALSE(tuner::known_noise(*store, spec, machine_of("6.1")).value().floor);
+  CHECK_FALSE(tuner::known_noise(store, spec, machine_of("6.1")).floor);
   const tuner::NoiseFloor floor{.rows = {noise_of(PairMethod::Duet, StepEstimator::Minimum, 0.01, 2.5),
                                          noise_of(PairMethod::Slices, StepEstimator::Paired, 0.02, 3)},
                                 .left_out = {}};
-  REQUIRE(tuner::store_noise(*store, spec, machine_of("6.1"), floor));
+  tuner::store_noise(store, spec, machine_of("6.1"), floor);
   space::Fingerprint other_host = machine_of("6.1");
   other_host.set({.name = "system.host", .value = "elsewhere", .match = space::Match::Ignore});
-  const auto known = tuner::known_noise(*store, spec, other_host).value();
+  const auto known = tuner::known_noise(store, spec, other_host);
   REQUIRE(known.floor);
   CHECK(known.set_aside.empty());
   REQUIRE(known.floor->rows.size() == 2);
@@ -166,38 +165,37 @@ TEST_CASE("a stored noise floor counts on the same machine, until it changes", "
   CHECK(known.floor->rows[0].noise.sd == 0.01);
   CHECK(known.floor->rows[0].seconds_a_pair == Approx(2.5));
 
-  const auto changed = tuner::known_noise(*store, spec, machine_of("6.2")).value();
+  const auto changed = tuner::known_noise(store, spec, machine_of("6.2"));
   CHECK_FALSE(changed.floor);
   CHECK_THAT(changed.set_aside, ContainsSubstring("set aside: system.kernel was '6.1' and is '6.2'"));
 
   auto other = fateful_spec();
   other.workload.network = "resnet50";
-  CHECK_FALSE(tuner::known_noise(*store, other, machine_of("6.1")).value().floor);
+  CHECK_FALSE(tuner::known_noise(store, other, machine_of("6.1")).floor);
 }
 
 TEST_CASE("who compares outside of a campaign measures pairs as the stored noise says", "[noise_plan]") {
   const CampaignFolder folder;
   auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadWrite);
-  REQUIRE(store);
   auto spec = fateful_spec();
-  REQUIRE(tuner::measure_as_noise_says(*store, spec, machine_of("6.1"), 4));
+  tuner::measure_as_noise_says(store, spec, machine_of("6.1"), 4);
   CHECK(spec.verify.method == PairMethod::Slices);  // nothing is known
   const tuner::NoiseFloor floor{.rows = {noise_of(PairMethod::Duet, StepEstimator::Minimum, 0.01, 2.5),
                                          noise_of(PairMethod::Slices, StepEstimator::Paired, 0.02, 3)},
                                 .left_out = {}};
-  REQUIRE(tuner::store_noise(*store, spec, machine_of("6.1"), floor));
-  REQUIRE(tuner::measure_as_noise_says(*store, spec, machine_of("6.1"), 1));
+  tuner::store_noise(store, spec, machine_of("6.1"), floor);
+  tuner::measure_as_noise_says(store, spec, machine_of("6.1"), 1);
   CHECK(spec.verify.method == PairMethod::Slices);  // one CPU has no halves
   CHECK(spec.verify.known_costs.size() == 2);
   const auto document = spec.document;
-  REQUIRE(tuner::measure_as_noise_says(*store, spec, machine_of("6.1"), 4));
+  tuner::measure_as_noise_says(store, spec, machine_of("6.1"), 4);
   CHECK(spec.verify.method == PairMethod::Duet);
   CHECK(spec.verify.estimator == StepEstimator::Minimum);
   CHECK(spec.verify.pairs == 6);
   CHECK(spec.document == document);
   auto fixed = fateful_spec();
   fixed.document["verify"]["method"] = "slices";
-  REQUIRE(tuner::measure_as_noise_says(*store, fixed, machine_of("6.1"), 4));
+  tuner::measure_as_noise_says(store, fixed, machine_of("6.1"), 4);
   CHECK(fixed.verify.method == PairMethod::Slices);
 }
 

@@ -56,8 +56,7 @@ double duelling_step(const space::Configuration& configuration) {
 
 db::StoredComparison only_comparison(const CampaignFolder& folder) {
   const auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
-  REQUIRE(store);
-  const auto comparisons = store->comparisons(store->find_campaign("test").value().id).value();
+  const auto comparisons = store.comparisons(store.find_campaign("test").value().id);
   REQUIRE(comparisons.size() == 1);
   return comparisons.front();
 }

@@ -34,11 +34,10 @@ tuner::CampaignSpec bounded_spec(int trials) {
 
 void know_machine(const CampaignFolder& folder, double peak = 100) {
   auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadWrite);
-  REQUIRE(store);
   auto figures = test::sample_figures();
   figures["measurements"].push_back(test::sample_figure("fma_f32", "GFLOP/s", 8, 4 * peak));
-  REQUIRE(store->save_machine_figures({.key = tuner::figures_key({}), .fields = {}, .figures = figures}));
-  REQUIRE(store->save_network("mnist_cnn", test::sample_network()));
+  store.save_machine_figures({.key = tuner::figures_key({}), .fields = {}, .figures = figures});
+  store.save_network("mnist_cnn", test::sample_network());
 }
 
 /// What each session but the last is to reach, then the campaign's configurations in the order of their numbers.
@@ -58,20 +57,16 @@ std::vector<space::Configuration> sit_through(const CampaignFolder& folder, cons
     CHECK(campaign_fixture.watcher.notes.empty());  // "the strategy proposes otherwise than when this campaign began"
   }
   auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
-  REQUIRE(store);
-  const auto trials = store->list_trials();
-  REQUIRE(trials);
+  const auto trials = store.list_trials();
   std::vector<space::Configuration> configurations;
-  for (const auto& each : *trials) configurations.push_back(each.trial.configuration);
+  for (const auto& each : trials) configurations.push_back(each.trial.configuration);
   return configurations;
 }
 
 std::optional<tuner::PeakFigures> peaks_kept(const CampaignFolder& folder) {
   auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
-  REQUIRE(store);
-  auto peaks = tuner::peaks_of_campaign(*store, store->find_campaign("test").value().id);
-  REQUIRE(peaks);
-  return *std::move(peaks);
+  auto peaks = tuner::peaks_of_campaign(store, store.find_campaign("test").value().id);
+  return peaks;
 }
 
 TEST_CASE("a campaign on a measured machine keeps what it knew, whatever is measured later", "[campaign]") {
@@ -99,8 +94,7 @@ TEST_CASE("the model that reports are made of knows the peak figures, too", "[ca
   know_machine(folder);
   static_cast<void>(sit_through(folder, {12}));
   auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
-  REQUIRE(store);
-  const auto learned = tuner::learn_from(*store, store->find_campaign("test").value());
+  const auto learned = tuner::learn_from(store, store.find_campaign("test").value());
   REQUIRE(learned);
   const auto& parameters = (*learned)->space.parameters();
   // The scales: main effects, three features of batch and threads, and the bound.

@@ -48,7 +48,7 @@ struct Comparer : SessionFixture<ManualClock> {
 
   [[nodiscard]] std::vector<db::StoredComparison> comparisons() const {
     const db::Store store = reading();
-    return store.comparisons(store.find_campaign("test").value().id).value();
+    return store.comparisons(store.find_campaign("test").value().id);
   }
   /// The verdict on so many threads against the reference; empty: none.
   [[nodiscard]] std::string verdict_on(std::int64_t threads) const {
@@ -113,7 +113,7 @@ TEST_CASE("a side that does not train is left out and the others are compared", 
   CHECK(person.verdict_on(1) == "slower");
   CHECK(person.verdict_on(3).empty());
   const db::Store store = person.reading();
-  const auto trials = store.list_trials({.campaign = store.find_campaign("test").value().id}).value();
+  const auto trials = store.list_trials({.campaign = store.find_campaign("test").value().id});
   REQUIRE(trials.size() == 3);
   CHECK(threads_in(trials[0].trial.configuration) == 1);  // the default is trial 0, whoever begins a campaign
   CHECK(trials[2].trial.outcome == space::Outcome::BuildFailed);
@@ -126,7 +126,7 @@ TEST_CASE("a failure of the preparation is tried again, and is no new trial wher
   (void)first.compare({1, 3});
   (void)first.compare({1, 3});
   const db::Store store = first.reading();
-  CHECK(store.list_trials({.campaign = store.find_campaign("test").value().id}).value().size() == 2);
+  CHECK(store.list_trials({.campaign = store.find_campaign("test").value().id}).size() == 2);
   Comparer later(folder);
   later.executor.id_suffix = "b";
   later.executor.step_seconds = compared_step;
@@ -188,9 +188,13 @@ TEST_CASE("where the images are gone the comparison ends with that error, and no
     return space::Outcome::Failed;
   };
   const std::vector sides = {with_threads(1), with_threads(2)};
-  const auto said = person.with_session(person.spec, [&](tuner::Session& session) -> db::Expected<std::string> {
-    const auto result = tuner::SideBySide(session).run(sides, {});
-    return result ? std::string() : result.error().message;
+  const auto said = person.with_session(person.spec, [&](tuner::Session& session) -> std::string {
+    try {
+      (void)tuner::SideBySide(session).run(sides, {});
+    } catch (const db::Error& error) {
+      return error.what();
+    }
+    return {};
   });
   CHECK_THAT(said, Catch::Matchers::ContainsSubstring("cannot be read"));
 }

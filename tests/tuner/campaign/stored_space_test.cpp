@@ -34,19 +34,16 @@ class Archive {
  public:
   tuner::StoredSpace through(const std::string& name, const space::Space& space, const nlohmann::json& document) {
     auto store = db::Store::open(folder_.path() / "archive.db", db::Mode::ReadWrite);
-    REQUIRE(store);
     const space::Fingerprint machine;
-    const auto begun =
-        store->begin_or_resume_campaign({.name = name,
-                                         .identity = name,
-                                         .spec = document,
-                                         .strategy = "auto",
-                                         .seed = 1,
-                                         .fingerprint = {.hash = machine.identity(), .fields = machine.to_json()},
-                                         .parameters = tuner::parameter_records(space),
-                                         .fresh = false});
-    REQUIRE(begun);
-    auto known = tuner::stored_space(*store, store->find_campaign(name).value());
+    store.begin_or_resume_campaign({.name = name,
+                                    .identity = name,
+                                    .spec = document,
+                                    .strategy = "auto",
+                                    .seed = 1,
+                                    .fingerprint = {.hash = machine.identity(), .fields = machine.to_json()},
+                                    .parameters = tuner::parameter_records(space),
+                                    .fresh = false});
+    auto known = tuner::stored_space(store, store.find_campaign(name).value());
     if (!known) FAIL(known.error());
     return *std::move(known);
   }

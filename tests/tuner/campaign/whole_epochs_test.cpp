@@ -37,10 +37,9 @@ TEST_CASE("whole epochs are trained in fresh processes and stored with their tri
   CHECK(cli.train().runs == 3);
   const db::Store store = cli.reading();
   const auto detail = store.load_trial(store.find_trial(store.find_campaign("test").value().id, 0).value().id);
-  REQUIRE(detail);
-  REQUIRE(detail->runs.size() == 1 + 3);
-  CHECK(detail->runs.back().record.run.epochs.size() == 3);
-  CHECK(detail->runs.back().record.run.purpose == space::Purpose::Verify);
+  REQUIRE(detail.runs.size() == 1 + 3);
+  CHECK(detail.runs.back().record.run.epochs.size() == 3);
+  CHECK(detail.runs.back().record.run.purpose == space::Purpose::Verify);
 }
 
 TEST_CASE("no process of whole epochs is begun that would end after the time", "[epochs]") {

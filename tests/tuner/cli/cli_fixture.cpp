@@ -13,16 +13,6 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-template <typename T>
-T must(db::Expected<T> result) {
-  if (!result) {
-    FAIL(result.error().message);
-  }
-  if constexpr (!std::is_void_v<T>) {
-    return *std::move(result);
-  }
-}
-
 struct Plan {
   std::string precision;
   std::int64_t threads;
@@ -123,19 +113,19 @@ db::TrialResult result_of(const Plan& plan) {
 
 void compare_best(db::Store& store, db::CampaignId campaign, const Plan& best, const Plan& baseline,
                   const NightOptions& options) {
-  const auto comparison = must(store.begin_comparison({.campaign = campaign,
-                                                       .candidate = configuration_of(best),
-                                                       .baseline = configuration_of(baseline),
-                                                       .role = "verify"}));
-  must(store.save_verdict({.comparison = comparison,
-                           .horizon_epochs = 1,
-                           .primary = true,
-                           .verdict = options.verdict_high < 0 ? "faster" : "undecided",
-                           .log_ratio_mean = std::log(0.6),
-                           .log_ratio_low = options.verdict_low,
-                           .log_ratio_high = options.verdict_high,
-                           .confidence = 0.95,
-                           .pairs = 6}));
+  const auto comparison = store.begin_comparison({.campaign = campaign,
+                                                  .candidate = configuration_of(best),
+                                                  .baseline = configuration_of(baseline),
+                                                  .role = "verify"});
+  store.save_verdict({.comparison = comparison,
+                      .horizon_epochs = 1,
+                      .primary = true,
+                      .verdict = options.verdict_high < 0 ? "faster" : "undecided",
+                      .log_ratio_mean = std::log(0.6),
+                      .log_ratio_low = options.verdict_low,
+                      .log_ratio_high = options.verdict_high,
+                      .confidence = 0.95,
+                      .pairs = 6});
 }
 
 }  // namespace
@@ -166,12 +156,12 @@ nlohmann::json CliFixture::json() const {
 }
 
 db::Store CliFixture::open() const {
-  return must(db::Store::open(database(), db::Mode::ReadWrite));
+  return db::Store::open(database(), db::Mode::ReadWrite);
 }
 
 db::Store fill(const CliFixture& cli, const NightOptions& options, nanoseconds age) {
   db::Store store = cli.open();
-  const auto campaign = must(store.begin_or_resume_campaign(campaign_record(options)));
+  const auto campaign = store.begin_or_resume_campaign(campaign_record(options));
   std::vector<Plan> plans = {{"f32", 2, 4}, {"bf16", 2, 2}, {"f32", 1, 8}, {"bf16", 1, 3.5}, {"f32", 3, 0}};
   for (auto& plan : plans) plan.epoch_s *= options.slowdown;
   db::Ask ask{.strategy = "random", .seed = 1, .count = 6, .answer = {}};
@@ -179,25 +169,25 @@ db::Store fill(const CliFixture& cli, const NightOptions& options, nanoseconds a
     const Plan plan = i < plans.size() ? plans[i] : Plan{"bf16", 3, 1};
     ask.answer.push_back({.number = static_cast<std::int64_t>(i), .configuration = configuration_of(plan)});
   }
-  must(store.record_ask(campaign.id, ask));
+  store.record_ask(campaign.id, ask);
   for (const db::Asked& asked : ask.answer) {
-    const auto trial = must(store.reserve_trial(campaign.id, {.number = asked.number,
-                                                              .configuration = asked.configuration,
-                                                              .fidelity = {.steps = 12},
-                                                              .key = options.name + std::to_string(asked.number)}));
+    const auto trial = store.reserve_trial(campaign.id, {.number = asked.number,
+                                                         .configuration = asked.configuration,
+                                                         .fidelity = {.steps = 12},
+                                                         .key = options.name + std::to_string(asked.number)});
     const auto index = static_cast<std::size_t>(asked.number);
     if (index < plans.size()) {
       const std::vector<db::RunRecord> runs = {
           {.run = run_of(cli, options, plans[index], asked.number, age), .fingerprint = options.machine.identity()}};
-      must(store.finish_trial(trial, result_of(plans[index]), runs));
+      store.finish_trial(trial, result_of(plans[index]), runs);
     }
   }
   if (options.verdict) {
     compare_best(store, campaign.id, plans[1], plans[0], options);
   }
   if (options.finished) {
-    must(store.finish_campaign(campaign.id));
-    must(store.release_campaign(campaign.id));
+    store.finish_campaign(campaign.id);
+    store.release_campaign(campaign.id);
   }
   return store;
 }

@@ -34,10 +34,9 @@ db::Store night_on_sample(const test::CliFixture& cli) {
 }
 
 void know_sample(db::Store& store, const space::Fingerprint& machine) {
-  REQUIRE(store.save_machine_figures({.key = tuner::figures_key(machine),
-                                      .fields = tuner::figure_fields(machine),
-                                      .figures = test::sample_figures()}));
-  REQUIRE(store.save_network("mnist_cnn", test::sample_network()));
+  store.save_machine_figures(
+      {.key = tuner::figures_key(machine), .fields = tuner::figure_fields(machine), .figures = test::sample_figures()});
+  store.save_network("mnist_cnn", test::sample_network());
 }
 
 }  // namespace
@@ -95,11 +94,11 @@ TEST_CASE("a command of one's own has no bound, and is told why", "[cli]") {
   auto store = cli.open();
   know_sample(store, sample_fingerprint());
   const auto machine = sample_fingerprint();
-  REQUIRE(store.begin_or_resume_campaign({.name = "own",
-                                          .identity = "i",
-                                          .spec = {{"campaign", "own"}, {"worker", {{"template", {"/bin/true"}}}}},
-                                          .strategy = "random",
-                                          .fingerprint = {.hash = machine.identity(), .fields = machine.to_json()}}));
+  store.begin_or_resume_campaign({.name = "own",
+                                  .identity = "i",
+                                  .spec = {{"campaign", "own"}, {"worker", {{"template", {"/bin/true"}}}}},
+                                  .strategy = "random",
+                                  .fingerprint = {.hash = machine.identity(), .fields = machine.to_json()}});
   CHECK(cli.nocturne({"roofline", "own"}) == ExitCode::Negative);
   CHECK_THAT(cli.err(), ContainsSubstring("command of its own"));
 }
@@ -164,8 +163,8 @@ TEST_CASE("machine says which figures are doubtful, how often they were measured
   figures["measurements"][1]["doubt"] = "2 threads reached 1.00 times what one did";
   {
     auto store = cli.open();
-    REQUIRE(store.save_machine_figures(
-        {.key = tuner::figures_key(machine), .fields = tuner::figure_fields(machine), .figures = figures}));
+    store.save_machine_figures(
+        {.key = tuner::figures_key(machine), .fields = tuner::figure_fields(machine), .figures = figures});
   }
   CHECK(cli.nocturne({"machine"}) == ExitCode::Ok);
   CHECK_THAT(cli.out(), ContainsSubstring("loop, the best of 4 tries") &&
@@ -190,9 +189,9 @@ TEST_CASE("doubtful figures are measured again before a campaign, however short,
   doubtful["measurements"][1]["maximum"] = 100;
   doubtful["measurements"][1]["doubt"] = "2 threads reached 1.00 times what one did";
   auto store = cli.open();
-  REQUIRE(store.save_machine_figures(
-      {.key = key, .fields = tuner::figure_fields(fingerprint), .figures = doubtful, .measured_unix_ns = 7}));
-  REQUIRE(store.save_network("mnist_cnn", test::sample_network()));
+  store.save_machine_figures(
+      {.key = key, .fields = tuner::figure_fields(fingerprint), .figures = doubtful, .measured_unix_ns = 7});
+  store.save_network("mnist_cnn", test::sample_network());
   const auto spec = tuner::parse_campaign(R"({
     "campaign": "short", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
     "objective": {"minimise": "time", "epochs": [1]},
@@ -214,10 +213,9 @@ TEST_CASE("doubtful figures are measured again before a campaign, however short,
   CHECK_THAT(err.str(), ContainsSubstring("doubtful of this machine's figures: fma_f32."));
   const auto known = store.machine_figures(key);
   REQUIRE(known);
-  REQUIRE(*known);
-  CHECK((*known)->figures["measurements"][1]["maximum"] == 200.0);
-  CHECK((*known)->figures["measurements"][1]["tries"] == 2);
-  CHECK((*known)->measured_unix_ns > 7);
+  CHECK(known->figures["measurements"][1]["maximum"] == 200.0);
+  CHECK(known->figures["measurements"][1]["tries"] == 2);
+  CHECK(known->measured_unix_ns > 7);
   err.str("");
   cli::know_machine(options, context, *spec, store, machine);
   CHECK(err.str().empty());  // nothing is doubtful any more

@@ -64,25 +64,20 @@ TEST_CASE("builds are met one by one", "[preview]") {
 TEST_CASE("costs are assumed where nothing was measured, and scale with the run", "[preview]") {
   const auto few = tuner::costs_of(spec_with("{}", 10), nullptr);
   const auto many = tuner::costs_of(spec_with("{}", 100), nullptr);
-  REQUIRE(few);
-  REQUIRE(many);
-  CHECK(few->trials == 0);
-  CHECK(few->builds == 0);
-  CHECK(many->trial_seconds > few->trial_seconds);
+  CHECK(few.trials == 0);
+  CHECK(few.builds == 0);
+  CHECK(many.trial_seconds > few.trial_seconds);
 }
 
 TEST_CASE("costs come from trials of the same network and length, where there are any", "[preview]") {
   test::CliFixture cli;
   const auto store = test::fill(cli);
   const auto trials = store.list_trials();
-  REQUIRE(trials);
-  const std::int64_t steps = trials->front().trial.fidelity.steps;
+  const std::int64_t steps = trials.front().trial.fidelity.steps;
   const auto known = tuner::costs_of(spec_with("{}", static_cast<int>(steps)), &store);
-  REQUIRE(known);
-  CHECK(known->trials > 0);
+  CHECK(known.trials > 0);
   const auto other = tuner::costs_of(spec_with("{}", static_cast<int>(steps) + 1), &store);
-  REQUIRE(other);
-  CHECK(other->trials == 0);
+  CHECK(other.trials == 0);
 }
 
 TEST_CASE("a step of a machine whose peaks are known is estimated at half of what they allow", "[preview]") {
@@ -92,19 +87,16 @@ TEST_CASE("a step of a machine whose peaks are known is estimated at half of wha
   machine.set({.name = "cpu.model", .value = "Two cores"});
   const auto spec = spec_with("{}", 100);
   CHECK_FALSE(tuner::first_estimate(spec, store, machine));
-  REQUIRE(store.save_machine_figures(
-      {.key = tuner::figures_key(machine), .fields = {}, .figures = test::sample_figures()}));
-  REQUIRE(store.save_network("mnist_cnn", test::sample_network()));
+  store.save_machine_figures({.key = tuner::figures_key(machine), .fields = {}, .figures = test::sample_figures()});
+  store.save_network("mnist_cnn", test::sample_network());
   // Batch 128, where a campaign does not say, on one thread: 100 GFLOP/s and 20 GB/s.
   const auto estimate = tuner::first_estimate(spec, store, machine);
   REQUIRE(estimate);
   CHECK(*estimate == Approx(2 * (71'565'312.0 * 128 / 100e9 + 7 * 1'199'882.0 * 4 / 20e9)));
   const auto costs = tuner::costs_of(spec, &store, estimate);
-  REQUIRE(costs);
-  CHECK(costs->trials == 0);
-  CHECK(costs->step_seconds == estimate);
+  CHECK(costs.trials == 0);
+  CHECK(costs.step_seconds == estimate);
   const auto assumed = tuner::costs_of(spec, &store);
-  REQUIRE(assumed);
-  CHECK_FALSE(assumed->step_seconds);
-  CHECK(costs->trial_seconds - assumed->trial_seconds == Approx(100 * (*estimate - 0.1)));
+  CHECK_FALSE(assumed.step_seconds);
+  CHECK(costs.trial_seconds - assumed.trial_seconds == Approx(100 * (*estimate - 0.1)));
 }

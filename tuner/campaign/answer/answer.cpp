@@ -33,39 +33,31 @@ const space::Configuration* chosen_in(const std::vector<db::StoredComparison>& c
   return chosen == nullptr ? nullptr : &chosen->record.candidate;
 }
 
-db::Expected<std::optional<space::Accuracy>> accuracy_of(const db::Store& store, const db::StoredTrial& trial,
-                                                         std::int64_t epochs) {
+std::optional<space::Accuracy> accuracy_of(const db::Store& store, const db::StoredTrial& trial, std::int64_t epochs) {
   const auto detail = store.load_trial(trial.id);
-  if (!detail) return std::unexpected(detail.error());
   std::optional<space::Accuracy> accuracy;
-  for (const db::StoredRun& stored : detail->runs) {
+  for (const db::StoredRun& stored : detail.runs) {
     if (trained_for_accuracy(stored.record.run, epochs)) accuracy = stored.record.run.accuracy;
   }
   return accuracy;
 }
 
-db::Expected<std::optional<measure::DataWait>> stored_wait(const db::Store& store, const db::StoredTrial& trial) {
-  const auto detail = store.load_trial(trial.id);
-  if (!detail) return std::unexpected(detail.error());
-  return data_wait_of(*detail);
+std::optional<measure::DataWait> stored_wait(const db::Store& store, const db::StoredTrial& trial) {
+  return data_wait_of(store.load_trial(trial.id));
 }
 
-db::Expected<Answer> with_waits(const db::Store& store, Answer answer) {
+Answer with_waits(const db::Store& store, Answer answer) {
   if (answer.best) {
-    auto wait = stored_wait(store, *answer.best);
-    if (!wait) return std::unexpected(wait.error());
-    answer.best_wait = *wait;
+    answer.best_wait = stored_wait(store, *answer.best);
   }
   if (answer.baseline) {
-    auto wait = stored_wait(store, *answer.baseline);
-    if (!wait) return std::unexpected(wait.error());
-    answer.baseline_wait = *wait;
+    answer.baseline_wait = stored_wait(store, *answer.baseline);
   }
   return answer;
 }
 
 /// What the pairs of the answer's comparison say at its horizon.
-db::Expected<std::optional<db::VerdictRecord>> verdict_for(const db::Store& store, const Answer& answer) {
+std::optional<db::VerdictRecord> verdict_for(const db::Store& store, const Answer& answer) {
   const space::Workload workload = workload_of(answer.campaign.spec);
   const auto schedule = [&](const db::StoredTrial& trial) {
     return measure::schedule_of(workload, trial.trial.configuration, 128, protocol::PartialBatch::Train);
@@ -74,29 +66,19 @@ db::Expected<std::optional<db::VerdictRecord>> verdict_for(const db::Store& stor
   const auto candidate = schedule(*answer.best);
   if (!baseline || !candidate) return std::nullopt;
   const auto pairs = stored_pairs(store, *answer.comparison, *baseline, *candidate);
-  if (!pairs) return std::unexpected(pairs.error());
-  return verdict_at(*pairs, answer.comparison->id, answer.objective.primary, judging_rules_of(answer.campaign.spec));
+  return verdict_at(pairs, answer.comparison->id, answer.objective.primary, judging_rules_of(answer.campaign.spec));
 }
 
 /// What the finished trials came to; the best by estimate, or, where epochs are given, by T(epochs).
-db::Expected<void> take_trials(const db::Store& store, std::optional<double> epochs, Answer& answer) {
+void take_trials(const db::Store& store, std::optional<double> epochs, Answer& answer) {
   const db::CampaignId campaign = answer.campaign.id;
-  auto outcomes = store.count_outcomes(campaign);
-  if (!outcomes) return std::unexpected(outcomes.error());
-  answer.outcomes = *std::move(outcomes);
-  auto baseline = store.finished_trial(campaign, 0);
-  if (!baseline) return std::unexpected(baseline.error());
-  answer.baseline = *std::move(baseline);
-  auto best = epochs ? store.fastest(campaign, *epochs) : store.best(campaign);
-  if (!best) return std::unexpected(best.error());
-  answer.best = *std::move(best);
-  auto failures = store.failed_trials(campaign);
-  if (!failures) return std::unexpected(failures.error());
-  answer.failures = *std::move(failures);
+  answer.outcomes = store.count_outcomes(campaign);
+  answer.baseline = store.finished_trial(campaign, 0);
+  answer.best = epochs ? store.fastest(campaign, *epochs) : store.best(campaign);
+  answer.failures = store.failed_trials(campaign);
   // What was faster and trains wrongly must not be missed among what merely failed.
   std::ranges::stable_partition(
       answer.failures, [](const db::StoredTrial& failure) { return failure.trial.outcome == space::Outcome::Wrong; });
-  return {};
 }
 
 }  // namespace
@@ -128,8 +110,7 @@ bool Answer::verified_faster() const {
   return verdict && verdict->verdict == "faster";
 }
 
-db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary& campaign,
-                               std::optional<double> epochs) {
+Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign, std::optional<double> epochs) {
   Answer answer;
   answer.campaign = campaign;
   answer.objective = objective_of(campaign.spec);
@@ -138,23 +119,18 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
   answer.accuracy_epochs = rules.accuracy_epochs;
   answer.accuracy_margin = rules.accuracy_margin;
 
-  if (auto taken = take_trials(store, epochs, answer); !taken) return std::unexpected(taken.error());
+  take_trials(store, epochs, answer);
   auto comparisons = store.comparisons(campaign.id);
-  if (!comparisons) return std::unexpected(comparisons.error());
-  auto ranking = stored_ranking(store, campaign, "", *comparisons, answer.objective.primary);
-  if (!ranking) return std::unexpected(ranking.error());
-  answer.ranking = *std::move(ranking);
+  answer.ranking = stored_ranking(store, campaign, "", comparisons, answer.objective.primary);
   if (!answer.best || !answer.baseline) return with_waits(store, std::move(answer));
 
   if (!epochs || *epochs == objective_of(campaign.spec).primary) {
-    if (const space::Configuration* chosen = chosen_in(*comparisons, *answer.best)) {
-      auto trial = store.first_ok(campaign.id, *chosen);
-      if (!trial) return std::unexpected(trial.error());
-      if (*trial) answer.best = **std::move(trial);
+    if (const space::Configuration* chosen = chosen_in(comparisons, *answer.best)) {
+      if (auto trial = store.first_ok(campaign.id, *chosen)) answer.best = *std::move(trial);
     }
   }
   answer.changes = changes_between(answer.baseline->trial.configuration, answer.best->trial.configuration);
-  for (db::StoredComparison& comparison : *comparisons) {
+  for (db::StoredComparison& comparison : comparisons) {
     if (comparison.record.role != kVerifyRole || comparison.record.candidate != answer.best->trial.configuration ||
         comparison.record.baseline != answer.baseline->trial.configuration) {
       continue;
@@ -166,18 +142,12 @@ db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary
     answer.comparison = std::move(comparison);
   }
   if (answer.comparison && !answer.verdict) {  // a horizon that the campaign does not name: the pairs know it, too
-    auto verdict = verdict_for(store, answer);
-    if (!verdict) return std::unexpected(verdict.error());
-    answer.verdict = *std::move(verdict);
+    answer.verdict = verdict_for(store, answer);
   }
   if (answer.accuracy_epochs > 0) {
-    auto best = accuracy_of(store, *answer.best, answer.accuracy_epochs);
-    if (!best) return std::unexpected(best.error());
-    answer.best_accuracy = *best;
+    answer.best_accuracy = accuracy_of(store, *answer.best, answer.accuracy_epochs);
     if (answer.baseline->trial.outcome == space::Outcome::Ok) {
-      auto baseline = accuracy_of(store, *answer.baseline, answer.accuracy_epochs);
-      if (!baseline) return std::unexpected(baseline.error());
-      answer.baseline_accuracy = *baseline;
+      answer.baseline_accuracy = accuracy_of(store, *answer.baseline, answer.accuracy_epochs);
     }
   }
   return with_waits(store, std::move(answer));

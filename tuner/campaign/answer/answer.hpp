@@ -45,8 +45,8 @@ struct Answer {
 /// The answer at the campaign's own primary horizon, or for other horizons (`epochs`): the best is then the one with
 /// the smallest T(epochs), composed of the parts of each trial, and the verdict, where it was compared, what the pairs
 /// say at that horizon.
-[[nodiscard]] db::Expected<Answer> answer_of(const db::Store& store, const db::CampaignSummary& campaign,
-                                             std::optional<double> epochs = {});
+[[nodiscard]] Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign,
+                               std::optional<double> epochs = {});
 
 /// Whether this run is the epochs that a finalist trains before its accuracy is read.
 [[nodiscard]] bool trained_for_accuracy(const space::Run& run, std::int64_t epochs);

@@ -7,11 +7,9 @@
 
 namespace nocturne::tuner {
 
-db::Expected<std::vector<TrialBreakEven>> stored_break_evens(const db::Store& store,
-                                                             const db::CampaignSummary& campaign,
-                                                             std::span<const db::StoredTrial> trials) {
+std::vector<TrialBreakEven> stored_break_evens(const db::Store& store, const db::CampaignSummary& campaign,
+                                               std::span<const db::StoredTrial> trials) {
   const auto comparisons = store.comparisons(campaign.id);
-  if (!comparisons) return std::unexpected(comparisons.error());
   const space::Workload workload = workload_of(campaign.spec);
   const auto number_of = [&](const space::Configuration& configuration) -> std::int64_t {
     const auto found = std::ranges::find_if(
@@ -19,7 +17,7 @@ db::Expected<std::vector<TrialBreakEven>> stored_break_evens(const db::Store& st
     return found == trials.end() ? -1 : found->trial.number;
   };
   std::vector<TrialBreakEven> result;
-  for (const db::StoredComparison& comparison : *comparisons) {
+  for (const db::StoredComparison& comparison : comparisons) {
     TrialBreakEven found{.baseline = number_of(comparison.record.baseline),
                          .candidate = number_of(comparison.record.candidate)};
     if (found.baseline < 0 || found.candidate < 0) continue;
@@ -29,11 +27,10 @@ db::Expected<std::vector<TrialBreakEven>> stored_break_evens(const db::Store& st
         measure::schedule_of(workload, comparison.record.candidate, 128, protocol::PartialBatch::Train);
     if (!baseline || !candidate) continue;
     const auto stored = stored_pairs(store, comparison, *baseline, *candidate);
-    if (!stored) return std::unexpected(stored.error());
-    if (stored->pairs.size() < 2) continue;
-    found.pairs = std::ssize(stored->pairs);
+    if (stored.pairs.size() < 2) continue;
+    found.pairs = std::ssize(stored.pairs);
     found.confidence = kStatedConfidence;
-    found.result = measure::break_even(stored->pairs, look_confidence(found.pairs, judging_rules_of(campaign.spec)));
+    found.result = measure::break_even(stored.pairs, look_confidence(found.pairs, judging_rules_of(campaign.spec)));
     result.push_back(found);
   }
   return result;

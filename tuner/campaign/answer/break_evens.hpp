@@ -19,8 +19,8 @@ struct TrialBreakEven {
 };
 
 /// From comparisons between two of `trials` with at least two pairs that can be judged, in the order they were begun.
-[[nodiscard]] db::Expected<std::vector<TrialBreakEven>> stored_break_evens(const db::Store& store,
-                                                                           const db::CampaignSummary& campaign,
-                                                                           std::span<const db::StoredTrial> trials);
+[[nodiscard]] std::vector<TrialBreakEven> stored_break_evens(const db::Store& store,
+                                                             const db::CampaignSummary& campaign,
+                                                             std::span<const db::StoredTrial> trials);
 
 }  // namespace nocturne::tuner

@@ -43,7 +43,7 @@ std::string DefaultSettings::text(const space::Configuration& configuration) con
 }
 
 DefaultSettings default_settings_of(const db::Store& store, const db::CampaignSummary& campaign) {
-  // Without trial 0 the document alone says what is usual; a store that cannot be read tells whoever reads more of it.
+  // Without trial 0 the document alone says what is usual.
   const auto first = store.find_trial(campaign.id, 0);
   return first ? DefaultSettings(campaign.spec, {&*first, 1}) : DefaultSettings(campaign.spec, {});
 }

@@ -80,17 +80,13 @@ Ranking rank(const nlohmann::json& document, const std::string& parameter, std::
   return ranking;
 }
 
-db::Expected<std::optional<Ranking>> stored_ranking(const db::Store& store, const db::CampaignSummary& campaign,
-                                                    std::string_view wanted,
-                                                    const std::vector<db::StoredComparison>& comparisons,
-                                                    double epochs) {
+std::optional<Ranking> stored_ranking(const db::Store& store, const db::CampaignSummary& campaign,
+                                      std::string_view wanted, const std::vector<db::StoredComparison>& comparisons,
+                                      double epochs) {
   const auto parameter = ranked_parameter(campaign.spec, wanted);
   if (!parameter) return std::nullopt;
-  const auto levels = store.levels(campaign.id, *parameter, epochs);
-  if (!levels) return std::unexpected(levels.error());
-  const auto baseline = store.finished_trial(campaign.id, 0);
-  if (!baseline) return std::unexpected(baseline.error());
-  return rank(campaign.spec, *parameter, *levels, *baseline, comparisons, epochs);
+  return rank(campaign.spec, *parameter, store.levels(campaign.id, *parameter, epochs),
+              store.finished_trial(campaign.id, 0), comparisons, epochs);
 }
 
 }  // namespace nocturne::tuner

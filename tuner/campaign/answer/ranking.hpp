@@ -52,11 +52,10 @@ struct Ranking {
                            std::span<const db::LevelSummary> measured, const std::optional<db::StoredTrial>& baseline,
                            const std::vector<db::StoredComparison>& comparisons, double epochs);
 
-/// Of a stored campaign. Empty: ranked_parameter() is.
-[[nodiscard]] db::Expected<std::optional<Ranking>> stored_ranking(const db::Store& store,
-                                                                  const db::CampaignSummary& campaign,
-                                                                  std::string_view wanted,
-                                                                  const std::vector<db::StoredComparison>& comparisons,
-                                                                  double epochs);
+/// The ranking of a stored campaign. Empty: ranked_parameter() is.
+[[nodiscard]] std::optional<Ranking> stored_ranking(const db::Store& store, const db::CampaignSummary& campaign,
+                                                    std::string_view wanted,
+                                                    const std::vector<db::StoredComparison>& comparisons,
+                                                    double epochs);
 
 }  // namespace nocturne::tuner

@@ -36,31 +36,26 @@ std::expected<PeakFigures, std::string> peaks_for(const db::Store& store, const 
                                                   const space::Workload& workload,
                                                   const std::filesystem::path& programs) {
   const auto figures = store.machine_figures(figures_key(fingerprint));
-  if (!figures) return std::unexpected(figures.error().message);
-  if (!*figures) {
+  if (!figures) {
     return std::unexpected(fmt::format(
         "what this machine could do at best is not known (or its kernel, microcode or clocks have changed since): "
         "'{}' measures it, on the machine itself",
         command_text({"machine", "--measure"})));
   }
   const auto known = store.network(workload.network);
-  if (!known) return std::unexpected(known.error().message);
-  if (*known) return PeakFigures::make((*figures)->figures, (*figures)->fields, **known, workload.optimizer);
+  if (known) return PeakFigures::make(figures->figures, figures->fields, *known, workload.optimizer);
   const auto described = describe_network(workload.network, programs);
   if (!described) return std::unexpected(described.error());
-  return PeakFigures::make((*figures)->figures, (*figures)->fields, *described, workload.optimizer);
+  return PeakFigures::make(figures->figures, figures->fields, *described, workload.optimizer);
 }
 
-db::Expected<Roofline> roofline_of(const db::Store& store, const db::CampaignSummary& campaign,
-                                   const PeakFigures& peaks) {
+Roofline roofline_of(const db::Store& store, const db::CampaignSummary& campaign, const PeakFigures& peaks) {
   const auto trials = store.list_trials({.campaign = campaign.id, .outcome = space::Outcome::Ok});
-  if (!trials) return std::unexpected(trials.error());
   const auto answer = answer_of(store, campaign);
-  if (!answer) return std::unexpected(answer.error());
   const space::Workload workload = workload_of(campaign.spec);
   Roofline roofline{
       .rows = {}, .best = {}, .network = peaks.network.network, .operations_an_image = peaks.network.operations()};
-  for (const db::StoredTrial& stored : *trials) {
+  for (const db::StoredTrial& stored : trials) {
     const auto& parts = stored.trial.parts;
     if (!parts || !(parts->steady_step > 0)) continue;
     RooflineRow row{.trial = stored.trial.number,
@@ -80,8 +75,8 @@ db::Expected<Roofline> roofline_of(const db::Store& store, const db::CampaignSum
     roofline.rows.push_back(std::move(row));
   }
   std::ranges::stable_sort(roofline.rows, std::ranges::greater(), &RooflineRow::images_a_second);
-  if (answer->best) {
-    const auto best = std::ranges::find(roofline.rows, answer->best->trial.number, &RooflineRow::trial);
+  if (answer.best) {
+    const auto best = std::ranges::find(roofline.rows, answer.best->trial.number, &RooflineRow::trial);
     if (best != roofline.rows.end()) roofline.best = static_cast<std::size_t>(best - roofline.rows.begin());
   }
   return roofline;

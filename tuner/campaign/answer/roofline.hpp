@@ -50,8 +50,8 @@ struct Roofline {
                                                                 const std::filesystem::path& programs = {});
 
 /// Trials without parts are left out.
-[[nodiscard]] db::Expected<Roofline> roofline_of(const db::Store& store, const db::CampaignSummary& campaign,
-                                                 const PeakFigures& peaks);
+[[nodiscard]] Roofline roofline_of(const db::Store& store, const db::CampaignSummary& campaign,
+                                   const PeakFigures& peaks);
 
 /// "2 of 7 configurations are faster than their bounds, by up to 52 %, …": that the machine's figures are too low, and
 /// the command that measures them again. Empty: none is.

@@ -11,10 +11,10 @@
 namespace nocturne::tuner {
 namespace {
 
-db::Expected<std::optional<Prepared>> prepare_again(const Session& session, const db::StoredTrial& trial) {
+std::optional<Prepared> prepare_again(const Session& session, const db::StoredTrial& trial) {
   auto prepared = session.prepare(trial.trial.configuration);
   if (prepared) return std::move(*prepared);
-  if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
+  if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
   if (!session.interruption.requested()) {
     session.observer.note(
         fmt::format("trial {} cannot be prepared again: {}", trial.trial.number, prepared.error().reason));
@@ -42,28 +42,23 @@ bool candidate_is_first(std::int64_t index) {
 Comparing::Comparing(const Session& session, ComparedSide baseline, ComparedSide candidate)
     : session_(&session), baseline_(std::move(baseline)), candidate_(std::move(candidate)) {}
 
-db::Expected<std::optional<Comparing>> Comparing::open(const Session& session, const db::StoredTrial& baseline,
-                                                       const db::StoredTrial& candidate, std::string role) {
+std::optional<Comparing> Comparing::open(const Session& session, const db::StoredTrial& baseline,
+                                         const db::StoredTrial& candidate, std::string role) {
   std::vector<ComparedSide> sides;
   for (const db::StoredTrial* trial : {&baseline, &candidate}) {
     auto prepared = prepare_again(session, *trial);
-    if (!prepared) return std::unexpected(prepared.error());
-    if (!*prepared) return std::nullopt;
-    sides.push_back({.trial = *trial, .configuration = trial->trial.configuration, .prepared = std::move(**prepared)});
+    if (!prepared) return std::nullopt;
+    sides.push_back({.trial = *trial, .configuration = trial->trial.configuration, .prepared = std::move(*prepared)});
   }
-  auto opened = open(session, std::move(sides[0]), std::move(sides[1]), std::move(role));
-  if (!opened) return std::unexpected(opened.error());
-  return std::move(*opened);
+  return open(session, std::move(sides[0]), std::move(sides[1]), std::move(role));
 }
 
-db::Expected<Comparing> Comparing::open(const Session& session, ComparedSide baseline, ComparedSide candidate,
-                                        std::string role) {
+Comparing Comparing::open(const Session& session, ComparedSide baseline, ComparedSide candidate, std::string role) {
   Comparing opened(session, std::move(baseline), std::move(candidate));
   const space::Configuration& of_baseline = opened.baseline_.trial.trial.configuration;
   const space::Configuration& of_candidate = opened.candidate_.trial.trial.configuration;
   const auto known = session.store.comparisons(session.campaign);
-  if (!known) return std::unexpected(known.error());
-  for (const db::StoredComparison& stored : *known) {
+  for (const db::StoredComparison& stored : known) {
     if (stored.record.role != role || stored.record.candidate != of_candidate ||
         stored.record.baseline != of_baseline) {
       continue;
@@ -80,14 +75,12 @@ db::Expected<Comparing> Comparing::open(const Session& session, ComparedSide bas
   const PairMethodChoice choice = opened.choose_method();
   opened.method_ = choice.method;
   opened.estimator_ = choice.estimator;
-  const auto begun = session.store.begin_comparison({.campaign = session.campaign,
-                                                     .candidate = of_candidate,
-                                                     .baseline = of_baseline,
-                                                     .role = std::move(role),
-                                                     .method = std::string(measure::to_text(choice.method)),
-                                                     .estimator = std::string(measure::to_text(choice.estimator))});
-  if (!begun) return std::unexpected(begun.error());
-  opened.id_ = *begun;
+  opened.id_ = session.store.begin_comparison({.campaign = session.campaign,
+                                               .candidate = of_candidate,
+                                               .baseline = of_baseline,
+                                               .role = std::move(role),
+                                               .method = std::string(measure::to_text(choice.method)),
+                                               .estimator = std::string(measure::to_text(choice.estimator))});
   return opened;
 }
 
@@ -129,7 +122,7 @@ measure::PairPlan Comparing::plan_pair(std::int64_t index) const {
   return plan;
 }
 
-db::Expected<Comparing::PairEnd> Comparing::measure_pair() {
+Comparing::PairEnd Comparing::measure_pair() {
   const auto began = session_->clock.steady();
   const auto suspensions = session_->interruption.suspensions();
   const auto slot = session_->take_slot();
@@ -154,24 +147,23 @@ db::Expected<Comparing::PairEnd> Comparing::measure_pair() {
                               .candidate = {.run = std::move(result.runs[of_candidate]), .fingerprint = fingerprint},
                               .baseline = {.run = std::move(result.runs[1 - of_candidate]), .fingerprint = fingerprint},
                               .slices = stored_slices(result, candidate_first)};
-  if (auto added = session_->store.add_pair(id_, record); !added) return std::unexpected(added.error());
+  session_->store.add_pair(id_, record);
   ++pairs_;
   ++measured_;
   spent_ += session_->clock.steady() - began;
   return PairEnd::Stored;
 }
 
-db::Expected<Comparing::PairEnd> Comparing::judge_failure(const measure::PairResult& result,
-                                                          const measure::PairPlan& plan, std::int64_t index,
-                                                          std::int64_t suspensions) const {
+Comparing::PairEnd Comparing::judge_failure(const measure::PairResult& result, const measure::PairPlan& plan,
+                                            std::int64_t index, std::int64_t suspensions) const {
   if (session_->interruption.again_after_suspension(suspensions)) return PairEnd::Suspended;
   const auto killed = [&](const space::Run& run) {
     return run.outcome == space::Outcome::Killed || killed_by_others(run, session_->interruption.token());
   };
   const auto failed = [&](const space::Run& run) { return run.outcome != space::Outcome::Ok && !killed(run); };
   if (std::ranges::any_of(result.runs, killed) && std::ranges::none_of(result.runs, failed)) return PairEnd::Lost;
-  if (auto no_room = no_room_in(plan.sides.front().plan.folder)) return std::unexpected(*std::move(no_room));
-  if (auto gone = images_gone(session_->spec.workload)) return std::unexpected(*std::move(gone));
+  if (auto no_room = no_room_in(plan.sides.front().plan.folder)) throw *std::move(no_room);
+  if (auto gone = images_gone(session_->spec.workload)) throw *std::move(gone);
   if (session_->interruption.requested()) return PairEnd::Lost;
   for (const space::Run& run : result.runs) {
     if (run.outcome == space::Outcome::Ok || run.outcome == space::Outcome::Killed) continue;
@@ -180,33 +172,29 @@ db::Expected<Comparing::PairEnd> Comparing::judge_failure(const measure::PairRes
   return PairEnd::Failed;
 }
 
-db::Expected<StoredPairs> Comparing::judged_pairs() const {
+StoredPairs Comparing::judged_pairs() const {
   const auto known = session_->store.comparisons(session_->campaign);
-  if (!known) return std::unexpected(known.error());
-  const auto stored = std::ranges::find(*known, id_, &db::StoredComparison::id);
-  if (stored == known->end()) return StoredPairs{};
+  const auto stored = std::ranges::find(known, id_, &db::StoredComparison::id);
+  if (stored == known.end()) return StoredPairs{};
   return stored_pairs(session_->store, *stored, baseline_.prepared.schedule, candidate_.prepared.schedule);
 }
 
-db::Expected<std::vector<double>> Comparing::log_ratios() const {
+std::vector<double> Comparing::log_ratios() const {
   const auto pairs = judged_pairs();
-  if (!pairs) return std::unexpected(pairs.error());
-  for (const std::string& sentence : pairs->unusable) session_->observer.note(sentence);
-  return log_ratios_at(*pairs, session_->spec.objective.primary);
+  for (const std::string& sentence : pairs.unusable) session_->observer.note(sentence);
+  return log_ratios_at(pairs, session_->spec.objective.primary);
 }
 
-db::Expected<void> Comparing::save_verdicts(double confidence) const {
+void Comparing::save_verdicts(double confidence) const {
   const auto pairs = judged_pairs();
-  if (!pairs) return std::unexpected(pairs.error());
-  if (pairs->pairs.size() < 2) return {};  // no interval yet
+  if (pairs.pairs.size() < 2) return;  // no interval yet
   const measure::ComparisonOptions options{.margin_percent = session_->spec.verify.margin_percent,
                                            .confidence = confidence};
   for (const double horizon : session_->spec.objective.epochs) {
-    db::VerdictRecord verdict = verdict_record(measure::compare(log_ratios_at(*pairs, horizon), options), id_, horizon);
+    db::VerdictRecord verdict = verdict_record(measure::compare(log_ratios_at(pairs, horizon), options), id_, horizon);
     verdict.primary = horizon == session_->spec.objective.primary;
-    if (auto saved = session_->store.save_verdict(verdict); !saved) return saved;
+    session_->store.save_verdict(verdict);
   }
-  return {};
 }
 
 }  // namespace nocturne::tuner

@@ -40,14 +40,13 @@ class Comparing {
     Suspended,  ///< likewise to a suspension that is over: to be measured again
   };
 
-  /// The session outlives this. Empty: one of both cannot be prepared any more (told to the observer). An error, too,
-  /// where a disk is too full to prepare it.
-  [[nodiscard]] static db::Expected<std::optional<Comparing>> open(const Session& session,
-                                                                   const db::StoredTrial& baseline,
-                                                                   const db::StoredTrial& candidate, std::string role);
+  /// The session outlives this. Empty: one of both cannot be prepared any more (told to the observer). Throws
+  /// db::Error where a disk is too full to prepare it.
+  [[nodiscard]] static std::optional<Comparing> open(const Session& session, const db::StoredTrial& baseline,
+                                                     const db::StoredTrial& candidate, std::string role);
   /// Compares sides that are prepared.
-  [[nodiscard]] static db::Expected<Comparing> open(const Session& session, ComparedSide baseline,
-                                                    ComparedSide candidate, std::string role);
+  [[nodiscard]] static Comparing open(const Session& session, ComparedSide baseline, ComparedSide candidate,
+                                      std::string role);
 
   [[nodiscard]] const Session& session() const { return *session_; }
   /// Complete pairs that are stored.
@@ -55,15 +54,16 @@ class Comparing {
   /// Mean time of the pairs measured in this session; zero: none yet.
   [[nodiscard]] std::chrono::nanoseconds pair_time() const;
 
-  /// Measures one more pair. A full disk and images that are gone are errors: they say nothing of the configurations.
-  [[nodiscard]] db::Expected<PairEnd> measure_pair();
+  /// Measures one more pair. A full disk and images that are gone throw db::Error: they say nothing of the
+  /// configurations.
+  [[nodiscard]] PairEnd measure_pair();
 
   /// ln(T(baseline) / T(candidate)) of each stored pair that can be judged, at the primary horizon.
-  [[nodiscard]] db::Expected<std::vector<double>> log_ratios() const;
+  [[nodiscard]] std::vector<double> log_ratios() const;
 
   /// Stores what the pairs say at each horizon of the objective, judged with this confidence (which planned looks ask
   /// for, each more than all of them keep together: measure/comparison/planned_looks.hpp).
-  [[nodiscard]] db::Expected<void> save_verdicts(double confidence) const;
+  void save_verdicts(double confidence) const;
 
  private:
   Comparing(const Session& session, ComparedSide baseline, ComparedSide candidate);
@@ -72,9 +72,9 @@ class Comparing {
   /// The pair, side A the one that starts first.
   [[nodiscard]] measure::PairPlan plan_pair(std::int64_t index) const;
   /// Why there is no complete pair, and whether that says anything of the configurations.
-  [[nodiscard]] db::Expected<PairEnd> judge_failure(const measure::PairResult& result, const measure::PairPlan& plan,
-                                                    std::int64_t index, std::int64_t suspensions) const;
-  [[nodiscard]] db::Expected<StoredPairs> judged_pairs() const;
+  [[nodiscard]] PairEnd judge_failure(const measure::PairResult& result, const measure::PairPlan& plan,
+                                      std::int64_t index, std::int64_t suspensions) const;
+  [[nodiscard]] StoredPairs judged_pairs() const;
 
   const Session* session_;
   ComparedSide baseline_, candidate_;

@@ -73,8 +73,7 @@ std::string precision_of(const db::StoredTrial& trial) {
 }  // namespace
 
 void FinalistGate::log(db::Level level, const std::string& sentence) {
-  static_cast<void>(session_.store.append_event(
-      {.campaign = session_.campaign, .time_unix_ns = 0, .level = level, .what = sentence}));
+  session_.store.try_append_event({.campaign = session_.campaign, .time_unix_ns = 0, .level = level, .what = sentence});
 }
 
 Admission FinalistGate::let_through(const db::StoredTrial& trial, const std::string& why) {
@@ -85,23 +84,22 @@ Admission FinalistGate::let_through(const db::StoredTrial& trial, const std::str
   return Admission::Admitted;
 }
 
-db::Expected<Admission> FinalistGate::refuse(const db::StoredTrial& trial, const std::string& why) {
+Admission FinalistGate::refuse(const db::StoredTrial& trial, const std::string& why) {
   const db::TrialResult result{
       .outcome = space::Outcome::Wrong, .reason = "trains wrongly: " + why, .estimate = {}, .parts = {}};
-  if (auto stored = session_.store.update_trial(trial.id, result); !stored) return std::unexpected(stored.error());
+  session_.store.update_trial(trial.id, result);
   const std::string sentence = fmt::format("trial {} trains wrongly: {}", trial.trial.number, why);
   session_.observer.note(sentence);
   log(db::Level::Warning, sentence);
   return Admission::Refused;
 }
 
-db::Expected<std::optional<space::Run>> FinalistGate::train(const space::Configuration& configuration,
-                                                            const Prepared& prepared, RunOrder order,
-                                                            db::TrialId owner) {
+std::optional<space::Run> FinalistGate::train(const space::Configuration& configuration, const Prepared& prepared,
+                                              RunOrder order, db::TrialId owner) {
   const auto slot = session_.take_slot();
   if (!slot) return std::nullopt;
   order.purpose = space::Purpose::Gate;
-  const auto plan = [&]() -> db::Expected<measure::RunPlan> {
+  const auto plan = [&] {
     measure::RunPlan planned = session_.executor.plan(configuration, prepared, order);
     if (planned.request.gate && planned.request.gate->write) {
       planned.request.gate->write = (planned.folder / *planned.request.gate->write).string();
@@ -109,26 +107,23 @@ db::Expected<std::optional<space::Run>> FinalistGate::train(const space::Configu
     return planned;
   };
   const auto keep = [&](const space::Run& run) {
-    return session_.store.add_run(owner, {.run = run, .fingerprint = session_.fingerprint.identity()});
+    session_.store.add_run(owner, {.run = run, .fingerprint = session_.fingerprint.identity()});
   };
   auto run = session_.run(plan, keep);
-  if (!run) return std::unexpected(run.error());
-  if (auto kept = keep(*run); !kept) return std::unexpected(kept.error());
-  if (run->outcome == space::Outcome::Killed) return std::nullopt;
-  return std::move(*run);
+  keep(run);
+  if (run.outcome == space::Outcome::Killed) return std::nullopt;
+  return run;
 }
 
-db::Expected<const FinalistGate::Reference*> FinalistGate::exact_reference(const measure::Schedule& schedule,
-                                                                           std::int64_t steps) {
+const FinalistGate::Reference* FinalistGate::exact_reference(const measure::Schedule& schedule, std::int64_t steps) {
   if (const auto known = references_.find(schedule.batch); known != references_.end()) return &known->second;
-  const auto owner = session_.store.find_trial(session_.campaign, 0);
-  if (!owner) return std::unexpected(owner.error());
+  const auto owner = session_.store.load_numbered_trial(session_.campaign, 0);
   const space::Configuration configuration = reference_configuration(schedule.batch);
   Reference made;
   const auto prepared = session_.prepare_reference(configuration);
   if (!prepared) {
     if (is_interruption(prepared.error(), session_)) return nullptr;
-    if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
+    if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
     made.why_none = "the reference cannot be prepared: " + prepared.error().reason;
   } else {
     const std::string name = "initial-state";
@@ -136,55 +131,51 @@ db::Expected<const FinalistGate::Reference*> FinalistGate::exact_reference(const
                          .seed = session_.spec.run.seed,
                          .deadline = {},
                          .gate = protocol::GateRequest{.steps = steps, .write = name}};
-    auto run = train(configuration, *prepared, order, owner->id);
-    if (!run) return std::unexpected(run.error());
-    if (!*run) return nullptr;
-    if ((*run)->outcome != space::Outcome::Ok) {
-      made.why_none = fmt::format("the reference ended as {}: {}", space::to_text((*run)->outcome), (*run)->reason);
+    auto run = train(configuration, *prepared, order, owner.id);
+    if (!run) return nullptr;
+    if (run->outcome != space::Outcome::Ok) {
+      made.why_none = fmt::format("the reference ended as {}: {}", space::to_text(run->outcome), run->reason);
     }
-    made.initial = (std::filesystem::path((*run)->folder) / name).string();
-    made.run = std::move(**run);
+    made.initial = (std::filesystem::path(run->folder) / name).string();
+    made.run = std::move(*run);
   }
   return &references_.emplace(schedule.batch, std::move(made)).first->second;
 }
 
-db::Expected<Admission> FinalistGate::admits(const db::StoredTrial& trial) {
+Admission FinalistGate::admits(const db::StoredTrial& trial) {
   const GateSettings& settings = session_.spec.verify.gate;
   if (!session_.spec.worker.own.empty()) {
     return let_through(trial, "it is a command of your own; compare what both learn before you deploy the best");
   }
   if (!settings.on) return Admission::Admitted;
   const auto detail = session_.store.load_trial(trial.id);
-  if (!detail) return std::unexpected(detail.error());
-  if (!knows_gate(*detail)) return let_through(trial, "its worker does not know the gate");
+  if (!knows_gate(detail)) return let_through(trial, "its worker does not know the gate");
   const auto prepared = session_.prepare(trial.trial.configuration);
   if (!prepared) {
     if (is_interruption(prepared.error(), session_)) return Admission::Interrupted;
-    if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
+    if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
     return let_through(trial, "it cannot be prepared again: " + prepared.error().reason);
   }
   const auto epoch = static_cast<std::int64_t>(std::ceil(measure::steps_per_epoch(prepared->schedule)));
   const std::int64_t steps = std::clamp<std::int64_t>(epoch, 1, settings.steps);
   const auto reference = exact_reference(prepared->schedule, steps);
-  if (!reference) return std::unexpected(reference.error());
-  if (*reference == nullptr) return Admission::Interrupted;
-  if (!(*reference)->why_none.empty()) return let_through(trial, (*reference)->why_none);
+  if (reference == nullptr) return Admission::Interrupted;
+  if (!reference->why_none.empty()) return let_through(trial, reference->why_none);
 
   const RunOrder order{.steps = steps,
                        .seed = session_.spec.run.seed,
                        .deadline = {},
                        .gate = protocol::GateRequest{.steps = steps, .write = {}},
-                       .initial = (*reference)->initial};
+                       .initial = reference->initial};
   const auto run = train(trial.trial.configuration, *prepared, order, trial.id);
-  if (!run) return std::unexpected(run.error());
-  if (!*run) return Admission::Interrupted;
-  if ((*run)->outcome == space::Outcome::Diverged) return refuse(trial, "without dropout, " + (*run)->reason);
-  if ((*run)->outcome != space::Outcome::Ok) {
-    return let_through(trial, fmt::format("its run ended as {}: {}", space::to_text((*run)->outcome), (*run)->reason));
+  if (!run) return Admission::Interrupted;
+  if (run->outcome == space::Outcome::Diverged) return refuse(trial, "without dropout, " + run->reason);
+  if (run->outcome != space::Outcome::Ok) {
+    return let_through(trial, fmt::format("its run ended as {}: {}", space::to_text(run->outcome), run->reason));
   }
   const std::string precision = precision_of(trial);
   const auto compared = measure::compare_gate(
-      (*reference)->run, **run, measure::gate_tolerances(precision, measure::is_normalised((*reference)->run)));
+      reference->run, *run, measure::gate_tolerances(precision, measure::is_normalised(reference->run)));
   if (!compared) return let_through(trial, compared.error());
   if (!compared->agrees) return refuse(trial, compared->difference.sentence);
   log(db::Level::Info, fmt::format("trial {} agrees with the reference in {} steps ({}); nearest to its tolerance: {}",
@@ -207,14 +198,13 @@ bool FinalistGate::time_is_over() const {
   return time_ && session_.clock.steady() >= time_->end;
 }
 
-db::Expected<std::map<std::uint64_t, space::Run>> FinalistGate::known_epochs(std::int64_t batch, std::int64_t seeds,
-                                                                             const std::string& artifact) const {
+std::map<std::uint64_t, space::Run> FinalistGate::known_epochs(std::int64_t batch, std::int64_t seeds,
+                                                               const std::string& artifact) const {
   const auto stored =
       session_.store.gate_runs(static_cast<std::int64_t>(reference_seed(batch, 0)), std::min(seeds, kMostSeeds));
-  if (!stored) return std::unexpected(stored.error());
   const nlohmann::json wanted = what_losses_depend_on(session_.spec.document);
   std::map<std::uint64_t, space::Run> known;
-  for (const db::CampaignRun& each : *stored) {
+  for (const db::CampaignRun& each : stored) {
     const space::Run& run = each.stored.record.run;
     if (run.epochs.size() != 1 || run.artifact != artifact || what_losses_depend_on(each.spec) != wanted) continue;
     known.insert_or_assign(static_cast<std::uint64_t>(run.seed), run);  // the latest
@@ -222,8 +212,8 @@ db::Expected<std::map<std::uint64_t, space::Run>> FinalistGate::known_epochs(std
   return known;
 }
 
-db::Expected<std::optional<std::vector<space::Run>>> FinalistGate::reference_epochs(const db::StoredTrial& trial,
-                                                                                    const db::StoredTrial& baseline) {
+std::optional<std::vector<space::Run>> FinalistGate::reference_epochs(const db::StoredTrial& trial,
+                                                                      const db::StoredTrial& baseline) {
   std::vector<space::Run> runs;
   const auto no_band = [&](const std::string& why) {
     log(db::Level::Info,
@@ -231,9 +221,9 @@ db::Expected<std::optional<std::vector<space::Run>>> FinalistGate::reference_epo
     return std::optional<std::vector<space::Run>>(std::in_place);
   };
   using Epochs = std::optional<std::vector<space::Run>>;
-  const auto unprepared = [&](const PreparationFailure& failure) -> db::Expected<Epochs> {
+  const auto unprepared = [&](const PreparationFailure& failure) -> Epochs {
     if (is_interruption(failure, session_)) return Epochs();
-    if (auto no_room = no_room_for(failure)) return std::unexpected(*std::move(no_room));
+    if (auto no_room = no_room_for(failure)) throw *std::move(no_room);
     return no_band(failure.reason);
   };
   const std::int64_t wanted = seeds_wanted(baseline);
@@ -246,8 +236,7 @@ db::Expected<std::optional<std::vector<space::Run>>> FinalistGate::reference_epo
   if (!prepared) return unprepared(prepared.error());
   // What an earlier campaign of this workload trained costs nothing.
   const auto known = known_epochs(batch, std::max(wanted, kBandSeeds), prepared->artifact);
-  if (!known) return std::unexpected(known.error());
-  if (wanted == 0 && known->size() < measure::kFewestReferences) {
+  if (wanted == 0 && known.size() < measure::kFewestReferences) {
     return no_band("no time is kept for its epochs (verify.gate.seeds)");
   }
   // The reference may be many times slower than what was found; the deadline is for hangs.
@@ -257,7 +246,7 @@ db::Expected<std::optional<std::vector<space::Run>>> FinalistGate::reference_epo
   bool told = false;
   for (std::int64_t i = 0; i < std::max(wanted, kBandSeeds); ++i) {
     const std::uint64_t seed = reference_seed(batch, i);
-    if (const auto found = known->find(seed); found != known->end()) {
+    if (const auto found = known.find(seed); found != known.end()) {
       runs.push_back(found->second);
       continue;
     }
@@ -268,43 +257,39 @@ db::Expected<std::optional<std::vector<space::Run>>> FinalistGate::reference_epo
                       wanted - std::ssize(runs), batch, trial.trial.number));
     }
     const auto run = train(configuration, *prepared, {.epochs = 1, .seed = seed, .deadline = deadline}, baseline.id);
-    if (!run) return std::unexpected(run.error());
-    if (!*run) return std::nullopt;
-    if ((*run)->outcome == space::Outcome::Ok) runs.push_back(**run);
+    if (!run) return std::nullopt;
+    if (run->outcome == space::Outcome::Ok) runs.push_back(*run);
   }
   return runs;
 }
 
-db::Expected<Admission> FinalistGate::admits_epoch(const db::StoredTrial& trial, const db::StoredTrial& baseline) {
+Admission FinalistGate::admits_epoch(const db::StoredTrial& trial, const db::StoredTrial& baseline) {
   const VerifySettings& verify = session_.spec.verify;
   if (!verify.gate.on || verify.accuracy_epochs == 0) return Admission::Admitted;
   if (session_.spec.workload.data.starts_with("synthetic")) {
     return let_through(trial, "synthetic data teach nothing, so that neither accuracy nor losses say anything");
   }
   const auto detail = session_.store.load_trial(trial.id);
-  if (!detail) return std::unexpected(detail.error());
   const auto is_epoch = [&](const space::Run& run) { return trained_for_accuracy(run, verify.accuracy_epochs); };
-  const space::Run* epoch = find_run(*detail, is_epoch);
+  const space::Run* epoch = find_run(detail, is_epoch);
   if (epoch == nullptr) {
-    const space::Run* diverged = find_run(*detail, [](const space::Run& run) {
+    const space::Run* diverged = find_run(detail, [](const space::Run& run) {
       return run.purpose == space::Purpose::Gate && run.outcome == space::Outcome::Diverged;
     });
     if (diverged != nullptr) return refuse(trial, "in the epoch for its accuracy " + diverged->reason);
     return Admission::Admitted;
   }
   const auto default_detail = session_.store.load_trial(baseline.id);
-  if (!default_detail) return std::unexpected(default_detail.error());
-  if (const space::Run* of_default = find_run(*default_detail, is_epoch)) {
+  if (const space::Run* of_default = find_run(default_detail, is_epoch)) {
     const auto difference = measure::compare_accuracy(*of_default->accuracy, *epoch->accuracy,
                                                       {.margin_points = verify.gate.accuracy_margin});
     if (difference.inferior) return refuse(trial, difference.sentence);
     log(db::Level::Info, fmt::format("trial {} has learnt enough: {}", trial.trial.number, difference.sentence));
   }
   const auto references = reference_epochs(trial, baseline);
-  if (!references) return std::unexpected(references.error());
-  if (!*references) return Admission::Interrupted;
-  if ((*references)->empty()) return Admission::Admitted;
-  const auto judged = measure::judge_losses(**references, *epoch);
+  if (!references) return Admission::Interrupted;
+  if (references->empty()) return Admission::Admitted;
+  const auto judged = measure::judge_losses(*references, *epoch);
   if (!judged) return let_through(trial, judged.error());
   if (!judged->inside) return refuse(trial, "its losses leave the band of the reference: " + judged->sentence);
   log(db::Level::Info, fmt::format("trial {} learns within the band of the reference; nearest to its edge: {}",

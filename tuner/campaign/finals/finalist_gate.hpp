@@ -35,12 +35,12 @@ class FinalistGate {
   FinalistGate(const Session& session, std::optional<TimeFrame> time) : session_(session), time_(time) {}
 
   /// The exact part: a few steps without dropout from the same weights on the same batches. Seconds.
-  [[nodiscard]] db::Expected<Admission> admits(const db::StoredTrial& trial);
+  [[nodiscard]] Admission admits(const db::StoredTrial& trial);
 
   /// The statistical part, from the epoch in which the trial's accuracy was measured (of which nothing is repeated):
   /// its accuracy against the default's, its losses against several seeds of the reference, an epoch each where there
   /// is time for it. Admitted where that epoch was not trained.
-  [[nodiscard]] db::Expected<Admission> admits_epoch(const db::StoredTrial& trial, const db::StoredTrial& baseline);
+  [[nodiscard]] Admission admits_epoch(const db::StoredTrial& trial, const db::StoredTrial& baseline);
 
  private:
   /// The reference's exact run of one batch size.
@@ -51,22 +51,21 @@ class FinalistGate {
   };
 
   /// Empty: interrupted. Stored with `owner`.
-  [[nodiscard]] db::Expected<std::optional<space::Run>> train(const space::Configuration& configuration,
-                                                              const Prepared& prepared, RunOrder order,
-                                                              db::TrialId owner);
+  [[nodiscard]] std::optional<space::Run> train(const space::Configuration& configuration, const Prepared& prepared,
+                                                RunOrder order, db::TrialId owner);
   /// Null: interrupted.
-  [[nodiscard]] db::Expected<const Reference*> exact_reference(const measure::Schedule& schedule, std::int64_t steps);
+  [[nodiscard]] const Reference* exact_reference(const measure::Schedule& schedule, std::int64_t steps);
   /// Epochs that the reference trained for this or another campaign of the same workload, by seed.
-  [[nodiscard]] db::Expected<std::map<std::uint64_t, space::Run>> known_epochs(std::int64_t batch, std::int64_t seeds,
-                                                                               const std::string& artifact) const;
+  [[nodiscard]] std::map<std::uint64_t, space::Run> known_epochs(std::int64_t batch, std::int64_t seeds,
+                                                                 const std::string& artifact) const;
   /// So many as are wanted and there is time for, made where missing. Empty optional: interrupted.
-  [[nodiscard]] db::Expected<std::optional<std::vector<space::Run>>> reference_epochs(const db::StoredTrial& trial,
-                                                                                      const db::StoredTrial& baseline);
+  [[nodiscard]] std::optional<std::vector<space::Run>> reference_epochs(const db::StoredTrial& trial,
+                                                                        const db::StoredTrial& baseline);
   /// Epochs of the reference: as the campaign says, else as many as there is time for.
   [[nodiscard]] std::int64_t seeds_wanted(const db::StoredTrial& baseline) const;
   [[nodiscard]] bool time_is_over() const;
 
-  [[nodiscard]] db::Expected<Admission> refuse(const db::StoredTrial& trial, const std::string& why);
+  [[nodiscard]] Admission refuse(const db::StoredTrial& trial, const std::string& why);
   [[nodiscard]] Admission let_through(const db::StoredTrial& trial, const std::string& why);
   void log(db::Level level, const std::string& sentence);
 

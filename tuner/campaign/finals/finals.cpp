@@ -47,46 +47,38 @@ std::chrono::nanoseconds Finals::forecast_epochs(const db::StoredTrial& baseline
          forecast_band(verify, *baseline.trial.parts, whole_time());
 }
 
-db::Expected<bool> Finals::run() {
-  const auto baseline = session_.store.find_trial(session_.campaign, 0);
-  if (!baseline) return std::unexpected(baseline.error());
+bool Finals::run() {
+  const auto baseline = session_.store.load_numbered_trial(session_.campaign, 0);
   auto of_default = Admission::Refused;  // where it did not train there is nothing to compare with
-  if (baseline->trial.outcome == space::Outcome::Ok) {
-    const auto admission = gate_.admits(*baseline);
-    if (!admission) return std::unexpected(admission.error());
-    of_default = *admission;
+  if (baseline.trial.outcome == space::Outcome::Ok) {
+    of_default = gate_.admits(baseline);
     if (of_default == Admission::Interrupted) return false;
   }
   for (int refused = 0; may_choose(refused); ++refused) {  // who trains wrongly is no winner: the next best may be
-    auto winner = choose(*baseline);
-    if (!winner) return std::unexpected(winner.error());
-    if (!*winner) return !session_.interruption.requested();
-    const bool is_default = (*winner)->id == baseline->id;
+    auto winner = choose(baseline);
+    if (!winner) return !session_.interruption.requested();
+    const bool is_default = winner->id == baseline.id;
     if (!is_default) {
-      const auto admission = gate_.admits(**winner);
-      if (!admission) return std::unexpected(admission.error());
-      if (*admission == Admission::Interrupted) return false;
-      if (*admission == Admission::Refused) continue;
+      const auto admission = gate_.admits(*winner);
+      if (admission == Admission::Interrupted) return false;
+      if (admission == Admission::Refused) continue;
     }
     if (of_default == Admission::Refused) return true;
     if (!is_default) {
-      const db::TrialId chosen = (*winner)->id;
-      winner = simplest(*baseline, **winner);
-      if (!winner) return std::unexpected(winner.error());
-      if (!*winner) return false;
-      if ((*winner)->id != chosen) {
-        const auto admission = gate_.admits(**winner);
-        if (!admission) return std::unexpected(admission.error());
-        if (*admission == Admission::Interrupted) return false;
-        if (*admission == Admission::Refused) continue;
+      const db::TrialId chosen = winner->id;
+      winner = simplest(baseline, *winner);
+      if (!winner) return false;
+      if (winner->id != chosen) {
+        const auto admission = gate_.admits(*winner);
+        if (admission == Admission::Interrupted) return false;
+        if (admission == Admission::Refused) continue;
       }
     }
-    const auto complete = measure_again(*baseline, **winner);
-    if (!complete || is_default) return complete;
-    const auto admission = gate_.admits_epoch(**winner, *baseline);
-    if (!admission) return std::unexpected(admission.error());
-    if (*admission == Admission::Interrupted) return false;
-    if (*admission == Admission::Admitted) return complete;
+    const auto complete = measure_again(baseline, *winner);
+    if (is_default) return complete;
+    const auto admission = gate_.admits_epoch(*winner, baseline);
+    if (admission == Admission::Interrupted) return false;
+    if (admission == Admission::Admitted) return complete;
   }
   return false;
 }
@@ -108,18 +100,15 @@ bool Finals::may_choose(int refused) const {
   return false;
 }
 
-db::Expected<bool> Finals::measure_again(const db::StoredTrial& baseline, const db::StoredTrial& best) {
+bool Finals::measure_again(const db::StoredTrial& baseline, const db::StoredTrial& best) {
   bool complete = true;
   if (best.id != baseline.id) {
-    const auto verified = verify(baseline, best);
-    if (!verified) return verified;
-    complete = *verified;
+    complete = verify(baseline, best);
   }
   if (session_.spec.verify.accuracy_epochs > 0) {
     for (const auto& [trial, who] : {std::pair{&best, "best"}, std::pair{&baseline, "default"}}) {
       const auto trained = accuracy(*trial, who);
-      if (!trained) return trained;
-      complete = complete && *trained;
+      complete = complete && trained;
     }
   }
   return complete;
@@ -140,14 +129,13 @@ int Finals::fit_choice(std::vector<const db::StoredTrial*>& finalists, const db:
   return static_cast<int>(std::min<std::int64_t>(pairs / challengers, verify.selection_pairs));
 }
 
-db::Expected<std::optional<db::StoredTrial>> Finals::choose(const db::StoredTrial& baseline) {
+std::optional<db::StoredTrial> Finals::choose(const db::StoredTrial& baseline) {
   const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
-  if (!trials) return std::unexpected(trials.error());
   const VerifySettings& verify = session_.spec.verify;
   std::vector<const db::StoredTrial*> finalists;
   for (const std::size_t i :
-       choose_finalists(*trials, static_cast<std::size_t>(verify.finalists), session_.spec.run.process_sd)) {
-    finalists.push_back(&(*trials)[i]);
+       choose_finalists(trials, static_cast<std::size_t>(verify.finalists), session_.spec.run.process_sd)) {
+    finalists.push_back(&trials[i]);
   }
   if (finalists.empty()) return std::nullopt;
   const db::StoredTrial& champion = *finalists.front();
@@ -156,24 +144,21 @@ db::Expected<std::optional<db::StoredTrial>> Finals::choose(const db::StoredTria
   const int rounds = fit_choice(finalists, baseline);
   if (finalists.size() == 1 || champion.id == baseline.id) return champion;
 
-  const auto winner = fastest_of(finalists, baseline, rounds);
-  if (!winner) return std::unexpected(winner.error());
-  if (*winner == nullptr) return std::nullopt;
-  return **winner;
+  const db::StoredTrial* const winner = fastest_of(finalists, baseline, rounds);
+  return winner == nullptr ? std::nullopt : std::optional(*winner);
 }
 
-db::Expected<const db::StoredTrial*> Finals::fastest_of(const std::vector<const db::StoredTrial*>& finalists,
-                                                        const db::StoredTrial& baseline, int rounds) {
+const db::StoredTrial* Finals::fastest_of(const std::vector<const db::StoredTrial*>& finalists,
+                                          const db::StoredTrial& baseline, int rounds) {
   const VerifySettings& verify = session_.spec.verify;
   const db::StoredTrial& champion = *finalists.front();
   std::vector<Comparing> comparisons;
   std::vector<const db::StoredTrial*> challengers;
   for (const db::StoredTrial* each : std::span(finalists).subspan(1)) {
     auto comparing = Comparing::open(session_, champion, *each, kSelectRole);
-    if (!comparing) return std::unexpected(comparing.error());
     if (session_.interruption.requested()) return nullptr;
-    if (!*comparing) continue;
-    comparisons.push_back(std::move(**comparing));
+    if (!comparing) continue;
+    comparisons.push_back(std::move(*comparing));
     challengers.push_back(each);
   }
   if (challengers.empty()) return &champion;
@@ -181,11 +166,9 @@ db::Expected<const db::StoredTrial*> Finals::fastest_of(const std::vector<const 
   auto driver = PairDriver::open(pointers_to(comparisons),
                                  {.pairs = rounds, .most_pairs = rounds, .margin_percent = verify.margin_percent},
                                  session_.spec.strategy.seed);
-  if (!driver) return std::unexpected(driver.error());
   // Its pairs choose, they report nothing.
-  const auto end = driver->run({.keep_verdicts = false});
-  if (!end) return std::unexpected(end.error());
-  if (*end == PairsEnd::Interrupted || session_.interruption.requested()) return nullptr;
+  const auto end = driver.run({.keep_verdicts = false});
+  if (end == PairsEnd::Interrupted || session_.interruption.requested()) return nullptr;
 
   const auto changes_of = [&](const db::StoredTrial& trial) {
     return changes_between(baseline.trial.configuration, trial.trial.configuration).size();
@@ -193,7 +176,7 @@ db::Expected<const db::StoredTrial*> Finals::fastest_of(const std::vector<const 
   std::vector<const db::StoredTrial*> known = {&champion};
   std::vector<Contender> contenders = {{.ratios = {}, .changes = changes_of(champion)}};
   for (std::size_t i = 0; i < challengers.size(); ++i) {
-    const measure::ComparisonMember& member = driver->comparison().members()[i];
+    const measure::ComparisonMember& member = driver.comparison().members()[i];
     if (member.state == measure::MemberState::Failed || member.log_ratios.empty()) continue;
     known.push_back(challengers[i]);
     contenders.push_back({.ratios = member.log_ratios, .changes = changes_of(*challengers[i])});
@@ -203,15 +186,13 @@ db::Expected<const db::StoredTrial*> Finals::fastest_of(const std::vector<const 
   return &winner;
 }
 
-db::Expected<std::optional<db::StoredTrial>> Finals::simplest(const db::StoredTrial& baseline,
-                                                              const db::StoredTrial& winner) {
+std::optional<db::StoredTrial> Finals::simplest(const db::StoredTrial& baseline, const db::StoredTrial& winner) {
   const VerifySettings& verify = session_.spec.verify;
   if (!verify.simplify) return winner;
   const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
-  if (!trials) return std::unexpected(trials.error());
   space::Lattice lattice(session_.spec.space);
   search::model::LinearModel model(lattice, search::model::kForReports);
-  for (const db::StoredTrial& each : *trials) {
+  for (const db::StoredTrial& each : trials) {
     const auto& estimate = each.trial.estimate;
     const auto point = lattice.point_of(each.trial.configuration);
     if (point && estimate && estimate->value > 0) model.tell(*point, std::log(estimate->value));
@@ -234,49 +215,41 @@ db::Expected<std::optional<db::StoredTrial>> Finals::simplest(const db::StoredTr
     session_.observer.simplifying(changes_between(winner.trial.configuration, baseline.trial.configuration).size(),
                                   changes_between(way[steps - 1], baseline.trial.configuration).size());
     auto found = as_fast(way[steps - 1], winner);
-    if (!found) return std::unexpected(found.error());
     if (session_.interruption.requested()) return std::nullopt;
-    session_.observer.simplified(found->has_value());
-    if (*found) return *found;
+    session_.observer.simplified(found.has_value());
+    if (found) return found;
   }
   return winner;
 }
 
-db::Expected<std::optional<db::StoredTrial>> Finals::as_fast(const space::Configuration& simpler,
-                                                             const db::StoredTrial& winner) {
+std::optional<db::StoredTrial> Finals::as_fast(const space::Configuration& simpler, const db::StoredTrial& winner) {
   auto trial = extra_trial_(simpler, "the winner with fewer changes");
-  if (!trial) return std::unexpected(trial.error());
-  if (!*trial || (*trial)->trial.outcome != space::Outcome::Ok || !(*trial)->trial.parts) return std::nullopt;
-  auto comparing = Comparing::open(session_, winner, **trial, kSimplifyRole);
-  if (!comparing) return std::unexpected(comparing.error());
-  if (!*comparing) return std::nullopt;
+  if (!trial || trial->trial.outcome != space::Outcome::Ok || !trial->trial.parts) return std::nullopt;
+  auto comparing = Comparing::open(session_, winner, *trial, kSimplifyRole);
+  if (!comparing) return std::nullopt;
   const VerifySettings& verify = session_.spec.verify;
   auto driver = PairDriver::open(
-      {&**comparing}, {.pairs = verify.pairs, .most_pairs = verify.pairs, .margin_percent = verify.margin_percent});
-  if (!driver) return std::unexpected(driver.error());
-  const auto end = driver->run();
-  if (!end) return std::unexpected(end.error());
-  const measure::ComparisonMember& member = driver->comparison().members().front();
+      {&*comparing}, {.pairs = verify.pairs, .most_pairs = verify.pairs, .margin_percent = verify.margin_percent});
+  const auto end = driver.run();
+  const measure::ComparisonMember& member = driver.comparison().members().front();
   const auto& judged = member.comparison;
-  if (*end != PairsEnd::Complete || has_left(member) || !judged) return std::nullopt;
+  if (end != PairsEnd::Complete || has_left(member) || !judged) return std::nullopt;
   const double margin = std::log1p(verify.margin_percent / 100);
   if (judged->verdict == measure::Verdict::Slower || judged->log_ratio < -margin) return std::nullopt;
-  return std::move(**trial);
+  return trial;
 }
 
-db::Expected<bool> Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
+bool Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
   const VerifySettings& verify = session_.spec.verify;
   auto opened = Comparing::open(session_, baseline, candidate, kVerifyRole);
-  if (!opened) return std::unexpected(opened.error());
-  if (!*opened) return false;
-  Comparing& comparing = **opened;
+  if (!opened) return false;
+  Comparing& comparing = *opened;
   auto driver = PairDriver::open({&comparing}, verify);
-  if (!driver) return std::unexpected(driver.error());
   const auto training = forecast_epochs(baseline, candidate);
   const auto forecast = forecast_pair(verify, paced(session_.spec, baseline), paced(session_.spec, candidate));
   int granted = verify.pairs;  // the first look is waited for all the same, and each further one once it is begun
   const auto time_until_look = [&](std::size_t, std::chrono::nanoseconds pair) {
-    const int look = driver->comparison().next_look();
+    const int look = driver.comparison().next_look();
     if (look <= granted) return true;
     const std::int64_t more = look - comparing.pairs();
     if (!time_for(std::max(pair, forecast) * more + training)) {
@@ -287,25 +260,23 @@ db::Expected<bool> Finals::verify(const db::StoredTrial& baseline, const db::Sto
     granted = look;
     return true;
   };
-  const auto end = driver->run({.time_for = time_until_look});
-  if (!end) return std::unexpected(end.error());
-  if (*end == PairsEnd::Complete) return !has_left(driver->comparison().members().front());
-  if (*end == PairsEnd::Interrupted) return false;
-  if (auto stopped = driver->stop(); !stopped) return std::unexpected(stopped.error());
+  const auto end = driver.run({.time_for = time_until_look});
+  if (end == PairsEnd::Complete) return !has_left(driver.comparison().members().front());
+  if (end == PairsEnd::Interrupted) return false;
+  driver.stop();
   return true;
 }
 
-db::Expected<bool> Finals::accuracy(const db::StoredTrial& trial, const std::string& who) {
+bool Finals::accuracy(const db::StoredTrial& trial, const std::string& who) {
   const std::int64_t epochs = session_.spec.verify.accuracy_epochs;
   const auto detail = session_.store.load_trial(trial.id);
-  if (!detail) return std::unexpected(detail.error());
-  for (const db::StoredRun& stored : detail->runs) {
+  for (const db::StoredRun& stored : detail.runs) {
     if (trained_for_accuracy(stored.record.run, epochs)) return true;
   }
   if (session_.interruption.requested()) return false;
   const auto prepared = session_.prepare(trial.trial.configuration);
   if (!prepared) {
-    if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
+    if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
     if (!session_.interruption.requested()) session_.observer.note(fmt::format("{}: {}", who, prepared.error().reason));
     return false;
   }
@@ -321,18 +292,15 @@ db::Expected<bool> Finals::accuracy(const db::StoredTrial& trial, const std::str
                        .accuracy = true,
                        .seed = session_.spec.run.seed,
                        .deadline = deadline};
-  const auto plan = [&]() -> db::Expected<measure::RunPlan> {
-    return session_.executor.plan(trial.trial.configuration, *prepared, order);
-  };
+  const auto plan = [&] { return session_.executor.plan(trial.trial.configuration, *prepared, order); };
   const auto keep = [&](const space::Run& run) {
-    return session_.store.add_run(trial.id, {.run = run, .fingerprint = session_.fingerprint.identity()});
+    session_.store.add_run(trial.id, {.run = run, .fingerprint = session_.fingerprint.identity()});
   };
   const auto run = session_.run(plan, keep);
-  if (!run) return std::unexpected(run.error());
-  if (auto kept = keep(*run); !kept) return std::unexpected(kept.error());
-  if (run->outcome == space::Outcome::Killed) return false;
-  session_.observer.trained(who, *run);
-  return run->outcome == space::Outcome::Ok;
+  keep(run);
+  if (run.outcome == space::Outcome::Killed) return false;
+  session_.observer.trained(who, run);
+  return run.outcome == space::Outcome::Ok;
 }
 
 }  // namespace nocturne::tuner

@@ -28,7 +28,7 @@ namespace nocturne::tuner {
 
 /// Measures a configuration that the search did not, as a trial of the campaign. Empty: interrupted.
 using ExtraTrial =
-    std::function<db::Expected<std::optional<db::StoredTrial>>(const space::Configuration&, const std::string& reason)>;
+    std::function<std::optional<db::StoredTrial>(const space::Configuration&, const std::string& reason)>;
 
 class Finals {
  public:
@@ -39,28 +39,27 @@ class Finals {
   /// For the best that the gate admits (finalist_gate.hpp). Does only what is missing. Nothing to do where the default
   /// failed, or is itself the best. Ends early, keeping what is done, when interrupted, and where twenty in turn were
   /// refused, or one when the time is over (said to the observer). Returns whether everything is there.
-  [[nodiscard]] db::Expected<bool> run();
+  [[nodiscard]] bool run();
 
  private:
   /// Whether another winner is looked for after so many that the gate refused; says why not.
   [[nodiscard]] bool may_choose(int refused) const;
   /// The winner among the finished trials; empty: interrupted, or none ended well.
-  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> choose(const db::StoredTrial& baseline);
+  [[nodiscard]] std::optional<db::StoredTrial> choose(const db::StoredTrial& baseline);
   /// By so many pairs of each finalist with the first one; null: interrupted. The winner is one of them.
-  [[nodiscard]] db::Expected<const db::StoredTrial*> fastest_of(const std::vector<const db::StoredTrial*>& finalists,
-                                                                const db::StoredTrial& baseline, int rounds);
+  [[nodiscard]] const db::StoredTrial* fastest_of(const std::vector<const db::StoredTrial*>& finalists,
+                                                  const db::StoredTrial& baseline, int rounds);
   /// Leaves out the last finalists, and gives the rounds of pairs for the others, as time allows.
   [[nodiscard]] int fit_choice(std::vector<const db::StoredTrial*>& finalists, const db::StoredTrial& baseline) const;
   /// The winner, or one with fewer changes that is as fast; empty: interrupted.
-  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> simplest(const db::StoredTrial& baseline,
-                                                                      const db::StoredTrial& winner);
+  [[nodiscard]] std::optional<db::StoredTrial> simplest(const db::StoredTrial& baseline, const db::StoredTrial& winner);
   /// Empty: it cannot be measured, or is slower; or interrupted.
-  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> as_fast(const space::Configuration& simpler,
-                                                                     const db::StoredTrial& winner);
+  [[nodiscard]] std::optional<db::StoredTrial> as_fast(const space::Configuration& simpler,
+                                                       const db::StoredTrial& winner);
   /// The gain over the default, and the accuracy of both.
-  [[nodiscard]] db::Expected<bool> measure_again(const db::StoredTrial& baseline, const db::StoredTrial& best);
-  [[nodiscard]] db::Expected<bool> verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate);
-  [[nodiscard]] db::Expected<bool> accuracy(const db::StoredTrial& trial, const std::string& who);
+  [[nodiscard]] bool measure_again(const db::StoredTrial& baseline, const db::StoredTrial& best);
+  [[nodiscard]] bool verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate);
+  [[nodiscard]] bool accuracy(const db::StoredTrial& trial, const std::string& who);
   [[nodiscard]] bool time_for(std::chrono::nanoseconds work) const;
   /// What is trained after the pairs: the epochs for the accuracy, and the gate's.
   [[nodiscard]] std::chrono::nanoseconds forecast_epochs(const db::StoredTrial& baseline,

@@ -17,24 +17,20 @@ constexpr const char* kNamedDefaultAsk = "default";
 
 }  // namespace
 
-db::Expected<db::CampaignRecord> NamedTrials::record(bool fresh) {
+db::CampaignRecord NamedTrials::record(bool fresh) {
   const CampaignSpec& spec = session_.spec;
-  auto begun = present_record(session_, fresh);
-  if (!begun) return std::unexpected(begun.error());
-  db::CampaignRecord& record = *begun;
+  db::CampaignRecord record = present_record(session_, fresh);
   record.history = std::vector<db::HistorySource>();
   bool unverified = false;
   if (!record.fresh) {
     const auto recheck = recheck_after_changes(session_);
-    if (!recheck) return std::unexpected(recheck.error());
-    if (recheck->end != Recheck::End::Nothing) session_.observer.note(recheck->sentence);
-    record.fresh = recheck->end == Recheck::End::SetAside;
-    unverified = recheck->end == Recheck::End::Interrupted;
+    if (recheck.end != Recheck::End::Nothing) session_.observer.note(recheck.sentence);
+    record.fresh = recheck.end == Recheck::End::SetAside;
+    unverified = recheck.end == Recheck::End::Interrupted;
   }
   const auto all = session_.store.list_campaigns();
-  if (!all) return std::unexpected(all.error());
   const db::CampaignSummary* before = nullptr;
-  for (const db::CampaignSummary& each : *all) {
+  for (const db::CampaignSummary& each : all) {
     if (record.fresh || each.name != record.name || each.identity != record.identity) continue;
     if (before == nullptr || each.generation > before->generation) before = &each;
   }
@@ -44,62 +40,49 @@ db::Expected<db::CampaignRecord> NamedTrials::record(bool fresh) {
     record.seed = before->seed;
     was_finished_ = before->finished_unix_ns.has_value();
     if (unverified) {  // the next one who comes verifies
-      const auto stored = session_.store.load_fingerprint(before->fingerprint);
-      if (!stored) return std::unexpected(stored.error());
-      record.fingerprint = *stored;
+      record.fingerprint = session_.store.load_fingerprint(before->fingerprint);
     }
   } else if (spec.strategy.history && !fresh) {
-    auto history = choose_history(
+    record.history = choose_history(
         session_.store, {.document = spec.document, .fingerprint_key = session_.fingerprint.key()}, spec.space);
-    if (!history) return std::unexpected(history.error());
-    record.history = std::move(*history);
   }
-  return begun;
+  return record;
 }
 
-db::Expected<void> NamedTrials::open(bool fresh) {
+void NamedTrials::open(bool fresh) {
   const auto begun = record(fresh);
-  if (!begun) return std::unexpected(begun.error());
-  if (auto saved = session_.store.save_fingerprint(begun->fingerprint); !saved) return saved;
-  const auto handle = session_.store.begin_or_resume_campaign(*begun);
-  if (!handle) return std::unexpected(handle.error());
-  session_.campaign = handle->id;
-  next_number_ = handle->trials;
-  finished_ = handle->finished;
-  auto interrupted = session_.store.recover_interrupted(handle->id);
-  if (!interrupted) return std::unexpected(interrupted.error());
-  recovered_ = std::move(interrupted->trials);
-  session_.observer.opened({.id = handle->id,
-                            .campaign = begun->name,
-                            .generation = handle->generation,
-                            .resumed = handle->resumed,
-                            .trials_known = handle->finished,
+  session_.store.save_fingerprint(begun.fingerprint);
+  const auto handle = session_.store.begin_or_resume_campaign(begun);
+  session_.campaign = handle.id;
+  next_number_ = handle.trials;
+  finished_ = handle.finished;
+  recovered_ = session_.store.recover_interrupted(handle.id).trials;
+  session_.observer.opened({.id = handle.id,
+                            .campaign = begun.name,
+                            .generation = handle.generation,
+                            .resumed = handle.resumed,
+                            .trials_known = handle.finished,
                             .recovery = {},
-                            .strategy = begun->strategy,
-                            .seed = static_cast<std::uint64_t>(begun->seed)});
-  if (next_number_ > 0) return {};
-  if (auto first = trial_of(session_.spec.space.default_configuration()); !first) {
-    return std::unexpected(first.error());
-  }
-  return {};
+                            .strategy = begun.strategy,
+                            .seed = static_cast<std::uint64_t>(begun.seed)});
+  if (next_number_ == 0) static_cast<void>(trial_of(session_.spec.space.default_configuration()));
 }
 
-db::Expected<void> NamedTrials::close() {
+void NamedTrials::close() {
   if (was_finished_) {  // opening it took that mark away
-    if (auto done = session_.store.finish_campaign(session_.campaign); !done) return done;
+    session_.store.finish_campaign(session_.campaign);
   }
-  return session_.store.release_campaign(session_.campaign);
+  session_.store.release_campaign(session_.campaign);
 }
 
-db::Expected<std::optional<db::StoredTrial>> NamedTrials::known(const space::Configuration& configuration) const {
+std::optional<db::StoredTrial> NamedTrials::known(const space::Configuration& configuration) const {
   auto trials = session_.store.list_trials({.campaign = session_.campaign,
                                             .state = db::TrialState::Finished,
                                             .outcome = {},
                                             .configuration = configuration.identity(),
                                             .limit = {}});
-  if (!trials) return std::unexpected(trials.error());
   std::optional<db::StoredTrial> found;
-  for (db::StoredTrial& each : *trials) {
+  for (db::StoredTrial& each : trials) {
     if (!found || found->trial.outcome != space::Outcome::Ok) found = std::move(each);
   }
   return found;
@@ -111,7 +94,7 @@ bool NamedTrials::fails_as_before(const db::StoredTrial& before) const {
   return !prepared && before.trial.reason.starts_with(prepared.error().reason);
 }
 
-db::Expected<std::optional<db::StoredTrial>> NamedTrials::measure(const space::Configuration& configuration) {
+std::optional<db::StoredTrial> NamedTrials::measure(const space::Configuration& configuration) {
   const auto again = std::ranges::find_if(
       recovered_, [&](const db::StoredTrial& each) { return each.trial.configuration == configuration; });
   std::int64_t number = next_number_;
@@ -125,30 +108,25 @@ db::Expected<std::optional<db::StoredTrial>> NamedTrials::measure(const space::C
                       .answer = {{.number = next_number_++,
                                   .configuration = configuration,
                                   .reason = number == 0 ? "" : "the user compares it"}}};
-    if (auto recorded = session_.store.record_ask(session_.campaign, ask); !recorded) {
-      return std::unexpected(recorded.error());
-    }
+    session_.store.record_ask(session_.campaign, ask);
   }
   const auto done = TrialRunner(session_).run({.number = number, .configuration = configuration});
-  if (!done) return std::unexpected(done.error());
-  if (!*done) return std::nullopt;
+  if (!done) return std::nullopt;
   ++finished_;
-  session_.observer.finished((*done)->trial, (*done)->reused, {.finished = finished_});
-  auto stored = session_.store.find_trial(session_.campaign, number);
-  if (!stored) return std::unexpected(stored.error());
-  return std::move(*stored);
+  session_.observer.finished(done->trial, done->reused, {.finished = finished_});
+  return session_.store.load_numbered_trial(session_.campaign, number);
 }
 
-db::Expected<std::optional<db::StoredTrial>> NamedTrials::trial_of(const space::Configuration& configuration) {
+std::optional<db::StoredTrial> NamedTrials::trial_of(const space::Configuration& configuration) {
   auto before = known(configuration);
-  if (!before || session_.interruption.requested()) return before;
-  if (!*before) return measure(configuration);
-  const space::Outcome outcome = (*before)->trial.outcome;
+  if (session_.interruption.requested()) return before;
+  if (!before) return measure(configuration);
+  const space::Outcome outcome = before->trial.outcome;
   // What the worker refuses it refuses again, and what trains wrongly does so again. The rest may be gone by now: an
   // environment was installed, a deadline was lengthened.
   const bool stands = outcome == space::Outcome::Ok || outcome == space::Outcome::Wrong ||
-                      (outcome == space::Outcome::Unsupported && (*before)->runs > 0);
-  if (stands || fails_as_before(**before)) return before;
+                      (outcome == space::Outcome::Unsupported && before->runs > 0);
+  if (stands || fails_as_before(*before)) return before;
   return measure(configuration);
 }
 

@@ -20,21 +20,21 @@ class NamedTrials {
   /// Begins or resumes the campaign and sets the session's id: a new generation where the machine is another (told to
   /// the observer). Its trial 0 is the default, whoever begins it: that is measured first where nothing was.
   /// `fresh`: a new generation in any case, that knows nothing of others.
-  [[nodiscard]] db::Expected<void> open(bool fresh = false);
+  void open(bool fresh = false);
 
   /// The finished trial of a configuration: one that trained, else the latest, else it is measured now. A failure is
   /// tried again where it may be gone by now. Empty: interrupted.
-  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> trial_of(const space::Configuration& configuration);
+  [[nodiscard]] std::optional<db::StoredTrial> trial_of(const space::Configuration& configuration);
   /// The same, measuring nothing. Empty: never measured.
-  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> known(const space::Configuration& configuration) const;
+  [[nodiscard]] std::optional<db::StoredTrial> known(const space::Configuration& configuration) const;
 
   /// Gives the campaign back as it was.
-  [[nodiscard]] db::Expected<void> close();
+  void close();
 
  private:
-  [[nodiscard]] db::Expected<db::CampaignRecord> record(bool fresh);
+  [[nodiscard]] db::CampaignRecord record(bool fresh);
   [[nodiscard]] bool fails_as_before(const db::StoredTrial& before) const;
-  [[nodiscard]] db::Expected<std::optional<db::StoredTrial>> measure(const space::Configuration& configuration);
+  [[nodiscard]] std::optional<db::StoredTrial> measure(const space::Configuration& configuration);
 
   Session& session_;
   std::vector<db::StoredTrial> recovered_;  ///< interrupted by an earlier session

@@ -13,23 +13,17 @@ std::vector<Comparing*> pointers_to(std::vector<Comparing>& comparisons) {
 PairDriver::PairDriver(std::vector<Comparing*> members, measure::SequentialComparison comparison)
     : members_(std::move(members)), comparison_(std::move(comparison)), saved_(members_.size()) {}
 
-db::Expected<PairDriver> PairDriver::open(std::vector<Comparing*> members, const measure::ComparisonPolicy& policy,
-                                          std::uint64_t seed) {
+PairDriver PairDriver::open(std::vector<Comparing*> members, const measure::ComparisonPolicy& policy,
+                            std::uint64_t seed) {
   std::vector<std::vector<double>> known;
-  for (const Comparing* member : members) {
-    auto ratios = member->log_ratios();
-    if (!ratios) return std::unexpected(ratios.error());
-    known.push_back(std::move(*ratios));
-  }
+  for (const Comparing* member : members) known.push_back(member->log_ratios());
   return PairDriver(std::move(members),
                     measure::SequentialComparison(std::move(known), policy, measure::kComparisonError, seed));
 }
 
-db::Expected<PairsEnd> PairDriver::run(const PairsControl& control) {
+PairsEnd PairDriver::run(const PairsControl& control) {
   for (;;) {
-    if (control.keep_verdicts) {
-      if (auto saved = save_verdicts(false); !saved) return std::unexpected(saved.error());
-    }
+    if (control.keep_verdicts) save_verdicts(false);
     const auto next = comparison_.next();
     if (!next) return PairsEnd::Complete;
     Comparing& member = *members_[*next];
@@ -37,48 +31,42 @@ db::Expected<PairsEnd> PairDriver::run(const PairsControl& control) {
     if (requested()) return PairsEnd::Interrupted;
     if (!control.time_for(*next, member.pair_time())) return PairsEnd::OutOfTime;
     control.measuring(*next);
-    if (auto measured = measure_next(member, comparison_.members()[*next]); !measured) {
-      return std::unexpected(measured.error());
-    }
+    measure_next(member, comparison_.members()[*next]);
   }
 }
 
-db::Expected<void> PairDriver::measure_next(Comparing& member, const measure::ComparisonMember& known) {
+void PairDriver::measure_next(Comparing& member, const measure::ComparisonMember& known) {
   Observer& observer = member.session().observer;
   const int wanted = comparison_.next_look();
   observer.verifying(std::ssize(known.log_ratios), wanted);
   const auto end = member.measure_pair();
-  if (!end) return std::unexpected(end.error());
-  if (*end == Comparing::PairEnd::Failed) comparison_.tell(measure::PairFailure::Side);
-  if (*end == Comparing::PairEnd::Lost) comparison_.tell(measure::PairFailure::Outside);
-  if (*end != Comparing::PairEnd::Stored) return {};
+  if (end == Comparing::PairEnd::Failed) comparison_.tell(measure::PairFailure::Side);
+  if (end == Comparing::PairEnd::Lost) comparison_.tell(measure::PairFailure::Outside);
+  if (end != Comparing::PairEnd::Stored) return;
   const auto ratios = member.log_ratios();
-  if (!ratios) return std::unexpected(ratios.error());
-  observer.pair_finished(std::ssize(*ratios), wanted, measure::compare(*ratios));
-  if (ratios->size() > known.log_ratios.size()) {
-    comparison_.tell(ratios->back());
+  observer.pair_finished(std::ssize(ratios), wanted, measure::compare(ratios));
+  if (ratios.size() > known.log_ratios.size()) {
+    comparison_.tell(ratios.back());
   } else {
     comparison_.tell(measure::PairFailure::Side);  // it is stored, but nobody can judge it
   }
-  return {};
 }
 
-db::Expected<void> PairDriver::stop() {
+void PairDriver::stop() {
   comparison_.stop();
-  return save_verdicts(true);
+  save_verdicts(true);
 }
 
-db::Expected<void> PairDriver::save_verdicts(bool of_all) {
+void PairDriver::save_verdicts(bool of_all) {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const measure::ComparisonMember& member = comparison_.members()[i];
     const bool left = member.state == measure::MemberState::Failed || member.state == measure::MemberState::Lost;
     if (!member.comparison || (left && !of_all)) continue;
     const std::pair judged(member.comparison->pairs, member.confidence);
     if (judged == saved_[i]) continue;
-    if (auto saved = members_[i]->save_verdicts(member.confidence); !saved) return saved;
+    members_[i]->save_verdicts(member.confidence);
     saved_[i] = judged;
   }
-  return {};
 }
 
 }  // namespace nocturne::tuner

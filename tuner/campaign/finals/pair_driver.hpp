@@ -37,23 +37,23 @@ struct PairsControl {
 class PairDriver {
  public:
   /// Takes up what the members' earlier pairs say. They outlive it, and are of campaigns with one interruption.
-  [[nodiscard]] static db::Expected<PairDriver> open(std::vector<Comparing*> members,
-                                                     const measure::ComparisonPolicy& policy, std::uint64_t seed = 1);
+  [[nodiscard]] static PairDriver open(std::vector<Comparing*> members, const measure::ComparisonPolicy& policy,
+                                       std::uint64_t seed = 1);
 
   /// Measures, stores and judges pairs until the comparison is over. Pairs that are ended from outside or suspended are
   /// measured again and not held against anybody. What a member said that left is stored by stop() alone. Blocks.
-  [[nodiscard]] db::Expected<PairsEnd> run(const PairsControl& control = {});
+  [[nodiscard]] PairsEnd run(const PairsControl& control = {});
   /// Judges and stores what there is, where time or the user has ended it; nothing more to judge where it is complete.
-  [[nodiscard]] db::Expected<void> stop();
+  void stop();
 
   [[nodiscard]] const measure::SequentialComparison& comparison() const { return comparison_; }
 
  private:
   PairDriver(std::vector<Comparing*> members, measure::SequentialComparison comparison);
   /// Tells the comparison what became of the pair that it wants now.
-  [[nodiscard]] db::Expected<void> measure_next(Comparing& member, const measure::ComparisonMember& known);
+  void measure_next(Comparing& member, const measure::ComparisonMember& known);
   /// What is new; `of_all`: of members that left, too.
-  [[nodiscard]] db::Expected<void> save_verdicts(bool of_all);
+  void save_verdicts(bool of_all);
 
   std::vector<Comparing*> members_;
   measure::SequentialComparison comparison_;

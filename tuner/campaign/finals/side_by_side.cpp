@@ -15,24 +15,22 @@ bool SideBySide::time_for(std::chrono::nanoseconds work) {
   return false;
 }
 
-db::Expected<void> SideBySide::compare(const std::vector<db::StoredTrial>& sides) {
+void SideBySide::compare(const std::vector<db::StoredTrial>& sides) {
   const db::StoredTrial& reference = sides.front();
-  if (reference.trial.outcome != space::Outcome::Ok) return {};
+  if (reference.trial.outcome != space::Outcome::Ok) return;
   std::vector<const db::StoredTrial*> candidates;
   std::vector<Comparing> comparisons;
   for (const db::StoredTrial& side : std::span(sides).subspan(1)) {
     if (side.trial.outcome != space::Outcome::Ok || stopped()) continue;
     auto comparing = Comparing::open(session_, reference, side, kCompareRole);
-    if (!comparing) return std::unexpected(comparing.error());
-    if (!*comparing) continue;
+    if (!comparing) continue;
     candidates.push_back(&side);
-    comparisons.push_back(std::move(**comparing));
+    comparisons.push_back(std::move(*comparing));
   }
   const CampaignSpec& spec = session_.spec;
   measure::ComparisonPolicy policy = settings_.policy;
   policy.margin_percent = spec.verify.margin_percent;
   auto driver = PairDriver::open(pointers_to(comparisons), policy, spec.strategy.seed);
-  if (!driver) return std::unexpected(driver.error());
   const auto time_for_pair = [&](std::size_t member, std::chrono::nanoseconds pair) {
     const auto forecast = forecast_pair(spec.verify, paced(spec, reference), paced(spec, *candidates[member]));
     return time_for(std::max(forecast, pair));
@@ -40,29 +38,24 @@ db::Expected<void> SideBySide::compare(const std::vector<db::StoredTrial>& sides
   const auto measuring = [&](std::size_t member) {
     session_.observer.comparing(reference.trial, candidates[member]->trial);
   };
-  const auto end = driver->run({.time_for = time_for_pair, .measuring = measuring});
-  if (!end) return std::unexpected(end.error());
-  return driver->stop();
+  (void)driver.run({.time_for = time_for_pair, .measuring = measuring});
+  driver.stop();
 }
 
-db::Expected<SideBySideResult> SideBySide::run(std::span<const space::Configuration> sides,
-                                               const SideBySideSettings& settings) {
+SideBySideResult SideBySide::run(std::span<const space::Configuration> sides, const SideBySideSettings& settings) {
   settings_ = settings;
   NamedTrials named(session_);
-  if (auto opened = named.open(); !opened) return std::unexpected(opened.error());
+  named.open();
   result_.campaign = session_.campaign;
   std::vector<db::StoredTrial> trials;
   for (const space::Configuration& side : sides) {
     auto trial = time_for({}) ? named.trial_of(side) : named.known(side);
-    if (!trial) return std::unexpected(trial.error());
-    if (!*trial && trials.empty()) break;  // without the reference there is nothing to compare with
-    if (*trial) trials.push_back(std::move(**trial));
+    if (!trial && trials.empty()) break;  // without the reference there is nothing to compare with
+    if (trial) trials.push_back(std::move(*trial));
   }
-  if (!trials.empty()) {
-    if (auto compared = compare(trials); !compared) return std::unexpected(compared.error());
-  }
+  if (!trials.empty()) compare(trials);
   result_.interrupted = session_.interruption.requested();
-  if (auto closed = named.close(); !closed) return std::unexpected(closed.error());
+  named.close();
   return result_;
 }
 

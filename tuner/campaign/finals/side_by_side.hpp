@@ -41,11 +41,10 @@ class SideBySide {
 
   /// `sides` are configurations of the session's space, the first the reference; none of them twice. One that does not
   /// train becomes a failed trial, and the rest goes on; without the reference nothing is compared. Blocks.
-  [[nodiscard]] db::Expected<SideBySideResult> run(std::span<const space::Configuration> sides,
-                                                   const SideBySideSettings& settings);
+  [[nodiscard]] SideBySideResult run(std::span<const space::Configuration> sides, const SideBySideSettings& settings);
 
  private:
-  [[nodiscard]] db::Expected<void> compare(const std::vector<db::StoredTrial>& sides);
+  void compare(const std::vector<db::StoredTrial>& sides);
   [[nodiscard]] bool time_for(std::chrono::nanoseconds work);
   [[nodiscard]] bool stopped() const { return result_.out_of_time || session_.interruption.requested(); }
 

@@ -62,22 +62,19 @@ std::vector<db::Slice> stored_slices(const measure::PairResult& result, bool can
   return slices;
 }
 
-db::Expected<StoredPairs> stored_pairs(const db::Store& store, const db::StoredComparison& comparison,
-                                       const measure::Schedule& baseline, const measure::Schedule& candidate) {
+StoredPairs stored_pairs(const db::Store& store, const db::StoredComparison& comparison,
+                         const measure::Schedule& baseline, const measure::Schedule& candidate) {
   StoredPairs result;
   const auto estimator =
       measure::step_estimator_from_text(comparison.record.estimator).value_or(measure::StepEstimator::Paired);
   for (const db::StoredPair& pair : comparison.pairs) {
     const auto baseline_run = store.load_run(pair.baseline_run);
-    if (!baseline_run) return std::unexpected(baseline_run.error());
     const auto candidate_run = store.load_run(pair.candidate_run);
-    if (!candidate_run) return std::unexpected(candidate_run.error());
-    const std::vector<double> baseline_slices = judged(pair, db::Side::Baseline, baseline_run->record.run, estimator);
-    const std::vector<double> candidate_slices =
-        judged(pair, db::Side::Candidate, candidate_run->record.run, estimator);
+    const std::vector<double> baseline_slices = judged(pair, db::Side::Baseline, baseline_run.record.run, estimator);
+    const std::vector<double> candidate_slices = judged(pair, db::Side::Candidate, candidate_run.record.run, estimator);
     const auto parts =
-        measure::pair_parts({.run = baseline_run->record.run, .schedule = baseline, .slices = baseline_slices},
-                            {.run = candidate_run->record.run, .schedule = candidate, .slices = candidate_slices});
+        measure::pair_parts({.run = baseline_run.record.run, .schedule = baseline, .slices = baseline_slices},
+                            {.run = candidate_run.record.run, .schedule = candidate, .slices = candidate_slices});
     if (parts) {
       result.pairs.push_back(*parts);
     } else {

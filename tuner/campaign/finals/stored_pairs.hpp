@@ -25,9 +25,8 @@ struct StoredPairs {
 [[nodiscard]] std::vector<db::Slice> stored_slices(const measure::PairResult& result, bool candidate_first);
 
 /// Schedules: of the baseline and of the candidate.
-[[nodiscard]] db::Expected<StoredPairs> stored_pairs(const db::Store& store, const db::StoredComparison& comparison,
-                                                     const measure::Schedule& baseline,
-                                                     const measure::Schedule& candidate);
+[[nodiscard]] StoredPairs stored_pairs(const db::Store& store, const db::StoredComparison& comparison,
+                                       const measure::Schedule& baseline, const measure::Schedule& candidate);
 
 /// ln(T(baseline) / T(candidate)) of each pair.
 [[nodiscard]] std::vector<double> log_ratios_at(const StoredPairs& stored, double epochs);

@@ -11,12 +11,12 @@
 namespace nocturne::tuner {
 namespace {
 
-db::Expected<void> train_epochs(Session& session, const db::StoredTrial& trial, const WholeEpochsSettings& settings,
-                                WholeEpochsResult& result) {
+void train_epochs(Session& session, const db::StoredTrial& trial, const WholeEpochsSettings& settings,
+                  WholeEpochsResult& result) {
   const auto prepared = session.prepare(trial.trial.configuration);
   if (!prepared) {
     session.observer.note(fmt::format("trial {} cannot be prepared: {}", trial.trial.number, prepared.error().reason));
-    return {};
+    return;
   }
   const double expected = space::total_time(*trial.trial.parts, static_cast<double>(settings.epochs));
   const std::chrono::nanoseconds forecast = forecast_of(expected);
@@ -26,52 +26,45 @@ db::Expected<void> train_epochs(Session& session, const db::StoredTrial& trial, 
   for (std::int64_t run = 0; run < settings.runs && !session.interruption.requested(); ++run) {
     if (settings.end && session.clock.steady() + forecast > *settings.end) {
       result.out_of_time = true;
-      return {};
+      return;
     }
     const auto slot = session.take_slot();
-    if (!slot) return {};
+    if (!slot) return;
     session.observer.note(fmt::format("trial {} trains {} epochs, process {} of {}", trial.trial.number,
                                       settings.epochs, run + 1, settings.runs));
     const RunOrder order{.purpose = space::Purpose::Verify,
                          .epochs = settings.epochs,
                          .seed = session.spec.run.seed + static_cast<std::uint64_t>(run),
                          .deadline = deadline};
-    const auto plan = [&]() -> db::Expected<measure::RunPlan> {
-      return session.executor.plan(trial.trial.configuration, *prepared, order);
-    };
+    const auto plan = [&] { return session.executor.plan(trial.trial.configuration, *prepared, order); };
     const auto keep = [&](const space::Run& finished) {
-      return session.store.add_run(trial.id, {.run = finished, .fingerprint = session.fingerprint.identity()});
+      session.store.add_run(trial.id, {.run = finished, .fingerprint = session.fingerprint.identity()});
     };
     const auto finished = session.run(plan, keep);
-    if (!finished) return std::unexpected(finished.error());
-    if (auto kept = keep(*finished); !kept) return kept;
-    if (finished->outcome == space::Outcome::Ok) {
+    keep(finished);
+    if (finished.outcome == space::Outcome::Ok) {
       ++result.runs;
     } else if (!session.interruption.requested()) {
-      session.observer.note(fmt::format("{}: {}", space::to_text(finished->outcome), finished->reason));
+      session.observer.note(fmt::format("{}: {}", space::to_text(finished.outcome), finished.reason));
     }
   }
-  return {};
 }
 
 }  // namespace
 
-db::Expected<WholeEpochsResult> train_whole_epochs(Session& session, const space::Configuration& configuration,
-                                                   const WholeEpochsSettings& settings) {
+WholeEpochsResult train_whole_epochs(Session& session, const space::Configuration& configuration,
+                                     const WholeEpochsSettings& settings) {
   NamedTrials trials(session);
-  if (auto opened = trials.open(); !opened) return std::unexpected(opened.error());
+  trials.open();
   const auto trial = trials.trial_of(configuration);
-  if (!trial) return std::unexpected(trial.error());
   WholeEpochsResult result;
   if (session.spec.workload.is_synthetic()) {
     session.observer.note("synthetic images have no epoch of their own: none is trained whole");
-  } else if (*trial && (*trial)->trial.outcome == space::Outcome::Ok && (*trial)->trial.parts) {
-    if (auto trained = train_epochs(session, **trial, settings, result); !trained) {
-      return std::unexpected(trained.error());
-    }
+  } else if (trial && trial->trial.outcome == space::Outcome::Ok && trial->trial.parts) {
+    train_epochs(session, *trial, settings, result);
   }
   result.interrupted = session.interruption.requested();
-  if (auto closed = trials.close(); !closed) return std::unexpected(closed.error());
+  trials.close();
   return result;
 }
 

@@ -26,8 +26,7 @@ struct WholeEpochsResult {
 };
 
 /// Trains the configuration, which becomes a trial of the campaign. One that does not train gives no runs. Blocks.
-[[nodiscard]] db::Expected<WholeEpochsResult> train_whole_epochs(Session& session,
-                                                                 const space::Configuration& configuration,
-                                                                 const WholeEpochsSettings& settings);
+[[nodiscard]] WholeEpochsResult train_whole_epochs(Session& session, const space::Configuration& configuration,
+                                                   const WholeEpochsSettings& settings);
 
 }  // namespace nocturne::tuner

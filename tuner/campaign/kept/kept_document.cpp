@@ -53,9 +53,8 @@ KeptDocument::KeptDocument(const db::Store& store, const db::CampaignSummary& ca
 
 std::string KeptDocument::basis() const {
   const std::string program = program_identity();
-  const auto stored = store_.learning_digest(campaign_.id);
-  if (program.empty() || !stored) return {};
-  const nlohmann::json all = {program,        *stored,
+  if (program.empty()) return {};
+  const nlohmann::json all = {program,        store_.learning_digest(campaign_.id),
                               question_,      campaign_.generation,
                               campaign_.spec, campaign_.strategy,
                               campaign_.seed, campaign_.fingerprint};

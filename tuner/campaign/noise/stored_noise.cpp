@@ -28,10 +28,10 @@ std::string noise_workload(const space::Workload& workload) {
   return fmt::format("{}/{}/{}", workload.network, workload.data, workload.optimizer);
 }
 
-db::Expected<void> store_noise(db::Store& store, const CampaignSpec& spec, const space::Fingerprint& fingerprint,
-                               const NoiseFloor& floor) {
+void store_noise(db::Store& store, const CampaignSpec& spec, const space::Fingerprint& fingerprint,
+                 const NoiseFloor& floor) {
   const db::FingerprintRecord machine{.hash = fingerprint.identity(), .fields = fingerprint.to_json()};
-  if (auto saved = store.save_fingerprint(machine); !saved) return saved;
+  store.save_fingerprint(machine);
   db::NoiseFloorRecord record{.fingerprint = machine.hash,
                               .workload = noise_workload(spec.workload),
                               .steps = spec.verify.slices * spec.verify.slice_steps};
@@ -46,15 +46,12 @@ db::Expected<void> store_noise(db::Store& store, const CampaignSpec& spec, const
   return store.save_noise_floor(record);
 }
 
-db::Expected<KnownNoise> known_noise(const db::Store& store, const CampaignSpec& spec,
-                                     const space::Fingerprint& fingerprint) {
+KnownNoise known_noise(const db::Store& store, const CampaignSpec& spec, const space::Fingerprint& fingerprint) {
   const auto floors = store.noise_floors(noise_workload(spec.workload));
-  if (!floors) return std::unexpected(floors.error());
   KnownNoise known;
-  for (const db::NoiseFloorRecord& record : *floors) {
+  for (const db::NoiseFloorRecord& record : floors) {
     const auto stored = store.load_fingerprint(record.fingerprint);
-    if (!stored) return std::unexpected(stored.error());
-    const auto then = space::Fingerprint::from_json(stored->fields);
+    const auto then = space::Fingerprint::from_json(stored.fields);
     if (!then) continue;
     const auto differences = then->differences(fingerprint);
     if (!differences.empty()) {
@@ -73,20 +70,18 @@ db::Expected<KnownNoise> known_noise(const db::Store& store, const CampaignSpec&
   return known;
 }
 
-db::Expected<void> measure_as_noise_says(const db::Store& store, CampaignSpec& spec,
-                                         const space::Fingerprint& fingerprint, std::size_t cpus) {
-  if (!spec.worker.own.empty()) return {};  // its pairs are timed as its template says
+void measure_as_noise_says(const db::Store& store, CampaignSpec& spec, const space::Fingerprint& fingerprint,
+                           std::size_t cpus) {
+  if (!spec.worker.own.empty()) return;  // its pairs are timed as its template says
   const auto known = known_noise(store, spec, fingerprint);
-  if (!known) return std::unexpected(known.error());
-  if (!known->floor) return {};
+  if (!known.floor) return;
   const NoisePlan plan =
-      plan_by_noise(*known->floor, spec.verify, spec.run.repeats,
+      plan_by_noise(*known.floor, spec.verify, spec.run.repeats,
                     {.fixed = fixed_by_file(spec.document), .default_fits_half = default_fits_half(spec, cpus)});
   spec.verify.method = plan.verify.method;
   spec.verify.estimator = plan.verify.estimator;
   spec.verify.known_costs = plan.verify.known_costs;
   if (plan.process_sd > 0) spec.run.process_sd = plan.process_sd;
-  return {};
 }
 
 }  // namespace nocturne::tuner

@@ -17,8 +17,8 @@ namespace nocturne::tuner {
 [[nodiscard]] std::string noise_workload(const space::Workload& workload);
 
 /// Stores it for the machine as it is now; what was stored for the same machine and workload is replaced.
-[[nodiscard]] db::Expected<void> store_noise(db::Store& store, const CampaignSpec& spec,
-                                             const space::Fingerprint& fingerprint, const NoiseFloor& floor);
+void store_noise(db::Store& store, const CampaignSpec& spec, const space::Fingerprint& fingerprint,
+                 const NoiseFloor& floor);
 
 struct KnownNoise {
   std::optional<NoiseFloor> floor;  ///< empty: none that holds
@@ -27,13 +27,13 @@ struct KnownNoise {
 
 /// The latest floor of this workload whose fingerprint differs in nothing that matters (Match::Must, Match::Verify):
 /// what a machine tells apart may change with its kernel, its governor, its microcode.
-[[nodiscard]] db::Expected<KnownNoise> known_noise(const db::Store& store, const CampaignSpec& spec,
-                                                   const space::Fingerprint& fingerprint);
+[[nodiscard]] KnownNoise known_noise(const db::Store& store, const CampaignSpec& spec,
+                                     const space::Fingerprint& fingerprint);
 
 /// Lets a campaign that `tune` does not begin measure its pairs the way that the noise of this machine makes cheapest:
 /// method, estimator, what the others cost; and tells it how processes scatter here. Numbers of pairs and the margin
 /// stay. What is not known changes nothing. `cpus`: how many workers may use.
-[[nodiscard]] db::Expected<void> measure_as_noise_says(const db::Store& store, CampaignSpec& spec,
-                                                       const space::Fingerprint& fingerprint, std::size_t cpus);
+void measure_as_noise_says(const db::Store& store, CampaignSpec& spec, const space::Fingerprint& fingerprint,
+                           std::size_t cpus);
 
 }  // namespace nocturne::tuner

@@ -40,12 +40,11 @@ std::string to_text(const PreflightReport& report) {
   return text;
 }
 
-db::Expected<PreflightReport> Preflight::run(const Options& options) {
+PreflightReport Preflight::run(const Options& options) {
   const PreflightStacks stacks = preflight_stacks(session_.spec.space);
   const auto stored = session_.store.preflights(session_.campaign);
-  if (!stored) return std::unexpected(stored.error());
   std::map<std::string, space::Outcome> known;
-  for (const db::PreflightRecord& record : *stored) known[record.stack.canonical()] = record.outcome;
+  for (const db::PreflightRecord& record : stored) known[record.stack.canonical()] = record.outcome;
 
   const auto began = session_.clock.steady();
   const auto count = static_cast<std::int64_t>(stacks.stacks.size());
@@ -67,20 +66,17 @@ db::Expected<PreflightReport> Preflight::run(const Options& options) {
       session_.observer.preflight(index, count, stack.values);
       auto suspensions = session_.interruption.suspensions();
       auto record = run_preflight(stack);
-      while (record && !*record && session_.interruption.again_after_suspension(suspensions)) {
+      while (!record && session_.interruption.again_after_suspension(suspensions)) {
         suspensions = session_.interruption.suspensions();
         record = run_preflight(stack);
       }
-      if (!record) return std::unexpected(record.error());
-      if (!*record) {
+      if (!record) {
         report.interrupted = true;
         return report;
       }
-      outcome = (*record)->outcome;
-      if (auto saved = session_.store.save_preflight(session_.campaign, **record); !saved) {
-        return std::unexpected(saved.error());
-      }
-      session_.observer.preflighted(index, count, **record);
+      outcome = record->outcome;
+      session_.store.save_preflight(session_.campaign, *record);
+      session_.observer.preflighted(index, count, *record);
     }
     ++report.stacks;
     if (outcome == space::Outcome::Ok) continue;
@@ -90,7 +86,7 @@ db::Expected<PreflightReport> Preflight::run(const Options& options) {
   return report;
 }
 
-db::Expected<std::optional<db::PreflightRecord>> Preflight::run_preflight(const PreflightStack& stack) {
+std::optional<db::PreflightRecord> Preflight::run_preflight(const PreflightStack& stack) {
   const auto slot = session_.take_slot();
   if (!slot) return std::nullopt;
   db::PreflightRecord record{.stack = stack.values};
@@ -103,31 +99,24 @@ db::Expected<std::optional<db::PreflightRecord>> Preflight::run_preflight(const 
     record.prepare += session_.clock.steady() - began;
     if (!prepared) {
       if (prepared.error().outcome == space::Outcome::Killed) return std::nullopt;
-      if (auto no_room = no_room_for(prepared.error())) return std::unexpected(*std::move(no_room));
+      if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
       record.outcome = prepared.error().outcome;
       record.reason = prepared.error().reason;
       record.log_tail = prepared.error().log_tail;
       return record;
     }
-    if (prepared->build) {
-      if (auto saved = session_.store.save_build(*prepared->build); !saved) return std::unexpected(saved.error());
-    }
+    if (prepared->build) session_.store.save_build(*prepared->build);
     measure::RunPlan planned;
-    const auto plan = [&]() -> db::Expected<measure::RunPlan> {
+    const auto plan = [&] {
       planned = session_.executor.plan(
           configuration, *prepared,
           {.purpose = space::Purpose::Gate, .steps = kPreflightSteps, .seed = session_.spec.run.seed, .deadline = {}});
       planned.request.steps_per_sample = 1;
       return planned;
     };
-    const auto forget = [&](const space::Run&) -> db::Expected<void> {
-      remove_folder(planned);
-      return {};
-    };
-    const auto ended = session_.run(plan, forget);
+    const auto forget = [&](const space::Run&) { remove_folder(planned); };
+    const space::Run run = session_.run(plan, forget);
     remove_folder(planned);
-    if (!ended) return std::unexpected(ended.error());
-    const space::Run& run = *ended;
     if (run.outcome == space::Outcome::Killed) return std::nullopt;
     record.outcome = run.outcome;
     record.reason = run.reason;

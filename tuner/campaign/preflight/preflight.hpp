@@ -45,11 +45,11 @@ class Preflight {
   /// Tries the software stacks that were not tried in this generation of the campaign, and keeps what comes out.
   /// Deadline, memory limit, slot and interruption are those of trials. A run cut short is no result: its software
   /// stack is tried by the next session.
-  [[nodiscard]] db::Expected<PreflightReport> run(const Options& options);
+  [[nodiscard]] PreflightReport run(const Options& options);
 
  private:
   /// Empty: interrupted.
-  [[nodiscard]] db::Expected<std::optional<db::PreflightRecord>> run_preflight(const PreflightStack& stack);
+  [[nodiscard]] std::optional<db::PreflightRecord> run_preflight(const PreflightStack& stack);
   const Session& session_;
 };
 

@@ -32,8 +32,10 @@ ExitCode complain(const Context& context, ExitCode code, std::string_view senten
 }
 
 ExitCode complain(const Context& context, const db::Error& error) {
-  return complain(context, error.code == db::ErrorCode::NotFound ? ExitCode::NotFound : ExitCode::Database,
-                  error.message);
+  const auto code = error.code == db::ErrorCode::NotFound ? ExitCode::NotFound
+                    : error.code == db::ErrorCode::Owned  ? ExitCode::Unavailable
+                                                          : ExitCode::Database;
+  return complain(context, code, error.what());
 }
 
 void tell_notice(const Context& context, const db::Store& store) {
@@ -89,21 +91,14 @@ std::expected<db::Store, ExitCode> open_database(const Context& context, db::Mod
     if (const auto there = look_for_database(context); !there) return std::unexpected(there.error());
   }
   auto store = db::Store::open(context.database(), mode, store_options(context));
-  if (!store) {
-    return std::unexpected(complain(context, store.error()));
-  }
-  tell_notice(context, *store);
-  return *std::move(store);
+  tell_notice(context, store);
+  return store;
 }
 
 std::expected<db::CampaignSummary, ExitCode> choose_campaign(const Context& context, const db::Store& store,
                                                              const CampaignChoice& choice) {
   if (choice.name.empty()) {
-    const auto all = store.list_campaigns();
-    if (!all) {
-      return std::unexpected(complain(context, all.error()));
-    }
-    for (const db::CampaignSummary& campaign : *all) {
+    for (const db::CampaignSummary& campaign : store.list_campaigns()) {
       if (!choice.generation || campaign.generation == *choice.generation) {
         return campaign;
       }
@@ -112,11 +107,7 @@ std::expected<db::CampaignSummary, ExitCode> choose_campaign(const Context& cont
                                     fmt::format("there is no campaign in {}; '{}' begins one",
                                                 context.database().string(), tuner::command_text({"tune", "FILE"}))));
   }
-  auto campaign = store.find_campaign(choice.name, choice.generation);
-  if (!campaign) {
-    return std::unexpected(complain(context, campaign.error()));
-  }
-  return *std::move(campaign);
+  return store.load_campaign(choice.name, choice.generation);
 }
 
 std::expected<OpenCampaign, ExitCode> open_campaign(const Context& context, const CampaignChoice& choice) {

@@ -28,7 +28,7 @@ void add_campaign_choice(CLI::App& subcommand, CampaignChoice& choice);
 
 /// Prints "nocturne: SENTENCE" on context.err and gives the code back: `return complain(…);`.
 [[nodiscard]] ExitCode complain(const Context& context, ExitCode code, std::string_view sentence);
-/// The same for an error of the database.
+/// The same for an error of the database, of which the code says how the program ends.
 [[nodiscard]] ExitCode complain(const Context& context, const db::Error& error);
 
 /// Says in a line where the database lies on a network file system, and how old is what is read from there.
@@ -42,11 +42,13 @@ void tell_notice(const Context& context, const db::Store& store);
 /// Before a database is read: says so and gives the exit code where there is none, or where that cannot be seen.
 [[nodiscard]] std::expected<void, ExitCode> look_for_database(const Context& context);
 
-/// Opens the database; says what is wrong and gives the exit code where it cannot. Reading never creates one.
+/// Opens the database. Reading never creates one: where there is none, that is said, and the exit code given. Throws
+/// db::Error.
 [[nodiscard]] std::expected<db::Store, ExitCode> open_database(const Context& context,
                                                                db::Mode mode = db::Mode::ReadOnly);
 
-/// Finds the campaign, or says which there are.
+/// Finds the campaign; says so and gives the exit code where there is none at all. Throws db::Error with NotFound,
+/// which says which there are.
 [[nodiscard]] std::expected<db::CampaignSummary, ExitCode> choose_campaign(const Context& context,
                                                                            const db::Store& store,
                                                                            const CampaignChoice& choice);

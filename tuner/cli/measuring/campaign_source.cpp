@@ -38,8 +38,7 @@ std::expected<CampaignSource, ExitCode> source_of_file(const Context& context, c
   CampaignSource source{.stored = {}, .spec = {}, .space = spec->space};
   if (store != nullptr) {
     auto all = store->list_campaigns();
-    if (!all) return std::unexpected(complain(context, all.error()));
-    for (db::CampaignSummary& each : *all) {
+    for (db::CampaignSummary& each : all) {
       if (each.name != spec->name || each.identity != spec->identity()) continue;
       if (!source.stored || each.generation > source.stored->generation) source.stored = std::move(each);
     }
@@ -77,17 +76,14 @@ std::expected<space::Configuration, WordError> configuration_of_trial(const db::
     return std::unexpected(WordError{
         ExitCode::NotFound, fmt::format("there is no trial {}: nothing of this campaign was measured yet", word)});
   }
-  auto trial = store->find_trial(source.stored->id, *number);
-  if (!trial) return std::unexpected(WordError{ExitCode::NotFound, trial.error().message});
-  return std::move(trial->trial.configuration);
+  return store->load_numbered_trial(source.stored->id, *number).trial.configuration;
 }
 
 std::expected<space::Configuration, WordError> best_configuration(const db::Store* store,
                                                                   const CampaignSource& source) {
   if (store != nullptr && source.stored) {
     auto answer = tuner::answer_of(*store, *source.stored);
-    if (!answer) return std::unexpected(WordError{ExitCode::Database, answer.error().message});
-    if (answer->best) return std::move(answer->best->trial.configuration);
+    if (answer.best) return std::move(answer.best->trial.configuration);
   }
   return std::unexpected(WordError{ExitCode::NotFound, "there is no best yet: no trial of this campaign has trained"});
 }

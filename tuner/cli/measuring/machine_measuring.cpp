@@ -25,7 +25,7 @@ void say_of_machine(const Context& context, const std::string& sentence) {
 
 bool will_be_long(const tuner::CampaignSpec& spec, const db::Store& store) {
   const auto length = tuner::planned_length(spec, store, std::chrono::system_clock::now());
-  return length && (!*length || **length > tuner::kWatched);
+  return !length || *length > tuner::kWatched;
 }
 
 tuner::MachineMeasuring measuring_of(const Context& context, const measure::MachineFacts& machine) {
@@ -55,7 +55,7 @@ void measure_doubted_figures(const MachineMeasuringOptions& options, const Conte
   }
   record.figures = *std::move(figures);
   record.measured_unix_ns = 0;  // now
-  if (const auto saved = store.save_machine_figures(record); !saved) say_of_machine(context, saved.error().message);
+  store.save_machine_figures(record);
 }
 
 }  // namespace
@@ -80,17 +80,15 @@ std::expected<db::MachineFiguresRecord, std::string> measure_this_machine(const 
   auto figures = tuner::measure_machine(measuring);
   if (!figures) return std::unexpected(figures.error());
   const auto earlier = store.machine_figures(tuner::figures_key(fingerprint));
-  const bool settles = earlier && *earlier;
   db::MachineFiguresRecord record{
       .key = tuner::figures_key(fingerprint),
       .fields = tuner::figure_fields(fingerprint),
-      .figures = settles ? tuner::settled_by_earlier(*std::move(figures), (*earlier)->figures) : *std::move(figures)};
+      .figures = earlier ? tuner::settled_by_earlier(*std::move(figures), earlier->figures) : *std::move(figures)};
   if (const auto read = tuner::MachineFigures::from_json(record.figures, record.fields); !read) {
     return std::unexpected(read.error());
   }
-  if (const auto saved = store.save_machine_figures(record); !saved) return std::unexpected(saved.error().message);
-  const auto stored = store.machine_figures(record.key);
-  return stored && *stored ? **stored : record;
+  store.save_machine_figures(record);
+  return store.machine_figures(record.key).value_or(record);
 }
 
 void know_machine(const MachineMeasuringOptions& options, const Context& context, const tuner::CampaignSpec& spec,
@@ -99,7 +97,7 @@ void know_machine(const MachineMeasuringOptions& options, const Context& context
   const bool ours = spec.worker.command.empty() && spec.worker.own.empty();
   if (options.none || (!ours && !options.measure)) return;
   const auto known = store.machine_figures(tuner::figures_key(measure::fingerprint_of(machine)));
-  bool has_figures = known && *known;
+  bool has_figures = known.has_value();
   if (options.measure || (!has_figures && will_be_long(spec, store))) {
     const auto measured = measure_this_machine(context, store, machine, kSecondsBeforeCampaign, context.runs_folder());
     if (!measured) {
@@ -108,13 +106,12 @@ void know_machine(const MachineMeasuringOptions& options, const Context& context
     }
     has_figures = true;
   } else if (has_figures) {
-    measure_doubted_figures(options, context, store, machine, **known);
+    measure_doubted_figures(options, context, store, machine, *known);
   }
-  const auto network = store.network(spec.workload.network);
-  if (!has_figures || !ours || !network || *network) return;
+  if (!has_figures || !ours || store.network(spec.workload.network)) return;
   const auto described = tuner::describe_network(spec.workload.network);
   // That it has no description matters where bounds are asked for, and is said there.
-  if (described) static_cast<void>(store.save_network(spec.workload.network, *described));
+  if (described) store.save_network(spec.workload.network, *described);
 }
 
 }  // namespace nocturne::cli

@@ -61,18 +61,20 @@ std::expected<tuner::CampaignSpec, std::string> MeasurementContext::parse(const 
 void MeasurementContext::measure_as_noise_says(tuner::CampaignSpec& spec) const {
   std::error_code ignored;
   if (!std::filesystem::exists(context_.database(), ignored)) return;
-  const auto known = db::Store::open(context_.database(), db::Mode::ReadOnly);
-  if (!known) return;  // the usual way measures, too
-  static_cast<void>(tuner::measure_as_noise_says(*known, spec, fingerprint_, machine_.allowed_cpus.size()));
+  try {
+    const auto known = db::Store::open(context_.database(), db::Mode::ReadOnly);
+    tuner::measure_as_noise_says(known, spec, fingerprint_, machine_.allowed_cpus.size());
+  } catch (const db::Error&) {
+    // The usual way measures, too.
+  }
 }
 
-db::Expected<measure::SweepReport> MeasurementContext::open_store(const std::filesystem::path& database) {
+measure::SweepReport MeasurementContext::open_store(const std::filesystem::path& database) {
   db::StoreOptions patience = store_options(context_);
   patience.waiting = [this, say = patience.waiting](const db::LockWait& wait) { return say(wait) && !interrupted(); };
   auto store = db::Store::open(database, db::Mode::ReadWrite, std::move(patience));
-  if (!store) return std::unexpected(store.error());
-  tell_notice(context_, *store);
-  store_ = std::move(*store);
+  tell_notice(context_, store);
+  store_ = std::move(store);
   return measure::sweep();
 }
 
@@ -84,10 +86,9 @@ void MeasurementContext::listen(SignalRules rules, tuner::DefaultSettings defaul
   display_.emplace(context_, &signals_->hung_up(), std::move(defaults));
 }
 
-std::expected<void, ExitCode> MeasurementContext::begin(const std::filesystem::path& database) {
-  if (const auto opened = open_store(database); !opened) return std::unexpected(complain(context_, opened.error()));
+void MeasurementContext::begin(const std::filesystem::path& database) {
+  (void)open_store(database);
   listen();
-  return {};
 }
 
 tuner::LocalExecutor::Options MeasurementContext::executor_options() const {

@@ -59,12 +59,12 @@ class MeasurementContext {
 
   /// Opens a database for writing and ends what killed runs left. While it waits for another writer it can be
   /// interrupted.
-  [[nodiscard]] db::Expected<measure::SweepReport> open_store(const std::filesystem::path& database);
+  [[nodiscard]] measure::SweepReport open_store(const std::filesystem::path& database);
   /// From here on signals end what is measured, and the display shows it: configurations as their difference from
   /// `defaults`. What `rules` leave out is filled in.
   void listen(SignalRules rules = {}, tuner::DefaultSettings defaults = {});
-  /// Both, for whoever measures nothing in between. What is wrong is said.
-  [[nodiscard]] std::expected<void, ExitCode> begin(const std::filesystem::path& database);
+  /// Both, for whoever measures nothing in between.
+  void begin(const std::filesystem::path& database);
 
   // REQUIRES: open_store() succeeded.
   [[nodiscard]] db::Store& store() { return *store_; }

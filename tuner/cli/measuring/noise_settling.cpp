@@ -26,13 +26,10 @@ constexpr std::chrono::minutes kNoiseTime{3};
 constexpr int kMostRounds = 20;
 
 /// The campaign that this session goes on with, where any of it was asked already: it compares as it began.
-db::Expected<std::optional<db::CampaignSummary>> begun_campaign(const db::Store& store,
-                                                                const tuner::CampaignSpec& spec) {
+std::optional<db::CampaignSummary> begun_campaign(const db::Store& store, const tuner::CampaignSpec& spec) {
   auto known = store.find_campaign(spec.name);
-  if (!known && known.error().code == db::ErrorCode::NotFound) return std::nullopt;
-  if (!known) return std::unexpected(known.error());
-  if (known->identity != spec.identity() || known->trials == 0) return std::nullopt;
-  return std::move(*known);
+  if (known && (known->identity != spec.identity() || known->trials == 0)) known.reset();
+  return known;
 }
 
 void say_noise(const Context& context, const std::string& sentence) {
@@ -52,8 +49,8 @@ void use_noise(const Context& context, tuner::CampaignSpec& spec, const tuner::N
   say_noise(context, plan.sentence);
 }
 
-db::Expected<void> measure_noise_first(MeasurementContext& measuring, tuner::CampaignSpec& spec,
-                                       tuner::Executor& executor, const Length& length) {
+void measure_noise_first(MeasurementContext& measuring, tuner::CampaignSpec& spec, tuner::Executor& executor,
+                         const Length& length) {
   const Context& context = measuring.context();
   say_noise(context, "not known of this machine: the default is measured against itself first, for up to 3 minutes");
   const auto began = measuring.clock().steady();
@@ -71,12 +68,11 @@ db::Expected<void> measure_noise_first(MeasurementContext& measuring, tuner::Cam
   if (wall) *wall -= std::min(*wall, std::chrono::ceil<std::chrono::seconds>(measuring.clock().steady() - began));
   if (!floor) {
     say_noise(context, floor.error() + "; the campaign compares as usual");
-    return {};
+    return;
   }
-  if (measuring.interrupted()) return {};  // a figure from half of the time is none
-  auto stored = tuner::store_noise(measuring.store(), spec, measuring.fingerprint(), *floor);
-  if (stored) use_noise(context, spec, plan_for(spec, executor, *floor, length));
-  return stored;
+  if (measuring.interrupted()) return;  // a figure from half of the time is none
+  tuner::store_noise(measuring.store(), spec, measuring.fingerprint(), *floor);
+  use_noise(context, spec, plan_for(spec, executor, *floor, length));
 }
 
 /// Nothing is known, and nothing is measured first: how it compares, and how more can be known.
@@ -96,38 +92,33 @@ void add_no_noise(CLI::App& subcommand, bool& none) {
                       "Do not measure first what this machine can resolve, however long the campaign will be");
 }
 
-db::Expected<void> settle_noise(MeasurementContext& measuring, tuner::CampaignSpec& spec, tuner::Executor& executor,
-                                const NoiseChoice& choice) {
-  if (!spec.worker.own.empty()) return {};  // its pairs are timed as its template says
+void settle_noise(MeasurementContext& measuring, tuner::CampaignSpec& spec, tuner::Executor& executor,
+                  const NoiseChoice& choice) {
+  if (!spec.worker.own.empty()) return;  // its pairs are timed as its template says
   const Context& context = measuring.context();
   const db::Store& store = measuring.store();
   const auto known = tuner::known_noise(store, spec, measuring.fingerprint());
-  if (!known) return std::unexpected(known.error());
-  if (!known->set_aside.empty()) say_noise(context, known->set_aside);
+  if (!known.set_aside.empty()) say_noise(context, known.set_aside);
   const auto length = tuner::planned_length(spec, store, measuring.clock().wall());
-  if (!length) return std::unexpected(length.error());
-  const auto begun =
-      choice.fresh ? db::Expected<std::optional<db::CampaignSummary>>(std::nullopt) : begun_campaign(store, spec);
-  if (!begun) return std::unexpected(begun.error());
-  if (*begun) {
-    tuner::keep_plan((*begun)->spec, spec);
-    if (known->floor) {
-      const auto plan = plan_for(spec, executor, *known->floor, *length);
+  const auto begun = choice.fresh ? std::nullopt : begun_campaign(store, spec);
+  if (begun) {
+    tuner::keep_plan(begun->spec, spec);
+    if (known.floor) {
+      const auto plan = plan_for(spec, executor, *known.floor, length);
       spec.run.process_sd = plan.process_sd > 0 ? plan.process_sd : spec.run.process_sd;
       spec.verify.known_costs = plan.verify.known_costs;
     }
-    return {};
+    return;
   }
-  if (known->floor) {
-    use_noise(context, spec, plan_for(spec, executor, *known->floor, *length));
-    return {};
+  if (known.floor) {
+    use_noise(context, spec, plan_for(spec, executor, *known.floor, length));
+    return;
   }
   // Who counts trials has not said how long; a forecast without any measured trial is no reason to spend minutes.
   const bool is_timed = spec.budget.wall || spec.budget.until;
-  const bool is_long = is_timed && *length && **length > tuner::kWatched;
-  if (is_long && choice.may_measure) return measure_noise_first(measuring, spec, executor, *length);
+  const bool is_long = is_timed && length && *length > tuner::kWatched;
+  if (is_long && choice.may_measure) return measure_noise_first(measuring, spec, executor, length);
   say_unknown(context, spec);
-  return {};
 }
 
 }  // namespace nocturne::cli

@@ -23,8 +23,8 @@ void add_no_noise(CLI::App& subcommand, bool& none);
 /// Says in one line what the machine can tell, and what follows; `spec`, which `executor` reads, is set accordingly. A
 /// campaign that has begun goes on comparing as it began. Measures up to three minutes where the machine is new, the
 /// campaign begins now and will last for more than half an hour, and that is wanted; else it says how to get it. What
-/// goes wrong in measuring is said, and the defaults stay. The error is the database's. Blocks.
-[[nodiscard]] db::Expected<void> settle_noise(MeasurementContext& measuring, tuner::CampaignSpec& spec,
-                                              tuner::Executor& executor, const NoiseChoice& choice);
+/// goes wrong in measuring is said, and the defaults stay. Throws db::Error. Blocks.
+void settle_noise(MeasurementContext& measuring, tuner::CampaignSpec& spec, tuner::Executor& executor,
+                  const NoiseChoice& choice);
 
 }  // namespace nocturne::cli

@@ -20,29 +20,26 @@ void add_preflight(CLI::App& subcommand, PreflightOptions& options) {
       ->excludes(only);
 }
 
-db::Expected<PreflightChoice> choose_preflight(const PreflightOptions& options, const tuner::CampaignSpec& spec,
-                                               const db::Store& store) {
+PreflightChoice choose_preflight(const PreflightOptions& options, const tuner::CampaignSpec& spec,
+                                 const db::Store& store) {
   if (options.only) return PreflightChoice{.preflight = tuner::PreflightMode::Only};
   if (options.none) return PreflightChoice{};
   const auto length = tuner::planned_length(spec, store, std::chrono::system_clock::now());
-  if (!length) return std::unexpected(length.error());
-  if (*length && **length <= tuner::kWatched) return PreflightChoice{};
+  if (length && *length <= tuner::kWatched) return PreflightChoice{};
   PreflightChoice choice{.preflight = tuner::PreflightMode::First};
-  if (*length) choice.limit = **length / 10;
+  if (length) choice.limit = *length / 10;
   return choice;
 }
 
 ExitCode report_preflight(const Context& context, const db::Store& store, const tuner::SessionResult& result) {
   const auto campaigns = store.list_campaigns();
-  if (!campaigns) return complain(context, campaigns.error());
-  const auto campaign = std::ranges::find(*campaigns, result.campaign, &db::CampaignSummary::id);
-  if (campaign == campaigns->end() || !result.preflight) return ExitCode::NotFound;
+  const auto campaign = std::ranges::find(campaigns, result.campaign, &db::CampaignSummary::id);
+  if (campaign == campaigns.end() || !result.preflight) return ExitCode::NotFound;
   const auto records = store.preflights(result.campaign);
-  if (!records) return complain(context, records.error());
   if (context.json) {
-    print_json(context, "tune-preflight", preflight_json(*campaign, *records, *result.preflight));
+    print_json(context, "tune-preflight", preflight_json(*campaign, records, *result.preflight));
   } else {
-    print_preflight(context, *records, *result.preflight);
+    print_preflight(context, records, *result.preflight);
   }
   return result.preflight->failed_stacks > 0 ? ExitCode::PreflightFailed : ExitCode::Ok;
 }

@@ -29,8 +29,8 @@ struct PreflightChoice {
 
 /// A campaign that will last for more than half an hour is tried in the preflight for at most a tenth of that, unless
 /// the user wants otherwise.
-[[nodiscard]] db::Expected<PreflightChoice> choose_preflight(const PreflightOptions& options,
-                                                             const tuner::CampaignSpec& spec, const db::Store& store);
+[[nodiscard]] PreflightChoice choose_preflight(const PreflightOptions& options, const tuner::CampaignSpec& spec,
+                                               const db::Store& store);
 
 /// Prints the list of what passed and what failed of a session that only tried in the preflight. Failed where anything
 /// will not go.

@@ -21,11 +21,8 @@ namespace {
 ExitCode print_ranking_by(const BestOptions& options, Context& context, const db::Store& store,
                           const db::CampaignSummary& campaign) {
   const auto comparisons = store.comparisons(campaign.id);
-  if (!comparisons) return complain(context, comparisons.error());
   const double epochs = options.epochs.value_or(tuner::objective_of(campaign.spec).primary);
-  const auto found = tuner::stored_ranking(store, campaign, options.by, *comparisons, epochs);
-  if (!found) return complain(context, found.error());
-  const auto& ranking = *found;
+  const auto ranking = tuner::stored_ranking(store, campaign, options.by, comparisons, epochs);
   if (!ranking) {
     std::vector<std::string> names;
     for (const auto& each : campaign.spec.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
@@ -79,21 +76,18 @@ ExitCode run(const BestOptions& options, Context& context) {
   const auto& [store, campaign] = *opened;
   if (!options.by.empty()) return print_ranking_by(options, context, store, campaign);
   const auto answer = tuner::answer_of(store, campaign, options.epochs);
-  if (!answer) {
-    return complain(context, answer.error());
-  }
-  const auto expected = tuner::expectations_of(store, *answer);
+  const auto expected = tuner::expectations_of(store, answer);
   if (context.json) {
-    nlohmann::json document = answer_json(*answer);
+    nlohmann::json document = answer_json(answer);
     document["matters"] = matters_json(expected.matters);
     document["continuing"] = continuing_json(expected.continuing);
     document["without"] = expected.without;
     print_json(context, "best", document);
   } else {
-    print_answer(context, *answer);
+    print_answer(context, answer);
     print_expectations(context, expected);
   }
-  return answer->best ? ExitCode::Ok : ExitCode::NotFound;
+  return answer.best ? ExitCode::Ok : ExitCode::NotFound;
 }
 
 }  // namespace nocturne::cli

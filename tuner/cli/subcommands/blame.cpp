@@ -36,15 +36,18 @@ std::expected<deploy::BlameBaseline, ExitCode> find_baseline(const BlameOptions&
   if (fs::is_regular_file(file, ignored)) {
     const auto profile = open_profile(options.what, context);
     if (!profile) return std::unexpected(profile.error());
-    const auto store =
-        has_database ? std::optional(db::Store::open(context.database(), db::Mode::ReadOnly)) : std::nullopt;
-    return deploy::blame_baseline(*profile, store && *store ? &**store : nullptr);
+    std::optional<db::Store> store;
+    try {
+      if (has_database) store = db::Store::open(context.database(), db::Mode::ReadOnly);
+    } catch (const db::Error&) {
+      // The profile says enough.
+    }
+    return deploy::blame_baseline(*profile, store ? &*store : nullptr);
   }
   const auto opened = open_campaign(context, {.name = options.what, .generation = {}});
   if (!opened) return std::unexpected(opened.error());
   const auto answer = tuner::answer_of(opened->store, opened->campaign);
-  if (!answer) return std::unexpected(complain(context, answer.error()));
-  auto found = deploy::blame_baseline(*answer, opened->store);
+  auto found = deploy::blame_baseline(answer, opened->store);
   if (!found) return std::unexpected(complain(context, ExitCode::NotFound, found.error()));
   return *std::move(found);
 }
@@ -83,12 +86,13 @@ class BlameSession {
     BlameFindings findings{.causes = deploy::candidate_causes(baseline_.then, now, evidence), .change = {}, .kept = {}};
     if (options_.only_list || (findings.causes.empty() && !baseline_.estimate)) return findings;
     const auto tests = make_tests(findings.causes, *present, evidence);
-    const auto measured = measure_programs(findings, *present, tests, [&](std::chrono::nanoseconds work) {
-      return !time || measuring_.clock().steady() - began + work <= *time;
-    });
-    if (!measured) {
-      return std::unexpected(measuring_.interrupted() ? measuring_.interruption_code()
-                                                      : complain(context_, measured.error()));
+    try {
+      measure_programs(findings, *present, tests, [&](std::chrono::nanoseconds work) {
+        return !time || measuring_.clock().steady() - began + work <= *time;
+      });
+    } catch (const db::Error&) {
+      if (!measuring_.interrupted()) throw;
+      return std::unexpected(measuring_.interruption_code());
     }
     return findings;
   }
@@ -124,30 +128,28 @@ class BlameSession {
     return tests;
   }
 
-  db::Expected<void> measure_programs(BlameFindings& findings, const tuner::Prepared& present,
-                                      const std::vector<deploy::CauseTest>& tests,
-                                      std::function<bool(std::chrono::nanoseconds)> time_for) {
+  void measure_programs(BlameFindings& findings, const tuner::Prepared& present,
+                        const std::vector<deploy::CauseTest>& tests,
+                        std::function<bool(std::chrono::nanoseconds)> time_for) {
     auto record = deploy::BlameRecord::open(measuring_.store(), spec_, measuring_.fingerprint(), present.schedule,
                                             deploy::blamed_programs(present, tests, findings.causes));
-    if (!record) return std::unexpected(record.error());
     findings.kept = KeptEvidence{.database = measuring_.store().path(),
                                  .campaign = spec_.name,
-                                 .generation = record->generation(),
-                                 .runs_before = record->found()};
-    if (record->found() > 0) {
-      say(fmt::format("goes on with {} runs of the present program that an earlier session left", record->found()));
+                                 .generation = record.generation(),
+                                 .runs_before = record.found()};
+    if (record.found() > 0) {
+      say(fmt::format("goes on with {} runs of the present program that an earlier session left", record.found()));
     }
     const auto times = deploy::measure_programs({.session = session_,
-                                                 .record = *record,
+                                                 .record = record,
                                                  .present = present,
                                                  .policy = options_.policy,
                                                  .time_for = std::move(time_for)},
                                                 tests, findings.causes);
     measuring_.display().clear();
-    if (!times) return std::unexpected(times.error());
     findings.change =
-        deploy::whole_change(*times, baseline_.estimate, spec_.run.process_sd, spec_.verify.margin_percent);
-    return record->close(!times->cut_short);
+        deploy::whole_change(times, baseline_.estimate, spec_.run.process_sd, spec_.verify.margin_percent);
+    record.close(!times.cut_short);
   }
 
   ExitCode cannot(const std::string& why) {
@@ -215,7 +217,7 @@ ExitCode run(const BlameOptions& options, Context& context) {
   MeasurementContext& measuring = **opened;
   const auto spec = measuring.parse(deploy::blame_campaign(baseline->result), "the configuration");
   if (!spec) return complain(context, ExitCode::Usage, spec.error());
-  if (const auto begun = measuring.begin(verifications_database(context)); !begun) return begun.error();
+  measuring.begin(verifications_database(context));
   const auto findings = BlameSession(options, context, measuring, *baseline, *spec).run(*time);
   if (!findings) return findings.error();
   const deploy::Blame blame = deploy::conclude(findings->causes, findings->change);

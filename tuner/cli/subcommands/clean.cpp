@@ -130,10 +130,7 @@ ExitCode run(const CleanOptions& options, Context& context) {
   const std::int64_t now =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   const auto all = find_leftovers(*store, context, now, {.environments = options.environments});
-  if (!all) {
-    return complain(context, all.error());
-  }
-  const std::vector<Leftover> chosen = choose_leftovers(*all, *rule, now);
+  const std::vector<Leftover> chosen = choose_leftovers(all, *rule, now);
 
   std::vector<Leftover> removed;
   ExitCode code = ExitCode::Ok;
@@ -150,7 +147,7 @@ ExitCode run(const CleanOptions& options, Context& context) {
   if (context.json) {
     nlohmann::json document = {
         {"dry_run", !options.yes},   {"chosen", nlohmann::json::array()},     {"chosen_bytes", total_bytes(chosen)},
-        {"removed", removed.size()}, {"removed_bytes", total_bytes(removed)}, {"kept", all->size() - removed.size()}};
+        {"removed", removed.size()}, {"removed_bytes", total_bytes(removed)}, {"kept", all.size() - removed.size()}};
     for (const Leftover& each : chosen) {
       document["chosen"].push_back(leftover_json(each));
     }
@@ -159,13 +156,13 @@ ExitCode run(const CleanOptions& options, Context& context) {
   }
   print_leftovers(context, chosen);
   if (options.yes) {
-    *context.out << fmt::format("Removed {} of {} folders, {}.\n", removed.size(), all->size(),
+    *context.out << fmt::format("Removed {} of {} folders, {}.\n", removed.size(), all.size(),
                                 bytes_text(total_bytes(removed)));
   } else {
-    *context.out << fmt::format("Would remove {} of {} folders, {}. Add --yes to do it.\n", chosen.size(), all->size(),
+    *context.out << fmt::format("Would remove {} of {} folders, {}. Add --yes to do it.\n", chosen.size(), all.size(),
                                 bytes_text(total_bytes(chosen)));
   }
-  print_kept(*context.err, *all);
+  print_kept(*context.err, all);
   return code;
 }
 

@@ -54,18 +54,16 @@ std::string why_no_gain(const report::SideFacts& reference, const report::SideFa
   return "not compared";
 }
 
-db::Expected<ComparisonPage> page_of(const db::Store& store, db::CampaignSummary campaign, const Sides& sides,
-                                     const std::vector<std::string>& words) {
+ComparisonPage page_of(const db::Store& store, db::CampaignSummary campaign, const Sides& sides,
+                       const std::vector<std::string>& words) {
   ComparisonPage page{.campaign = std::move(campaign), .objective = {}, .sides = {}};
   page.objective = tuner::objective_of(page.campaign.spec);
   const auto comparisons = store.comparisons(page.campaign.id);
-  if (!comparisons) return std::unexpected(comparisons.error());
   for (std::size_t i = 0; i < sides.size(); ++i) {
     auto facts = report::side_facts(store, page.campaign.id, page.objective, sides[i]);
-    if (!facts) return std::unexpected(facts.error());
-    ComparedSide side{.word = words[i], .facts = std::move(*facts), .gain = {}, .no_gain = {}};
+    ComparedSide side{.word = words[i], .facts = std::move(facts), .gain = {}, .no_gain = {}};
     if (i > 0) {
-      side.gain = tuner::stored_gain(*comparisons, sides.front(), sides[i], page.objective.primary);
+      side.gain = tuner::stored_gain(comparisons, sides.front(), sides[i], page.objective.primary);
       if (!side.gain) side.no_gain = why_no_gain(page.sides.front().facts, side.facts);
     }
     page.sides.push_back(std::move(side));
@@ -76,20 +74,19 @@ db::Expected<ComparisonPage> page_of(const db::Store& store, db::CampaignSummary
 ExitCode print_page(const Context& context, const db::Store& store, db::CampaignSummary campaign, const Sides& sides,
                     const CompareOptions& options) {
   const auto page = page_of(store, std::move(campaign), sides, options.sides);
-  if (!page) return complain(context, page.error());
   if (context.json) {
-    print_json(context, "compare", comparison_json(*page));
+    print_json(context, "compare", comparison_json(page));
   } else {
-    print_comparison(context, *page);
+    print_comparison(context, page);
   }
-  const auto compared = std::span(page->sides).subspan(1);
+  const auto compared = std::span(page.sides).subspan(1);
   if (options.measure) {
     return std::ranges::any_of(compared, [](const ComparedSide& side) { return side.gain.has_value(); })
                ? ExitCode::Ok
                : ExitCode::Negative;
   }
   const bool known =
-      std::ranges::any_of(page->sides, [](const ComparedSide& side) { return side.facts.trial.has_value(); });
+      std::ranges::any_of(page.sides, [](const ComparedSide& side) { return side.facts.trial.has_value(); });
   return known ? ExitCode::Ok : ExitCode::NotFound;
 }
 
@@ -140,26 +137,19 @@ ExitCode compare_measured(const CompareOptions& options, Context& context) {
   if (!read) return read.error();
   tuner::CampaignSpec& spec = *read->source.spec;
   measuring.measure_as_noise_says(spec);
-  if (const auto begun = measuring.begin(context.database()); !begun) return begun.error();
+  measuring.begin(context.database());
   const auto executor = measuring.make_executor(spec);
   tuner::Session session = measuring.make_session(spec, *executor);
   tuner::SideBySideSettings settings{.policy = options.policy};
   if (*time) settings.end = measuring.clock().steady() + **time;
   const auto result = tuner::SideBySide(session).run(read->sides, settings);
   measuring.display().clear();
-  if (!result) {
-    if (result.error().code == db::ErrorCode::Owned) {
-      return complain(context, ExitCode::Unavailable, result.error().message);
-    }
-    return complain(context, result.error());
-  }
-  if (result->out_of_time && !context.json) {
+  if (result.out_of_time && !context.json) {
     *context.err << "The time is over; the same command again goes on.\n";
   }
-  auto campaign = measuring.store().find_campaign(spec.name);
-  if (!campaign) return complain(context, campaign.error());
-  const ExitCode code = print_page(context, measuring.store(), std::move(*campaign), read->sides, options);
-  return result->interrupted ? measuring.interruption_code() : code;
+  const ExitCode code =
+      print_page(context, measuring.store(), measuring.store().load_campaign(spec.name), read->sides, options);
+  return result.interrupted ? measuring.interruption_code() : code;
 }
 
 }  // namespace

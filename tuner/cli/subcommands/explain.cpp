@@ -112,24 +112,22 @@ void print_effects(const Context& context, const tuner::Answer& answer, const st
 ExitCode explain_all(const ExplainOptions& options, const db::Store& store, const db::CampaignSummary& campaign,
                      const Context& context) {
   const auto answer = tuner::answer_of(store, campaign, options.epochs);
-  if (!answer) return complain(context, answer.error());
   const auto stored = store.list_trials(
       {.campaign = campaign.id, .state = db::TrialState::Finished, .outcome = {}, .configuration = {}, .limit = {}});
-  if (!stored) return complain(context, stored.error());
-  if (stored->empty()) {
+  if (stored.empty()) {
     return complain(context, ExitCode::NotFound, fmt::format("no trial of '{}' has finished yet", campaign.name));
   }
   std::vector<space::Trial> trials;
-  for (const db::StoredTrial& each : *stored) trials.push_back(each.trial);
-  auto effects = effects_of(trials, answer->objective.primary);
+  for (const db::StoredTrial& each : stored) trials.push_back(each.trial);
+  auto effects = effects_of(trials, answer.objective.primary);
   std::ranges::stable_sort(effects, std::greater{}, reach);
   if (context.json) {
-    json document = answer_json(*answer);
+    json document = answer_json(answer);
     document["effects"] = json::array();
     for (const ParameterEffect& effect : effects) document["effects"].push_back(effect_json(effect));
     print_json(context, "explain", document);
   } else {
-    print_effects(context, *answer, effects);
+    print_effects(context, answer, effects);
   }
   return ExitCode::Ok;
 }

@@ -98,19 +98,16 @@ ExitCode run(const ExportOptions& options, Context& context) {
   if (!opened) return opened.error();
   const auto& [store, campaign] = *opened;
   const auto answer = tuner::answer_of(store, campaign, options.epochs);
-  if (!answer) {
-    return complain(context, answer.error());
-  }
-  if (!answer->best) {
+  if (!answer.best) {
     return complain(context, ExitCode::NotFound, fmt::format("no trial of '{}' has ended well yet", campaign.name));
   }
   const space::Workload workload = tuner::workload_of(campaign.spec);
-  const std::string doubt = deploy::missing_proof(*answer);
+  const std::string doubt = deploy::missing_proof(answer);
   if (!doubt.empty() && !options.force) {
     return complain(context, ExitCode::Negative, doubt + ". --force exports it all the same");
   }
   auto profile =
-      deploy::make_profile(store, *answer,
+      deploy::make_profile(store, answer,
                            deploy::present_circumstances(workload, context.builds_folder(),
                                                          frameworks_here(context, tuner::find_installation())));
   if (!profile) {

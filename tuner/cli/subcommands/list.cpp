@@ -93,9 +93,6 @@ ExitCode list_campaigns(const ListOptions& options, const Context& context) {
     return store.error();
   }
   const auto campaigns = store->list_campaigns();
-  if (!campaigns) {
-    return complain(context, campaigns.error());
-  }
   json document = json::array();
   Table table({{"campaign"},
                {"generation", Align::Right},
@@ -104,8 +101,8 @@ ExitCode list_campaigns(const ListOptions& options, const Context& context) {
                {"strategy"},
                {"state"},
                {"last opened"}});
-  for (std::size_t i = 0; i < shown(*campaigns, options.limit); ++i) {
-    const db::CampaignSummary& campaign = (*campaigns)[i];
+  for (std::size_t i = 0; i < shown(campaigns, options.limit); ++i) {
+    const db::CampaignSummary& campaign = campaigns[i];
     document.push_back(campaign_row(campaign));
     const bool runs = campaign.owner_pid.has_value();
     table.add({Cell(campaign.name, Style::Strong), Cell(fmt::format("{}", campaign.generation)),
@@ -124,9 +121,8 @@ ExitCode list_campaigns(const ListOptions& options, const Context& context) {
 }
 
 /// `failed` is every outcome but ok; the store filters by one.
-std::expected<std::vector<db::StoredTrial>, db::Error> find_trials(const db::Store& store,
-                                                                   const db::CampaignSummary& campaign,
-                                                                   const ListOptions& options) {
+std::vector<db::StoredTrial> find_trials(const db::Store& store, const db::CampaignSummary& campaign,
+                                         const ListOptions& options) {
   db::TrialFilter filter{.campaign = campaign.id, .state = {}, .outcome = {}, .configuration = {}, .limit = {}};
   const bool all_failures = options.outcome == "failed";
   if (!options.outcome.empty() && !all_failures) {
@@ -139,11 +135,11 @@ std::expected<std::vector<db::StoredTrial>, db::Error> find_trials(const db::Sto
     filter.limit = options.limit;
   }
   auto trials = store.list_trials(filter);
-  if (trials && all_failures) {
-    std::erase_if(*trials, [](const db::StoredTrial& each) {
+  if (all_failures) {
+    std::erase_if(trials, [](const db::StoredTrial& each) {
       return each.state != db::TrialState::Finished || each.trial.outcome == space::Outcome::Ok;
     });
-    trials->resize(shown(*trials, options.limit));
+    trials.resize(shown(trials, options.limit));
   }
   return trials;
 }
@@ -153,12 +149,9 @@ ExitCode list_trials(const ListOptions& options, const Context& context) {
   if (!opened) return opened.error();
   const auto& [store, campaign] = *opened;
   const auto trials = find_trials(store, campaign, options);
-  if (!trials) {
-    return complain(context, trials.error());
-  }
   if (context.json) {
     json document = json::array();
-    for (const db::StoredTrial& each : *trials) {
+    for (const db::StoredTrial& each : trials) {
       document.push_back(trial_row(each));
     }
     print_json(context, "list-trials", {{"trials", document}});
@@ -171,7 +164,7 @@ ExitCode list_trials(const ListOptions& options, const Context& context) {
                {"runs", Align::Right},
                {"settings", Align::Left, Fit::Wraps}});
   const auto defaults = tuner::default_settings_of(store, campaign);
-  for (const db::StoredTrial& each : *trials) {
+  for (const db::StoredTrial& each : trials) {
     const bool finished = each.state == db::TrialState::Finished;
     const bool ok = finished && each.trial.estimate;
     table.add(
@@ -193,16 +186,13 @@ ExitCode list_parameters(const ListOptions& options, const Context& context) {
   if (!opened) return opened.error();
   const auto& [store, campaign] = *opened;
   const auto parameters = store.parameters(campaign.id);
-  if (!parameters) {
-    return complain(context, parameters.error());
-  }
   json document = json::array();
   Table table({{"parameter"},
                {"stage"},
                {"default"},
                {"domain", Align::Left, Fit::Wraps},
                {"explanation", Align::Left, Fit::Wraps}});
-  for (const db::ParameterRecord& each : *parameters) {
+  for (const db::ParameterRecord& each : parameters) {
     document.push_back({{"name", each.name},
                         {"stage", space::to_text(each.stage)},
                         {"domain", each.domain},
@@ -256,12 +246,9 @@ ExitCode list_events(const ListOptions& options, const Context& context) {
   if (!opened) return opened.error();
   const auto& [store, campaign] = *opened;
   const auto events = store.events(campaign.id, options.limit.value_or(kEvents));
-  if (!events) {
-    return complain(context, events.error());
-  }
   json document = json::array();
   Table table({{"time"}, {"level"}, {"what", Align::Left, Fit::Wraps}});
-  for (const db::EventRecord& each : *events) {
+  for (const db::EventRecord& each : events) {
     document.push_back(
         {{"time", utc_text(each.time_unix_ns)}, {"level", db::to_text(each.level)}, {"what", each.what}});
     table.add({Cell(time_text(each.time_unix_ns)),

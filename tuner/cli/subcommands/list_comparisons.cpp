@@ -69,11 +69,9 @@ ExitCode list_comparisons(const ListOptions& options, const Context& context) {
   if (!opened) return opened.error();
   const auto& [store, campaign] = *opened;
   const auto comparisons = store.comparisons(campaign.id);
-  if (!comparisons) return complain(context, comparisons.error());
   const auto trials = store.list_trials({.campaign = campaign.id});
-  if (!trials) return complain(context, trials.error());
   TrialNumbers numbers;
-  for (const db::StoredTrial& each : *trials) {
+  for (const db::StoredTrial& each : trials) {
     numbers.emplace(each.trial.configuration.identity(), each.trial.number);
   }
   auto document = nlohmann::json::array();
@@ -85,9 +83,9 @@ ExitCode list_comparisons(const ListOptions& options, const Context& context) {
                {"gain", Align::Right},
                {"begun", Align::Left, Fit::Wraps}});
   const auto count =
-      options.limit ? std::min(comparisons->size(), static_cast<std::size_t>(*options.limit)) : comparisons->size();
-  for (std::size_t i = comparisons->size() - count; i < comparisons->size(); ++i) {
-    const db::StoredComparison& each = (*comparisons)[i];
+      options.limit ? std::min(comparisons.size(), static_cast<std::size_t>(*options.limit)) : comparisons.size();
+  for (std::size_t i = comparisons.size() - count; i < comparisons.size(); ++i) {
+    const db::StoredComparison& each = comparisons[i];
     document.push_back(compared_json(each, numbers));
     const auto number = [&](const space::Configuration& configuration) {
       const auto found = numbers.find(configuration.identity());

@@ -149,9 +149,8 @@ ExitCode run(const MachineOptions& options, Context& context) {
   const auto store = open_database(context);
   if (!store) return store.error();
   const auto known = store->machine_figures(tuner::figures_key(measure::fingerprint_of(machine)));
-  if (!known) return complain(context, known.error());
-  if (!*known) return complain(context, ExitCode::NotFound, unknown);
-  return show_machine(context, **known);
+  if (!known) return complain(context, ExitCode::NotFound, unknown);
+  return show_machine(context, *known);
 }
 
 }  // namespace nocturne::cli

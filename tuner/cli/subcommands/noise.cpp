@@ -121,10 +121,8 @@ ExitCode run(const NoiseOptions& options, Context& context) {
     *context.err << tuner::to_text(spec.error()) << '\n';
     return ExitCode::Usage;
   }
-  if (const auto begun = measuring.begin(context.database()); !begun) return begun.error();
-  if (const auto strays = tuner::remove_stray_runs(measuring.store(), context.runs_folder()); !strays) {
-    return complain(context, strays.error());
-  }
+  measuring.begin(context.database());
+  tuner::remove_stray_runs(measuring.store(), context.runs_folder());
   const auto executor = measuring.make_executor(*spec);
   const auto say_round = [&context](int round) {
     if (!context.json) *context.err << fmt::format("round {}\n", round + 1) << std::flush;
@@ -142,8 +140,7 @@ ExitCode run(const NoiseOptions& options, Context& context) {
                                            .waiting = say_waiting});
   if (!floor) return complain(context, ExitCode::Unavailable, floor.error());
   if (!measuring.interrupted()) {  // a figure from half of the time is none
-    const auto stored = tuner::store_noise(measuring.store(), *spec, measuring.fingerprint(), *floor);
-    if (!stored) return complain(context, stored.error());
+    tuner::store_noise(measuring.store(), *spec, measuring.fingerprint(), *floor);
   }
   if (context.json) {
     print_json(context, "noise", floor_json(*floor, spec->verify.pairs));

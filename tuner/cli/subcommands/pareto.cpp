@@ -13,13 +13,11 @@
 namespace nocturne::cli {
 namespace {
 
-db::Expected<std::vector<tuner::Reached>> accuracies(const db::Store& store,
-                                                     const std::vector<db::StoredTrial>& trials) {
+std::vector<tuner::Reached> accuracies(const db::Store& store, const std::vector<db::StoredTrial>& trials) {
   std::vector<tuner::Reached> reached;
   for (const db::StoredTrial& trial : trials) {
     const auto detail = store.load_trial(trial.id);
-    if (!detail) return std::unexpected(detail.error());
-    for (const db::StoredRun& stored : detail->runs) {
+    for (const db::StoredRun& stored : detail.runs) {
       const space::Run& run = stored.record.run;
       if (!run.accuracy || run.epochs.empty()) continue;
       reached.push_back(
@@ -72,29 +70,26 @@ ExitCode run(const ParetoOptions& options, Context& context) {
     wishes.push_back(*std::move(wish));
   }
   const auto trials = store.list_trials({.campaign = campaign.id, .outcome = space::Outcome::Ok});
-  if (!trials) return complain(context, trials.error());
   std::vector<tuner::Reached> reached;
   if (std::ranges::find(wishes, tuner::Wish::Kind::Accuracy, &tuner::Wish::kind) != wishes.end()) {
-    auto found = accuracies(store, *trials);
-    if (!found) return complain(context, found.error());
-    reached = *std::move(found);
+    auto found = accuracies(store, trials);
+    reached = std::move(found);
   }
   TradeoffsPage page{.campaign = campaign,
                      .defaults = tuner::default_settings_of(store, campaign),
                      .wishes = wishes,
-                     .tradeoffs = tuner::weigh(*trials, wishes, reached, tuner::workload_of(campaign.spec)),
-                     .trials = *trials,
-                     .reigns = tuner::reigns_beyond_noise(*trials),
+                     .tradeoffs = tuner::weigh(trials, wishes, reached, tuner::workload_of(campaign.spec)),
+                     .trials = trials,
+                     .reigns = tuner::reigns_beyond_noise(trials),
                      .break_evens = {}};
-  auto break_evens = tuner::stored_break_evens(store, campaign, *trials);
-  if (!break_evens) return complain(context, break_evens.error());
-  page.break_evens = *std::move(break_evens);
+  auto break_evens = tuner::stored_break_evens(store, campaign, trials);
+  page.break_evens = std::move(break_evens);
   if (context.json) {
     print_json(context, "pareto", tradeoffs_json(page));
   } else {
     print_tradeoffs(context, page);
   }
-  return trials->empty() ? ExitCode::NotFound : ExitCode::Ok;
+  return trials.empty() ? ExitCode::NotFound : ExitCode::Ok;
 }
 
 }  // namespace nocturne::cli

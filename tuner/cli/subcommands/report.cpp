@@ -52,20 +52,16 @@ std::string command_for(const report::PublishedResult& published, const std::str
                                          report::side_words(published.candidate), measure::shell_quote(file)));
 }
 
-db::Expected<PublishedResultRow> row_of(const db::Store* store, const report::PublishedResult& published,
-                                        const Machine& machine, const std::string& campaign) {
+PublishedResultRow row_of(const db::Store* store, const report::PublishedResult& published, const Machine& machine,
+                          const std::string& campaign) {
   PublishedResultRow row{.published = published, .evidence = {}, .judgement = {}, .reason = {}, .command = {}};
   if (published.device == "gpu" && machine.facts.gpus.empty()) {
     row.reason = "no GPU here";
     return row;
   }
   if (store != nullptr) {
-    auto evidence = report::find_evidence(*store, published, machine.key);
-    if (!evidence) return std::unexpected(evidence.error());
-    row.evidence = std::move(*evidence);
-    auto failure = report::failure_of(*store, published, machine.key);
-    if (!failure) return std::unexpected(failure.error());
-    row.reason = std::move(*failure);
+    row.evidence = report::find_evidence(*store, published, machine.key);
+    row.reason = report::failure_of(*store, published, machine.key);
   }
   if (row.evidence) {
     row.judgement = report::judge(published.published_percent, row.evidence->low_percent, row.evidence->high_percent,
@@ -78,13 +74,10 @@ db::Expected<PublishedResultRow> row_of(const db::Store* store, const report::Pu
   return row;
 }
 
-db::Expected<std::vector<PublishedResultRow>> rows_of(const db::Store* store, const Machine& machine,
-                                                      const std::string& campaign) {
+std::vector<PublishedResultRow> rows_of(const db::Store* store, const Machine& machine, const std::string& campaign) {
   std::vector<PublishedResultRow> rows;
   for (const report::PublishedResult& published : published_results_of_the_paper()) {
-    auto row = row_of(store, published, machine, campaign);
-    if (!row) return std::unexpected(row.error());
-    rows.push_back(std::move(*row));
+    rows.push_back(row_of(store, published, machine, campaign));
   }
   return rows;
 }
@@ -149,14 +142,13 @@ std::vector<Missing> missing_in(const tuner::CampaignSpec& spec, std::vector<Pub
   return missing;
 }
 
-db::Expected<void> measure_published_result(tuner::Session session, const Missing& published, int pairs,
-                                            std::chrono::steady_clock::time_point end) {
+void measure_published_result(tuner::Session session, const Missing& published, int pairs,
+                              std::chrono::steady_clock::time_point end) {
   if (published.sides.size() == 1) {
-    const auto trained = tuner::train_whole_epochs(session, published.sides.front(), {.end = end});
-    return trained ? db::Expected<void>() : std::unexpected(trained.error());
+    (void)tuner::train_whole_epochs(session, published.sides.front(), {.end = end});
+  } else {
+    (void)tuner::SideBySide(session).run(published.sides, {.policy = {.pairs = pairs}, .end = end});
   }
-  const auto measured = tuner::SideBySide(session).run(published.sides, {.policy = {.pairs = pairs}, .end = end});
-  return measured ? db::Expected<void>() : std::unexpected(measured.error());
 }
 
 ExitCode measure_and_report(const ReportOptions& options, Context& context) {
@@ -167,17 +159,16 @@ ExitCode measure_and_report(const ReportOptions& options, Context& context) {
   MeasurementContext& measuring = **opened;
   const Machine machine{.facts = measuring.machine()};
   const space::Facts facts = measuring.facts();
-  if (const auto begun = measuring.begin(context.database()); !begun) return begun.error();
+  measuring.begin(context.database());
   const db::Store& store = measuring.store();
   auto source = find_campaign_source(context, &store, options.source, facts);
   if (!source) return source.error();
   if (const auto read = read_spec(context, *source, facts); !read) return read.error();
   auto rows = rows_of(&store, machine, options.source.campaign);
-  if (!rows) return complain(context, rows.error());
-  std::vector<Missing> missing = missing_in(*source->spec, *rows);
+  std::vector<Missing> missing = missing_in(*source->spec, rows);
 
   std::vector<std::pair<std::string, std::string>> reasons;  // of published results that this campaign cannot measure
-  for (const PublishedResultRow& row : *rows) {
+  for (const PublishedResultRow& row : rows) {
     if (!row.reason.empty()) reasons.emplace_back(row.published.id, row.reason);
   }
   measuring.measure_as_noise_says(*source->spec);
@@ -188,23 +179,17 @@ ExitCode measure_and_report(const ReportOptions& options, Context& context) {
     // What one published result does not need is there for the next ones.
     const auto now = measuring.clock().steady();
     const auto share = (end - now) / static_cast<std::int64_t>(missing.size() - i);
-    const auto done = measure_published_result(measuring.make_session(*source->spec, *executor), missing[i],
-                                               options.pairs, now + share);
+    measure_published_result(measuring.make_session(*source->spec, *executor), missing[i], options.pairs, now + share);
     measuring.display().clear();
-    if (!done) {
-      return done.error().code == db::ErrorCode::Owned ? complain(context, ExitCode::Unavailable, done.error().message)
-                                                       : complain(context, done.error());
-    }
   }
   rows = rows_of(&store, machine, options.source.campaign);
-  if (!rows) return complain(context, rows.error());
-  for (PublishedResultRow& row : *rows) {
+  for (PublishedResultRow& row : rows) {
     const auto known = std::ranges::find(reasons, row.published.id, &std::pair<std::string, std::string>::first);
     if (known == reasons.end() || !row.reason.empty() || row.command.empty()) continue;
     row.reason = known->second;
     row.command.clear();
   }
-  const ExitCode code = print_rows(context, *rows, options);
+  const ExitCode code = print_rows(context, rows, options);
   return measuring.interrupted() ? measuring.interruption_code() : code;
 }
 
@@ -218,8 +203,7 @@ ExitCode report_stored(const ReportOptions& options, Context& context) {
   }
   const Machine machine;
   const auto rows = rows_of(store ? &*store : nullptr, machine, options.source.campaign);
-  if (!rows) return complain(context, rows.error());
-  return print_rows(context, *rows, options);
+  return print_rows(context, rows, options);
 }
 
 }  // namespace

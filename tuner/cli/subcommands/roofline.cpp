@@ -110,9 +110,7 @@ void print_layers(const Context& context, const tuner::Roofline& roofline) {
 }
 
 std::expected<space::Fingerprint, std::string> machine_of(const db::Store& store, const db::CampaignSummary& campaign) {
-  const auto stored = store.load_fingerprint(campaign.fingerprint);
-  if (!stored) return std::unexpected(stored.error().message);
-  return space::Fingerprint::from_json(stored->fields);
+  return space::Fingerprint::from_json(store.load_fingerprint(campaign.fingerprint).fields);
 }
 
 }  // namespace
@@ -155,29 +153,28 @@ ExitCode run(const RooflineOptions& options, Context& context) {
   const auto peaks = tuner::peaks_for(store, *fingerprint, tuner::workload_of(campaign.spec));
   if (!peaks) return complain(context, ExitCode::NotFound, peaks.error());
   auto roofline = tuner::roofline_of(store, campaign, *peaks);
-  if (!roofline) return complain(context, roofline.error());
   if (options.trial) {
-    const auto row = std::ranges::find(roofline->rows, *options.trial, &tuner::RooflineRow::trial);
-    if (row == roofline->rows.end()) {
+    const auto row = std::ranges::find(roofline.rows, *options.trial, &tuner::RooflineRow::trial);
+    if (row == roofline.rows.end()) {
       return complain(context, ExitCode::NotFound,
                       fmt::format("'{}' has no trial {} that worked", campaign.name, *options.trial));
     }
     if (!row->bound)
       return complain(context, ExitCode::NotFound, fmt::format("trial {}: {}", row->trial, row->without));
     tuner::RooflineRow only = *row;
-    roofline->rows = {std::move(only)};
-    roofline->best.reset();
+    roofline.rows = {std::move(only)};
+    roofline.best.reset();
     if (!context.json) {
-      print_layers(context, *roofline);
+      print_layers(context, roofline);
       return ExitCode::Ok;
     }
   }
   if (context.json) {
-    print_json(context, "roofline", roofline_json(*roofline, campaign));
+    print_json(context, "roofline", roofline_json(roofline, campaign));
   } else {
-    print_roofline(context, *roofline, tuner::default_settings_of(store, campaign));
+    print_roofline(context, roofline, tuner::default_settings_of(store, campaign));
   }
-  return roofline->rows.empty() ? ExitCode::NotFound : ExitCode::Ok;
+  return roofline.rows.empty() ? ExitCode::NotFound : ExitCode::Ok;
 }
 
 }  // namespace nocturne::cli

@@ -29,11 +29,7 @@ constexpr std::size_t kSparkline = 60;
 
 /// Why the strategy asked for it; empty where it said nothing.
 std::string why_chosen(const db::Store& store, db::CampaignId campaign, std::int64_t number) {
-  const auto exchanges = store.exchanges(campaign);
-  if (!exchanges) {
-    return {};
-  }
-  for (const db::Exchange& exchange : *exchanges) {
+  for (const db::Exchange& exchange : store.exchanges(campaign)) {
     const auto* ask = std::get_if<db::Ask>(&exchange);
     if (ask == nullptr) {
       continue;
@@ -296,35 +292,28 @@ ExitCode run(const ShowOptions& options, Context& context) {
   const auto opened = open_campaign(context, options.campaign);
   if (!opened) return opened.error();
   const auto& [store, campaign] = *opened;
-  const auto trial = store.find_trial(campaign.id, options.trial);
-  if (!trial) {
-    return complain(context, trial.error());
-  }
-  const auto detail = store.load_trial(trial->id);
-  if (!detail) {
-    return complain(context, detail.error());
-  }
+  const auto detail = store.load_trial(store.load_numbered_trial(campaign.id, options.trial).id);
   const std::string chosen = why_chosen(store, campaign.id, options.trial);
   if (context.json) {
-    nlohmann::json document = trial_row(detail->stored);
+    nlohmann::json document = trial_row(detail.stored);
     document["chosen"] = chosen;
-    if (const auto wait = tuner::data_wait_of(*detail)) {
+    if (const auto wait = tuner::data_wait_of(detail)) {
       document["data_wait"] = {{"step_s", wait->step_seconds}, {"share", wait->share}};
     }
     document["runs"] = nlohmann::json::array();
-    for (const db::StoredRun& each : detail->runs) {
+    for (const db::StoredRun& each : detail.runs) {
       document["runs"].push_back(run_row(each, options.samples));
     }
     print_json(context, "show", document);
     return ExitCode::Ok;
   }
-  print_trial(context, *detail, tuner::objective_of(campaign.spec).primary, chosen,
+  print_trial(context, detail, tuner::objective_of(campaign.spec).primary, chosen,
               tuner::default_settings_of(store, campaign));
   if (options.runs || options.log) {
-    *context.out << "\nconfiguration  " << one_line(settings_line(detail->stored.trial.configuration)) << '\n';
-    for (const db::StoredRun& each : detail->runs) print_run(context, each, options.log);
-  } else if (!detail->runs.empty()) {
-    print_runs(context, campaign, *detail);
+    *context.out << "\nconfiguration  " << one_line(settings_line(detail.stored.trial.configuration)) << '\n';
+    for (const db::StoredRun& each : detail.runs) print_run(context, each, options.log);
+  } else if (!detail.runs.empty()) {
+    print_runs(context, campaign, detail);
   }
   return ExitCode::Ok;
 }

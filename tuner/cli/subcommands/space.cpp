@@ -272,13 +272,12 @@ ExitCode run(const SpaceOptions& options, Context& context) {
   std::optional<double> estimate;
   if (store) estimate = tuner::first_estimate(*spec, *store, measure::fingerprint_of(machine));
   auto costs = tuner::costs_of(*spec, store ? &*store : nullptr, estimate);
-  if (!costs) return complain(context, costs.error());
   const tuner::EnvironmentsAhead environments = tuner::environments_ahead(*spec, *frameworks);
-  costs->install_seconds = environments.seconds;
-  costs->environments = static_cast<std::int64_t>(environments.installed.size() + environments.to_install.size());
+  costs.install_seconds = environments.seconds;
+  costs.environments = static_cast<std::int64_t>(environments.installed.size() + environments.to_install.size());
   const tuner::Survey survey = tuner::survey(spec->space, spec->facts);
-  const tuner::Forecast forecast = tuner::forecast(*spec, survey, *costs, seconds_until(spec->budget));
-  const Preview preview{*spec, survey, *costs, forecast, environments, chosen_configurations(options, spec->space)};
+  const tuner::Forecast forecast = tuner::forecast(*spec, survey, costs, seconds_until(spec->budget));
+  const Preview preview{*spec, survey, costs, forecast, environments, chosen_configurations(options, spec->space)};
   if (context.json) {
     print_json(context, "space", preview_json(preview));
   } else {

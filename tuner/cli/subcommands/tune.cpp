@@ -121,16 +121,12 @@ class TuneSession {
 
   ExitCode run(const std::vector<space::Configuration>& wanted, PreflightChoice preflight,
                const measure::SweepReport& swept) {
-    const auto downloaded = tuner::downloaded_bytes(measuring_.store(), spec_.name);
-    if (!downloaded) return database_failed(context_, downloaded.error(), finish_);
     tuner::LocalExecutor::Options local = measuring_.executor_options();
     local.installing = [this](std::string_view line) { observers_.installing(std::string(line)); };
-    local.downloaded_bytes = *downloaded;
+    local.downloaded_bytes = tuner::downloaded_bytes(measuring_.store(), spec_.name);
     tuner::LocalExecutor executor(spec_, std::move(local));
     if (preflight.preflight != tuner::PreflightMode::Only) {
-      const auto settled =
-          settle_noise(measuring_, spec_, executor, {.fresh = options_.fresh, .may_measure = !options_.no_noise});
-      if (!settled) return database_failed(context_, settled.error(), finish_);
+      settle_noise(measuring_, spec_, executor, {.fresh = options_.fresh, .may_measure = !options_.no_noise});
     }
     for (int generation = 0; generation < kMostGenerationsInOneSession; ++generation) {
       tuner::Session session = measuring_.make_session(spec_, executor, observers_);
@@ -139,7 +135,7 @@ class TuneSession {
       session.preflight = preflight.preflight;
       session.preflight_limit = preflight.limit;
       const bool fresh = options_.fresh && generation == 0;
-      if (const auto code = end_of(tuner::Campaign(session, fresh).run(swept))) return *code;
+      if (const auto code = end_of(tune(session, fresh, swept))) return *code;
       measuring_.look_again();
       preflight = {};  // nobody is there any more to see its list
     }
@@ -151,26 +147,36 @@ class TuneSession {
   }
 
  private:
-  /// Says how it came out; empty: the machine has changed, and the campaign begins anew.
-  std::optional<ExitCode> end_of(const db::Expected<tuner::SessionResult>& result) {
+  tuner::SessionResult tune(tuner::Session& session, bool fresh, const measure::SweepReport& swept) {
+    try {
+      return tuner::Campaign(session, fresh).run(swept);
+    } catch (const db::Error& error) {
+      clear_display();
+      heartbeat_.end("error", error.what());  // who watches is told why
+      throw;
+    }
+  }
+
+  /// Before more is said; to a terminal that is gone, nothing.
+  void clear_display() {
     measuring_.display().clear();
-    if (measuring_.terminal_is_gone()) {
-      context_.out->clear();
-      context_.out_is_terminal = context_.err_is_terminal = false;
-    }
-    if (!result) {
-      heartbeat_.end("error", result.error().message);
-      return database_failed(context_, result.error(), finish_);
-    }
-    finish_.ending = word_of(result->ending);
-    finish_.because = result->because;
+    if (!measuring_.terminal_is_gone()) return;
+    context_.out->clear();
+    context_.out_is_terminal = context_.err_is_terminal = false;
+  }
+
+  /// Says how it came out; empty: the machine has changed, and the campaign begins anew.
+  std::optional<ExitCode> end_of(const tuner::SessionResult& result) {
+    clear_display();
+    finish_.ending = word_of(result.ending);
+    finish_.because = result.because;
     heartbeat_.end(finish_.ending, finish_.because);
-    if (result->ending == tuner::Ending::MachineChanged) return std::nullopt;
-    if (result->ending == tuner::Ending::PreflightOnly) return report_preflight(context_, measuring_.store(), *result);
-    if (result->ending == tuner::Ending::AlreadyDone) {
+    if (result.ending == tuner::Ending::MachineChanged) return std::nullopt;
+    if (result.ending == tuner::Ending::PreflightOnly) return report_preflight(context_, measuring_.store(), result);
+    if (result.ending == tuner::Ending::AlreadyDone) {
       *context_.err << "This campaign was completed before; nothing was measured. --fresh measures again.\n";
     }
-    const ExitCode code = report_session(context_, measuring_.store(), *result, same_again(context_), finish_);
+    const ExitCode code = report_session(context_, measuring_.store(), result, same_again(context_), finish_);
     return code == ExitCode::Interrupted ? measuring_.interruption_code() : code;
   }
 
@@ -204,13 +210,9 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   finish.campaign = spec->name;
   finish.database = context.database().string();
   const auto swept = measuring.open_store(context.database());
-  if (!swept) return database_failed(context, swept.error(), finish);
   const auto preflight = choose_preflight(options.preflight, *spec, measuring.store());
-  if (!preflight) return database_failed(context, preflight.error(), finish);
-  if (const auto strays = tuner::remove_stray_runs(measuring.store(), context.runs_folder()); !strays) {
-    return database_failed(context, strays.error(), finish);
-  }
-  if (preflight->preflight != tuner::PreflightMode::Only) {
+  tuner::remove_stray_runs(measuring.store(), context.runs_folder());
+  if (preflight.preflight != tuner::PreflightMode::Only) {
     know_machine(options.machine, context, *spec, measuring.store(), measuring.machine());
   }
   measuring.listen({.grace = std::chrono::ceil<std::chrono::milliseconds>(*grace),
@@ -219,7 +221,16 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
                     .out_is_terminal = context.out_is_terminal,
                     .err_is_terminal = context.err_is_terminal},
                    tuner::DefaultSettings(spec->document, {}));
-  return TuneSession(options, context, measuring, *spec, finish).run(*wanted, *preflight, *swept);
+  return TuneSession(options, context, measuring, *spec, finish).run(*wanted, preflight, swept);
+}
+
+/// An error of the database is an ending like others: --on-finish hears of it.
+ExitCode tune_or_say_why(const TuneOptions& options, Context& context, Finish& finish) {
+  try {
+    return tune(options, context, finish);
+  } catch (const db::Error& error) {
+    return database_failed(context, error, finish);
+  }
 }
 
 }  // namespace
@@ -265,7 +276,7 @@ ExitCode run(const TuneOptions& options, Context& context) {
   if (!program) return complain(context, ExitCode::Usage, program.error());
   Finish finish;
   try {
-    const ExitCode code = tune(options, context, finish);
+    const ExitCode code = tune_or_say_why(options, context, finish);
     run_on_finish(context, options.on_finish, *program, finish, code);
     return code;
   } catch (const std::exception& error) {

@@ -44,11 +44,8 @@ std::optional<KnownCampaign> known_campaign(const Context& context, const nlohma
   std::error_code ignored;
   if (!fs::exists(context.database(), ignored)) return std::nullopt;
   const auto store = db::Store::open(context.database(), db::Mode::ReadOnly);
-  if (!store) return std::nullopt;
-  const auto campaigns = store->list_campaigns();
-  if (!campaigns) return std::nullopt;
   std::optional<KnownCampaign> known;
-  for (const db::CampaignSummary& each : *campaigns) {
+  for (const db::CampaignSummary& each : store.list_campaigns()) {
     if (each.name != document["campaign"].get<std::string>()) continue;
     const nlohmann::json worker = each.spec.value("worker", nlohmann::json::object());
     const auto same = [&](const char* key) {

@@ -53,8 +53,8 @@ void print_profile(const Context& context, const ProfileReport& profile) {
 }  // namespace
 
 ExitCode database_failed(const Context& context, const db::Error& error, Finish& finish) {
-  *context.err << "nocturne tune: " << error.message << '\n';
-  finish.because = error.message;
+  *context.err << "nocturne tune: " << error.what() << '\n';
+  finish.because = error.what();
   // NotFound: the images, for a campaign finds all else.
   const bool lacks = error.code == db::ErrorCode::Owned || error.code == db::ErrorCode::NotFound;
   return lacks ? ExitCode::Unavailable : ExitCode::Database;
@@ -78,18 +78,15 @@ std::string_view word_of(tuner::Ending ending) {
 
 ExitCode report_session(const Context& context, const db::Store& store, const tuner::SessionResult& result,
                         const std::string& same_command, Finish& finish) {
-  const auto summary = store.list_campaigns();
-  if (!summary) return database_failed(context, summary.error(), finish);
-  for (const db::CampaignSummary& campaign : *summary) {
+  for (const db::CampaignSummary& campaign : store.list_campaigns()) {
     if (campaign.id != result.campaign) continue;
     const auto answer = tuner::answer_of(store, campaign);
-    if (!answer) return database_failed(context, answer.error(), finish);
-    const ProfileReport profile = export_profile(context, store, *answer);
-    finish.know(*answer);
+    const ProfileReport profile = export_profile(context, store, answer);
+    finish.know(answer);
     finish.profile = profile.json.is_object() ? profile.json.value("json", "") : "";
-    const auto expected = tuner::expectations_of(store, *answer);
+    const auto expected = tuner::expectations_of(store, answer);
     if (context.json) {
-      nlohmann::json document = answer_json(*answer);
+      nlohmann::json document = answer_json(answer);
       document["ending"] = result.because;
       document["matters"] = matters_json(expected.matters);
       document["continuing"] = continuing_json(expected.continuing);
@@ -98,7 +95,7 @@ ExitCode report_session(const Context& context, const db::Store& store, const tu
       print_json(context, "tune", document);
     } else {
       *context.out << '\n';
-      print_answer(context, *answer);
+      print_answer(context, answer);
       print_expectations(context, expected);
       print_profile(context, profile);
       if (result.ending == tuner::Ending::Interrupted) {
@@ -106,7 +103,7 @@ ExitCode report_session(const Context& context, const db::Store& store, const tu
       }
     }
     if (result.ending == tuner::Ending::Interrupted) return ExitCode::Interrupted;
-    return answer->best ? ExitCode::Ok : ExitCode::Negative;
+    return answer.best ? ExitCode::Ok : ExitCode::Negative;
   }
   return ExitCode::NotFound;
 }

@@ -82,7 +82,11 @@ std::vector<VerifiedProfile> open_members(const Context& context, MeasurementCon
       each.found.because = "the time was over before its first pair";
     } else {
       if (!context.json) *context.err << fmt::format("Preparing {}\n", file.stem().string()) << std::flush;
-      each.found.because = open_member(measuring, each, options);
+      try {
+        each.found.because = open_member(measuring, each, options);
+      } catch (const db::Error& error) {
+        each.found.because = error.what();  // the others are measured all the same
+      }
       measuring.display().clear();
     }
   }
@@ -90,9 +94,8 @@ std::vector<VerifiedProfile> open_members(const Context& context, MeasurementCon
 }
 
 /// One sequential test over all that can be measured.
-db::Expected<void> measure_members(const Context& context, MeasurementContext& measuring,
-                                   std::vector<VerifiedProfile>& profiles, const VerifyOptions& options,
-                                   const TimeFor& time_for) {
+void measure_members(const Context& context, MeasurementContext& measuring, std::vector<VerifiedProfile>& profiles,
+                     const VerifyOptions& options, const TimeFor& time_for) {
   std::vector<VerifiedProfile*> measured;
   std::vector<tuner::Comparing*> comparisons;
   for (VerifiedProfile& each : profiles) {
@@ -101,7 +104,6 @@ db::Expected<void> measure_members(const Context& context, MeasurementContext& m
     comparisons.push_back(&each.member->comparing());
   }
   auto driver = tuner::PairDriver::open(std::move(comparisons), options.policy);
-  if (!driver) return std::unexpected(driver.error());
   const auto time_for_pair = [&](std::size_t i, std::chrono::nanoseconds pair) {
     return time_for(std::max(pair, measured[i]->member->forecast()));
   };
@@ -109,25 +111,32 @@ db::Expected<void> measure_members(const Context& context, MeasurementContext& m
     if (context.json || measured.size() == 1) return;
     measuring.display().clear();
     *context.err << fmt::format("round {}: {} ({} open)\n", measured[i]->member->comparing().pairs() + 1,
-                                measured[i]->file.stem().string(), driver->comparison().open())
+                                measured[i]->file.stem().string(), driver.comparison().open())
                  << std::flush;
   };
-  const auto end = driver->run({.time_for = time_for_pair, .measuring = say_round});
+  std::optional<tuner::PairsEnd> end;
+  std::string why;
+  try {
+    end = driver.run({.time_for = time_for_pair, .measuring = say_round});
+  } catch (const db::Error& error) {
+    why = error.what();  // what the pairs by then tell is told
+  }
   measuring.display().clear();
-  std::string why = end ? "" : end.error().message;
-  if (end && *end == tuner::PairsEnd::Interrupted) why = "interrupted";
-  if (end && *end == tuner::PairsEnd::OutOfTime) why = "the time is over";
-  if (end && *end == tuner::PairsEnd::Complete) {
+  if (end == tuner::PairsEnd::Interrupted) why = "interrupted";
+  if (end == tuner::PairsEnd::OutOfTime) why = "the time is over";
+  if (end == tuner::PairsEnd::Complete) {
     why = fmt::format("{} pairs do not tell, more do (--most-pairs)",
                       std::max(options.policy.pairs, options.policy.most_pairs));
   }
-  const auto stopped = driver->stop();
-  if (end && !stopped) return stopped;
+  try {
+    driver.stop();
+  } catch (const db::Error&) {
+    if (end) throw;
+  }
   for (std::size_t i = 0; i < measured.size(); ++i) {
-    measured[i]->found = deploy::verification_of(driver->comparison().members()[i], *measured[i]->profile,
+    measured[i]->found = deploy::verification_of(driver.comparison().members()[i], *measured[i]->profile,
                                                  options.policy.margin_percent, why);
   }
-  return {};
 }
 
 nlohmann::json to_json(const VerifiedProfile& each) {
@@ -266,15 +275,13 @@ ExitCode run(const VerifyOptions& options, Context& context) {
   if (!opened) return opened.error();
   MeasurementContext& measuring = **opened;
   // In a database of its own, where the evidence stays: `nocturne --db FILE list`, `show`.
-  if (const auto begun = measuring.begin(verifications_database(context)); !begun) return begun.error();
+  measuring.begin(verifications_database(context));
   const auto began = measuring.clock().steady();
   const auto time_for = [&](std::chrono::nanoseconds work) {
     return !*time || measuring.clock().steady() - began + work <= **time;
   };
   auto profiles = open_members(context, measuring, *files, options, time_for);
-  if (const auto measured = measure_members(context, measuring, profiles, options, time_for); !measured) {
-    return complain(context, measured.error());
-  }
+  measure_members(context, measuring, profiles, options, time_for);
   print_profiles(context, profiles, options.all);
   if (measuring.interrupted()) return measuring.interruption_code();
   const auto any = [&](deploy::VerificationOutcome finding) {

@@ -57,23 +57,17 @@ struct Tuned {
   std::string campaign;          ///< the name of one, or empty
 };
 
-db::Expected<Tuned> tuned_now(const db::Store& store) {
+Tuned tuned_now(const db::Store& store) {
   const auto campaigns = store.list_campaigns();
-  if (!campaigns) {
-    return std::unexpected(campaigns.error());
-  }
   Tuned tuned;
-  for (const db::CampaignSummary& campaign : *campaigns) {
+  for (const db::CampaignSummary& campaign : campaigns) {
     if (!campaign.owner_pid) {
       continue;
     }
     tuned.campaign = campaign.name;
     const auto trials =
         store.list_trials({.campaign = campaign.id, .state = {}, .outcome = {}, .configuration = {}, .limit = {}});
-    if (!trials) {
-      return std::unexpected(trials.error());
-    }
-    for (const db::StoredTrial& trial : *trials) {
+    for (const db::StoredTrial& trial : trials) {
       tuned.trials.insert(trial.id);
       if (trial.reused_from) {
         tuned.trials.insert(*trial.reused_from);
@@ -136,22 +130,16 @@ std::int64_t folder_bytes(const fs::path& folder) {
   return bytes;
 }
 
-db::Expected<std::vector<Leftover>> find_leftovers(const db::Store& store, const Context& context,
-                                                   std::int64_t now_unix_ns, LeftoverScope scope) {
+std::vector<Leftover> find_leftovers(const db::Store& store, const Context& context, std::int64_t now_unix_ns,
+                                     LeftoverScope scope) {
   const auto tuned = tuned_now(store);
-  if (!tuned) {
-    return std::unexpected(tuned.error());
-  }
   const auto runs = store.run_folders(now_unix_ns);
-  if (!runs) {
-    return std::unexpected(runs.error());
-  }
   std::vector<Leftover> leftovers;
-  for (const db::RunFolder& run : *runs) {
+  for (const db::RunFolder& run : runs) {
     if (!is_run_folder(run, context.runs_folder())) {
       continue;
     }
-    const bool stays = tuned->trials.contains(run.trial);
+    const bool stays = tuned.trials.contains(run.trial);
     leftovers.push_back({.kind = Leftover::Kind::Run,
                          .name = run.run,
                          .folder = fs::path(run.folder).lexically_normal(),
@@ -160,11 +148,8 @@ db::Expected<std::vector<Leftover>> find_leftovers(const db::Store& store, const
                          .kept_because = stays ? "its campaign is being tuned" : ""});
   }
   const auto strays = tuner::stray_runs(store, context.runs_folder());
-  if (!strays) {
-    return std::unexpected(strays.error());
-  }
   std::error_code error;
-  for (const fs::path& folder : *strays) {
+  for (const fs::path& folder : strays) {
     struct stat info{};
     const bool seen = ::stat(folder.c_str(), &info) == 0;
     leftovers.push_back({.kind = Leftover::Kind::Run,
@@ -184,7 +169,7 @@ db::Expected<std::vector<Leftover>> find_leftovers(const db::Store& store, const
                            .folder = environment.folder,
                            .bytes = static_cast<std::int64_t>(environment.bytes),
                            .used_unix_ns = unix_ns_of(environment.last_used),
-                           .kept_because = why_environment_stays(environment, profiles, *tuned)});
+                           .kept_because = why_environment_stays(environment, profiles, tuned)});
     }
   }
   if (fs::is_directory(context.builds_folder(), error)) {
@@ -194,7 +179,7 @@ db::Expected<std::vector<Leftover>> find_leftovers(const db::Store& store, const
                            .folder = build.folder,
                            .bytes = static_cast<std::int64_t>(build.bytes),
                            .used_unix_ns = unix_ns_of(build.last_used),
-                           .kept_because = why_build_stays(build.key, profiles, *tuned)});
+                           .kept_because = why_build_stays(build.key, profiles, tuned)});
     }
   }
   return leftovers;
@@ -212,10 +197,7 @@ std::expected<void, std::string> remove_leftover(const Leftover& leftover, db::S
     if (!measure::ArtifactStore(context.builds_folder()).remove(leftover.name)) {
       return std::unexpected(fmt::format("the build {} is in use or gone", leftover.name.substr(0, 12)));
     }
-    const auto forgotten = store.forget_build(leftover.name);
-    if (!forgotten && forgotten.error().code != db::ErrorCode::NotFound) {
-      return std::unexpected(forgotten.error().message);
-    }
+    store.forget_build(leftover.name);
     return {};
   }
   std::error_code error;
@@ -223,9 +205,7 @@ std::expected<void, std::string> remove_leftover(const Leftover& leftover, db::S
   if (error) {
     return std::unexpected(fmt::format("cannot remove {}: {}", leftover.folder.string(), error.message()));
   }
-  if (const auto forgotten = store.forget_run_folder(leftover.name); !forgotten) {
-    return std::unexpected(forgotten.error().message);
-  }
+  store.forget_run_folder(leftover.name);
   return {};
 }
 

@@ -24,8 +24,8 @@ struct LeftoverScope {
 /// living process tunes must stay; so must builds that a profile in the profiles folder names, and all builds while any
 /// campaign is tuned or where a profile cannot be read. For environments the same holds; and those stay that a process
 /// runs in.
-[[nodiscard]] db::Expected<std::vector<Leftover>> find_leftovers(const db::Store& store, const Context& context,
-                                                                 std::int64_t now_unix_ns, LeftoverScope scope = {});
+[[nodiscard]] std::vector<Leftover> find_leftovers(const db::Store& store, const Context& context,
+                                                   std::int64_t now_unix_ns, LeftoverScope scope = {});
 
 /// Removes the folder and then what the database says of it. The error is a sentence; a second try goes on.
 [[nodiscard]] std::expected<void, std::string> remove_leftover(const Leftover& leftover, db::Store& store,
