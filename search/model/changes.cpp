@@ -15,6 +15,7 @@ using space::Level;
 
 constexpr std::size_t kAveraged = 32;  // an average over them; each is a pair of rows and a few settles
 constexpr double kMostDegrees = 30;
+constexpr double kOwnDegrees = 8;        // as predictions have
 constexpr std::size_t kFewestAlike = 4;  // fewer pairs that differ by nothing else: those that do are taken, too
 
 std::size_t trials_with(const LinearModel& model, std::size_t parameter, Level level) {
@@ -65,23 +66,49 @@ space::PointList draw(space::Lattice& lattice) {
   return drawn;
 }
 
+/// What two configurations may have to themselves, that is no sum of effects of levels and of pairs. What a trial
+/// leaves unexplained is either noise or that, and one run does not say which.
+struct Own {
+  double shift = 0;  ///< of the difference, log units, if all that the two leave unexplained is theirs
+  double sd = 0;     ///< log units: of what was not measured
+};
+
 /// A difference, and how far it can be trusted.
 struct Spread {
   LinearModel::Difference difference;
   double sd = 0;  ///< log units; no less than processes differ on either side
   double degrees = 1;
+  Own own{};
 
   /// Which the true difference leaves on that side with the probability `missed`.
   [[nodiscard]] double lower(double missed) const {
-    return difference.mean - std::hypot(reach(missed), difference.mean - difference.without_one.lower);
+    return difference.mean - std::hypot(reach(missed), difference.mean - difference.without_one.lower,
+                                        std::hypot(std::max(-own.shift, 0.0), own_reach(missed)));
   }
   [[nodiscard]] double upper(double missed) const {
-    return difference.mean + std::hypot(reach(missed), difference.without_one.upper - difference.mean);
+    return difference.mean + std::hypot(reach(missed), difference.without_one.upper - difference.mean,
+                                        std::hypot(std::max(own.shift, 0.0), own_reach(missed)));
   }
 
  private:
   [[nodiscard]] double reach(double missed) const { return sd * student_quantile(degrees, 1 - missed); }
+  /// All trials say how large it is, not those of one level.
+  [[nodiscard]] double own_reach(double missed) const { return own.sd * student_quantile(kOwnDegrees, 1 - missed); }
 };
+
+/// What the model leaves unexplained of a configuration, log units; empty: it was not measured.
+std::optional<double> unexplained(LinearModel& model, space::Point point) {
+  for (std::size_t t = 0; t < model.size(); ++t) {
+    if (std::ranges::equal(model.point(t), point)) return model.log_value(t) - model.target().to_log(model.mean(point));
+  }
+  return std::nullopt;
+}
+
+Own own_of(LinearModel& model, space::Point from, space::Point to) {
+  const auto before = unexplained(model, from), after = unexplained(model, to);
+  const double not_measured = (before ? 0.0 : 1.0) + (after ? 0.0 : 1.0);
+  return {.shift = after.value_or(0) - before.value_or(0), .sd = model.noise_sd() * std::sqrt(not_measured)};
+}
 
 /// `trials`, `beside`: how many had what is changed to, and what is changed from.
 Spread spread_of(LinearModel& model, const Pairs& pairs, std::size_t trials, std::size_t beside,
@@ -100,11 +127,13 @@ double missed_of(const ChangeOptions& options, std::size_t levels) {
   return (1 - options.confidence) / static_cast<double>(std::max<std::size_t>(levels, 1)) / 2;
 }
 
-/// `others`: levels that the reference is compared with, together.
+/// `others`: levels that the reference is compared with, together. What configurations have to themselves counts where
+/// there is one pair; over many it cancels.
 LevelChange change_of(LinearModel& model, std::size_t parameter, Level reference, std::pair<Level, std::size_t> tried,
                       std::size_t others, const Pairs& pairs, const ChangeOptions& options) {
   const auto& [level, trials] = tried;
-  const Spread spread = spread_of(model, pairs, trials, trials_with(model, parameter, reference), options);
+  Spread spread = spread_of(model, pairs, trials, trials_with(model, parameter, reference), options);
+  if (pairs.to.size() == 1) spread.own = own_of(model, pairs.from[0], pairs.to[0]);
   const double missed = missed_of(options, others);
   return {.parameter = parameter,
           .level = level,

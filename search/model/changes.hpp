@@ -43,7 +43,10 @@ struct LevelChange {
 
 /// Intervals of changes rest on more than the model's posterior, which takes its scales for known: the noise of the
 /// runs that had each level (few runs: few degrees of freedom), how far one run alone moves the mean (a disturbed
-/// process that interactions have taken for an effect), and how many levels are looked at together (Bonferroni).
+/// process that interactions have taken for an effect), and how many levels are looked at together (Bonferroni). From
+/// one configuration they also allow for what it and the changed one have to themselves, beyond effects of levels and
+/// of pairs: what their own trials leave unexplained may be theirs rather than noise, and more trials elsewhere do not
+/// narrow that.
 /// Calibrated on drawn campaigns: tests/search/model/changes_coverage_test.cpp.
 
 /// Changes one parameter of a point: each other level that a trial had, of each parameter that is active there.
@@ -57,9 +60,9 @@ struct LevelChange {
                                                        std::size_t parameter, space::Level reference,
                                                        const ChangeOptions& options = {});
 
-/// What any configuration takes against one point, in log units, with the intervals of changes: so that Pruning (with a
-/// log_best of 0) rules out by the same evidence. Where a level of an unordered parameter was never tried, nothing is
-/// known and the ends are infinite; neighbours speak for a level of an ordered one.
+/// What any configuration takes against one point, in log units, with the intervals of average changes: so that Pruning
+/// (with a log_best of 0) rules out by the same evidence. Where a level of an unordered parameter was never tried,
+/// nothing is known and the ends are infinite; neighbours speak for a level of an ordered one.
 class ChangeForecast : public Forecast {
  public:
   /// Model, lattice and the point's levels must outlive it. REQUIRES: model.size() > 0.
