@@ -187,6 +187,6 @@ TEST_CASE("a digest covers the campaigns that a campaign knows of", "[db]") {
   record.history = {{.campaign = before, .same = true, .trials = 1}};
   const auto after = store.begin_or_resume_campaign(record).id;
   const auto digest = store.learning_digest(after);
-  store.update_trial(store.find_trial(before, 0).id, ok_result(2));
+  store.update_trial(store.find_trial(before, 0)->id, ok_result(2));
   CHECK(store.learning_digest(after) != digest);
 }

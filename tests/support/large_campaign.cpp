@@ -193,7 +193,7 @@ db::CampaignSummary fill(db::Store& store, const LargeCampaign& options) {
   judge_best(store, campaign, spec.space.default_configuration(), epochs);
   store.finish_campaign(campaign);
   store.release_campaign(campaign);
-  return store.find_campaign(spec.name);
+  return store.find_campaign(spec.name).value();
 }
 
 }  // namespace nocturne::test

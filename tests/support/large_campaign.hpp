@@ -18,7 +18,7 @@ struct LargeCampaign {
 
 /// Through the store, as `tune` does: ask, reserve, finish with a run. One trial in twenty is an audit, and the best
 /// has a verdict. The same on every machine and at every call, but for the times at which it was written.
-/// Throws where the store reports an error.
+/// Throws db::Error.
 db::CampaignSummary fill(db::Store& store, const LargeCampaign& options);
 
 }  // namespace nocturne::test

@@ -14,11 +14,7 @@ int main(int argc, char** argv) {
   }
   try {
     auto store = db::Store::open(argv[1], db::Mode::ReadWrite);
-    if (!store) {
-      std::fprintf(stderr, "%s\n", store.error().message.c_str());
-      return 1;
-    }
-    const auto campaign = test::fill(*store, {.trials = std::stoul(argv[2])});
+    const auto campaign = test::fill(store, {.trials = std::stoul(argv[2])});
     std::printf("%s: campaign %s, %lld trials\n", argv[1], campaign.name.c_str(),
                 static_cast<long long>(campaign.trials));
   } catch (const std::exception& error) {

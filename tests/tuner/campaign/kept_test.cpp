@@ -18,11 +18,11 @@ namespace fs = std::filesystem;
 /// A database with a campaign, and whoever asks about it.
 struct CliFixture {
   explicit CliFixture(std::size_t trials) {
-    auto store = db::Store::open(file(), db::Mode::ReadWrite).value();
+    auto store = db::Store::open(file(), db::Mode::ReadWrite);
     campaign = test::fill(store, {.trials = trials, .samples = 2});
   }
   [[nodiscard]] fs::path file() const { return folder.path() / "night.db"; }
-  [[nodiscard]] db::Store open(db::Mode mode) const { return db::Store::open(file(), mode).value(); }
+  [[nodiscard]] db::Store open(db::Mode mode) const { return db::Store::open(file(), mode); }
   /// The document that `nocturne WORDS --json` prints, of this file or of another one.
   static nlohmann::json ask(const fs::path& database, std::vector<std::string> words) {
     std::ostringstream out, err;
@@ -52,20 +52,19 @@ struct CliFixture {
 /// Another judgement of the fastest trial: three times as slow.
 void judge_again(const CliFixture& cli) {
   auto store = cli.open(db::Mode::ReadWrite);
-  (void)store
-      .begin_or_resume_campaign({.name = cli.campaign.name,
-                                 .identity = cli.campaign.identity,
-                                 .spec = cli.campaign.spec,
-                                 .strategy = cli.campaign.strategy,
-                                 .seed = cli.campaign.seed,
-                                 .fingerprint = {.hash = cli.campaign.fingerprint, .fields = nlohmann::json::array()},
-                                 .parameters = store.parameters(cli.campaign.id).value()})
-      .value();
-  const auto best = store.best(cli.campaign.id).value().value();
+  (void)store.begin_or_resume_campaign(
+      {.name = cli.campaign.name,
+       .identity = cli.campaign.identity,
+       .spec = cli.campaign.spec,
+       .strategy = cli.campaign.strategy,
+       .seed = cli.campaign.seed,
+       .fingerprint = {.hash = cli.campaign.fingerprint, .fields = nlohmann::json::array()},
+       .parameters = store.parameters(cli.campaign.id)});
+  const auto best = store.best(cli.campaign.id).value();
   db::TrialResult result{.outcome = best.trial.outcome, .estimate = best.trial.estimate, .parts = best.trial.parts};
   result.parts->steady_step *= 3;
   result.estimate->value *= 3;
-  (void)store.update_trial(best.id, result);
+  store.update_trial(best.id, result);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ struct Watching {
 /// A campaign of so many trials of which none failed.
 struct Night {
   explicit Night(std::size_t trials) {
-    auto store = db::Store::open(file(), db::Mode::ReadWrite).value();
+    auto store = db::Store::open(file(), db::Mode::ReadWrite);
     (void)test::fill(store, {.trials = trials, .samples = 2, .failures = false});
   }
   [[nodiscard]] std::filesystem::path file() const { return folder.path() / "night.db"; }
