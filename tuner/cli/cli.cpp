@@ -189,6 +189,22 @@ ExitCode usage_error(const CLI::App& root, const std::string& sentence, std::ost
   return ExitCode::Usage;
 }
 
+/// Runs a subcommand. What it throws ends here: a database's error with the exit code that its code says, anything else
+/// as Internal.
+ExitCode run_action(const std::function<ExitCode(Context&)>& action, Context& context) {
+  try {
+    const ExitCode code = action(context);
+    context.out->flush();
+    return code;
+  } catch (const db::Error& error) {
+    context.out->flush();
+    return complain(context, error);
+  } catch (const std::exception& error) {
+    *context.err << "nocturne: " << error.what() << "\n";
+    return ExitCode::Internal;
+  }
+}
+
 }  // namespace
 
 ExitCode run_command_line(std::span<const std::string> arguments, Context& context) {
@@ -240,17 +256,7 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
     *context.err << laid_out(root.help(), context.columns);
     return ExitCode::Usage;
   }
-  try {
-    const ExitCode code = action(context);
-    context.out->flush();
-    return code;
-  } catch (const db::Error& error) {
-    context.out->flush();
-    return complain(context, error);
-  } catch (const std::exception& error) {
-    *context.err << "nocturne: " << error.what() << "\n";
-    return ExitCode::Internal;
-  }
+  return run_action(action, context);
 }
 
 }  // namespace nocturne::cli
