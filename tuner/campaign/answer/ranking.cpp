@@ -20,7 +20,7 @@ RankedLevel& level_in(Ranking& ranking, const space::Value& value) {
   return ranking.levels.back();
 }
 
-/// Of the parameter, as the document lists them.
+/// Levels of the parameter, as the document lists them.
 std::vector<space::Value> levels_in(const nlohmann::json& document, const std::string& parameter) {
   std::vector<space::Value> levels;
   for (const nlohmann::json& each : document.value("/space/parameters"_json_pointer, nlohmann::json::array())) {

@@ -57,7 +57,8 @@ struct ModelPage {
 };
 
 [[nodiscard]] ModelPage make_model_page(tuner::Learned& learned);
-/// Of a stored campaign, as it was kept where nothing has changed since (tuner/campaign/kept). The error is a sentence.
+/// The page of a stored campaign, as it was kept where nothing has changed since (tuner/campaign/kept). The error is a
+/// sentence.
 [[nodiscard]] std::expected<ModelPage, std::string> model_page_of(const db::Store& store,
                                                                   const db::CampaignSummary& campaign);
 void print_model(const Context& context, const db::CampaignSummary& campaign, const ModelPage& page);
