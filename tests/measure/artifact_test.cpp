@@ -406,6 +406,11 @@ TEST_CASE("how a command ends is told, also through the one that keeps it", "[ar
   CHECK(end_of("exit 3") == "exit code 3");
   CHECK(end_of("kill -TERM $$") == "killed by signal 15");
   CHECK(end_of("kill -KILL $PPID; exec sleep 600") == "killed by signal 9");
+  // Not the end of one whose parent has left it.
+  CHECK(end_of("(sh -c 'sleep 0.1; exit 7' &); sleep 0.4; exit 3") == "exit code 3");
+  // What it leaves behind in its group ends with it.
+  CHECK(end_of(("sleep 600 & echo $! > " + (workshop / "left").string()).c_str()) == "exit code 0");
+  CHECK(dies_soon(workshop / "left"));
   // A service that it leaves on purpose stays.
   CHECK(end_of(("setsid sh -c 'echo $$ > " + (workshop / "service").string() + "; exec sleep 600' & while [ ! -s " +
                 (workshop / "service").string() + " ]; do :; done")
