@@ -94,6 +94,25 @@ TEST_CASE("what is written into a run's folder is a new file, whatever had its n
   CHECK_THAT(RunFolder::open(run).error(), ContainsSubstring("cannot open the run's folder"));
 }
 
+TEST_CASE("a run's folder is new or was empty, and is for its owner alone", "[run_folder]") {
+  const test::TemporaryFolder folder;
+  const fs::path& path = folder.path();
+  fs::create_directory(path / "empty");
+  fs::permissions(path / "empty", fs::perms::all);
+  for (const char* name : {"new/run", "empty"}) {
+    CAPTURE(name);
+    CHECK(RunFolder::make(path / name));
+    CHECK(fs::status(path / name).permissions() == fs::perms::owner_all);
+  }
+  fs::create_directory_symlink("empty", path / "link");
+  fs::create_directory(path / "used");
+  std::ofstream(path / "used/request.json") << "of another run";
+  for (const char* name : {"used", "link"}) {
+    CAPTURE(name);
+    CHECK_THAT(RunFolder::make(path / name).error(), EndsWith("is not empty"));
+  }
+}
+
 TEST_CASE("a worker that puts a FIFO or a link in the place of its log holds nobody up", "[run_folder]") {
   const test::TemporaryFolder folder;
   const fs::path secret = folder.path() / "secret";
