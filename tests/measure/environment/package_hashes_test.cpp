@@ -114,12 +114,15 @@ TEST_CASE("a file that was built from what is locked is added to its line", "[en
   for (const char* name :
        {"Some_Thing-1.0-py3-none-any.whl", "other-part-2.0.tar.gz", "nobodys-1.0.zip", "other-1.0-1.zip"})
     std::ofstream(folder.path() / name) << name;
-  std::vector<std::string> lock = {"other==1.0.post1", "other-part==2.0", with_hash("some-thing==1.0", kSomeHash)};
+  // A name that begins with another's stands before it and behind it.
+  std::vector<std::string> lock = {"other-part==2.0", "other==1.0.post1", "some==3.0",
+                                   with_hash("some-thing==1.0", kSomeHash)};
   REQUIRE(add_hashes_of(folder.path(), lock));
   const auto sha256 = [&](const char* name) { return space::sha256_of_file(folder.path() / name).value(); };
-  CHECK(lock[0] == with_hash("other==1.0.post1", sha256("other-1.0-1.zip")));
-  CHECK(lock[1] == with_hash("other-part==2.0", sha256("other-part-2.0.tar.gz")));
-  CHECK(lock[2] == with_hash(with_hash("some-thing==1.0", kSomeHash), sha256("Some_Thing-1.0-py3-none-any.whl")));
+  CHECK(lock[1] == with_hash("other==1.0.post1", sha256("other-1.0-1.zip")));
+  CHECK(lock[0] == with_hash("other-part==2.0", sha256("other-part-2.0.tar.gz")));
+  CHECK(lock[2] == "some==3.0");
+  CHECK(lock[3] == with_hash(with_hash("some-thing==1.0", kSomeHash), sha256("Some_Thing-1.0-py3-none-any.whl")));
   const std::vector<std::string> before = lock;
   REQUIRE(add_hashes_of(folder.path(), lock));
   CHECK(lock == before);
