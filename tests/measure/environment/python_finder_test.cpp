@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "measure/environment/python_memory.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -128,9 +129,23 @@ TEST_CASE("what a Python said of itself is remembered while its files are the sa
   REQUIRE(PythonMemory(places.memory).find(program));
   CHECK(PythonMemory(places.memory).find(program)->version.patch == 10);
 
+  auto kept = nlohmann::json::parse(std::ifstream(places.memory));
+  kept["version"] = 0;  // what another Nocturne asked
+  std::ofstream(places.memory) << kept;
+  CHECK_FALSE(PythonMemory(places.memory).find(program));
+  CHECK(find_pythons(places).size() == 1);
+
   write("222", (root / "bin/python").string());  // a shim that answers for another one
   CHECK(find_pythons(places).size() == 1);
   CHECK_FALSE(PythonMemory(places.memory).find(program));
+  write("10", program.string());
+  CHECK(find_pythons(places).size() == 1);
+  fs::remove(program);
+  const std::string venv = (root / "venv.py").string(), other = (root / "bin/python3.11").string();
+  write_python(other, R"([")" + other + R"(", [3, 11, 0], "cpython", "abi", ")" + venv + R"(", ")" + venv + R"("])");
+  CHECK(find_pythons(places).size() == 1);
+  kept = nlohmann::json::parse(std::ifstream(places.memory));
+  CHECK_FALSE(kept["pythons"].contains(program.string()));  // what is gone is not carried along
   std::ofstream(places.memory) << "torn";
   CHECK_FALSE(PythonMemory(places.memory).find(program));
 }
