@@ -121,6 +121,15 @@ std::vector<std::string> words_before_subcommand(const Context& context) {
   return words;
 }
 
+/// How the program was called, for as long as one command line is worked on: a process may work on several.
+class Invocation {
+ public:
+  explicit Invocation(const Context& context) { tuner::set_invocation({&context.program, 1}); }
+  Invocation(const Invocation&) = delete;
+  Invocation& operator=(const Invocation&) = delete;
+  ~Invocation() { tuner::set_invocation(std::vector<std::string>{"nocturne"}); }
+};
+
 /// Options that every subcommand has; they may stand before its name and behind it.
 void add_common_options(CLI::App& app, Context& context) {
   app.add_option("--db", context.database_option, "The database (default: nocturne.db in the data folder)")
@@ -216,9 +225,9 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
   root.add_flag("--version", show_version, "Print the version, its commit and the libraries' versions");
   add_common_options(root, context);
   context.app = &root;
+  const Invocation invocation(context);
   const Page page(context);
   context.arguments.assign(arguments.begin(), arguments.end());
-  tuner::set_invocation({&context.program, 1});
 
   std::function<ExitCode(Context&)> action;
   for (const Subcommand& subcommand : subcommands()) {
