@@ -34,7 +34,7 @@ struct RunsFolder {
   fs::path runs, database;
 };
 
-/// One whose number another process, this one, has meanwhile.
+/// A process whose pid this process has meanwhile.
 db::ProcessIdentity dead() {
   auto process = db::this_process();
   --process.start_ticks;
@@ -51,23 +51,20 @@ db::ProcessIdentity elsewhere() {
 void store_run(db::Store& store, const std::string& id) {
   const auto campaign = store.begin_or_resume_campaign(
       {.name = "c", .identity = "i", .spec = json::object(), .strategy = "random", .fingerprint = {.hash = "m"}});
-  REQUIRE(campaign);
-  const auto trial = store.reserve_trial(campaign->id, {.number = 0, .configuration = {}, .fidelity = {}, .key = "k"});
-  REQUIRE(trial);
+  const auto trial = store.reserve_trial(campaign.id, {.number = 0, .configuration = {}, .fidelity = {}, .key = "k"});
   db::RunRecord record;
   record.run.id = id;
   record.run.folder = "/runs/" + id;
   record.fingerprint = "m";
-  REQUIRE(store.begin_run(*trial, record));
+  store.begin_run(trial, record);
 }
 
 }  // namespace
 
-TEST_CASE("of the runs' folder goes what a dead process of this database left and no row names", "[executor]") {
+TEST_CASE("folders that a dead process of this database left and no record names are removed", "[executor]") {
   const RunsFolder folder;
   auto store = db::Store::open(folder.database, db::Mode::ReadWrite);
-  REQUIRE(store);
-  store_run(*store, "named");
+  store_run(store, "named");
   folder.make("named", dead(), folder.database);
   for (const char* side : {"pair-a", "pair-b"}) folder.make(side, dead(), folder.folder.path() / "." / "n.db");
   folder.make("living", db::this_process(), folder.database);
@@ -79,21 +76,20 @@ TEST_CASE("of the runs' folder goes what a dead process of this database left an
   for (const char* name : {"old", "full"}) {
     fs::last_write_time(folder.runs / name, fs::file_time_type::clock::now() - std::chrono::hours(2));
   }
-  CHECK(tuner::stray_runs(*store, folder.runs).value() ==
+  CHECK(tuner::stray_runs(store, folder.runs) ==
         std::vector<fs::path>{folder.runs / "old", folder.runs / "pair-a", folder.runs / "pair-b"});
-  CHECK(tuner::remove_stray_runs(*store, folder.runs).value() == 3);
+  CHECK(tuner::remove_stray_runs(store, folder.runs) == 3);
   for (const char* name : {"named", "living", "others", "elsewhere", "begun", "full"}) {
     CAPTURE(name);
     CHECK(fs::is_directory(folder.runs / name));
   }
   for (const char* name : {"old", "pair-a", "pair-b"}) CHECK_FALSE(fs::exists(folder.runs / name));
-  CHECK(tuner::stray_runs(*store, folder.runs).value().empty());
+  CHECK(tuner::stray_runs(store, folder.runs).empty());
 }
 
 TEST_CASE("an owner's file says who made the folder, and what says nothing is left alone", "[executor]") {
   const RunsFolder folder;
   auto store = db::Store::open(folder.database, db::Mode::ReadWrite);
-  REQUIRE(store);
   const json owner = json::parse(tuner::owner_text(folder.database));
   CHECK(owner["database"] == folder.database.string());
   CHECK(db::life_of(tuner::process_from_json(owner["process"])) == db::Life::Alive);
@@ -105,7 +101,7 @@ TEST_CASE("an owner's file says who made the folder, and what says nothing is le
     folder.make("odd", dead(), folder.database);
     std::ofstream(folder.runs / "odd" / measure::kOwnerFile) << text;
     fs::last_write_time(folder.runs / "odd", fs::file_time_type::clock::now() - std::chrono::hours(2));
-    CHECK(tuner::stray_runs(*store, folder.runs).value().empty());
+    CHECK(tuner::stray_runs(store, folder.runs).empty());
   }
 }
 
