@@ -57,6 +57,7 @@ void store_run(db::Store& store, const std::string& id) {
   record.run.folder = "/runs/" + id;
   record.fingerprint = "m";
   store.begin_run(trial, record);
+  store.release_campaign(campaign.id);  // whose tuner lives has no dead owner's folder
 }
 
 }  // namespace
