@@ -15,11 +15,12 @@
 #include <random>
 #include <string>
 
+#include "kernels/machine/repeats.hpp"
+
 namespace nocturne::machine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Seconds = std::chrono::duration<double>;
 
 constexpr std::size_t kBlock = std::size_t{4} << 20;
 constexpr std::size_t kAlignment = 4096;  // what O_DIRECT asks for on every common disk

@@ -7,10 +7,10 @@
 namespace nocturne::machine {
 
 Spread repeat(Seconds budget, const std::function<double()>& once) {
-  using Clock = std::chrono::steady_clock;
+  using std::chrono::steady_clock;
   std::vector<double> rates;
-  const auto end = Clock::now() + budget;
-  while (static_cast<int>(rates.size()) < kFewestRepeats || Clock::now() < end) rates.push_back(once());
+  const auto end = steady_clock::now() + budget;
+  while (static_cast<int>(rates.size()) < kFewestRepeats || steady_clock::now() < end) rates.push_back(once());
   return spread_of(std::move(rates));
 }
 

@@ -28,10 +28,10 @@ std::vector<int> allowed_cpus() {
 
 std::chrono::nanoseconds time_together(const std::vector<int>& cpus, const std::function<void(std::size_t)>& prepare,
                                        const std::function<void(std::size_t)>& work) {
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point begin, end;
+  using std::chrono::steady_clock;
+  steady_clock::time_point begin, end;
   int meetings = 0;  // written by the last thread to arrive, while all others wait
-  const auto note_time = [&]() noexcept { (meetings++ == 0 ? begin : end) = Clock::now(); };
+  const auto note_time = [&]() noexcept { (meetings++ == 0 ? begin : end) = steady_clock::now(); };
   std::barrier meeting(static_cast<std::ptrdiff_t>(cpus.size()), note_time);
   {
     std::vector<std::jthread> threads;
