@@ -98,10 +98,9 @@ struct Spread {
 
 /// What the model leaves unexplained of a configuration, log units; empty: it was not measured.
 std::optional<double> unexplained(LinearModel& model, space::Point point) {
-  for (std::size_t t = 0; t < model.size(); ++t) {
-    if (std::ranges::equal(model.point(t), point)) return model.log_value(t) - model.target().to_log(model.mean(point));
-  }
-  return std::nullopt;
+  const auto trial = model.trial_of(point);
+  if (!trial) return std::nullopt;
+  return model.log_value(*trial) - model.target().to_log(model.mean(point));
 }
 
 Own own_of(LinearModel& model, space::Point from, space::Point to) {

@@ -61,10 +61,16 @@ void LinearModel::tell(space::Point point, double log_value) {
 
 void LinearModel::tell_past(space::Point point, double log_value) {
   auto& s = *state_;
-  const auto known = s.trial_of.find(space::hash_of(point));
-  if (known != s.trial_of.end() && !s.past[known->second]) return;
+  const auto known = trial_of(point);
+  if (known && !s.past[*known]) return;
   tell(point, log_value);
   s.past[s.trial_of.at(space::hash_of(point))] = true;
+}
+
+std::optional<std::size_t> LinearModel::trial_of(space::Point point) const {
+  const auto& trials = state_->trial_of;
+  const auto known = trials.find(space::hash_of(point));
+  return known == trials.end() ? std::nullopt : std::optional(known->second);
 }
 
 void LinearModel::forget_past() {

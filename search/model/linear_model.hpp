@@ -24,6 +24,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -99,6 +100,8 @@ class LinearModel {
   /// and again, as plays of a search do it, the model is not built anew each time.
   void take_back(std::size_t trials);
   [[nodiscard]] std::size_t size() const;
+  /// The trial of this point, of which there is one at most; empty: it was not measured.
+  [[nodiscard]] std::optional<std::size_t> trial_of(space::Point point) const;
   [[nodiscard]] space::Point point(std::size_t trial) const;
   [[nodiscard]] double log_value(std::size_t trial) const;
 

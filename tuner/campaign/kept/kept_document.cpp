@@ -1,17 +1,13 @@
 #include "tuner/campaign/kept/kept_document.hpp"
 
-#include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
 #include "space/nesting.hpp"
+#include "space/write_file.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -24,16 +20,6 @@ std::string program_identity() {
   if (::stat("/proc/self/exe", &status) != 0) return {};
   return fmt::format("{}:{}:{}:{}.{:09}", status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
                      status.st_mtim.tv_nsec);
-}
-
-/// Whole or not at all: readers may come at any moment, writers too.
-void replace_file(const std::filesystem::path& file, const std::string& text) {
-  std::string fresh = file.string() + ".XXXXXX";
-  const int descriptor = ::mkostemp(fresh.data(), O_CLOEXEC);
-  if (descriptor < 0) return;
-  const bool written = ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (::close(descriptor) == 0 && written && ::rename(fresh.c_str(), file.c_str()) == 0) return;
-  ::unlink(fresh.c_str());
 }
 
 }  // namespace
@@ -76,7 +62,8 @@ std::optional<nlohmann::json> KeptDocument::read() const {
 void KeptDocument::write(const nlohmann::json& document) const {
   if (basis_.empty() || basis() != basis_) return;
   const nlohmann::json file = {{"basis", basis_}, {"document", document}};
-  replace_file(file_, file.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+  const std::string text = file.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  static_cast<void>(space::write_file(file_, text));  // what cannot be kept is worked out again
 }
 
 }  // namespace nocturne::tuner
