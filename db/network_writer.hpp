@@ -28,7 +28,7 @@ namespace nocturne::db {
 
 class NetworkWriter {
  public:
-  /// Takes the lease. Throws Owned: somebody else writes.
+  /// Takes the lease. Throws Owned: another process writes.
   [[nodiscard]] static std::unique_ptr<NetworkWriter> take(const std::filesystem::path& database,
                                                            const NetworkOptions& options);
 

@@ -31,8 +31,8 @@ namespace nocturne::db {
 
 class WriterLease {
  public:
-  /// Throws Owned: somebody else writes; the message says who and where. Waits for `patience` where only that can tell;
-  /// a lease that is removed meanwhile ends the wait.
+  /// Throws Owned: another process writes; the message says who and where. Waits for `patience` where only that can
+  /// tell; a lease that is removed meanwhile ends the wait.
   [[nodiscard]] static std::unique_ptr<WriterLease> take(const std::filesystem::path& database, LeaseTimes times = {},
                                                          const ProcessIdentity& self = this_process());
   WriterLease(const WriterLease&) = delete;

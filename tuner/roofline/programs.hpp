@@ -27,7 +27,7 @@ struct MachineMeasuring {
   std::vector<std::string> only{};      ///< names of the figures to measure, of the CPU and the memory; empty: all
   std::filesystem::path programs{};     ///< where the programs lie; empty: beside this one (shipped_worker.hpp)
   std::filesystem::path slot_folder{};  ///< where the lock files lie; empty: the machine's folder
-  /// Somebody else measures: called at once, and as that changes.
+  /// Another process measures: called at once, and as that changes.
   std::function<void(const measure::SlotHolder&)> waiting{};
   std::function<void(const std::string&)> note{};  ///< a sentence: what could not be measured
 };

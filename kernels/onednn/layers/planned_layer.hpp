@@ -38,7 +38,7 @@ struct LayerPlace {
   std::vector<Operation>* later = nullptr;
   /// Nobody but this row's forward operations needs the input's values: it may write over them.
   bool input_is_free = false, input2_is_free = false;
-  /// Somebody else reads the output's gradient too: it must not be written over.
+  /// Another layer reads the output's gradient too: it must not be written over.
   bool gradient_is_shared = false;
 
   [[nodiscard]] dnnl::memory::data_type type() const {

@@ -30,7 +30,7 @@ class Graph {
   /// Whether nobody but forward operations of the only reader needs the values of row `source`; false for the image,
   /// -1.
   [[nodiscard]] bool is_free(std::int64_t source) const;
-  /// Whether the activation gradient that comes back to the row's output is read by somebody else too.
+  /// Whether the activation gradient that comes back to the row's output is read by another layer too.
   [[nodiscard]] bool gradient_is_shared(std::size_t row) const;
 
  private:
