@@ -100,7 +100,7 @@ nlohmann::json list_json(const std::vector<tuner::Matter>& list) {
 void print_expectations(const Context& context, const tuner::Expectations& expectations) {
   if (expectations.matters) print_matters(context, *expectations.matters);
   for (const std::string& each : expectations.without) print_line(context, "Note", each);
-  if (expectations.continuing) *context.out << "More time " << tuner::to_text(*expectations.continuing) << '\n';
+  if (expectations.continuing) print_line(context, "More time", tuner::to_text(*expectations.continuing));
 }
 
 std::string change_text(const tuner::OtherValue& other, const std::string& reference) {
