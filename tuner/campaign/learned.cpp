@@ -112,27 +112,21 @@ std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store&
   return learned;
 }
 
-std::optional<ValueOfContinuing> continuing(Learned& learned, std::chrono::seconds time, double confidence) {
+std::optional<ValueOfContinuing> continuing(Learned& learned, std::chrono::seconds time) {
   if (!(learned.seconds_per_trial > 0)) return std::nullopt;
   const double trials = std::chrono::duration<double>(time).count() / learned.seconds_per_trial;
   space::Random random(learned.trials.size());
-  return ValueOfContinuing{
-      .time = time,
-      .expected_gain = search::model::expected_gain(
-          learned.search->models().times(), learned.search->models().feasibility(), learned.lattice(),
-          static_cast<std::size_t>(std::clamp(trials, 1.0, 1e6)), random, confidence)};
+  return ValueOfContinuing{.time = time,
+                           .expected_gain = search::model::expected_gain(
+                               learned.search->models().times(), learned.search->models().feasibility(),
+                               learned.lattice(), static_cast<std::size_t>(std::clamp(trials, 1.0, 1e6)), random)};
 }
 
 std::string to_text(const ValueOfContinuing& continuing) {
-  const auto percent = [](double gain) { return 100 * std::expm1(gain); };
-  const auto& expected_gain = continuing.expected_gain;
-  if (expected_gain.upper > kNotKnown) {
-    return fmt::format("{}: not known yet ({:+.1f} % to more than 3 times as fast)", duration_text(continuing.time),
-                       percent(expected_gain.lower));
-  }
-  return fmt::format("{}: {:+.1f} % speed expected ({:.1f} to {:.1f} %) if each time is what its configuration takes",
-                     duration_text(continuing.time), percent(expected_gain.mean), percent(expected_gain.lower),
-                     percent(expected_gain.upper));
+  const auto& gain = continuing.expected_gain;
+  if (gain.upper > kNotKnown) return fmt::format("{}: not known yet", duration_text(continuing.time));
+  return fmt::format("{}: {:+.1f} % speed by the forecast of the search, which is no interval",
+                     duration_text(continuing.time), 100 * std::expm1(gain.mean));
 }
 
 }  // namespace nocturne::tuner

@@ -77,7 +77,7 @@ TEST_CASE("a document with a key too many, one too few or of another type deviat
   CHECK_THAT(deviations(other)[0] + deviations(other)[1],
              ContainsSubstring("/gain/verdict") && ContainsSubstring("/gain/pairs"));
   other = good;
-  other["version"] = 2;
+  other["version"] = 99;
   CHECK(deviations(other).size() == 1);
   CHECK_FALSE(deviations(json::array()).empty());
   CHECK_THROWS_AS(named_document("bset", json::object()), std::logic_error);

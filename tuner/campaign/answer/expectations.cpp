@@ -21,7 +21,7 @@ std::expected<Expectations, std::string> work_out(const db::Store& store, const 
   if (!learned) return std::unexpected(learned.error());
   Expectations result{.matters = {}, .continuing = {}, .without = (*learned)->without};
   if (answer.best) result.matters = matters(**learned, answer.best->trial.configuration);
-  result.continuing = continuing(**learned, std::chrono::hours(1), kPageConfidence);
+  result.continuing = continuing(**learned, std::chrono::hours(1));
   return result;
 }
 

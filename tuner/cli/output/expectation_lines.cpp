@@ -136,9 +136,9 @@ nlohmann::json matters_json(const std::optional<tuner::Matters>& matters) {
 
 nlohmann::json continuing_json(const std::optional<tuner::ValueOfContinuing>& continuing) {
   if (!continuing) return nullptr;
-  return {{"seconds", continuing->time.count()},        {"trials", continuing->expected_gain.trials},
-          {"log_gain", continuing->expected_gain.mean}, {"low", continuing->expected_gain.lower},
-          {"high", continuing->expected_gain.upper},    {"confidence", continuing->expected_gain.confidence}};
+  return {{"seconds", continuing->time.count()},
+          {"trials", continuing->expected_gain.trials},
+          {"log_gain", continuing->expected_gain.mean}};
 }
 
 }  // namespace nocturne::cli

@@ -135,7 +135,7 @@ ModelPage make_model_page(tuner::Learned& learned) {
   add_calibration(learned, page);
   page.memory = memory_lines(learned.search->models().memory());
   page.history = history_lines(learned);
-  page.continuing = tuner::continuing(learned, std::chrono::hours(1), kConfidence);
+  page.continuing = tuner::continuing(learned, std::chrono::hours(1));
   return page;
 }
 
