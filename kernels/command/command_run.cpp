@@ -140,15 +140,22 @@ int run_pattern(const Options& options, ChildPlan plan, const protocol::Request&
                                 std::to_string(request.steps) + " are asked for: lower run.steps");
 }
 
-// --- the shim -------------------------------------------------------------------------------------------------------
+// --- steps ----------------------------------------------------------------------------------------------------------
 
-/// A folder of its own for the one file: beside it may lie modules that the command must not find.
-std::string python_path(const std::string& shim, const fs::path& folder) {
-  const fs::path place = folder / "python";
-  fs::create_directory(place);
-  fs::create_symlink(fs::absolute(shim), place / fs::path(shim).filename());
+/// The module comes first, for Python imports it at its start by the place alone. nocturne_steps.py has a folder of its
+/// own: beside it may lie modules that the command must not find.
+std::string python_path(const Options& options) {
+  std::string path = options.inject.empty() ? "" : fs::absolute(options.inject).string();
+  const auto append = [&](const std::string& place) { path += (path.empty() ? "" : ":") + place; };
+  if (!options.shim.empty()) {
+    const fs::path place = fs::absolute(options.events).parent_path() / "python";
+    fs::create_directory(place);
+    fs::create_symlink(fs::absolute(options.shim), place / fs::path(options.shim).filename());
+    append(place.string());
+  }
   const char* known = std::getenv("PYTHONPATH");
-  return known != nullptr && *known != '\0' ? place.string() + ":" + known : place.string();
+  if (known != nullptr && *known != '\0') append(known);
+  return path;
 }
 
 /// Steps behind the first that the command has reported.
@@ -165,24 +172,46 @@ std::int64_t reported_steps(const std::string& file) {
   return steps;
 }
 
+/// Waits for the command, or for the process that trained to be gone with all steps reported: whatever started it may
+/// have more to do, which nobody needs. Empty: that came first.
+std::optional<ChildEnd> wait_for_steps(Child& child, const fs::path& claim, const std::string& events,
+                                       std::int64_t wanted) {
+  constexpr milliseconds kLook{50};
+  pid_t trainer = 0;
+  for (;;) {
+    if (const auto end = child.wait(kLook)) return end;
+    if (trainer == 0) std::ifstream(claim) >> trainer;
+    if (trainer <= 0 || ::kill(trainer, 0) == 0 || errno != ESRCH) continue;
+    if (reported_steps(events) >= wanted) return std::nullopt;
+    return child.wait();
+  }
+}
+
 int run_steps(const Options& options, ChildPlan plan, const protocol::Request& request, protocol::EventWriter& events) {
   const fs::path events_file = fs::absolute(options.events);
   const fs::path claim = events_file.parent_path() / "steps.pid";
   const bool detect = options.timing == Timing::Detect;
-  if (!options.shim.empty()) plan.environment["PYTHONPATH"] = python_path(options.shim, events_file.parent_path());
+  const std::int64_t wanted = detect ? kDetectSteps : request.steps;
   plan.environment["NOCTURNE_STEPS_EVENTS"] = events_file.string();
   plan.environment["NOCTURNE_STEPS_CLAIM"] = claim.string();
   plan.environment["NOCTURNE_STEPS_PER_SAMPLE"] = std::to_string(request.steps_per_sample);
   if (request.turns) {
     plan.environment["NOCTURNE_STEPS_TURNS"] = *request.turns;
   } else {
-    plan.environment["NOCTURNE_STEPS_LIMIT"] = std::to_string(detect ? kDetectSteps : request.steps);
+    plan.environment["NOCTURNE_STEPS_LIMIT"] = std::to_string(wanted);
   }
   // The clock that Python's time.monotonic() reads.
   plan.environment["NOCTURNE_STEPS_BEGAN_NS"] =
       std::to_string(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
   Child child(plan);
-  const ChildEnd end = child.wait();
+  const auto ended =
+      request.turns ? std::optional(child.wait()) : wait_for_steps(child, claim, events_file.string(), wanted);
+  if (!ended) {
+    child.terminate();
+    events.end("ok", "");
+    return 0;
+  }
+  const ChildEnd& end = *ended;
   if (!ended_well(end)) return end_as(end);
   const bool claimed = fs::exists(claim);
   if (!claimed && detect) {
@@ -190,15 +219,17 @@ int run_steps(const Options& options, ChildPlan plan, const protocol::Request& r
     return say_process(end, std::nullopt, events);
   }
   if (!claimed) {
-    return say_failed(events,
-                      "the command does not import nocturne_steps (or ran no Python that finds it), "
-                      "so that nothing is known of its steps");
+    return say_failed(
+        events,
+        "no steps were seen: the command trains with no framework that is known, or runs no Python that finds "
+        "the module in front of it, and does not import nocturne_steps");
   }
   const std::int64_t steps = reported_steps(events_file.string());
   if (steps == 0) {
-    return say_failed(events,
-                      "it imports nocturne_steps, but no two steps were reported: call nocturne_steps.step() "
-                      "at the end of each training step");
+    return say_failed(
+        events,
+        "no two steps were seen: where it imports nocturne_steps, call nocturne_steps.step() at the end of each "
+        "training step");
   }
   if (!detect && !request.turns && steps < request.steps) {
     return say_failed(events, "it ended after " + std::to_string(steps) + " steps behind the first, and " +
@@ -215,8 +246,9 @@ int converse(const Options& options, const protocol::Request& request, protocol:
     events.end("unsupported", "a command of the user's own knows nothing of the gate");
     return 0;
   }
-  const ChildPlan plan{.argv = options.command, .folder = options.folder, .environment = {}};
+  ChildPlan plan{.argv = options.command, .folder = options.folder, .environment = {}};
   try {
+    if (!options.shim.empty() || !options.inject.empty()) plan.environment["PYTHONPATH"] = python_path(options);
     switch (options.timing) {
       case Timing::Process:
         return run_process(plan, events);

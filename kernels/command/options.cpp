@@ -30,9 +30,9 @@ const char* const kHelp =
     "The last four words are Nocturne's own and no arguments of the command.\n"
     "\n"
     "  --time process     the whole process is one step (the default)\n"
-    "  --time steps       it imports nocturne_steps and calls step(): see kernels/python/nocturne_steps.py\n"
+    "  --time steps       the module in front of it sees its steps, or it calls step() of nocturne_steps\n"
     "  --time pattern     --pattern finds steps in its output\n"
-    "  --time detect      as steps where it imports nocturne_steps, else as process\n"
+    "  --time detect      as steps where there are any, else as process\n"
     "  --pattern REGEX    RE2; each line that matches is the end of a step. Groups: step_seconds (so does a group "
     "without\n"
     "                     a name), step_milliseconds, samples_per_second, steps_per_second, total_seconds (of the "
@@ -42,15 +42,16 @@ const char* const kHelp =
     "                     the time between two lines\n"
     "  --batch N          examples of a step, for samples and samples_per_second\n"
     "  --folder DIR       where the command starts\n"
-    "  --shim FILE        nocturne_steps.py, put where Python finds it\n";
+    "  --shim FILE        nocturne_steps.py, put where Python finds it\n"
+    "  --inject DIR       the module in front of Python scripts (kernels/inject), likewise\n";
 
 Options read_options(const std::vector<std::string>& arguments) {
   Options options;
   const auto dashes = std::ranges::find(arguments, "--");
   for (auto word = arguments.begin(); word != dashes; ++word) {
     const std::string& name = *word;
-    const bool known =
-        name == "--time" || name == "--pattern" || name == "--batch" || name == "--folder" || name == "--shim";
+    const bool known = name == "--time" || name == "--pattern" || name == "--batch" || name == "--folder" ||
+                       name == "--shim" || name == "--inject";
     if (!known) throw std::runtime_error("unknown option '" + name + "'; --help lists them");
     if (++word == dashes) throw std::runtime_error(name + " needs a value");
     if (name == "--time") options.timing = timing_of(*word);
@@ -58,6 +59,7 @@ Options read_options(const std::vector<std::string>& arguments) {
     if (name == "--batch") options.batch = whole_number(name, *word);
     if (name == "--folder") options.folder = *word;
     if (name == "--shim") options.shim = *word;
+    if (name == "--inject") options.inject = *word;
   }
   if (dashes == arguments.end()) throw std::runtime_error("there is no command: it stands behind '--'");
   std::vector<std::string> words(dashes + 1, arguments.end());

@@ -10,9 +10,9 @@ namespace nocturne::command {
 
 enum class Timing {
   Process,  ///< the whole process is one step
-  Steps,    ///< the command reports its steps through nocturne_steps.py
+  Steps,    ///< the module in front of it sees its steps, or it reports them through nocturne_steps.py
   Pattern,  ///< a pattern finds them in its output
-  Detect,   ///< Steps where the command imports nocturne_steps, else Process
+  Detect,   ///< Steps where there are any, else Process
 };
 
 struct Options {
@@ -21,6 +21,7 @@ struct Options {
   std::int64_t batch = 1;  ///< examples of a step, where the output tells examples a second
   std::string folder;      ///< where the command starts; empty: the worker's own
   std::string shim;        ///< path of nocturne_steps.py; empty: none
+  std::string inject;      ///< folder of the module in front of Python scripts (kernels/inject); empty: none
   std::vector<std::string> command;
   std::string request, events;
 };

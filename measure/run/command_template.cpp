@@ -124,11 +124,46 @@ std::expected<Filled, std::string> fill_word(std::string_view word, const Config
 constexpr std::pair<Timing, std::string_view> kTimings[] = {
     {Timing::Process, "process"}, {Timing::Steps, "steps"}, {Timing::Detect, "detect"}};
 
+std::expected<std::map<std::string, std::string>, std::string> texts_of(const nlohmann::json& object) {
+  std::map<std::string, std::string> texts;
+  if (!object.is_object()) return std::unexpected("an object of texts");
+  for (const auto& [name, text] : object.items()) {
+    if (!text.is_string()) return std::unexpected("an object of texts");
+    texts[name] = text.get<std::string>();
+  }
+  return texts;
+}
+
+/// The error is what was expected.
+std::expected<Lever, std::string> lever_from_json(const nlohmann::json& document) {
+  const auto texts = [&](const char* key) {
+    return document.is_object() ? document.value(key, nlohmann::json()) : nlohmann::json();
+  };
+  const nlohmann::json variable = texts("variable"), changes = texts("changes");
+  if (!variable.is_string() || !is_lever_variable(variable.get<std::string>())) {
+    return std::unexpected("a lever with a 'variable' NOCTURNE_LEVER_…");
+  }
+  Lever lever{.variable = variable.get<std::string>(),
+              .changes = changes.is_string() ? changes.get<std::string>() : ""};
+  for (const auto& [key, member] : {std::pair("lines", &Lever::lines), std::pair("told", &Lever::told)}) {
+    auto read = texts_of(document.value(key, nlohmann::json::object()));
+    if (!read) return std::unexpected(fmt::format("'{}' as {}", key, read.error()));
+    lever.*member = *std::move(read);
+  }
+  return lever;
+}
+
 }  // namespace
 
 bool CommandTemplate::whole() const {
   return timing == Timing::Process ||
          (timing == Timing::Pattern && pattern.find("<total_seconds>") != std::string::npos);
+}
+
+bool is_lever_variable(std::string_view name) {
+  constexpr std::string_view kPrefix = "NOCTURNE_LEVER_";
+  return name.size() > kPrefix.size() && name.starts_with(kPrefix) &&
+         std::ranges::all_of(name, [](char c) { return continues_name(c) && c != '.'; });
 }
 
 bool is_run_place(std::string_view name) {
@@ -190,6 +225,12 @@ std::expected<std::map<std::string, std::string>, std::string> fill_environment(
     if (!filled) return std::unexpected(fmt::format("{}: {}", name, filled.error()));
     if (filled->text) variables[name] = std::move(*filled->text);
   }
+  for (const auto& [name, lever] : command.levers) {
+    const Value* value = configuration.find(name);
+    if (value == nullptr) continue;
+    const auto told = lever.told.find(space::to_text(*value));
+    variables[lever.variable] = told != lever.told.end() ? told->second : space::to_text(*value);
+  }
   return variables;
 }
 
@@ -198,6 +239,12 @@ const std::vector<std::string>& pattern_groups() {
       "step_seconds", "step_milliseconds", "samples_per_second", "steps_per_second", "total_seconds", "step", "samples",
       "loss"};
   return names;
+}
+
+nlohmann::json to_json(const Lever& lever) {
+  nlohmann::json document = {{"variable", lever.variable}, {"changes", lever.changes}, {"lines", lever.lines}};
+  if (!lever.told.empty()) document["told"] = lever.told;
+  return document;
 }
 
 nlohmann::json to_json(const CommandTemplate& command) {
@@ -215,7 +262,32 @@ nlohmann::json to_json(const CommandTemplate& command) {
   for (const auto& [timing, name] : kTimings) {
     if (command.timing == timing) document["time"] = name;
   }
+  for (const auto& [name, lever] : command.levers) {
+    document["levers"][name] = to_json(lever);
+  }
+  if (command.files == Files::Private) document["files"] = "private";
+  for (const auto& path : command.shared) document["shared"].push_back(path.string());
   return document;
+}
+
+std::expected<void, std::string> read_module(const nlohmann::json& document, CommandTemplate& command) {
+  const nlohmann::json levers = document.value("levers", nlohmann::json::object());
+  if (!levers.is_object()) return std::unexpected("levers: expected an object");
+  for (const auto& [name, each] : levers.items()) {
+    auto lever = lever_from_json(each);
+    if (!lever) return std::unexpected(fmt::format("levers.{}: expected {}", name, lever.error()));
+    command.levers[name] = *std::move(lever);
+  }
+  const nlohmann::json files = document.value("files", nlohmann::json("in place"));
+  if (files != "in place" && files != "private") return std::unexpected("files: expected \"in place\" or \"private\"");
+  command.files = files == "private" ? Files::Private : Files::InPlace;
+  const nlohmann::json shared = document.value("shared", nlohmann::json::array());
+  if (!shared.is_array()) return std::unexpected("shared: expected a list of paths");
+  for (const nlohmann::json& path : shared) {
+    if (!path.is_string()) return std::unexpected("shared: expected a list of paths");
+    command.shared.emplace_back(path.get<std::string>());
+  }
+  return {};
 }
 
 std::expected<CommandTemplate, std::string> command_from_json(const nlohmann::json& document) {
@@ -235,12 +307,10 @@ std::expected<CommandTemplate, std::string> command_from_json(const nlohmann::js
     }
     command.groups.push_back(std::move(group));
   }
-  const nlohmann::json environment = document.value("environment", nlohmann::json::object());
-  if (!environment.is_object()) return wrong("environment", "an object of texts");
-  for (const auto& [name, text] : environment.items()) {
-    if (!text.is_string()) return wrong("environment", "an object of texts");
-    command.environment[name] = text.get<std::string>();
-  }
+  auto environment = texts_of(document.value("environment", nlohmann::json::object()));
+  if (!environment) return wrong("environment", environment.error());
+  command.environment = *std::move(environment);
+  if (auto read = read_module(document, command); !read) return std::unexpected(read.error());
   const nlohmann::json folder = document.value("folder", nlohmann::json(""));
   if (!folder.is_string()) return wrong("folder", "a path");
   command.folder = folder.get<std::string>();

@@ -27,9 +27,25 @@ namespace nocturne::measure {
 /// Where the time of a run comes from.
 enum class Timing {
   Process,  ///< the whole process is one step, and one step an epoch: T(N) is N times its time
-  Steps,    ///< the command imports nocturne_steps (kernels/python), which reports each step
+  Steps,  ///< the module in front of it (kernels/inject) sees the steps, or it imports nocturne_steps (kernels/python)
   Pattern,  ///< a regular expression finds steps or times in what it prints
-  Detect,   ///< Steps where the command imports nocturne_steps, else Process: for a run that finds out
+  Detect,   ///< Steps where they are seen, else Process: for a run that finds out
+};
+
+/// What the module in front of an unchanged script changes in it. The parameter of the lever's name says how; "script":
+/// not at all.
+struct Lever {
+  std::string variable;  ///< NOCTURNE_LEVER_…, which the module reads
+  std::string changes;   ///< nothing, rounding, precision, random stream, checkpoint, what is learnt
+  std::map<std::string, std::string> lines;      ///< value → the lines that do the same in the script
+  std::map<std::string, std::string> told = {};  ///< value → what the module calls it, where that is not its own text
+  friend bool operator==(const Lever&, const Lever&) = default;
+};
+
+/// What the command may change where it runs.
+enum class Files {
+  InPlace,  ///< as if the user had started it
+  Private,  ///< a view of its own of its folder, which goes with the run
 };
 
 struct CommandTemplate {
@@ -37,7 +53,10 @@ struct CommandTemplate {
   std::map<std::string, std::string> environment;  ///< variable → text with places
   std::filesystem::path folder;                    ///< absolute: where the command starts
   Timing timing = Timing::Process;
-  std::string pattern;  ///< RE2, with Timing::Pattern
+  std::string pattern;                       ///< RE2, with Timing::Pattern
+  std::map<std::string, Lever> levers = {};  ///< by the name of their parameter
+  Files files = Files::InPlace;
+  std::vector<std::filesystem::path> shared = {};  ///< absolute: folders that stay the user's own in a private view
 
   [[nodiscard]] bool empty() const { return groups.empty(); }
   /// Nothing is known within a run, so that it cannot be measured in slices: the process is timed as a whole, or says
@@ -60,6 +79,8 @@ struct CommandPlace {
 };
 [[nodiscard]] std::vector<CommandPlace> places_in(std::string_view word);
 [[nodiscard]] bool is_run_place(std::string_view name);
+/// "NOCTURNE_LEVER_AUTOCAST"
+[[nodiscard]] bool is_lever_variable(std::string_view name);
 /// A text that stands for itself: `{name}` becomes `{{name}}`.
 [[nodiscard]] std::string escaped_word(std::string_view text);
 
@@ -68,15 +89,18 @@ struct CommandPlace {
 [[nodiscard]] std::expected<std::vector<std::string>, std::string> fill_words(const CommandTemplate& command,
                                                                               const space::Configuration& configuration,
                                                                               const CommandRun& run);
-/// The variables of one configuration; those with an inactive parameter are not among them.
+/// The variables of one configuration, its levers among them; those with an inactive parameter are not.
 [[nodiscard]] std::expected<std::map<std::string, std::string>, std::string> fill_environment(
     const CommandTemplate& command, const space::Configuration& configuration, const CommandRun& run);
 
 /// Names of groups that a pattern may have: what each match says of the steps since the last one.
 [[nodiscard]] const std::vector<std::string>& pattern_groups();
 
-/// Keys as in campaign files: template, environment, folder, time.
+[[nodiscard]] nlohmann::json to_json(const Lever& lever);
+/// Keys as in campaign files: template, environment, folder, time, levers, files, shared.
 [[nodiscard]] nlohmann::json to_json(const CommandTemplate& command);
+/// Reads levers, files and shared of such a document into `command`. The error names the key and what was expected.
+[[nodiscard]] std::expected<void, std::string> read_module(const nlohmann::json& document, CommandTemplate& command);
 /// Reads a document that was checked before, or a profile that anybody may have edited. The error names the key.
 [[nodiscard]] std::expected<CommandTemplate, std::string> command_from_json(const nlohmann::json& document);
 

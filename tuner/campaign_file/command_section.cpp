@@ -131,7 +131,7 @@ CommandTemplate read_command(Checks& checks, const fs::path& home) {
   const Json* words = checks.get("/worker", "template");
   if (words == nullptr) {
     if (checks.root().contains("/worker/template"_json_pointer)) return command;  // the schema has said what is wrong
-    for (const char* key : {"environment", "folder", "time"}) {
+    for (const char* key : {"environment", "folder", "time", "levers", "files", "shared"}) {
       if (checks.get("/worker", key) == nullptr) continue;
       checks.add(pointer_to("/worker", key), fmt::format("'{}' without 'template'", key),
                  "it belongs to a command of your own, whose words stand in 'template'", {}, At::Key);
@@ -156,6 +156,10 @@ CommandTemplate read_command(Checks& checks, const fs::path& home) {
   }
   read_environment(checks, command);
   read_time(checks, command);
+  if (const auto read = measure::read_module(checks.root().at("worker"), command); !read) {
+    checks.add("/worker", read.error(), "as 'nocturne tune --write-campaign - -- COMMAND' writes it");
+  }
+  for (fs::path& path : command.shared) path = fs::absolute(home / path).lexically_normal();
   return command;
 }
 
@@ -222,6 +226,11 @@ void check_places(Checks& checks, const CommandTemplate& command) {
   for (const auto& [name, text] : command.environment) {
     check_word(checks, pointer_to("/worker/environment", name), text, written);
   }
+  for (const auto& [name, lever] : command.levers) {
+    if (is_among(name, written.names)) continue;
+    checks.add(pointer_to("/worker/levers", name), fmt::format("no parameter is called '{}'", name),
+               fmt::format("{}", fmt::join(written.names, ", ")), space::nearest(name, written.names), At::Key);
+  }
 }
 
 std::vector<std::string> names_in(const CommandTemplate& command) {
@@ -231,6 +240,7 @@ std::vector<std::string> names_in(const CommandTemplate& command) {
   };
   for (const auto& group : command.groups) std::ranges::for_each(group, note);
   for (const auto& [name, text] : command.environment) note(text);
+  for (const auto& [name, lever] : command.levers) names.push_back(name);
   return names;
 }
 

@@ -77,8 +77,13 @@ std::vector<std::string> command_worker_argv(const CommandTemplate& command, con
     argv.insert(argv.end(), {"--pattern", command.pattern, "--batch", std::to_string(batch)});
   }
   argv.insert(argv.end(), {"--folder", command.folder.string()});
-  if (command.timing == Timing::Steps || command.timing == Timing::Detect) {
-    argv.insert(argv.end(), {"--shim", (installation.source_root / "kernels/python/nocturne_steps.py").string()});
+  const fs::path kernels = installation.source_root / "kernels";
+  const bool steps = command.timing == Timing::Steps || command.timing == Timing::Detect;
+  if (steps) argv.insert(argv.end(), {"--shim", (kernels / "python/nocturne_steps.py").string()});
+  if (steps || !command.levers.empty()) argv.insert(argv.end(), {"--inject", (kernels / "inject").string()});
+  if (command.files == measure::Files::Private) {
+    argv.insert(argv.end(), {"--view", "auto"});
+    for (const fs::path& path : command.shared) argv.insert(argv.end(), {"--share", path.string()});
   }
   argv.emplace_back("--");
   argv.insert(argv.end(), words.begin(), words.end());
@@ -113,6 +118,10 @@ std::expected<Prepared, PreparationFailure> prepare_command(const CampaignSpec& 
   for (const auto& [name, value] : *variables) {
     prepared.launch.set[name] = value;
     std::erase(prepared.launch.unset, name);
+  }
+  // Steps of another batch size would be compared as if they were as much work.
+  if (command.timing == Timing::Steps && configuration.find("batch") != nullptr) {
+    prepared.launch.set["NOCTURNE_INJECT_BATCH"] = std::to_string(prepared.schedule.batch);
   }
   prepared.argv = command_worker_argv(command, *words, prepared.schedule.batch, installation);
   prepared.worker = command_identity(command, *words);

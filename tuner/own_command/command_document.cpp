@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <set>
 #include <utility>
 #include <variant>
@@ -97,6 +98,60 @@ Json surroundings(const OwnCommand& command) {
                           {"description", variable.explanation}});
   }
   return parameters;
+}
+
+constexpr std::string_view kChangesLearning = "what is learnt";
+
+/// "2x" → 2; 0: it is no multiple.
+std::int64_t multiple_of(const std::string& value) {
+  std::int64_t times = 0;
+  const auto read = std::from_chars(value.data(), value.data() + value.size(), times);
+  return read.ec == std::errc() && std::string_view(read.ptr) == "x" && times > 1 && times <= 1024 ? times : 0;
+}
+
+/// The batch size as a number: with it go the steps of an epoch. Its lever knows it as a multiple of the script's.
+Json batch_parameter(const OwnCommand& command, Json& levers) {
+  Json values = Json::array({*command.batch});
+  for (const SeenLever& each : command.levers) {
+    if (each.name != "batch" || !command.allow_batch) continue;
+    measure::Lever lever = each.lever;
+    lever.told = {{std::to_string(*command.batch), "script"}};
+    for (const std::string& value : each.values) {
+      const std::int64_t times = multiple_of(value);
+      if (times == 0) continue;
+      values.push_back(times * *command.batch);
+      const std::string text = std::to_string(times * *command.batch);
+      lever.told[text] = value;
+      if (lever.lines.contains(value)) lever.lines[text] = lever.lines[value];
+      lever.lines.erase(value);
+    }
+    levers["batch"] = measure::to_json(lever);
+  }
+  return {{"name", "batch"}, {"stage", "run"}, {"values", std::move(values)}, {"default", *command.batch}};
+}
+
+/// Levers as parameters; what the module is told of them goes to `levers`.
+void add_levers(const OwnCommand& command, const std::set<std::string>& taken, Json& parameters, Json& levers) {
+  if (command.batch && command.timing == Timing::Steps && !taken.contains("batch")) {
+    parameters.push_back(batch_parameter(command, levers));
+  }
+  for (const SeenLever& each : command.levers) {
+    const bool learning = each.lever.changes == kChangesLearning;
+    if (each.name == "batch" || taken.contains(each.name) || (learning && !command.allow_batch)) continue;
+    Json parameter = {{"name", each.name},     {"stage", "run"},      {"type", "categorical"},
+                      {"values", each.values}, {"default", "script"}, {"description", each.description}};
+    if (each.name == "learning_rate" && levers.contains("batch")) {
+      parameter["active_if"] = fmt::format("batch > {}", *command.batch);
+    }
+    parameters.push_back(std::move(parameter));
+    levers[each.name] = measure::to_json(each.lever);
+  }
+}
+
+/// Examples of an epoch, or steps where each is one.
+std::int64_t epoch_of(const OwnCommand& command, bool has_batch) {
+  if (command.examples) return *command.examples;
+  return has_batch ? kStepsOfAnEpoch * command.batch.value_or(1) : command.steps_per_epoch.value_or(kStepsOfAnEpoch);
 }
 
 /// The words as a template under construction: each stands for itself or has a place.
@@ -216,6 +271,8 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
     if (!parameter) return std::unexpected(std::move(parameter.error()));
     parameters.push_back(*std::move(parameter));
   }
+  Json levers = Json::object();
+  add_levers(command, names, parameters, levers);
   const measure::CommandTemplate own{.timing = command.timing, .pattern = command.pattern};
   const bool counts_examples = command.timing == Timing::Pattern && command.pattern.contains("<samples>");
   if (counts_examples && !command.examples) {
@@ -244,7 +301,13 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
   } else {
     worker["time"] = command.timing == Timing::Process ? "process" : "steps";
   }
-  if (!own.whole()) document["workload"] = {{"training_examples", command.examples.value_or(kStepsOfAnEpoch)}};
+  if (!levers.empty()) worker["levers"] = std::move(levers);
+  if (command.files == measure::Files::Private) worker["files"] = "private";
+  for (const auto& path : command.shared) worker["shared"].push_back(path.string());
+  if (!own.whole()) {
+    const bool has_batch = names.contains("batch") || (command.batch && command.timing == Timing::Steps);
+    document["workload"] = {{"training_examples", epoch_of(command, has_batch)}};
+  }
   // Without a batch size each example is a step, and lines come after many.
   if (counts_examples && !names.contains("batch")) document["run"]["steps"] = steps_of_examples(*command.examples);
   if (command.steps) document["run"]["steps"] = *command.steps;

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "measure/run/command_template.hpp"
+#include "tuner/own_command/seen_training.hpp"
 #include "tuner/own_command/variation.hpp"
 
 namespace nocturne::tuner {
@@ -26,6 +27,12 @@ struct OwnCommand {
   std::vector<std::string> allocators;   ///< that this machine has (measure::available_allocators)
   std::vector<std::string> frameworks;   ///< that its script imports (imported_frameworks)
   std::optional<std::int64_t> examples;  ///< in one epoch
+  std::optional<std::int64_t> batch;     ///< examples of a step as the script trains, where that was seen
+  std::optional<std::int64_t> steps_per_epoch;
+  std::vector<SeenLever> levers;  ///< that were seen to apply
+  bool allow_batch = false;       ///< levers that change what is learnt may be used
+  measure::Files files = measure::Files::InPlace;
+  std::vector<std::filesystem::path> shared;  ///< absolute
   measure::Timing timing = measure::Timing::Process;
   std::string pattern;                           ///< with Timing::Pattern
   std::optional<std::int64_t> steps;             ///< timed steps of a run; empty: as usual

@@ -1,5 +1,6 @@
 #include "tuner/own_command/probe_run.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,7 +40,12 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
   plan.folder = place.runs_folder / plan.id;
   plan.owner = owner_text(place.database);
   plan.argv = command_worker_argv(command, *words, 1, installation);
+  if (command.files == measure::Files::Private) {
+    plan.argv.insert(std::ranges::find(plan.argv, "--"), "--watch-outside");
+  }
   plan.environment = launch->variables();
+  const std::filesystem::path report = plan.folder / "training.json";
+  plan.environment["NOCTURNE_INJECT_REPORT"] = report.string();
   plan.unset = launch->unset;
   plan.deadline = kLongestProbeRun;
   plan.request.configuration = configuration.to_json();
@@ -51,9 +57,12 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
                                         .interrupted = control.stop.stop_requested(),
                                         .by_others = killed_by_others(run, control.stop)});
   }
+  CommandProbe probe{.wall = run.wall,
+                     .log_tail = run.log_tail,
+                     .training = read_training_report(report),
+                     .files = read_written_files(plan.folder / "view.json")};
   std::error_code ignored;
   std::filesystem::remove_all(plan.folder, ignored);
-  CommandProbe probe{.wall = run.wall, .log_tail = run.log_tail};
   if (run.ready.is_object() && run.ready.value("timing", "") == "steps") {
     probe.timing = measure::Timing::Steps;
     for (const space::Sample& sample : run.samples) probe.steps += sample.steps;

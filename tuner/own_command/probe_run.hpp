@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <expected>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "measure/run/command_template.hpp"
 #include "measure/run/runner.hpp"
 #include "tuner/installation/installation.hpp"
+#include "tuner/own_command/seen_training.hpp"
 
 namespace nocturne::tuner {
 
@@ -20,6 +22,8 @@ struct CommandProbe {
   bool ended_by_itself = false;                       ///< before all steps that were asked for
   std::chrono::nanoseconds wall{};                    ///< time of the whole process
   std::string log_tail;                               ///< end of what it printed
+  std::optional<SeenTraining> training;               ///< what the module in front of it saw
+  std::optional<WrittenFiles> files;                  ///< what it wrote, under a private view
 };
 
 /// How a run went wrong, and the end of what it printed.

@@ -15,6 +15,7 @@
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/measuring/signals.hpp"
 #include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/seen_training_lines.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/executor/interruption.hpp"
 #include "tuner/own_command/command_document.hpp"
@@ -37,7 +38,7 @@ std::unexpected<ExitCode> refuse(const Context& context, const std::string& sent
 
 /// What a campaign of the database that tunes the same command was timed by.
 struct KnownCampaign {
-  nlohmann::json worker, run, workload;
+  nlohmann::json document;
 };
 
 std::optional<KnownCampaign> known_campaign(const Context& context, const nlohmann::json& document) {
@@ -52,7 +53,7 @@ std::optional<KnownCampaign> known_campaign(const Context& context, const nlohma
       return worker.value(key, nlohmann::json()) == document["worker"].value(key, nlohmann::json());
     };
     if (!same("template") || !same("folder") || !worker.value("time", nlohmann::json()).is_string()) continue;
-    known = KnownCampaign{.worker = worker, .run = each.spec.value("run", nlohmann::json()), .workload = {}};
+    known = KnownCampaign{.document = each.spec};
   }
   return known;
 }
@@ -86,7 +87,7 @@ std::expected<tuner::CommandProbe, ExitCode> sight(const Context& context, const
     return refuse(context, missing, ExitCode::Unavailable);
   }
   if (const auto made = context.make_folders(); !made) return refuse(context, made.error(), ExitCode::Unavailable);
-  *context.err << "Your command runs once as it is: does it work, does it report steps, how long does it take?\n";
+  *context.err << "Your command runs once as it is: does it work, are its steps seen, how long do they take?\n";
   tuner::Interruption interruption;
   const SignalWatch signals(interruption, {.grace = {},
                                            .say = [](const std::string&) {},
@@ -108,29 +109,111 @@ std::expected<tuner::CommandProbe, ExitCode> sight(const Context& context, const
     *context.err << printable(seen.error().log_tail);
     return refuse(context, "your command does not run: " + one_line(seen.error().reason), ExitCode::Negative);
   }
+  const std::string took = seconds_text(std::chrono::duration<double>(seen->wall).count());
   if (seen->timing == Timing::Steps) {
-    *context.err << fmt::format("It reports its steps (nocturne_steps): {} in {}.\n", seen->steps,
-                                seconds_text(std::chrono::duration<double>(seen->wall).count()));
+    *context.err << fmt::format("Its steps are seen: {} in {}.\n", seen->steps, took);
   } else {
-    *context.err << fmt::format("It took {}. Its process is timed as a whole.\n",
-                                seconds_text(std::chrono::duration<double>(seen->wall).count()))
+    *context.err << fmt::format("It took {}. Its process is timed as a whole.\n", took)
                  << pattern_advice(context, *seen);
   }
   return *seen;
 }
 
+/// Timed steps of a run: seconds tell configurations apart, and an epoch's last steps may be other ones.
+std::optional<std::int64_t> steps_of_run(const tuner::CommandProbe& seen) {
+  constexpr double kSeconds = 3;
+  constexpr std::int64_t kFewest = 20, kMost = 400;
+  if (seen.timing != Timing::Steps) return std::nullopt;
+  // A script that is done earlier: all its steps but those that may be a smaller epoch's.
+  if (seen.ended_by_itself) return std::max<std::int64_t>(2, seen.steps);
+  if (!seen.training || !seen.training->step_seconds) return std::nullopt;
+  const auto steps = std::clamp(static_cast<std::int64_t>(kSeconds / *seen.training->step_seconds), kFewest, kMost);
+  return seen.training->steps_per_epoch ? std::clamp<std::int64_t>(*seen.training->steps_per_epoch - 2, 2, steps)
+                                        : steps;
+}
+
+/// About what a run takes: it starts, and trains so many steps. 0: not known.
+double seconds_of_run(const tuner::CommandProbe& seen, std::optional<std::int64_t> steps) {
+  const double wall = std::chrono::duration<double>(seen.wall).count();
+  if (!steps || !seen.training || !seen.training->step_seconds) return wall;
+  const double step = *seen.training->step_seconds;
+  return std::max(0.0, wall - static_cast<double>(seen.steps) * step) + static_cast<double>(*steps) * step;
+}
+
+/// Whether more may run: what is written outside of the folder is the user's, and no view keeps it.
+std::expected<void, ExitCode> check_writes(const CommandOptions& options, const Context& context,
+                                           const tuner::CommandProbe& seen) {
+  if (!seen.files || seen.files->outside.empty()) return {};
+  const std::string named = outside_text(*seen.files);
+  if (options.writes_outside) {
+    *context.err << "It writes outside of its folder, as allowed:\n" << named;
+    return {};
+  }
+  *context.err << named;
+  return refuse(
+      context,
+      "your command writes these files outside of its folder. This run kept them away from there; the runs of "
+      "a campaign would write them again and again. --writes-outside allows that, --share FOLDER names a "
+      "folder that may change",
+      ExitCode::Negative);
+}
+
 void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
   command.timing = seen.timing;
-  // A script that is done earlier: all its steps but those that may be a smaller epoch's.
-  if (seen.timing == Timing::Steps && seen.ended_by_itself) command.steps = std::max<std::int64_t>(2, seen.steps);
+  command.steps = steps_of_run(seen);
+  if (seen.training) {
+    command.levers = seen.training->levers;
+    command.batch = seen.training->batch;
+    command.steps_per_epoch = seen.training->steps_per_epoch;
+    const bool varies =
+        std::ranges::any_of(command.variations, [](const auto& each) { return each.parameter() == "batch"; });
+    if (!command.examples && (command.batch || varies)) command.examples = seen.training->examples_per_epoch;
+  }
   const auto generous = std::chrono::ceil<std::chrono::seconds>(4 * seen.wall) + std::chrono::seconds(60);
   command.deadline = std::max(std::chrono::seconds(120), generous);
+}
+
+/// As an earlier campaign of the database knew the same command.
+void use_known(const nlohmann::json& document, tuner::OwnCommand& command) {
+  command.timing = document.at("worker").at("time") == "steps" ? Timing::Steps : Timing::Process;
+  command.levers = tuner::levers_of(document);
+  for (const auto& parameter : document.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
+    if (parameter.value("name", "") != "batch" || !parameter.value("default", nlohmann::json()).is_number_integer()) {
+      continue;
+    }
+    command.batch = parameter["default"].get<std::int64_t>();
+  }
+  const auto examples = document.value("/workload/training_examples"_json_pointer, nlohmann::json());
+  if (!command.examples && examples.is_number_integer() && command.timing == Timing::Steps) {
+    command.examples = examples.get<std::int64_t>();
+  }
+}
+
+/// The command as the options have it. The error is said.
+std::expected<tuner::OwnCommand, ExitCode> own_command(const CommandOptions& options, const Context& context) {
+  tuner::OwnCommand command{.words = context.command,
+                            .folder = fs::current_path(),
+                            .name = options.name,
+                            .allocators = measure::available_allocators(measure::probe_launch_machine()),
+                            .examples = options.examples,
+                            .allow_batch = std::ranges::find(options.allow, "batch") != options.allow.end(),
+                            .files = options.in_place ? measure::Files::InPlace : measure::Files::Private,
+                            .pattern = options.pattern};
+  command.frameworks = tuner::imported_frameworks(command.words, command.folder);
+  for (const std::string& path : options.share) command.shared.push_back(fs::absolute(path).lexically_normal());
+  for (const std::string& text : options.vary) {
+    auto variation = tuner::read_variation(text);
+    if (!variation) return refuse(context, variation.error());
+    command.variations.push_back(*std::move(variation));
+  }
+  return command;
 }
 
 }  // namespace
 
 bool CommandOptions::any() const {
-  return !name.empty() || !vary.empty() || examples || !time.empty() || !pattern.empty() || !write_campaign.empty();
+  return !name.empty() || !vary.empty() || examples || !time.empty() || !pattern.empty() || !write_campaign.empty() ||
+         !allow.empty() || !share.empty() || in_place || writes_outside;
 }
 
 void add_command(CLI::App& subcommand, CommandOptions& options) {
@@ -157,6 +240,21 @@ void add_command(CLI::App& subcommand, CommandOptions& options) {
       ->type_name("REGEX")
       ->excludes(time)
       ->group(own);
+  subcommand.add_option("--allow", options.allow, "batch: try larger batches too, which changes what is learnt")
+      ->type_name("batch")
+      ->check(CLI::IsMember({"batch"}).description(""))
+      ->allow_extra_args(false)
+      ->group(own);
+  subcommand.add_flag("--in-place", options.in_place, "Let each run write into the command's folder, as you would")
+      ->group(own);
+  subcommand
+      .add_option("--share", options.share,
+                  "A folder that the command changes for real all the same; may be given again")
+      ->type_name("FOLDER")
+      ->allow_extra_args(false)
+      ->group(own);
+  subcommand.add_flag("--writes-outside", options.writes_outside, "Let each run write outside of the command's folder")
+      ->group(own);
   subcommand
       .add_option("--write-campaign", options.write_campaign,
                   "Write the campaign file instead of measuring; - prints it")
@@ -165,21 +263,13 @@ void add_command(CLI::App& subcommand, CommandOptions& options) {
 }
 
 std::expected<tuner::CampaignSpec, ExitCode> command_campaign(const CommandOptions& options, bool budgeted,
+                                                              std::optional<std::chrono::nanoseconds> wall,
                                                               const Context& context,
                                                               const tuner::Installation& installation,
                                                               const space::Facts& facts) {
-  tuner::OwnCommand command{.words = context.command,
-                            .folder = fs::current_path(),
-                            .name = options.name,
-                            .allocators = measure::available_allocators(measure::probe_launch_machine()),
-                            .examples = options.examples,
-                            .pattern = options.pattern};
-  command.frameworks = tuner::imported_frameworks(command.words, command.folder);
-  for (const std::string& text : options.vary) {
-    auto variation = tuner::read_variation(text);
-    if (!variation) return refuse(context, variation.error());
-    command.variations.push_back(*std::move(variation));
-  }
+  auto asked = own_command(options, context);
+  if (!asked) return std::unexpected(asked.error());
+  tuner::OwnCommand command = *std::move(asked);
   const auto made = [&]() -> std::expected<tuner::CampaignSpec, ExitCode> {
     auto document = tuner::command_document(command);
     if (!document) return refuse(context, document.error());
@@ -197,16 +287,21 @@ std::expected<tuner::CampaignSpec, ExitCode> command_campaign(const CommandOptio
   const auto first = made();
   if (!first) return first;
   if (const auto known = known_campaign(context, first->document)) {
-    command.timing = known->worker.at("time") == "steps" ? Timing::Steps : Timing::Process;
+    use_known(known->document, command);
     auto document = tuner::command_document(command);
     if (!document) return refuse(context, document.error());
     if (!budgeted) (*document)["budget"]["trials"] = kUsualTrials;
-    if (known->run.is_object()) (*document)["run"] = known->run;
+    if (const auto run = known->document.find("run"); run != known->document.end() && run->is_object()) {
+      (*document)["run"] = *run;
+    }
     return parsed(context, *document, command.folder, facts);
   }
   const auto seen = sight(context, *first, installation);
   if (!seen) return std::unexpected(seen.error());
   use_probe(*seen, command);
+  *context.err << seen_training_text(*seen, seconds_of_run(*seen, command.steps),
+                                     wall ? std::chrono::duration<double>(*wall).count() : 0);
+  if (const auto allowed = check_writes(options, context, *seen); !allowed) return std::unexpected(allowed.error());
   return made();
 }
 

@@ -2,6 +2,7 @@
 
 /// `nocturne tune -- COMMAND`: from the words of a command to a campaign.
 
+#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -21,9 +22,13 @@ struct CommandOptions {
   std::string name;
   std::vector<std::string> vary;
   std::optional<std::int64_t> examples;
-  std::string time;            ///< empty: find out
-  std::string pattern;         ///< instead
-  std::string write_campaign;  ///< file, or "-"
+  std::string time;                ///< empty: find out
+  std::string pattern;             ///< instead
+  std::string write_campaign;      ///< file, or "-"
+  std::vector<std::string> allow;  ///< "batch": what is learnt may change with it
+  std::vector<std::string> share;  ///< folders in which the command writes for real
+  bool in_place = false;           ///< no private view of its folder
+  bool writes_outside = false;     ///< it may write outside of its folder
 
   [[nodiscard]] bool any() const;
 };
@@ -31,11 +36,11 @@ struct CommandOptions {
 void add_command(CLI::App& subcommand, CommandOptions& options);
 
 /// The campaign of context.command. Runs the command once where nobody says how it is timed and no campaign of the
-/// database knows. Complaints go to context.err. `budgeted`: somebody said when to stop.
-[[nodiscard]] std::expected<tuner::CampaignSpec, ExitCode> command_campaign(const CommandOptions& options,
-                                                                            bool budgeted, const Context& context,
-                                                                            const tuner::Installation& installation,
-                                                                            const space::Facts& facts);
+/// database knows. Complaints go to context.err. `budgeted`: somebody said when to stop; `wall`: after so long, where
+/// he said that.
+[[nodiscard]] std::expected<tuner::CampaignSpec, ExitCode> command_campaign(
+    const CommandOptions& options, bool budgeted, std::optional<std::chrono::nanoseconds> wall, const Context& context,
+    const tuner::Installation& installation, const space::Facts& facts);
 
 /// Writes the campaign where --write-campaign says.
 [[nodiscard]] ExitCode write_campaign(const CommandOptions& options, const Context& context,

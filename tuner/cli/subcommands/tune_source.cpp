@@ -22,8 +22,8 @@ std::expected<tuner::CampaignSpec, ExitCode> read_campaign(const TuneOptions& op
     if (options.file.empty()) return refuse("file is required, or a command behind '--'");
     if (options.command.any())
       return refuse(
-          "--name, --vary, --examples, --time, --pattern and --write-campaign belong "
-          "to a command behind '--'");
+          "--name, --vary, --examples, --time, --pattern, --allow, --in-place, --share, --writes-outside and "
+          "--write-campaign belong to a command behind '--'");
     auto spec = tuner::load_campaign(options.file, facts, frameworks);
     if (spec) return *std::move(spec);
     *context.err << tuner::to_text(spec.error()) << '\n';
@@ -31,7 +31,9 @@ std::expected<tuner::CampaignSpec, ExitCode> read_campaign(const TuneOptions& op
   }
   if (context.command.empty() || context.command.front().empty()) return refuse("there is no command behind '--'");
   const bool budgeted = options.trials || !options.wall.empty() || !options.until.empty();
-  return command_campaign(options.command, budgeted, context, installation, facts);
+  const auto wall = tuner::parse_duration(options.wall);
+  return command_campaign(options.command, budgeted, wall ? std::optional(*wall) : std::nullopt, context, installation,
+                          facts);
 }
 
 std::string same_again(const Context& context) {

@@ -1,0 +1,117 @@
+#include "tuner/cli/output/seen_training_lines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/layout.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+constexpr std::size_t kWidth = 80, kLabel = 12;
+constexpr std::size_t kNamed = 10;  // files
+
+std::string labelled(std::string_view label, const std::string& text) {
+  std::string lines;
+  for (const std::string& line : wrapped(printable(text), kWidth - kLabel - 2)) {
+    lines += fmt::format("  {:<{}}{}\n", lines.empty() ? label : "", kLabel, line);
+  }
+  return lines;
+}
+
+std::string framework_name(const tuner::SeenTraining& training) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kNames = {{{"pytorch", "PyTorch"},
+                                                                                    {"tensorflow", "TensorFlow"},
+                                                                                    {"keras", "Keras"},
+                                                                                    {"mxnet", "MXNet"},
+                                                                                    {"paddle", "Paddle"}}};
+  std::string name = training.framework;
+  for (const auto& [key, shown] : kNames) {
+    if (training.framework == key) name = shown;
+  }
+  if (!training.framework_version.empty()) name += " " + training.framework_version;
+  if (training.device == "cpu") name += " on the processor";
+  if (training.device == "cuda") name += " on the GPU";
+  return name;
+}
+
+std::string step_text(const tuner::SeenTraining& training) {
+  std::string text = training.unit.empty() ? "a step" : "one " + training.unit;
+  if (training.batch) text += fmt::format(", {} examples", *training.batch);
+  if (training.step_seconds) text += ", " + seconds_text(*training.step_seconds);
+  if (!training.steps_per_epoch) return text;
+  text += fmt::format("; {} an epoch", *training.steps_per_epoch);
+  if (training.step_seconds) {
+    text += fmt::format(" (about {})",
+                        seconds_text(*training.step_seconds * static_cast<double>(*training.steps_per_epoch)));
+  }
+  return text;
+}
+
+std::string share_text(const tuner::SeenTraining& training) {
+  std::vector<std::string> parts;
+  for (const std::string_view part : {"data", "forward", "backward", "optimizer", "other"}) {
+    const auto share = training.share.find(std::string(part));
+    if (share != training.share.end()) parts.push_back(fmt::format("{} {:.0f} %", part, 100 * share->second));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::vector<std::string> names_of(const std::vector<tuner::WrittenFile>& files) {
+  std::vector<std::string> names;
+  for (const tuner::WrittenFile& file : files) {
+    if (names.size() == kNamed) break;
+    names.push_back(file.deleted ? file.path + " (deleted)" : file.path);
+  }
+  if (files.size() > kNamed) names.push_back(fmt::format("and {} more", files.size() - kNamed));
+  return names;
+}
+
+std::string files_text(const tuner::WrittenFiles& files) {
+  const std::string where = files.kind == "copy" ? "a copy of your folder" : "a private view of your folder";
+  if (files.inside.empty()) return fmt::format("it wrote none; each run works in {}", where);
+  return fmt::format("{}: each run writes them into {}, and yours stay as they are",
+                     fmt::join(names_of(files.inside), ", "), where);
+}
+
+}  // namespace
+
+std::string seen_training_text(const tuner::CommandProbe& seen, double trial_seconds, double budget_seconds) {
+  if (!seen.training || seen.training->framework.empty()) {
+    return seen.files ? labelled("files", files_text(*seen.files)) : std::string();
+  }
+  const tuner::SeenTraining& training = *seen.training;
+  std::string text = labelled("training", framework_name(training)) + labelled("a step", step_text(training));
+  if (!training.share.empty()) text += labelled("its time", share_text(training));
+  std::vector<std::string> levers;
+  for (const tuner::SeenLever& each : training.levers) levers.push_back(each.name);
+  if (!levers.empty()) text += labelled("levers", fmt::format("{}", fmt::join(levers, ", ")));
+  std::vector<std::string> refused;
+  for (const auto& [name, reason] : training.refused) refused.push_back(fmt::format("{} ({})", name, reason));
+  if (!refused.empty()) text += labelled("not offered", fmt::format("{}", fmt::join(refused, "; ")));
+  for (const std::string& note : training.notes) text += labelled("note", note);
+  if (seen.files) text += labelled("files", files_text(*seen.files));
+  if (trial_seconds > 0) {
+    std::string trials = "about " + seconds_text(trial_seconds) + " each";
+    if (budget_seconds > 0) {
+      trials += fmt::format(", so about {:.0f} in {}", std::max(1.0, budget_seconds / trial_seconds),
+                            seconds_text(budget_seconds));
+    }
+    text += labelled("trials", trials);
+  }
+  return text;
+}
+
+std::string outside_text(const tuner::WrittenFiles& files) {
+  std::string text;
+  for (const std::string& name : names_of(files.outside)) text += "  " + printable(name) + "\n";
+  return text;
+}
+
+}  // namespace nocturne::cli

@@ -1,0 +1,162 @@
+#include "tuner/own_command/seen_training.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "measure/run/launch.hpp"
+#include "space/file_contents.hpp"
+#include "tuner/own_command/utf8.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::uintmax_t kLargestReportBytes = 1 << 20;
+constexpr std::size_t kMostLevers = 100, kMostValues = 50, kMostFiles = 1000, kMostNotes = 50;
+constexpr std::size_t kLongestText = 1000;
+
+std::optional<Json> read_object(const fs::path& file) {
+  std::error_code error;
+  // A link, a pipe or a folder in its place is no report of ours.
+  if (fs::symlink_status(file, error).type() != fs::file_type::regular) return std::nullopt;
+  if (fs::file_size(file, error) > kLargestReportBytes || error) return std::nullopt;
+  const auto text = space::read_file(file);
+  Json document = Json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
+  if (!document.is_object()) return std::nullopt;
+  return document;
+}
+
+std::string text_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) return {};
+  auto text = found->get<std::string>();
+  return text.size() <= kLongestText && is_utf8(text) ? text : std::string();
+}
+
+/// Above 0.
+std::optional<std::int64_t> count_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+  const auto count = found->get<std::int64_t>();
+  return count > 0 && count < (std::int64_t{1} << 40) ? std::optional(count) : std::nullopt;
+}
+
+std::vector<std::string> texts_at(const Json& object, const char* key, std::size_t most) {
+  std::vector<std::string> texts;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return texts;
+  for (const Json& each : *found) {
+    if (each.is_string() && texts.size() < most && each.get<std::string>().size() <= kLongestText) {
+      texts.push_back(each.get<std::string>());
+    }
+  }
+  return texts;
+}
+
+bool is_parameter_name(std::string_view name) {
+  const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  return !name.empty() && name.size() <= 40 && std::isalpha(static_cast<unsigned char>(name.front())) != 0 &&
+         std::ranges::all_of(name, plain) && !measure::is_launch_parameter(name);
+}
+
+std::optional<SeenLever> read_lever(const Json& document) {
+  if (!document.is_object()) return std::nullopt;
+  SeenLever seen{
+      .name = text_at(document, "name"),
+      .description = text_at(document, "description"),
+      .values = texts_at(document, "values", kMostValues),
+      .lever = {.variable = text_at(document, "variable"), .changes = text_at(document, "changes"), .lines = {}}};
+  if (const auto lines = document.find("lines"); lines != document.end() && lines->is_object()) {
+    for (const auto& [value, text] : lines->items()) {
+      if (text.is_string()) seen.lever.lines[value] = text.get<std::string>();
+    }
+  }
+  const bool usable = is_parameter_name(seen.name) && measure::is_lever_variable(seen.lever.variable) &&
+                      seen.values.size() >= 2 && seen.values.front() == "script";
+  return usable ? std::optional(std::move(seen)) : std::nullopt;
+}
+
+std::vector<WrittenFile> files_at(const Json& object, const char* key) {
+  std::vector<WrittenFile> files;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return files;
+  for (const Json& each : *found) {
+    if (!each.is_object() || files.size() == kMostFiles) continue;
+    WrittenFile file{.path = text_at(each, "path"), .bytes = count_at(each, "bytes").value_or(0)};
+    file.deleted = each.value("deleted", Json()) == true;
+    if (!file.path.empty()) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+}  // namespace
+
+std::optional<SeenTraining> read_training_report(const fs::path& file) {
+  const auto document = read_object(file);
+  if (!document) return std::nullopt;
+  SeenTraining seen{.framework = text_at(*document, "framework"),
+                    .framework_version = text_at(*document, "framework_version"),
+                    .device = text_at(*document, "device"),
+                    .unit = text_at(*document, "unit"),
+                    .batch = count_at(*document, "batch"),
+                    .steps_per_epoch = count_at(*document, "steps_per_epoch"),
+                    .examples_per_epoch = count_at(*document, "examples_per_epoch"),
+                    .step_seconds = {},
+                    .share = {},
+                    .levers = {},
+                    .refused = {},
+                    .notes = texts_at(*document, "notes", kMostNotes)};
+  if (const auto step = document->find("step_seconds"); step != document->end() && step->is_number()) {
+    if (const double seconds = step->get<double>(); std::isfinite(seconds) && seconds > 0) seen.step_seconds = seconds;
+  }
+  if (const auto share = document->find("share"); share != document->end() && share->is_object()) {
+    for (const auto& [name, part] : share->items()) {
+      if (part.is_number() && part.get<double>() >= 0 && part.get<double>() <= 1) seen.share[name] = part.get<double>();
+    }
+  }
+  for (const Json& each : document->value("levers", Json::array())) {
+    auto lever = read_lever(each);
+    if (lever && seen.levers.size() < kMostLevers) seen.levers.push_back(*std::move(lever));
+  }
+  for (const Json& each : document->value("refused", Json::array())) {
+    if (each.is_object() && !text_at(each, "name").empty())
+      seen.refused[text_at(each, "name")] = text_at(each, "reason");
+  }
+  return seen;
+}
+
+std::vector<SeenLever> levers_of(const Json& document) {
+  std::vector<SeenLever> levers;
+  auto command = measure::command_from_json(document.value("worker", Json::object()));
+  const Json parameters = document.value("/space/parameters"_json_pointer, Json::array());
+  if (!command) return levers;
+  for (const Json& parameter : parameters) {
+    const std::string name = text_at(parameter, "name");
+    const auto found = command->levers.find(name);
+    if (found == command->levers.end()) continue;
+    SeenLever lever{
+        .name = name, .description = text_at(parameter, "description"), .values = {}, .lever = found->second};
+    for (const Json& value : parameter.value("values", Json::array())) {
+      lever.values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    levers.push_back(std::move(lever));
+  }
+  return levers;
+}
+
+std::optional<WrittenFiles> read_written_files(const fs::path& file) {
+  const auto document = read_object(file);
+  if (!document) return std::nullopt;
+  return WrittenFiles{.kind = text_at(*document, "kind"),
+                      .inside = files_at(*document, "written"),
+                      .outside = files_at(*document, "outside"),
+                      .more = count_at(*document, "more").value_or(0),
+                      .notes = texts_at(*document, "notes", kMostNotes)};
+}
+
+}  // namespace nocturne::tuner

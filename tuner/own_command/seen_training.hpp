@@ -1,0 +1,64 @@
+#pragma once
+
+/// What a first run showed of a training that nobody changed: the report of the module in front of it (kernels/inject)
+/// and what the private view of its files tells (kernels/command). Both are written by the user's processes, so nothing
+/// in them is believed unread.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "measure/run/command_template.hpp"
+
+namespace nocturne::tuner {
+
+/// Something that can be changed in the script from outside.
+struct SeenLever {
+  std::string name;  ///< of its parameter
+  std::string description;
+  std::vector<std::string> values;  ///< the first, "script", changes nothing
+  measure::Lever lever{};
+  friend bool operator==(const SeenLever&, const SeenLever&) = default;
+};
+
+struct SeenTraining {
+  std::string framework, framework_version, device;  ///< "pytorch", "2.15.0", "cpu"
+  std::string unit;                                  ///< what a step is: "optimizer step", "backward", …
+  std::optional<std::int64_t> batch;                 ///< examples of a step
+  std::optional<std::int64_t> steps_per_epoch, examples_per_epoch;
+  std::optional<double> step_seconds;
+  std::map<std::string, double> share;         ///< of a step's time: data, forward, backward, optimizer, other
+  std::vector<SeenLever> levers;               ///< that can apply
+  std::map<std::string, std::string> refused;  ///< lever → why not
+  std::vector<std::string> notes;              ///< sentences for the user
+};
+
+/// Empty: there is no report, or it is none. What is no value of its key is left out.
+[[nodiscard]] std::optional<SeenTraining> read_training_report(const std::filesystem::path& file);
+
+/// The levers of a campaign's document, as command_document() wrote them.
+[[nodiscard]] std::vector<SeenLever> levers_of(const nlohmann::json& document);
+
+struct WrittenFile {
+  std::string path;        ///< relative to the command's folder, else absolute
+  std::int64_t bytes = 0;  ///< that it holds
+  bool deleted = false;    ///< it was removed
+};
+
+/// What a run wrote.
+struct WrittenFiles {
+  std::string kind;                          ///< overlay, copy
+  std::vector<WrittenFile> inside, outside;  ///< of the command's folder
+  std::int64_t more = 0;                     ///< that are not named
+  std::vector<std::string> notes;            ///< sentences for the user
+};
+
+/// Empty: the run had no private view.
+[[nodiscard]] std::optional<WrittenFiles> read_written_files(const std::filesystem::path& file);
+
+}  // namespace nocturne::tuner
