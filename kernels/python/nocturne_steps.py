@@ -129,11 +129,11 @@ class _Recorder(object):
                  "data_wait_ns": int(min(self.waited, wall) * 1e9)}
         if value is not None:
             event["loss"] = value
-        event.update(self.parts())
+        event.update(self.parts(wall))
         self.write(**event)
 
-    def parts(self):
-        """What else is known of a sample: further fields of its event."""
+    def parts(self, wall):
+        """What else is known of a sample of `wall` seconds: further fields of its event."""
         return {}
 
     def wait_for_turn(self):

@@ -82,6 +82,10 @@ class Session(object):
             self.recorder.refuse(status, "lever %s: %s" % (name, reason))
         return True
 
+    def write_report(self):
+        if self.report:
+            self.guarded(self.report.write)()
+
     def install_levers(self, framework, module):
         """To be called once a framework; `framework` as the levers' files name it."""
         from . import levers
