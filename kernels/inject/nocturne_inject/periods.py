@@ -25,6 +25,10 @@ class Periods(object):
         """Events of a step; None: undecided."""
         return len(self.pattern) if self.pattern else None
 
+    @property
+    def regular(self):
+        return self.pattern != [None]
+
     def event(self, key, awaited=()):
         """An event caused by `key`. `awaited`: the keys that may yet come. Returns whether a step ends here."""
         if self.pattern == [None]:
