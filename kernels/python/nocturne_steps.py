@@ -48,14 +48,20 @@ class _Recorder(object):
         self.steps = -1          # behind the first; -1: the first has not ended
         self.open_phases = []
         self.ending = False
+        self.began = int(environment.get("NOCTURNE_STEPS_BEGAN_NS", 0)) / 1e9
         self.file = os.open(environment["NOCTURNE_STEPS_EVENTS"], os.O_WRONLY | os.O_APPEND)
-        now, cpu = time.monotonic(), time.process_time()
-        began = int(environment.get("NOCTURNE_STEPS_BEGAN_NS", 0)) / 1e9
-        self.write(event="phase_begin", name="import")
-        self.write(event="phase_end", name="import", wall_s=max(0.0, now - began) if began else 0.0, cpu_s=cpu)
+        self.begin()
+
+    def begin(self):
+        """What is known before the first step."""
+        self.import_ended(time.monotonic(), time.process_time())
         self.write(event="ready", timing="steps", versions={"python": sys.version.split()[0]})
         self.write(event="phase_begin", name="first_step")
         self.restart()
+
+    def import_ended(self, now, cpu):
+        self.write(event="phase_begin", name="import")
+        self.write(event="phase_end", name="import", wall_s=max(0.0, now - self.began) if self.began else 0.0, cpu_s=cpu)
 
     def write(self, **event):
         line = (json.dumps(event) + "\n").encode()
@@ -123,7 +129,12 @@ class _Recorder(object):
                  "data_wait_ns": int(min(self.waited, wall) * 1e9)}
         if value is not None:
             event["loss"] = value
+        event.update(self.parts(wall))
         self.write(**event)
+
+    def parts(self, wall):
+        """What else is known of a sample of `wall` seconds: further fields of its event."""
+        return {}
 
     def wait_for_turn(self):
         if self.turns is None:
@@ -181,18 +192,24 @@ def _number(loss):
 def _open_recorder(environment):
     if not environment.get("NOCTURNE_STEPS_EVENTS"):
         return None
+    return _Recorder(environment) if _claim(environment) else None
+
+
+def _claim(environment):
+    """Whether this process is the one that speaks."""
     claim = environment.get("NOCTURNE_STEPS_CLAIM")
     if claim:
         try:
             taken = os.open(claim, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
-            return None  # another process of this training speaks
+            return False  # another process of this training speaks
         os.write(taken, str(os.getpid()).encode())
         os.close(taken)
-    return _Recorder(environment)
+    return True
 
 
-_recorder = _open_recorder(os.environ)
+# Under its private name it serves the module in front of a script (kernels/inject), which claims when it sees training.
+_recorder = _open_recorder(os.environ) if __name__ != "_nocturne_steps" else None
 
 
 def active():

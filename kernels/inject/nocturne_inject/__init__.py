@@ -1,0 +1,113 @@
+"""What Nocturne does inside a script that it starts unchanged; ../README.md says how it gets there.
+
+    recorder.py   the events of the one process that trains, on kernels/python/nocturne_steps.py
+    periods.py    which events make a step
+    report.py     what the run has shown, for people and for the search
+    learning.py   what the training check records
+    levers/       what can be changed from outside
+    pytorch.py, tensorflow.py, mxnet.py, paddle.py    what is hooked into a framework: install(name, module, session)
+
+A framework's file hooks in only what it needs, and the hooks are as if they were not there: trouble in them becomes a
+note (session.guarded), a traceback does not show them (hide), and a forked child or a process that never trains says
+nothing (session.listening is False there, or stays without a recorder).
+"""
+
+import importlib
+import os
+import sys
+import time
+
+_FILES = {"torch": "pytorch", "tensorflow": "tensorflow", "keras": "tensorflow", "mxnet": "mxnet", "paddle": "paddle"}
+
+
+def hide(error):
+    """Takes the frame that catches `error` out of its traceback; to be followed by a bare `raise` (from 3.11 on)."""
+    error.__traceback__ = error.__traceback__.tb_next
+
+
+class Session(object):
+    """What is common to all frameworks of one process."""
+
+    def __init__(self, environment, leave=lambda: None):
+        self.environment = dict(environment)
+        self.leave = leave          # called when nothing more is awaited
+        self.pid = os.getpid()
+        self.notes = []
+        self.failed_levers = {}     # name: (status, reason)
+        self.recorder = None        # from claim() on
+        self.claimed = None         # whether claim() succeeded; None: not tried
+        self.imported_at = None     # (monotonic, process_time) when the last framework had been imported
+        self.learning = None
+        self.report = None
+        self.listening = self.timing = any(environment.get(name) for name in (
+            "NOCTURNE_STEPS_EVENTS", "NOCTURNE_INJECT_REPORT", "NOCTURNE_INJECT_LEARNING"))
+
+    def note(self, text):
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def guarded(self, function):
+        """`function`, whose exceptions become a note; what it returns then is None."""
+        def call(*arguments):
+            try:
+                return function(*arguments)
+            except Exception as error:
+                self.note("%s: %s: %s" % (function.__name__, type(error).__name__, error))
+        return call
+
+    def forked(self):
+        """In a child: what the parent has begun is the parent's, whose report and events this is not."""
+        self.pid = os.getpid()
+        if self.claimed is not None:
+            self.listening = False
+            self.recorder = self.report = self.learning = None
+
+    def claim(self):
+        """At the first sign of training. Returns whether this process is the one that speaks."""
+        if self.claimed is None:
+            self.claimed = False
+            if self.listening:
+                self.claimed = bool(self.guarded(self.begin)())
+            self.listening = self.claimed
+            self.leave()
+        return self.claimed
+
+    def begin(self):
+        from . import recorder
+        if not recorder.speaks(self):
+            return False
+        self.recorder = recorder.Recorder(self)
+        if self.failed_levers:
+            name, (status, reason) = sorted(self.failed_levers.items())[0]
+            self.recorder.refuse(status, "lever %s: %s" % (name, reason))
+        return True
+
+    def write_report(self):
+        if self.report:
+            self.guarded(self.report.write)()
+
+    def install_levers(self, framework, module):
+        """To be called once a framework; `framework` as the levers' files name it."""
+        from . import levers
+        self.failed_levers.update(levers.install(
+            framework, module, self.environment, self.environment.get("NOCTURNE_INJECT_LEARNING_MODE") == "start"))
+        if self.failed_levers and not self.timing:  # nobody else says so
+            for name, (_, reason) in sorted(self.failed_levers.items()):
+                sys.stderr.write("nocturne: %s is left as it is: %s\n" % (name, reason))
+
+
+_session = None
+
+
+def imported(name, module, leave):
+    """The module `name`, which is a framework, has just been imported."""
+    global _session
+    if _session is None:
+        _session = Session(os.environ, leave)
+        if _session.timing:
+            from . import report
+            _session.report = report.Report(_session)
+            os.register_at_fork(after_in_child=_session.forked)
+    if _session.claimed is None:
+        _session.imported_at = time.monotonic(), time.process_time()
+    importlib.import_module(__name__ + "." + _FILES[name]).install(name, module, _session)

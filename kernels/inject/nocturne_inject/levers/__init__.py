@@ -1,0 +1,122 @@
+"""The levers: what can be changed in a training from outside. One file each, found by listing this folder.
+
+A lever's file has
+
+    NAME = "autocast"              NOCTURNE_LEVER_AUTOCAST sets it
+    FRAMEWORK = "pytorch"          or "tensorflow", "mxnet", "paddle": whose import installs it
+    CHANGES = "precision"          nothing, rounding, precision, random stream, checkpoint or what is learnt
+    DESCRIPTION = "..."            one line for people
+    LINES = {"bf16": "..."}        the lines that do the same in the script; a dict or a function of the value
+    def values(seen):              (["script", "bf16"], None), or (None, "why it cannot apply"); seen is a Seen, below
+    def install(value, framework): puts it in: the framework's module has just been imported. Raises Refused where the
+                                   value cannot work; any other exception is a failed trial too
+    LOADER = True                  optional: changes how data are loaded; left out of the paired start of a learning check
+
+"script" stands for what the script does: nothing is installed then. What a lever finds out later (an operator without
+bf16, a model that it left alone) it appends to `notes`, sentences for the report.
+"""
+
+import collections
+import importlib
+import pkgutil
+
+_PREFIX = "NOCTURNE_LEVER_"
+notes = []
+
+# One data loader of the run. kind: "map" or "iterable"; batch: examples, None where batches are not its own; batches and
+# examples: of an epoch, None where unknown; training: whether a step's batch came from it.
+Loader = collections.namedtuple(
+    "Loader", "kind batch workers pin_memory persistent prefetch batches examples training dataset")
+# One optimizer. kind: its class's name; settings: its defaults, such as {"lr": 0.1, "fused": None}; parameters: numbers.
+Optimizer = collections.namedtuple("Optimizer", "kind settings parameters")
+# One outermost module that owns parameters. types: its parts by class name and count, {"Conv2d": 2, "Dropout": 1};
+# module: itself, to be looked at, not changed.
+Module = collections.namedtuple("Module", "kind parameters types compiled module")
+
+
+class Seen(object):
+    """What the run has shown when its report is written. Unknown: None, or empty.
+
+    A framework fills in what it can see; a lever's values() reads it."""
+
+    framework = None          # "pytorch"
+    framework_version = None  # "2.15.0+cpu"
+    version = ()              # (2, 15, 0)
+    module = None             # the framework's module
+    python = None             # "3.11.2"
+    device = None             # "cpu" or "cuda": where the training is done
+    device_name = None        # of the accelerator
+    capability = None         # of the accelerator, (9, 0)
+    cpus = 1                  # that this process may use
+    cpu_flags = frozenset()   # as Linux names them: "avx512_bf16", "amx_bf16"
+    compiler = None           # path of a C++ compiler
+    threads = None            # of an operator, as the framework has them
+    interop_threads = None
+    batch_shapes = ()         # [((64, 1, 28, 28), "float32"), ...] of the tensors of a training batch
+    parameter_types = ()      # ["float32"]
+    calls = frozenset()       # what the script itself does: "autocast", "compile", "set_num_threads", ...
+    step_seconds = None
+    share = {}                # {"data": 0.03, ...} of a step
+
+    def __init__(self):
+        self.loaders = []     # [Loader]
+        self.optimizers = []  # [Optimizer]
+        self.modules = []     # [Module]
+
+
+class Refused(Exception):
+    """A lever's value cannot work here; the text is the reason, for people."""
+
+
+def every():
+    """The levers' modules, by name."""
+    found = [importlib.import_module(__name__ + "." + each.name) for each in pkgutil.iter_modules(__path__)]
+    return sorted((lever for lever in found if hasattr(lever, "NAME")), key=lambda lever: lever.NAME)
+
+
+def chosen(environment):
+    """{name: value} of what the environment sets to another value than the script's."""
+    return {name[len(_PREFIX):].lower(): value for name, value in environment.items()
+            if name.startswith(_PREFIX) and value not in ("", "script")}
+
+
+def install(framework, module, environment, without_loaders=False):
+    """Puts in what is chosen; returns {name: (status, reason)} of those that could not be."""
+    values = chosen(environment)
+    known = every() if values else []
+    failed = {name: ("failed", "there is no lever of this name")
+              for name in set(values) - {lever.NAME.lower() for lever in known}}
+    for lever in known:
+        value = values.get(lever.NAME.lower())
+        if value is None or lever.FRAMEWORK != framework or (without_loaders and getattr(lever, "LOADER", False)):
+            continue
+        try:
+            lever.install(value, module)
+        except Refused as refusal:
+            failed[lever.NAME] = ("unsupported", str(refusal))
+        except Exception as error:
+            failed[lever.NAME] = ("failed", "%s: %s" % (type(error).__name__, error))
+    return failed
+
+
+def offered(seen):
+    """The report's "levers" and "refused", and notes on levers that could not say."""
+    levers, refused, trouble = [], [], []
+    for lever in every():
+        if lever.FRAMEWORK != seen.framework:
+            continue
+        try:
+            values, reason = lever.values(seen)
+        except Exception as error:
+            refused.append({"name": lever.NAME, "reason": "it could not be judged"})
+            trouble.append("lever %s: %s: %s" % (lever.NAME, type(error).__name__, error))
+            continue
+        if values is None:
+            refused.append({"name": lever.NAME, "reason": reason})
+            continue
+        lines = lever.LINES if callable(lever.LINES) else lever.LINES.get
+        levers.append({"name": lever.NAME, "values": values, "default": "script", "type": "categorical",
+                       "description": lever.DESCRIPTION, "changes": lever.CHANGES,
+                       "variable": _PREFIX + lever.NAME.upper(),
+                       "lines": {value: lines(value) for value in values if value != "script" and lines(value)}})
+    return levers, refused, trouble + notes

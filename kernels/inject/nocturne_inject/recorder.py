@@ -1,0 +1,206 @@
+"""Writes the events of the process that trains, from what the hooks of a framework tell it.
+
+    recorder = session.recorder    once session.claim() said yes, at the first sign of training
+    recorder.facts.update(...)     before the first step() has ended: batch, steps_per_epoch, examples_per_epoch, versions
+    recorder.lap(kind)             what passed since the last lap was "data", "forward", "backward", "optimizer" or "other"
+    recorder.step(loss)            a step has ended. loss: None, or anything float() understands; asked on samples alone
+    recorder.epoch()               what passed since the last step is no part of a step
+
+The clock is that of nocturne_steps.py, whose recorder this is, with these differences: data and graphs before the first
+step are the first step's; it ends by os._exit(0); it stops the process's descendants while it waits for a turn, and drops
+the steps that follow; and it may be without a file, where only the report or the training check is asked for.
+"""
+
+import collections
+import importlib.util
+import os
+import signal
+import sys
+import time
+
+_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+KINDS = ("data", "forward", "backward", "optimizer", "other")
+DROPPED = 5  # steps after a turn's wait: queues that a loader filled meanwhile made up to 14 look free
+QUIET_S = 60  # without a sign of training for so long, the report says so
+
+
+def _load_steps():
+    for path in (os.path.join(_FOLDER, "nocturne_steps.py"),
+                 os.path.join(os.path.dirname(_FOLDER), "python", "nocturne_steps.py")):
+        if os.path.exists(path):
+            spec = importlib.util.spec_from_file_location("_nocturne_steps", path)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+    raise ImportError("nocturne_steps.py is not beside %s" % _FOLDER)
+
+
+steps = _load_steps()
+
+
+def speaks(session):
+    """Whether this process is the one that trains and is listened to; makes the claim."""
+    environment = session.environment
+    if any(environment.get(name, "0") not in ("", "0") for name in ("RANK", "LOCAL_RANK")):
+        return False
+    if getattr(sys.modules.get("nocturne_steps"), "_recorder", None) is not None:
+        session.note("the script tells its steps itself, by nocturne_steps")
+        return False
+    if steps._claim(environment):
+        return True
+    session.note("another process of this training is the one that is timed")
+    if session.report:
+        session.report.another_trains()
+    return False
+
+
+def _descendants(pid):
+    """Process ids of the children of `pid`, and of theirs; empty where /proc does not tell."""
+    parents = {}
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
+        if name.isdigit():
+            try:
+                with open("/proc/%s/stat" % name, "rb") as file:
+                    parents.setdefault(int(file.read().rpartition(b")")[2].split()[1]), []).append(int(name))
+            except (OSError, ValueError, IndexError):
+                pass  # it has ended meanwhile
+    found, left = [], [pid]
+    while left:
+        children = parents.get(left.pop(), [])
+        found += children
+        left += children
+    return found
+
+
+def _signal(processes, number):
+    for process in processes:
+        try:
+            os.kill(process, number)
+        except OSError:
+            pass
+
+
+class Recorder(steps._Recorder):
+    def __init__(self, session):
+        self.session = session
+        self.facts = {"versions": {"python": sys.version.split()[0]}}
+        self.samples = collections.deque(maxlen=1000)  # (steps, wall seconds)
+        self.spent_in_all = dict.fromkeys(KINDS, 0.0)
+        self.wall_in_all = 0.0
+        self.dropped = 0    # steps to come that are not timed
+        self.stopped = []   # descendants that wait with this process
+        environment = dict(session.environment)
+        if not environment.get("NOCTURNE_STEPS_EVENTS"):
+            environment["NOCTURNE_STEPS_EVENTS"] = os.devnull
+        super(Recorder, self).__init__(environment)
+
+    def begin(self):
+        imported, cpu = self.session.imported_at
+        self.import_ended(imported, cpu)
+        self.write(event="phase_begin", name="first_step")
+        self.restart()
+        if self.mark - imported > QUIET_S:
+            self.session.note("the first step began %.0f s after the framework's import" % (self.mark - imported))
+        self.mark, self.mark_cpu = imported, cpu
+
+    def restart(self):
+        self.spent_on = dict.fromkeys(KINDS, 0.0)
+        super(Recorder, self).restart()
+
+    def step_ended(self):
+        super(Recorder, self).step_ended()
+        self.lapped = self.last
+        self.spent_before = dict(self.spent_on)
+
+    def lap(self, kind):
+        now = time.monotonic()
+        self.spent_on[kind] += now - self.lapped
+        if kind == "data":
+            self.waited += now - self.lapped
+        self.lapped = now
+
+    def epoch(self, credit=0.0, credit_cpu=0.0):
+        """`credit`: of what has just passed, the seconds of waiting for data that are a step's all the same."""
+        self.spent_on = dict(self.spent_before)
+        super(Recorder, self).epoch()
+        self.lapped = time.monotonic()
+        if self.steps >= 0:
+            self.outside -= credit
+            self.outside_cpu -= credit_cpu
+            self.waited += credit
+            self.spent_on["data"] += credit
+
+    def step(self, loss):
+        if self.steps < 0:
+            self.ready()
+        elif self.dropped:
+            self.dropped -= 1
+            self.restart()
+            return
+        self.lap("other")
+        super(Recorder, self).step(loss)
+
+    def ready(self):
+        expected, batch = self.session.environment.get("NOCTURNE_INJECT_BATCH"), self.facts.get("batch")
+        if expected and batch and int(expected) != batch:
+            self.refuse("failed", "a step has %d examples, and %s were expected: another amount of work cannot be "
+                                  "compared" % (batch, expected))
+        self.write(event="ready", timing="steps", **self.facts)
+
+    def parts(self, wall):
+        self.samples.append((self.pending, wall))
+        self.wall_in_all += wall
+        for kind, seconds in self.spent_on.items():
+            self.spent_in_all[kind] += seconds
+        return {kind + "_ns": int(self.spent_on[kind] * 1e9)
+                for kind in ("forward", "backward", "optimizer") if self.spent_in_all[kind]}
+
+    def step_seconds(self):
+        """The median of the samples' steps; None before the first."""
+        each = sorted(wall / count for count, wall in self.samples)
+        return each[len(each) // 2] if each else None
+
+    def share(self):
+        """{kind: part of the time of the steps}; kinds that were never told are missing."""
+        told = {kind: seconds / self.wall_in_all for kind, seconds in self.spent_in_all.items()
+                if seconds} if self.wall_in_all else {}
+        if told:
+            told["other"] = max(0.0, 1 - sum(part for kind, part in told.items() if kind != "other"))
+        return {kind: round(part, 4) for kind, part in told.items()}
+
+    def wait_for_turn(self):
+        while True:  # one that is being stopped may still start another
+            more = [each for each in _descendants(os.getpid()) if each not in self.stopped]
+            if not more:
+                break
+            _signal(more, signal.SIGSTOP)
+            self.stopped += more
+        try:
+            super(Recorder, self).wait_for_turn()
+        finally:
+            self.go_on()
+        self.dropped = DROPPED
+
+    def go_on(self):
+        _signal(self.stopped, signal.SIGCONT)
+        self.stopped = []
+
+    def refuse(self, status, reason):
+        """Ends the run, which cannot be compared with others."""
+        self.write(event="end", status=status, reason=reason)
+        self.session.note(reason)
+        self.leave(1)
+
+    def finish(self):
+        self.ending = True
+        self.leave(0)
+
+    def leave(self, code):
+        self.go_on()
+        self.session.write_report()
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:  # closed, or a reader that has gone: as at any exit
+                pass
+        os._exit(code)

@@ -1,0 +1,114 @@
+"""The report: what a run has shown, for the first screen and for the search. ../README.md lists its keys.
+
+It is written by the process that trains, when the limit is reached or at its exit; and by one that has imported a
+framework and trained nothing, if there is none yet.
+"""
+
+import atexit
+import json
+import os
+import platform
+import shutil
+import sys
+
+from . import levers
+from . import recorder
+
+
+def cpu_flags():
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                if line.startswith(("flags", "Features")):
+                    return frozenset(line.partition(":")[2].split())
+    except OSError:
+        pass
+    return frozenset()
+
+
+def cpus():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def compiler():
+    """Path of the C++ compiler that a framework's compiler would call."""
+    for name in (os.environ.get("CXX"), "g++", "clang++"):
+        found = name and shutil.which(name)
+        if found:
+            return found
+    return None
+
+
+class Report(object):
+    """A framework's file fills in `unit`, `events_per_step` and `look`, which completes `seen` when it is needed."""
+
+    def __init__(self, session):
+        self.session = session
+        self.path = session.environment.get("NOCTURNE_INJECT_REPORT")
+        self.unit = None             # "optimizer step", "backward", "call", "batch"
+        self.events_per_step = None
+        self.look = lambda seen: None
+        self.seen = levers.Seen()
+        self.seen.python = platform.python_version()
+        self.seen.cpus = cpus()
+        self.written = False
+        atexit.register(self.at_exit)
+
+    def others_path(self):
+        claim = self.session.environment.get("NOCTURNE_STEPS_CLAIM")
+        return claim + ".others" if claim else None
+
+    def another_trains(self):
+        """This process trains as well as the one that is timed, which shall say so."""
+        if self.others_path():
+            with open(self.others_path(), "a") as file:
+                file.write("%d\n" % os.getpid())
+
+    def own_steps(self):
+        """Whether the script, in this process, tells its steps itself."""
+        return getattr(sys.modules.get("nocturne_steps"), "_recorder", None) is not None
+
+    def at_exit(self):
+        if self.session.pid != os.getpid() or self.session.report is not self or self.written or not self.path:
+            return
+        if self.session.claimed or self.own_steps():
+            error = getattr(sys, "last_value", None)
+            if error is not None:
+                self.session.note("the script ended with %s: %s" % (type(error).__name__, error))
+        elif os.path.exists(self.path) or self.session.claimed is False:
+            return
+        else:
+            self.session.note("no step of a training was seen")
+        self.session.write_report()
+
+    def write(self):
+        if not self.path:
+            return
+        text = json.dumps(self.content())
+        beside = "%s.%d" % (self.path, os.getpid())
+        with open(beside, "w") as file:
+            file.write(text + "\n")
+        os.replace(beside, self.path)
+        self.written = True
+
+    def content(self):
+        seen, speaker, note = self.seen, self.session.recorder, self.session.note
+        seen.cpu_flags, seen.compiler = cpu_flags(), compiler()
+        self.session.guarded(self.look)(seen)
+        found = {"version": 1, "framework": seen.framework, "framework_version": seen.framework_version,
+                 "python": seen.python, "device": seen.device, "unit": self.unit,
+                 "events_per_step": self.events_per_step}
+        if speaker:
+            seen.step_seconds, seen.share = speaker.step_seconds(), speaker.share()
+            facts = {name: speaker.facts.get(name) for name in ("batch", "steps_per_epoch", "examples_per_epoch")}
+            found.update(facts, steps=max(0, speaker.steps), step_seconds=seen.step_seconds, share=seen.share)
+        if self.others_path() and os.path.exists(self.others_path()):
+            note("more than one process trains: one of them is timed")
+        for name, (_, reason) in sorted(self.session.failed_levers.items()):
+            note("lever %s: %s" % (name, reason))
+        offered = self.session.guarded(levers.offered)(seen) or ([], [], [])
+        found["levers"], found["refused"] = offered[:2]
+        for text in offered[2]:
+            note(text)
+        found["notes"] = self.session.notes
+        return found
