@@ -26,6 +26,9 @@ struct Sample {
   friend bool operator==(const Sample&, const Sample&) = default;
 };
 
+/// What the time of a training step goes into.
+inline constexpr const char* kStepParts[] = {"data", "forward", "backward", "optimizer", "other"};
+
 struct Phase {
   std::string name;  ///< import, data, build, compile, first_step, accuracy
   std::chrono::nanoseconds wall{};

@@ -133,6 +133,8 @@ void EventReader::accept(const json& event) {
     events_.accuracy = accuracy;
   } else if (name == "norms") {
     accept_norms(event);
+  } else if (name == "share") {
+    accept_share(event);
   } else if (name == "device") {
     accept_device(event);
   } else if (name == "memory") {
@@ -146,6 +148,17 @@ void EventReader::accept(const json& event) {
     }
     events_.end = std::move(end);
   }
+}
+
+void EventReader::accept_share(const json& event) {
+  if (!events_.ready.is_object()) throw Rejected("comes before 'ready'");
+  json share = json::object();
+  for (const char* part : space::kStepParts) {
+    if (!event.contains(part)) continue;
+    share[part] = real(event, part);
+    if (!(share[part] >= 0.0 && share[part] <= 1.0)) throw Rejected(fmt::format("'{}' is not between 0 and 1", part));
+  }
+  events_.ready["share"] = std::move(share);
 }
 
 // Whatever is said again and again adds up to a possible time, too.

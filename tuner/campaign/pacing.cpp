@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "measure/gate/learning.hpp"
+
 namespace nocturne::tuner {
 namespace {
 
@@ -139,9 +141,19 @@ nanoseconds forecast_band(const VerifySettings& verify, const space::Parts& base
   return forecast_of(kMargin * static_cast<double>(seeds) * space::total_time(baseline, 1));
 }
 
+nanoseconds forecast_learning(const space::Parts& baseline) {
+  constexpr double kStarts = 3, kStartSteps = 5, kLonger = 1 + measure::kLearningReferences;
+  return forecast_of(kMargin * (kStarts * (first_step(baseline) + kStartSteps * baseline.steady_step) +
+                                kLonger * (first_step(baseline) + measure::kLearningSteps * baseline.steady_step)));
+}
+
 nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& baseline,
                           std::optional<nanoseconds> whole) {
   const GateSettings& settings = verify.gate;
+  if (settings.learning) {
+    const nanoseconds learning = forecast_learning(baseline);
+    return whole && learning > share(*whole, kLearningShare) ? nanoseconds{0} : learning;
+  }
   if (!settings.on) return nanoseconds{0};
   // Both and their references, which are no faster than the default, as a rule.
   const double exact = 4 * (first_step(baseline) + static_cast<double>(settings.steps) * baseline.steady_step);

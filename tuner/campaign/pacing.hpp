@@ -103,6 +103,11 @@ inline constexpr double kBandShare = 0.1;
 [[nodiscard]] std::chrono::nanoseconds forecast_band(const VerifySettings& verify, const space::Parts& baseline,
                                                      std::optional<std::chrono::nanoseconds> whole);
 
+/// Runs that judge whether a changed script learns as it does unchanged (finals/learning_gate.hpp), the longer one too.
+[[nodiscard]] std::chrono::nanoseconds forecast_learning(const space::Parts& baseline);
+/// The longer run takes at most this share of the budget's time.
+inline constexpr double kLearningShare = 0.2;
+
 /// The gate's steps, and the epochs of the reference.
 [[nodiscard]] std::chrono::nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& baseline,
                                                      std::optional<std::chrono::nanoseconds> whole = {});

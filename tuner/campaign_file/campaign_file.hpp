@@ -94,6 +94,7 @@ struct GateSettings {
   bool on = true;
   std::int64_t steps = 4;             ///< steps of the exact comparison with the reference
   double accuracy_margin = 0.5;       ///< percentage points by which an accuracy may be lower than the default's
+  bool learning = false;              ///< levers change a script of the user's own: does it learn as without them?
   std::optional<std::int64_t> seeds;  ///< epochs of the reference that the losses are compared with, 0: none; empty:
                                       ///< 6 where they take at most a tenth of the budget's time, else none
 };

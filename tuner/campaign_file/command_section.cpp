@@ -192,6 +192,7 @@ void fit_to_command(Checks& checks, const CommandTemplate& command, space::Objec
   }
   verify.accuracy_epochs = 0;
   verify.gate.on = false;
+  verify.gate.learning = !command.levers.empty();
   if (!command.whole()) return;
   if (const Json* epochs = checks.get("/objective", "epochs");
       epochs != nullptr && objective.epochs != std::vector{1.0}) {

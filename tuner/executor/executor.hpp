@@ -66,7 +66,12 @@ struct RunOrder {
   /// The exact comparison of trainers instead; a file to write is named in the run's folder.
   std::optional<protocol::GateRequest> gate;
   std::string initial;  ///< gate runs: file of weights and batches to begin with, or empty
+  /// A command of the user's own records what it learns instead (measure/gate/learning.hpp), with `seed` and `steps`.
+  enum class Learning { None, Start, Longer } learning = Learning::None;
 };
+
+/// In the run's folder: what it recorded.
+inline constexpr const char* kLearningFile = "learning.json";
 
 /// What a run's worker is asked, as far as the order says it.
 [[nodiscard]] inline protocol::Request request_of(const space::Configuration& configuration, const RunOrder& order) {

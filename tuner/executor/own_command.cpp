@@ -132,16 +132,25 @@ void plan_command(const CampaignSpec& spec, const space::Configuration& configur
                   const RunOrder& order, const Installation& installation, measure::RunPlan& plan) {
   const CommandTemplate& command = *prepared.own;
   const measure::CommandRun run{.steps = run_steps_of(command, spec, order), .seed = order.seed};
+  const bool learns = order.learning != RunOrder::Learning::None;
   // Both could be filled when the configuration was prepared.
   if (const auto words = measure::fill_words(command, configuration, run)) {
-    plan.argv = command_worker_argv(command, *words, prepared.schedule.batch, installation);
+    CommandTemplate started = command;
+    if (learns) started.timing = Timing::Process;  // the module ends it; its steps are not timed
+    plan.argv = command_worker_argv(started, *words, prepared.schedule.batch, installation);
+  }
+  if (learns) {
+    plan.environment["NOCTURNE_INJECT_LEARNING"] = (plan.folder / kLearningFile).string();
+    plan.environment["NOCTURNE_INJECT_LEARNING_MODE"] = order.learning == RunOrder::Learning::Start ? "start" : "run";
+    plan.environment["NOCTURNE_INJECT_SEED"] = std::to_string(order.seed);
+    plan.environment["NOCTURNE_STEPS_LIMIT"] = std::to_string(order.steps);
   }
   if (const auto variables = measure::fill_environment(command, configuration, run)) {
     for (const auto& [name, value] : *variables) plan.environment[name] = value;
   }
   plan.request.epochs = 0;
   plan.request.accuracy = false;
-  if (command.whole()) {
+  if (command.whole() || learns) {
     plan.request.steps = 1;
     plan.request.steps_per_sample = 1;
   }

@@ -42,16 +42,28 @@ std::optional<space::Accuracy> accuracy_of(const db::Store& store, const db::Sto
   return accuracy;
 }
 
-std::optional<measure::DataWait> stored_wait(const db::Store& store, const db::StoredTrial& trial) {
-  return data_wait_of(store.load_trial(trial.id));
+/// Runs that the trial's estimate is made of.
+std::vector<space::Run> searched_runs(const db::TrialDetail& detail) {
+  std::vector<space::Run> runs;
+  for (const db::StoredRun& stored : detail.runs) {
+    const space::Run& run = stored.record.run;
+    const bool searched = run.purpose == space::Purpose::Search || run.purpose == space::Purpose::Audit;
+    if (searched && !stored.in_flight && run.outcome == space::Outcome::Ok) runs.push_back(run);
+  }
+  return runs;
 }
 
 Answer with_waits(const db::Store& store, Answer answer) {
   if (answer.best) {
-    answer.best_wait = stored_wait(store, *answer.best);
+    const db::TrialDetail detail = store.load_trial(answer.best->id);
+    answer.best_wait = data_wait_of(detail);
+    answer.best_share = step_share_of(detail);
+    answer.learning = judged_learning(detail);
   }
   if (answer.baseline) {
-    answer.baseline_wait = stored_wait(store, *answer.baseline);
+    const db::TrialDetail detail = store.load_trial(answer.baseline->id);
+    answer.baseline_wait = data_wait_of(detail);
+    answer.baseline_share = step_share_of(detail);
   }
   return answer;
 }
@@ -88,13 +100,23 @@ bool trained_for_accuracy(const space::Run& run, std::int64_t epochs) {
 }
 
 std::optional<measure::DataWait> data_wait_of(const db::TrialDetail& detail) {
-  std::vector<space::Run> runs;
-  for (const db::StoredRun& stored : detail.runs) {
-    const space::Run& run = stored.record.run;
-    const bool searched = run.purpose == space::Purpose::Search || run.purpose == space::Purpose::Audit;
-    if (searched && !stored.in_flight && run.outcome == space::Outcome::Ok) runs.push_back(run);
+  return measure::data_wait(searched_runs(detail));
+}
+
+std::map<std::string, double> step_share_of(const db::TrialDetail& detail) {
+  std::map<std::string, double> sums;
+  double runs = 0;
+  for (const space::Run& run : searched_runs(detail)) {
+    if (!run.ready.is_object() || !run.ready.contains("share")) continue;
+    const nlohmann::json& said = run.ready["share"];
+    if (!said.is_object()) continue;
+    runs += 1;
+    for (const char* part : space::kStepParts) {
+      if (said.contains(part) && said[part].is_number()) sums[part] += said[part].get<double>();
+    }
   }
-  return measure::data_wait(runs);
+  for (auto& [part, sum] : sums) sum /= runs;
+  return sums;
 }
 
 bool is_extrapolated(const space::Trial& trial, double epochs) {

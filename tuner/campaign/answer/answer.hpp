@@ -16,6 +16,7 @@
 #include "space/objective.hpp"
 #include "space/outcome.hpp"
 #include "tuner/campaign/answer/changes.hpp"
+#include "tuner/campaign/answer/judged_learning.hpp"
 #include "tuner/campaign/answer/ranking.hpp"
 #include "tuner/campaign/stored_document.hpp"
 
@@ -34,9 +35,12 @@ struct Answer {
   std::int64_t accuracy_epochs = 0;
   double accuracy_margin = 0;  ///< points (percent of the images) that the best may learn less
   std::optional<measure::DataWait> baseline_wait, best_wait;  ///< measured in the trials' own runs
-  std::map<space::Outcome, std::int64_t> outcomes;            ///< how many finished trials ended so
-  std::vector<db::StoredTrial> failures;                      ///< finished and not ok: wrong ones, then by number
-  std::optional<Ranking> ranking;  ///< ranks the environments (frameworks), where there is a choice
+  std::optional<JudgedLearning> learning;  ///< of best, where it is a changed script of the user's own
+  std::map<std::string, double> baseline_share,
+      best_share;                                   ///< of a step's time (space::kStepParts), where it is known
+  std::map<space::Outcome, std::int64_t> outcomes;  ///< how many finished trials ended so
+  std::vector<db::StoredTrial> failures;            ///< finished and not ok: wrong ones, then by number
+  std::optional<Ranking> ranking;                   ///< ranks the environments (frameworks), where there is a choice
 
   /// Whether best is faster than the default beyond doubt, measured again.
   [[nodiscard]] bool verified_faster() const;
@@ -54,6 +58,9 @@ struct Answer {
 /// How long the trial's steps wait for data, over its runs of search and audit that ended well: what its estimate is
 /// made of. Empty: none has samples.
 [[nodiscard]] std::optional<measure::DataWait> data_wait_of(const db::TrialDetail& detail);
+
+/// What the time of the trial's steps goes into, over the same runs: part → share. Empty: no run says so.
+[[nodiscard]] std::map<std::string, double> step_share_of(const db::TrialDetail& detail);
 
 /// Whether T(epochs) of a trial is computed: fewer steps were timed than it has. A process that was timed as a whole,
 /// which has no steps, is measured.

@@ -142,11 +142,23 @@ const FinalistGate::Reference* FinalistGate::exact_reference(const measure::Sche
   return &references_.emplace(schedule.batch, std::move(made)).first->second;
 }
 
-Admission FinalistGate::admits(const db::StoredTrial& trial) {
-  const GateSettings& settings = session_.spec.verify.gate;
-  if (!session_.spec.worker.own.empty()) {
+Admission FinalistGate::admits_changed(const db::StoredTrial& trial) {
+  if (session_.spec.worker.own.levers.empty()) {
     return let_through(trial, "it is a command of your own; compare what both learn before you deploy the best");
   }
+  if (!learning_.concerns(trial)) return Admission::Admitted;
+  const auto judged = learning_.judge(trial);
+  if (!judged) return Admission::Interrupted;
+  if (judged->learning == measure::Learning::Other) return refuse(trial, judged->sentence);
+  if (judged->learning == measure::Learning::NotJudged) return let_through(trial, judged->sentence);
+  session_.observer.note(fmt::format("trial {} learns as the script does: {}", trial.trial.number, judged->sentence));
+  log(db::Level::Info, fmt::format("trial {} learns as the script does: {}", trial.trial.number, judged->sentence));
+  return Admission::Admitted;
+}
+
+Admission FinalistGate::admits(const db::StoredTrial& trial) {
+  const GateSettings& settings = session_.spec.verify.gate;
+  if (!session_.spec.worker.own.empty()) return admits_changed(trial);
   if (!settings.on) return Admission::Admitted;
   const auto detail = session_.store.load_trial(trial.id);
   if (!knows_gate(detail)) return let_through(trial, "its worker does not know the gate");

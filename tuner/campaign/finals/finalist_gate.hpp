@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "db/store.hpp"
+#include "tuner/campaign/finals/learning_gate.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/session.hpp"
 
@@ -32,7 +33,8 @@ enum class Admission {
 class FinalistGate {
  public:
   /// `time`: empty where the campaign is not bounded by time.
-  FinalistGate(const Session& session, std::optional<TimeFrame> time) : session_(session), time_(time) {}
+  FinalistGate(const Session& session, std::optional<TimeFrame> time)
+      : session_(session), time_(time), learning_(session, time) {}
 
   /// The exact part: a few steps without dropout from the same weights on the same batches. Seconds.
   [[nodiscard]] Admission admits(const db::StoredTrial& trial);
@@ -64,6 +66,8 @@ class FinalistGate {
   /// Epochs of the reference: as the campaign says, else as many as there is time for.
   [[nodiscard]] std::int64_t seeds_wanted(const db::StoredTrial& baseline) const;
   [[nodiscard]] bool time_is_over() const;
+  /// Of a command of the user's own.
+  [[nodiscard]] Admission admits_changed(const db::StoredTrial& trial);
 
   [[nodiscard]] Admission refuse(const db::StoredTrial& trial, const std::string& why);
   [[nodiscard]] Admission let_through(const db::StoredTrial& trial, const std::string& why);
@@ -71,6 +75,7 @@ class FinalistGate {
 
   const Session& session_;
   std::optional<TimeFrame> time_;
+  LearningGate learning_;
   std::map<std::int64_t, Reference> references_;  ///< by batch size
   std::set<std::string> said_;                    ///< why somebody was let through
 };

@@ -15,6 +15,7 @@
 #include "tuner/cli/output/command_line.hpp"
 #include "tuner/cli/output/failure_lines.hpp"
 #include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/output/ranking_lines.hpp"
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
@@ -69,6 +70,22 @@ std::string value_text(const std::optional<space::Value>& value) {
   return value ? space::to_text(*value) : "–";
 }
 
+/// Of a script that levers change, what each may change of the training, too.
+void print_changes(const Context& context, const tuner::Answer& answer) {
+  const auto levers = own_command(answer).levers;
+  std::vector<Column> columns = {{"  parameter"}, {"default"}, {"best"}};
+  if (!levers.empty()) columns.push_back({"may change"});
+  Table table(columns);
+  for (const tuner::Change& change : answer.changes) {
+    std::vector<Cell> cells = {Cell("  " + change.parameter), Cell(value_text(change.from)),
+                               Cell(value_text(change.to), Style::Strong)};
+    const auto lever = levers.find(change.parameter);
+    if (!levers.empty()) cells.emplace_back(lever != levers.end() ? lever->second.changes : "nothing");
+    table.add(cells);
+  }
+  table.print(context);
+}
+
 void print_trial_line(std::ostream& out, const char* title, const tuner::Answer& answer, const db::StoredTrial& trial,
                       const std::optional<space::Accuracy>& accuracy) {
   const auto& parts = trial.trial.parts;
@@ -110,6 +127,32 @@ void print_data_wait(std::ostream& out, const tuner::Answer& answer) {
   out << '\n';
 }
 
+/// "data 31 -> 4 %": what the time of a step goes into, of the default and of the best.
+void print_step_share(std::ostream& out, const tuner::Answer& answer) {
+  if (answer.best_share.empty()) return;
+  const bool two = answer.baseline && answer.baseline->id != answer.best->id && !answer.baseline_share.empty();
+  const auto percent = [](const std::map<std::string, double>& share, const char* part) {
+    const auto found = share.find(part);
+    return found != share.end() ? fmt::format("{:.0f}", 100 * found->second) : std::string("?");
+  };
+  std::string text;
+  for (const char* part : space::kStepParts) {
+    if (!answer.best_share.contains(part)) continue;
+    text += fmt::format("{}{} {}{} %", text.empty() ? "" : ", ", part,
+                        two ? percent(answer.baseline_share, part) + " -> " : "", percent(answer.best_share, part));
+  }
+  out << fmt::format("A step    {}\n", text);
+}
+
+/// Whether a changed script learns as it does unchanged.
+void print_judged_learning(const Context& context, const tuner::Answer& answer) {
+  if (!answer.learning) return;
+  const bool same = answer.learning->learning == measure::Learning::Same;
+  print_line(context, "Learning",
+             (same ? "as the script unchanged: " : "not judged, compare it before you deploy: ") +
+                 one_line(answer.learning->sentence));
+}
+
 /// The best's accuracy against the default's. Empty: one of them is not known, or they are the same trial.
 std::optional<measure::AccuracyDifference> learning_of(const tuner::Answer& answer) {
   if (!answer.best_accuracy || !answer.baseline_accuracy || answer.best->id == answer.baseline->id) return std::nullopt;
@@ -145,6 +188,11 @@ nlohmann::json learning_json(const tuner::Answer& answer) {
           {"confidence", tuner::kPageConfidence},
           {"allowed_points", answer.accuracy_margin},
           {"verdict", learning_verdict(*difference, answer.accuracy_margin)}};
+}
+
+nlohmann::json judged_learning_json(const tuner::Answer& answer) {
+  if (!answer.learning) return nullptr;
+  return {{"verdict", measure::to_text(answer.learning->learning)}, {"why", answer.learning->sentence}};
 }
 
 }  // namespace
@@ -199,20 +247,17 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
     print_trial_line(out, "Default", answer, *answer.baseline, answer.baseline_accuracy);
   }
   print_learning(out, answer, colour);
+  print_judged_learning(context, answer);
   if (answer.changes.empty()) {
     out << "Settings  " << settings_line(answer.best->trial.configuration) << '\n';
   } else {
     const auto parameters = campaign.spec.value("/space/parameters"_json_pointer, nlohmann::json::array()).size();
     out << fmt::format("Changed   {} of {} settings\n", answer.changes.size(), parameters);
-    Table table({{"  parameter"}, {"default"}, {"best"}});
-    for (const tuner::Change& change : answer.changes) {
-      table.add(
-          {Cell("  " + change.parameter), Cell(value_text(change.from)), Cell(value_text(change.to), Style::Strong)});
-    }
-    table.print(context);
+    print_changes(context, answer);
   }
   print_own_command(context, answer);
   print_data_wait(out, answer);
+  print_step_share(out, answer);
   if (answer.ranking && std::ranges::count_if(answer.ranking->levels, trained_any) > 1) {
     print_ranking(context, campaign, *answer.ranking);
   }
@@ -220,9 +265,9 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
 }
 
 nlohmann::json answer_json(const tuner::Answer& answer) {
-  const auto trial_json = [&](const std::optional<db::StoredTrial>& trial,
-                              const std::optional<space::Accuracy>& accuracy,
-                              const std::optional<measure::DataWait>& wait) -> nlohmann::json {
+  const auto trial_json =
+      [&](const std::optional<db::StoredTrial>& trial, const std::optional<space::Accuracy>& accuracy,
+          const std::optional<measure::DataWait>& wait, const std::map<std::string, double>& share) -> nlohmann::json {
     if (!trial) return nullptr;
     nlohmann::json json = {{"trial", trial->trial.number},
                            {"configuration", trial->trial.configuration.to_json()},
@@ -244,18 +289,21 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
       }
     }
     if (accuracy) json["accuracy"] = accuracy->accuracy;
+    if (!share.empty()) json["step_share"] = share;
     return json;
   };
-  nlohmann::json json = {{"campaign", answer.campaign.name},
-                         {"generation", answer.campaign.generation},
-                         {"finished", answer.campaign.finished_unix_ns.has_value()},
-                         {"epochs", answer.objective.primary},
-                         {"best", trial_json(answer.best, answer.best_accuracy, answer.best_wait)},
-                         {"default", trial_json(answer.baseline, answer.baseline_accuracy, answer.baseline_wait)},
-                         {"gain", nullptr},
-                         {"accuracy", learning_json(answer)},
-                         {"changes", nlohmann::json::array()},
-                         {"outcomes", nlohmann::json::object()}};
+  nlohmann::json json = {
+      {"campaign", answer.campaign.name},
+      {"generation", answer.campaign.generation},
+      {"finished", answer.campaign.finished_unix_ns.has_value()},
+      {"epochs", answer.objective.primary},
+      {"best", trial_json(answer.best, answer.best_accuracy, answer.best_wait, answer.best_share)},
+      {"default", trial_json(answer.baseline, answer.baseline_accuracy, answer.baseline_wait, answer.baseline_share)},
+      {"gain", nullptr},
+      {"accuracy", learning_json(answer)},
+      {"learning", judged_learning_json(answer)},
+      {"changes", nlohmann::json::array()},
+      {"outcomes", nlohmann::json::object()}};
   if (answer.verdict) {
     json["gain"] = {{"verdict", answer.verdict->verdict},
                     {"percent", tuner::gain_percent(answer.verdict->log_ratio_mean)},

@@ -56,16 +56,6 @@ void print_much(const Context& context, const std::vector<tuner::Matter>& much) 
   table.print(context);
 }
 
-/// A heading and a sentence that may take several lines.
-void print_line(const Context& context, const std::string& heading, const std::string& sentence) {
-  constexpr std::size_t kIndent = 10;
-  const std::size_t width = context.columns;
-  const auto lines = wrapped(sentence, width > 2 * kIndent ? width - kIndent : sentence.size());
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    *context.out << fmt::format("{:<{}}{}\n", i == 0 ? heading : "", kIndent, lines[i]);
-  }
-}
-
 void print_matters(const Context& context, const tuner::Matters& matters) {
   if (!matters.much.empty()) print_much(context, matters.much);
   const double percent = 100 * tuner::kHardly;

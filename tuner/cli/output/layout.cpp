@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <fmt/format.h>
+
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/output/format.hpp"
 
@@ -316,6 +318,15 @@ int Page::Buffer::sync() {
   broken_off_ = broken_off_ || !line_.empty();
   line_.clear();
   return done && sink_.pubsync() == 0 ? 0 : -1;
+}
+
+void print_line(const Context& context, const std::string& heading, const std::string& sentence) {
+  constexpr std::size_t kIndent = 10;
+  const std::size_t width = context.columns;
+  const auto lines = wrapped(sentence, width > 2 * kIndent ? width - kIndent : sentence.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    *context.out << fmt::format("{:<{}}{}\n", i == 0 ? heading : "", kIndent, lines[i]);
+  }
 }
 
 }  // namespace nocturne::cli

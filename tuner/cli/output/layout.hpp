@@ -70,4 +70,7 @@ class Page : public std::ostream {
   Buffer buffer_;
 };
 
+/// A line of an answer page: a heading and a sentence, which may take several lines.
+void print_line(const Context& context, const std::string& heading, const std::string& sentence);
+
 }  // namespace nocturne::cli

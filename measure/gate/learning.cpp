@@ -1,0 +1,194 @@
+#include "measure/gate/learning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace nocturne::measure {
+namespace {
+
+/// Largest relative differences: of a tensor's movement, of a loss.
+struct Bands {
+  double update = 0, loss = 0;
+};
+
+constexpr Bands bands_of(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::Rounding ? Bands{.update = 0.02, .loss = 1e-5} : Bands{.update = 0.1, .loss = 0.01};
+}
+
+/// A tensor that moves by less than this share of the largest movement moves by rounding alone (a bias before a
+/// normalisation, whose gradient is zero): what counts there is that it stays so.
+constexpr double kLeastMovement = 1e-4;
+/// A reference that differs from itself by more has no start to compare with.
+constexpr double kMostUpdate = 0.25, kMostLoss = 0.1;
+/// How much wider than what the repeats showed.
+constexpr double kWidening = 1.5;
+
+double relative(double a, double b) {
+  const double larger = std::max(std::abs(a), std::abs(b));
+  return larger > 0 ? std::abs(a - b) / larger : 0;
+}
+
+/// The largest difference and where it is.
+struct Difference {
+  double size = 0;
+  std::string where;
+  double reference = 0, candidate = 0;
+
+  void note(double difference, std::string place, double a, double b) {
+    // What is no number is as far away as can be.
+    if (!std::isfinite(difference)) difference = 1;
+    if (difference > size || where.empty()) *this = {difference, std::move(place), a, b};
+  }
+};
+
+/// Empty: they do not have the same tensors.
+std::optional<Difference> updates_between(const LearningRecord& reference, const LearningRecord& candidate) {
+  double largest = 0;
+  for (const auto& [name, norm] : reference.updates) largest = std::max(largest, norm);
+  Difference difference;
+  if (reference.updates.size() != candidate.updates.size()) return std::nullopt;
+  for (const auto& [name, norm] : reference.updates) {
+    const auto other = candidate.updates.find(name);
+    if (other == candidate.updates.end()) return std::nullopt;
+    const double floor = kLeastMovement * largest;
+    if (norm <= floor && other->second <= 10 * floor) continue;
+    difference.note(std::abs(other->second / std::max(norm, floor) - 1), name, norm, other->second);
+  }
+  return difference;
+}
+
+/// Empty: a loss is not known.
+std::optional<Difference> losses_between(const LearningRecord& reference, const LearningRecord& candidate) {
+  Difference difference;
+  for (std::size_t i = 0; i < kComparedLosses; ++i) {
+    if (i >= reference.losses.size() || i >= candidate.losses.size()) return std::nullopt;
+    if (!reference.losses[i] || !candidate.losses[i]) return std::nullopt;
+    const double a = *reference.losses[i], b = *candidate.losses[i];
+    difference.note(relative(a, b), fmt::format("step {}", i + 1), a, b);
+  }
+  return difference;
+}
+
+LearningJudgement not_judged(std::string sentence) {
+  return {.learning = Learning::NotJudged, .sentence = std::move(sentence)};
+}
+
+std::string notes_of(const LearningRecord& record) {
+  return record.notes.empty() ? std::string() : " (" + record.notes.front() + ")";
+}
+
+std::optional<double> later_mean(const LearningRecord& record) {
+  if (record.losses.size() < kLearningSteps) return std::nullopt;
+  double sum = 0;
+  for (std::size_t i = kLearningSteps - kJudgedSteps; i < kLearningSteps; ++i) {
+    if (!record.losses[i]) return std::nullopt;
+    sum += *record.losses[i];
+  }
+  return sum / static_cast<double>(kJudgedSteps);
+}
+
+}  // namespace
+
+std::expected<LearningRecord, std::string> read_learning(const nlohmann::json& document) {
+  if (!document.is_object() || document.value("version", nlohmann::json()) != 1) {
+    return std::unexpected("it recorded nothing of its learning");
+  }
+  LearningRecord record;
+  for (const nlohmann::json& loss : document.value("losses", nlohmann::json::array())) {
+    if (loss.is_number()) {
+      record.losses.emplace_back(loss.get<double>());
+    } else if (loss.is_string()) {
+      record.losses.emplace_back(std::nan(""));  // "nan", "inf"
+    } else {
+      record.losses.emplace_back(std::nullopt);
+    }
+  }
+  const nlohmann::json updates = document.value("updates", nlohmann::json::object());
+  if (updates.is_object()) {
+    for (const auto& [name, norm] : updates.items()) {
+      record.updates[name] = norm.is_number() ? norm.get<double>() : std::nan("");
+    }
+  }
+  for (const nlohmann::json& note : document.value("notes", nlohmann::json::array())) {
+    if (note.is_string()) record.notes.push_back(note.get<std::string>());
+  }
+  return record;
+}
+
+std::string_view to_text(Learning learning) {
+  switch (learning) {
+    case Learning::Same:
+      return "same";
+    case Learning::Other:
+      return "other";
+    case Learning::NotJudged:
+      break;
+  }
+  return "not judged";
+}
+
+LearningJudgement judge_start(const LearningRecord& reference, std::span<const LearningRecord> repeats,
+                              const LearningRecord& candidate, Arithmetic arithmetic) {
+  if (reference.updates.empty())
+    return not_judged("how far a step moves its parameters was not seen" + notes_of(reference));
+  Bands bands = bands_of(arithmetic);
+  for (const LearningRecord& repeat : repeats) {
+    const auto updates = updates_between(reference, repeat);
+    const auto losses = losses_between(reference, repeat);
+    if (!updates || updates->size > kMostUpdate || (losses && losses->size > kMostLoss)) {
+      return not_judged("the script unchanged does not begin twice alike, whatever random streams it is given");
+    }
+    bands.update = std::max(bands.update, kWidening * updates->size);
+    if (losses) bands.loss = std::max(bands.loss, kWidening * losses->size);
+  }
+  const auto updates = updates_between(reference, candidate);
+  if (!updates)
+    return {.learning = Learning::Other, .sentence = "it trains other parameters than the script unchanged"};
+  if (updates->size > bands.update) {
+    return {
+        .learning = Learning::Other,
+        .sentence = fmt::format("its first step moves {} {:.3g} times as far as the script's does ({:.3g} and {:.3g}; "
+                                "{:.3g} to {:.3g} times is what such changes do)",
+                                updates->where, updates->candidate / updates->reference, updates->candidate,
+                                updates->reference, 1 - bands.update, 1 + bands.update)};
+  }
+  const auto losses = losses_between(reference, candidate);
+  if (losses && losses->size > bands.loss) {
+    return {.learning = Learning::Other,
+            .sentence =
+                fmt::format("its loss in {} is {:.6g}, the script's {:.6g}, and such changes leave it within {:.2g}",
+                            losses->where, losses->candidate, losses->reference, bands.loss)};
+  }
+  std::string sentence =
+      fmt::format("its first step moves each of {} tensors as far as the script's does, within {:.2g} %",
+                  reference.updates.size(), 100 * updates->size);
+  if (!losses) return not_judged(sentence + ", but its loss was not seen" + notes_of(candidate));
+  return {.learning = Learning::Same,
+          .sentence = sentence + fmt::format("; first losses within {:.2g} %", 100 * losses->size)};
+}
+
+LearningJudgement judge_longer_run(std::span<const LearningRecord> references, const LearningRecord& candidate) {
+  std::vector<double> means;
+  for (const LearningRecord& each : references) {
+    if (const auto mean = later_mean(each)) means.push_back(*mean);
+  }
+  const auto mean = later_mean(candidate);
+  if (means.size() < kLearningReferences || !mean) {
+    return not_judged(fmt::format("the losses of {} steps were not seen{}", kLearningSteps, notes_of(candidate)));
+  }
+  if (!std::ranges::all_of(means, [](double each) { return std::isfinite(each); })) {
+    return not_judged("the losses of the script unchanged are no numbers");
+  }
+  const auto [least, most] = std::ranges::minmax(means);
+  const double more = (most - least) / 2;
+  const std::string figures =
+      fmt::format("mean loss of steps {} to {} {:.4g}; {} of the script unchanged had {:.4g} to {:.4g}",
+                  kLearningSteps - kJudgedSteps + 1, kLearningSteps, *mean, means.size(), least, most);
+  const bool inside = *mean >= least - more && *mean <= most + more;
+  return {.learning = inside ? Learning::Same : Learning::Other, .sentence = figures};
+}
+
+}  // namespace nocturne::measure

@@ -1,0 +1,72 @@
+#pragma once
+
+/// Does a script whose training was changed from outside learn as it does unchanged? Pure: no clock, no files.
+///
+/// Loss curves alone do not tell: with other random streams they differ as much as with a layer that stands still. So
+/// there are two checks, each against the same script with its levers left alone:
+///
+/// - The paired start: same random streams, no dropout, a few steps. How far the first step moves each tensor of
+///   parameters, over how far it moves it in the reference, is 1 but for rounding; so are the first losses.
+/// - The longer run, everything on: the mean of its later losses lies among those of references with other random
+///   streams, whose range is widened by half.
+///
+/// Where the reference itself does not come twice alike, bands are as wide as it needs.
+
+#include <cstddef>
+#include <expected>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace nocturne::measure {
+
+/// What one training recorded (kernels/inject/nocturne_inject/learning.py).
+struct LearningRecord {
+  std::vector<std::optional<double>> losses;  ///< of each step; empty: not seen
+  std::map<std::string, double> updates;      ///< tensor → Euclidean norm of its change in the first step
+  std::vector<std::string> notes;             ///< sentences: what could not be seen
+};
+
+/// The error is a sentence: it is no such record.
+[[nodiscard]] std::expected<LearningRecord, std::string> read_learning(const nlohmann::json& document);
+
+/// What the changes may do to the arithmetic.
+enum class Arithmetic {
+  Rounding,   ///< the order of operations, other kernels
+  Precision,  ///< a shorter mantissa: bf16, TF32
+};
+
+enum class Learning {
+  Same,
+  Other,      ///< it deviates by more than its changes may do
+  NotJudged,  ///< nobody can tell
+};
+[[nodiscard]] std::string_view to_text(Learning learning);  ///< same, other, not judged
+
+struct LearningJudgement {
+  Learning learning = Learning::NotJudged;
+  std::string sentence;  ///< the figures, or why it is not judged
+};
+
+/// So many losses of the paired start are compared.
+inline constexpr std::size_t kComparedLosses = 3;
+
+/// `repeats`: at least one, the reference again; they widen the bands.
+[[nodiscard]] LearningJudgement judge_start(const LearningRecord& reference, std::span<const LearningRecord> repeats,
+                                            const LearningRecord& candidate, Arithmetic arithmetic);
+
+/// Steps of the longer run, and which losses its mean is of.
+inline constexpr std::size_t kLearningSteps = 130, kJudgedSteps = 100;
+/// References with random streams of their own.
+inline constexpr std::size_t kLearningReferences = 5;
+
+/// Not judged where a loss is missing, or there are fewer than kLearningReferences.
+[[nodiscard]] LearningJudgement judge_longer_run(std::span<const LearningRecord> references,
+                                                 const LearningRecord& candidate);
+
+}  // namespace nocturne::measure

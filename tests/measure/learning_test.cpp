@@ -1,0 +1,113 @@
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "measure/gate/learning.hpp"
+
+namespace nocturne::measure {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+LearningRecord start() {
+  return {.losses = {2.30, 2.21, 2.15, 2.10, 2.02},
+          .updates = {{"0.conv.weight", 0.31}, {"0.conv.bias", 0.02}, {"0.fc.weight", 0.77}, {"0.norm.bias", 1e-9}},
+          .notes = {}};
+}
+
+LearningRecord longer(double mean, std::size_t steps = kLearningSteps) {
+  LearningRecord record;
+  for (std::size_t i = 0; i < steps; ++i) record.losses.emplace_back(mean + (i % 2 == 0 ? 0.1 : -0.1));
+  return record;
+}
+
+Learning judged(const LearningRecord& candidate, Arithmetic arithmetic = Arithmetic::Rounding) {
+  return judge_start(start(), std::vector{start()}, candidate, arithmetic).learning;
+}
+
+}  // namespace
+
+TEST_CASE("a start that differs by rounding is the same, one that moves parameters otherwise is not", "[gate]") {
+  auto candidate = start();
+  candidate.updates["0.fc.weight"] *= 1.01;
+  candidate.losses[2] = 2.15 * (1 + 4e-6);
+  CHECK(judged(candidate) == Learning::Same);
+  candidate.updates["0.fc.weight"] = 2 * 0.77;  // twice the learning rate
+  const auto doubled = judge_start(start(), std::vector{start()}, candidate, Arithmetic::Precision);
+  CHECK(doubled.learning == Learning::Other);
+  CHECK_THAT(doubled.sentence, ContainsSubstring("moves 0.fc.weight 2 times as far"));
+  candidate.updates["0.fc.weight"] = 0;  // it stands still
+  CHECK(judged(candidate, Arithmetic::Precision) == Learning::Other);
+  candidate = start();
+  candidate.updates.erase("0.conv.bias");
+  CHECK(judged(candidate) == Learning::Other);
+}
+
+TEST_CASE("a shorter mantissa may do more than rounding, and not everything", "[gate]") {
+  auto candidate = start();
+  candidate.updates["0.conv.weight"] *= 0.95;
+  candidate.losses[1] = 2.21 * 1.004;
+  CHECK(judged(candidate) == Learning::Other);
+  CHECK(judged(candidate, Arithmetic::Precision) == Learning::Same);
+  candidate.losses[2] = 2.15 * 1.02;
+  CHECK(judged(candidate, Arithmetic::Precision) == Learning::Other);
+  candidate.losses[2] = std::nan("");
+  CHECK(judged(candidate, Arithmetic::Precision) == Learning::Other);
+}
+
+TEST_CASE("what moves by rounding alone is not compared, but must not begin to move", "[gate]") {
+  auto candidate = start();
+  candidate.updates["0.norm.bias"] = 7e-9;
+  CHECK(judged(candidate) == Learning::Same);
+  candidate.updates["0.norm.bias"] = 0.3;
+  CHECK(judged(candidate, Arithmetic::Precision) == Learning::Other);
+}
+
+TEST_CASE("a script that does not repeat itself widens the bands, up to where nothing can be said", "[gate]") {
+  auto repeat = start(), candidate = start();
+  repeat.updates["0.fc.weight"] *= 1.04;
+  candidate.updates["0.fc.weight"] *= 1.05;
+  CHECK(judged(candidate) == Learning::Other);
+  CHECK(judge_start(start(), std::vector{repeat}, candidate, Arithmetic::Rounding).learning == Learning::Same);
+  repeat.updates["0.fc.weight"] = 2;
+  CHECK(judge_start(start(), std::vector{repeat}, candidate, Arithmetic::Rounding).learning == Learning::NotJudged);
+  candidate = start();
+  candidate.losses[1] = std::nullopt;
+  CHECK(judged(candidate) == Learning::NotJudged);
+  auto blind = start();
+  blind.updates.clear();
+  blind.notes = {"no parameters were found"};
+  const auto unseen = judge_start(blind, std::vector{blind}, start(), Arithmetic::Rounding);
+  CHECK(unseen.learning == Learning::NotJudged);
+  CHECK_THAT(unseen.sentence, ContainsSubstring("no parameters were found"));
+}
+
+TEST_CASE("a longer run lies among those of other random streams, or it does not", "[gate]") {
+  const std::vector references{longer(1.00), longer(0.98), longer(1.08), longer(1.02), longer(1.01)};
+  CHECK(judge_longer_run(references, longer(1.05)).learning == Learning::Same);
+  CHECK(judge_longer_run(references, longer(1.12)).learning == Learning::Same);  // the range is 0.10
+  CHECK(judge_longer_run(references, longer(1.14)).learning == Learning::Other);
+  CHECK(judge_longer_run(references, longer(0.92)).learning == Learning::Other);
+  CHECK(judge_longer_run(references, longer(std::nan(""))).learning == Learning::Other);
+  CHECK(judge_longer_run(references, longer(1.0, kLearningSteps - 1)).learning == Learning::NotJudged);
+  CHECK(judge_longer_run(std::span(references).first(4), longer(1.0)).learning == Learning::NotJudged);
+}
+
+TEST_CASE("what a training recorded is read with care", "[gate]") {
+  const auto record = read_learning(nlohmann::json::parse(
+      R"({"version": 1, "losses": [2.3, null, "nan"], "updates": {"0.w": 0.5, "0.b": "inf"}, "notes": ["so", 3]})"));
+  REQUIRE(record);
+  REQUIRE(record->losses.size() == 3);
+  CHECK(record->losses[0] == 2.3);
+  CHECK_FALSE(record->losses[1]);
+  CHECK(std::isnan(*record->losses[2]));
+  CHECK(std::isnan(record->updates.at("0.b")));
+  CHECK(record->notes == std::vector<std::string>{"so"});
+  CHECK_FALSE(read_learning(nlohmann::json::array()));
+  CHECK_FALSE(read_learning({{"version", 2}}));
+}
+
+}  // namespace nocturne::measure
