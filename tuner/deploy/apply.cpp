@@ -14,7 +14,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/shell_quote.hpp"
+#include "tuner/installation/installation.hpp"
 
 namespace nocturne::deploy {
 namespace {
@@ -54,6 +56,18 @@ void check_cpus(const Profile& profile, const ApplyMachine& machine, bool force,
   }
 }
 
+/// Puts the module that pulls the profile's levers in front of Python.
+void use_module(const Profile& profile, ApplyPlan& plan) {
+  if (!has_own_command(profile) || !pulls_levers(profile)) return;
+  const std::filesystem::path module = tuner::find_installation().source_root / "kernels/inject";
+  if (::access((module / "sitecustomize.py").c_str(), R_OK) != 0) {
+    plan.objections.push_back(fmt::format("the module {} cannot be read, without which the script trains unchanged: {}",
+                                          module.string(), std::strerror(errno)));
+  }
+  const char* known = std::getenv("PYTHONPATH");
+  plan.set["PYTHONPATH"] = module.string() + (known != nullptr && *known != '\0' ? ":" + std::string(known) : "");
+}
+
 }  // namespace
 
 ApplyPlan plan_apply(const Profile& profile, std::vector<std::string> command, const ApplyMachine& machine,
@@ -69,6 +83,7 @@ ApplyPlan plan_apply(const Profile& profile, std::vector<std::string> command, c
   }
   check_libraries(profile, plan);
   check_cpus(profile, machine, force, plan);
+  use_module(profile, plan);
   return plan;
 }
 

@@ -27,6 +27,8 @@ struct Exporter {
 [[nodiscard]] std::string export_json(const Profile& profile);
 /// KEY=VALUE lines for `set -a; . FILE` and for systemd's EnvironmentFile (exporters/env.cpp).
 [[nodiscard]] std::string export_env(const Profile& profile);
+/// The lines that do the same in the user's own script, and around it (exporters/changes.cpp).
+[[nodiscard]] std::string export_changes(const Profile& profile);
 /// A POSIX shell script that trains exactly as measured (exporters/sh.cpp).
 [[nodiscard]] std::string export_sh(const Profile& profile);
 

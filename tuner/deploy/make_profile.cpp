@@ -15,6 +15,7 @@
 #include "space/write_file.hpp"
 #include "tuner/campaign_file/chosen_frameworks.hpp"
 #include "tuner/deploy/exporter.hpp"
+#include "tuner/deploy/own_command.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
 #include "tuner/installation/installation.hpp"
@@ -60,6 +61,7 @@ std::expected<void, std::string> use_own_command(const json& worker, Profile& pr
     std::erase(profile.launch.unset, name);
   }
   profile.training.own_command = measure::to_json(*command);
+  if (pulls_levers(profile)) profile.module = module_files(tuner::find_installation().source_root / "kernels");
   profile.training.data_folder = command->folder;
   const auto argv = tuner::command_worker_argv(*command, *words, 1, tuner::find_installation());
   profile.training.program = argv.front();

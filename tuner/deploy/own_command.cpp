@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "measure/run/command_template.hpp"
+#include "space/digest.hpp"
+#include "space/file_contents.hpp"
 #include "space/value.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 
@@ -13,6 +15,34 @@ namespace {
 
 measure::CommandRun run_of(const Profile& profile) {
   return {.steps = profile.training.steps, .seed = profile.training.seed};
+}
+
+namespace fs = std::filesystem;
+
+/// A line that none of the module's files has.
+constexpr const char* kEndOfFile = "NOCTURNE_END_OF_FILE";
+
+/// Unpacks the module into the user's cache, once for each of its versions, and puts it in front of Python.
+std::string module_lines(const Profile& profile) {
+  if (profile.module.empty()) return {};
+  std::string all;
+  for (const auto& [path, source] : profile.module) all += path + '\0' + source + '\0';
+  std::string text = fmt::format(
+      "\n# The module that changes the training from outside; its files stand below as they are.\n"
+      "module=${{XDG_CACHE_HOME:-$HOME/.cache}}/nocturne/inject-{}\n"
+      "if [ ! -d \"$module\" ]; then\n"
+      "mkdir -p \"${{module%/*}}\"\nunpacked=$(mktemp -d \"$module.XXXXXX\")\n",
+      space::short_digest(all).substr(0, 16));
+  for (const auto& [path, source] : profile.module) {
+    if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) {
+      text += fmt::format("mkdir -p \"$unpacked\"/{}\n", shell_quote(folder.string()));
+    }
+    text += fmt::format("cat > \"$unpacked\"/{} <<'{}'\n{}{}{}\n", shell_quote(path), kEndOfFile, source,
+                        source.ends_with('\n') ? "" : "\n", kEndOfFile);
+  }
+  return text +
+         "mv -T \"$unpacked\" \"$module\" 2>/dev/null || rm -rf \"$unpacked\"\nfi\n"
+         "export PYTHONPATH=\"$module${PYTHONPATH:+:$PYTHONPATH}\"\n\n";
 }
 
 std::string script_heading(const Profile& profile) {
@@ -67,6 +97,28 @@ std::vector<std::string> missing_options(const Profile& profile, const std::vect
   return missing;
 }
 
+bool pulls_levers(const Profile& profile) {
+  const auto command = measure::command_from_json(profile.training.own_command);
+  if (!command) return false;
+  return std::ranges::any_of(command->levers, [&](const auto& each) {
+    const auto set = profile.launch.set.find(each.second.variable);
+    return set != profile.launch.set.end() && set->second != "script";
+  });
+}
+
+std::map<std::string, std::string> module_files(const fs::path& kernels) {
+  std::map<std::string, std::string> files;
+  std::error_code error;
+  const fs::path module = kernels / "inject";
+  for (fs::recursive_directory_iterator entry(module, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() != ".py") continue;
+    files[entry->path().lexically_relative(module).string()] = space::read_file(entry->path()).value_or("");
+  }
+  files["nocturne_steps.py"] = space::read_file(kernels / "python/nocturne_steps.py").value_or("");
+  const bool whole = !error && std::ranges::none_of(files, [](const auto& each) { return each.first.empty(); });
+  return whole ? files : std::map<std::string, std::string>();
+}
+
 std::string own_command_script(const Profile& profile) {
   const auto words = own_words(profile);
   std::string text = script_heading(profile);
@@ -84,6 +136,7 @@ std::string own_command_script(const Profile& profile) {
   const std::string folder = profile.training.own_command.value("folder", ".");
   text +=
       fmt::format("cd -- {} || fail {}\n", shell_quote(folder), shell_quote("the folder " + folder + " is missing"));
+  text += module_lines(profile);
   for (const std::string& name : profile.launch.unset) {
     if (is_variable_name(name)) text += "unset " + name + "\n";
   }

@@ -3,6 +3,8 @@
 /// A profile of a command of the user's own: its words in the configuration that was measured.
 
 #include <expected>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,13 @@ namespace nocturne::deploy {
 /// "--batch-size 64".
 [[nodiscard]] std::vector<std::string> missing_options(const Profile& profile, const std::vector<std::string>& command);
 
-/// The script that runs it: `sh` of the exporters.
+/// Whether the configuration pulls a lever of the script (measure::Lever).
+[[nodiscard]] bool pulls_levers(const Profile& profile);
+
+/// Files of the module that pulls levers, as they are installed: path → text. Empty where one cannot be read.
+[[nodiscard]] std::map<std::string, std::string> module_files(const std::filesystem::path& kernels);
+
+/// The script that runs it: `sh` of the exporters. The module goes with it, where levers are pulled.
 [[nodiscard]] std::string own_command_script(const Profile& profile);
 
 }  // namespace nocturne::deploy

@@ -63,6 +63,7 @@ nlohmann::json to_json(const Profile& profile) {
   if (!profile.training.recipe.empty()) document["training"]["recipe"] = profile.training.recipe;
   if (!profile.training.packages.empty()) document["training"]["packages"] = profile.training.packages;
   if (!profile.forced.empty()) document["forced"] = profile.forced;
+  if (!profile.effects.empty()) document["effects"] = profile.effects;
   if (profile.training.own_command.is_object()) document["training"]["own_command"] = profile.training.own_command;
   return document;
 }

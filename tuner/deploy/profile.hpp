@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <expected>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,6 +80,11 @@ struct Profile {
   Training training;
   measure::LaunchSettings launch;
   std::string repeat;  ///< the shell line of the run that was measured
+  /// Parameter → what its value is worth by the campaign's model: "script: 33 % slower (20 to 45 %)"; may be empty.
+  std::map<std::string, std::string> effects{};
+  /// The module that pulls the levers of an unchanged script: path → text of its files. Not in the document: whoever
+  /// reads that has an installation. Empty: nothing is pulled.
+  std::map<std::string, std::string> module{};
   std::string nocturne_version, nocturne_commit;
   std::string created;  ///< UTC, RFC 3339
   friend bool operator==(const Profile&, const Profile&) = default;

@@ -291,6 +291,7 @@ std::expected<Profile, std::string> profile_from_json(const json& document) {
   profile.estimate = read_estimate(root);
   profile.gain = read_gain(root);
   if (root.has("forced")) profile.forced = root.text("forced");
+  if (root.has("effects")) profile.effects = root.map_of_texts("effects");
   read_measured_on(root.inside("measured_on"), profile.measured_on);
   const Reader training = root.inside("training");
   profile.training = read_training(training);

@@ -8,12 +8,15 @@
 #include "space/nearest.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign/answer/answer.hpp"
+#include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/output/expectation_lines.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/make_profile.hpp"
+#include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/proof.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/installation/installation.hpp"
@@ -62,12 +65,32 @@ ExitCode print_all(const Context& context, const deploy::WrittenProfile& files, 
   return ExitCode::Ok;
 }
 
+/// What each changed setting is worth, as the campaign's model sees it.
+std::map<std::string, std::string> effects_of(const db::Store& store, const tuner::Answer& answer) {
+  std::map<std::string, std::string> effects;
+  const auto expected = tuner::expectations_of(store, answer);
+  if (!expected.matters) return effects;
+  for (const tuner::Change& change : answer.changes) {
+    if (!change.from) continue;
+    for (const auto* list : {&expected.matters->much, &expected.matters->hardly, &expected.matters->unsure}) {
+      for (const tuner::Matter& matter : *list) {
+        const auto of_default =
+            std::ranges::find(matter.others, space::to_text(*change.from), &tuner::OtherValue::value);
+        if (matter.parameter != change.parameter || of_default == matter.others.end()) continue;
+        effects[change.parameter] =
+            fmt::format("{} would be {}", of_default->value, change_text(*of_default, matter.value));
+      }
+    }
+  }
+  return effects;
+}
+
 }  // namespace
 
 void setup(CLI::App& subcommand, ExportOptions& options) {
   std::string formats;
   for (const deploy::Exporter& exporter : deploy::exporters()) {
-    formats += fmt::format("  {:<6} {}\n", exporter.name, exporter.summary);
+    formats += fmt::format("  {:<8} {}\n", exporter.name, exporter.summary);
   }
   add_campaign_choice(subcommand, options.campaign);
   subcommand
@@ -114,6 +137,7 @@ ExitCode run(const ExportOptions& options, Context& context) {
     return complain(context, ExitCode::Unavailable, profile.error());
   }
   profile->forced = doubt;
+  if (deploy::has_own_command(*profile)) profile->effects = effects_of(store, answer);
 
   const deploy::Exporter* format = chosen_format(options);
   if (format == nullptr) {
