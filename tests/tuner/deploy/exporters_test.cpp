@@ -8,6 +8,7 @@
 #include "tests/tuner/deploy/sample_profile.hpp"
 #include "tests/tuner/deploy/shell.hpp"
 #include "tuner/deploy/exporter.hpp"
+#include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/deploy/training_request.hpp"
 
@@ -189,4 +190,72 @@ TEST_CASE("the exported script binds the worker to the CPUs that were measured",
   test::make_file(bench.profile.training.program, "#!/bin/sh\ntaskset -cp $$ | sed 's/.*: //' > cpus\n", true);
   CHECK(bench.run().code == 0);
   CHECK(test::read_file(bench.out() / "cpus") == allowed.output);
+}
+
+namespace {
+
+/// A training of the user's own, whose levers are pulled.
+deploy::Profile changed_script(const fs::path& folder) {
+  deploy::Profile profile = test::sample_profile();
+  profile.configuration = {};
+  profile.configuration.set("autocast", std::string("bf16"));
+  profile.configuration.set("compile", std::string("script"));
+  profile.training.own_command = {
+      {"template", {"sh", "-c", "echo path $PYTHONPATH; echo lever $NOCTURNE_LEVER_AUTOCAST"}},
+      {"folder", folder.string()},
+      {"levers",
+       {{"autocast",
+         {{"variable", "NOCTURNE_LEVER_AUTOCAST"},
+          {"changes", "precision"},
+          {"lines", {{"bf16", "with torch.autocast('cpu', torch.bfloat16):"}}}}},
+        {"compile", {{"variable", "NOCTURNE_LEVER_COMPILE"}, {"changes", "rounding"}}}}}};
+  profile.launch.set["NOCTURNE_LEVER_AUTOCAST"] = "bf16";
+  profile.launch.set["NOCTURNE_LEVER_COMPILE"] = "script";
+  profile.effects = {{"autocast", "script would be 33 % slower than bf16 (20 to 45 %)"}};
+  return profile;
+}
+
+}  // namespace
+
+TEST_CASE("the lines for the user's own script say what each changes and what it is worth", "[deploy]") {
+  const std::string text = deploy::export_changes(changed_script("/folder"));
+  CHECK_THAT(text, ContainsSubstring("# autocast = bf16; may change: precision\n"
+                                     "#   script would be 33 % slower than bf16 (20 to 45 %)\n"
+                                     "with torch.autocast('cpu', torch.bfloat16):\n"));
+  CHECK_THAT(text, ContainsSubstring("export OMP_NUM_THREADS=2"));
+  CHECK_THAT(text, !ContainsSubstring("NOCTURNE_LEVER"));
+  CHECK_THAT(text, !ContainsSubstring("compile"));
+}
+
+TEST_CASE("the script of an unchanged training carries the module and puts it in front of Python", "[deploy]") {
+  const test::TemporaryFolder folder;
+  auto profile = changed_script(folder.path());
+  REQUIRE(deploy::pulls_levers(profile));
+  profile.module = {{"sitecustomize.py", "print('it''s $HOME `x`')\\n"}, {"part/two words.py", "no newline"}};
+  const fs::path script = folder.path() / "train.sh";
+  test::make_file(script, deploy::export_sh(profile));
+  const std::string cache = (folder.path() / "cache of mine").string();
+  const std::string start =
+      "XDG_CACHE_HOME=" + deploy::shell_quote(cache) + " sh " + deploy::shell_quote(script.string());
+  for (int start_number = 0; start_number < 2; ++start_number) {
+    const auto run = test::shell(start);
+    CHECK(run.code == 0);
+    CHECK_THAT(run.output, ContainsSubstring("path " + cache + "/nocturne/inject-"));
+    CHECK_THAT(run.output, ContainsSubstring("lever bf16"));
+  }
+  std::vector<fs::path> unpacked;
+  for (const auto& entry : fs::directory_iterator(fs::path(cache) / "nocturne")) unpacked.push_back(entry.path());
+  REQUIRE(unpacked.size() == 1);
+  CHECK(test::read_file(unpacked[0] / "sitecustomize.py") == profile.module["sitecustomize.py"]);
+  CHECK(test::read_file(unpacked[0] / "part/two words.py") == "no newline\n");
+  profile.launch.set["NOCTURNE_LEVER_AUTOCAST"] = "script";
+  CHECK_FALSE(deploy::pulls_levers(profile));
+}
+
+TEST_CASE("the module's files are found where it is installed", "[deploy]") {
+  const auto files = deploy::module_files(fs::path(NOCTURNE_SOURCE_DIR) / "kernels");
+  CHECK(files.contains("sitecustomize.py"));
+  CHECK(files.contains("nocturne_steps.py"));
+  CHECK(files.contains("nocturne_inject/levers/__init__.py"));
+  CHECK(deploy::module_files("/nowhere").empty());
 }

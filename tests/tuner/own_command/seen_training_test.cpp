@@ -1,0 +1,165 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/temporary_folder.hpp"
+#include "tests/tuner/campaign_file/sample_facts.hpp"
+#include "tests/tuner/deploy/shell.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/own_command/command_document.hpp"
+#include "tuner/own_command/seen_training.hpp"
+
+using namespace nocturne;
+using namespace nocturne::tuner;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr const char* kReport = R"({
+  "version": 1, "framework": "pytorch", "framework_version": "2.15.0", "python": "3.11.2", "device": "cpu",
+  "unit": "optimizer step", "batch": 64, "steps_per_epoch": 938, "examples_per_epoch": 60000, "step_seconds": 0.068,
+  "share": {"data": 0.25, "forward": 0.3, "odd": "x", "more": 7},
+  "levers": [
+    {"name": "autocast", "values": ["script", "bf16"], "description": "bf16", "changes": "precision",
+     "variable": "NOCTURNE_LEVER_AUTOCAST", "lines": {"bf16": "with torch.autocast('cpu', torch.bfloat16):"}},
+    {"name": "batch", "values": ["script", "2x", "4x"], "description": "larger", "changes": "what is learnt",
+     "variable": "NOCTURNE_LEVER_BATCH", "lines": {"2x": "batch_size=2 * batch_size"}},
+    {"name": "learning_rate", "values": ["script", "linear"], "description": "rate", "changes": "what is learnt",
+     "variable": "NOCTURNE_LEVER_LEARNING_RATE", "lines": {}},
+    {"name": "threads", "values": ["script", "1"], "variable": "NOCTURNE_LEVER_THREADS"},
+    {"name": "no good", "values": ["script", "1"], "variable": "NOCTURNE_LEVER_X"},
+    {"name": "path", "values": ["script", "1"], "variable": "PATH"},
+    {"name": "one", "values": ["script"], "variable": "NOCTURNE_LEVER_ONE"}, 7],
+  "refused": [{"name": "compile", "reason": "no C++ compiler"}, []],
+  "notes": ["one loss was not seen", 3]})";
+
+SeenTraining seen() {
+  const test::TemporaryFolder folder;
+  test::make_file(folder.path() / "training.json", kReport);
+  return read_training_report(folder.path() / "training.json").value();
+}
+
+OwnCommand trained(bool allow_batch) {
+  const SeenTraining training = seen();
+  return {.words = {"python3", "train.py"},
+          .folder = "/folder",
+          .allocators = {"glibc"},
+          .examples = training.examples_per_epoch,
+          .batch = training.batch,
+          .steps_per_epoch = training.steps_per_epoch,
+          .levers = training.levers,
+          .allow_batch = allow_batch,
+          .files = measure::Files::Private,
+          .shared = {"/data"},
+          .timing = measure::Timing::Steps};
+}
+
+CampaignSpec spec_of(const OwnCommand& command) {
+  const auto document = command_document(command);
+  REQUIRE(document);
+  INFO(document->dump(2));
+  auto spec = parse_campaign(document->dump(), "f.json", "/folder", test::sample_facts());
+  if (!spec) FAIL(to_text(spec.error()));
+  return *spec;
+}
+
+}  // namespace
+
+TEST_CASE("a report is read as far as it makes sense", "[own_command]") {
+  const SeenTraining training = seen();
+  CHECK(training.framework == "pytorch");
+  CHECK(training.batch == 64);
+  CHECK(training.step_seconds == 0.068);
+  CHECK(training.share == std::map<std::string, double>{{"data", 0.25}, {"forward", 0.3}});
+  REQUIRE(training.levers.size() == 3);  // threads is the surroundings', the others are none
+  CHECK(training.levers[0].name == "autocast");
+  CHECK(training.levers[0].lever.changes == "precision");
+  CHECK(training.levers[1].name == "batch");
+  CHECK(training.refused == std::map<std::string, std::string>{{"compile", "no C++ compiler"}});
+  CHECK(training.notes == std::vector<std::string>{"one loss was not seen"});
+}
+
+TEST_CASE("what stands in a report's place is no report", "[own_command]") {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "training.json";
+  CHECK_FALSE(read_training_report(file));
+  for (const char* text : {"", "[]", "{", "7", "null"}) {
+    test::make_file(file, text);
+    CHECK_FALSE(read_training_report(file));
+  }
+  std::filesystem::remove(file);
+  test::make_file(folder.path() / "other", kReport);
+  std::filesystem::create_symlink(folder.path() / "other", file);
+  CHECK_FALSE(read_training_report(file));
+  test::make_file(file.string() + ".large", "{\"x\": \"" + std::string(2 << 20, 'x') + "\"}");
+  CHECK_FALSE(read_training_report(file.string() + ".large"));
+  for (const char* odd : {R"({"levers": {}, "share": [], "notes": "x", "batch": -1, "step_seconds": "nan"})",
+                          R"({"levers": [{"values": 3}], "refused": 1, "batch": 1e300, "unit": {}})"}) {
+    test::make_file(folder.path() / "odd", odd);
+    const auto training = read_training_report(folder.path() / "odd");
+    REQUIRE(training);
+    CHECK(training->levers.empty());
+    CHECK_FALSE(training->batch);
+    CHECK_FALSE(training->step_seconds);
+  }
+}
+
+TEST_CASE("levers are parameters that change nothing unless they are pulled", "[own_command]") {
+  const CampaignSpec spec = spec_of(trained(/*allow_batch=*/false));
+  CHECK(spec.worker.own.files == measure::Files::Private);
+  CHECK(spec.worker.own.shared == std::vector<std::filesystem::path>{"/data"});
+  CHECK(spec.verify.gate.learning);
+  const auto usual = spec.space.default_configuration();
+  const auto variables = measure::fill_environment(spec.worker.own, usual, {}).value();
+  CHECK(variables == std::map<std::string, std::string>{{"NOCTURNE_LEVER_AUTOCAST", "script"}});
+  CHECK(usual.find("learning_rate") == nullptr);
+  CHECK(*usual.find("batch") == space::Value(std::int64_t{64}));
+  auto pulled = usual;
+  pulled.set("autocast", std::string("bf16"));
+  CHECK(spec.space.check(pulled).empty());
+  CHECK(measure::fill_environment(spec.worker.own, pulled, {}).value().at("NOCTURNE_LEVER_AUTOCAST") == "bf16");
+  // 60,000 examples in steps of 64.
+  CHECK(spec.workload.training_examples == 60000);
+}
+
+TEST_CASE("a larger batch is a number here and a multiple to the module, and the rate follows it", "[own_command]") {
+  const CampaignSpec spec = spec_of(trained(/*allow_batch=*/true));
+  auto larger = spec.space.default_configuration();
+  CHECK(larger.find("learning_rate") == nullptr);  // inactive
+  larger.set("batch", std::int64_t{128});
+  larger.set("learning_rate", std::string("linear"));
+  CHECK(spec.space.check(larger).empty());
+  const auto variables = measure::fill_environment(spec.worker.own, larger, {}).value();
+  CHECK(variables.at("NOCTURNE_LEVER_BATCH") == "2x");
+  CHECK(variables.at("NOCTURNE_LEVER_LEARNING_RATE") == "linear");
+  larger.set("batch", std::int64_t{64});
+  CHECK(measure::fill_environment(spec.worker.own, larger, {}).value().at("NOCTURNE_LEVER_BATCH") == "script");
+  CHECK(spec.worker.own.levers.at("batch").lines.at("128") == "batch_size=2 * batch_size");
+}
+
+TEST_CASE("a campaign's levers are found again in its document", "[own_command]") {
+  const CampaignSpec spec = spec_of(trained(/*allow_batch=*/false));
+  const auto levers = levers_of(spec.document);
+  REQUIRE(levers.size() == 1);
+  CHECK(levers[0] == trained(false).levers[0]);
+}
+
+TEST_CASE("what a run wrote is read as far as it makes sense", "[own_command]") {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "view.json";
+  CHECK_FALSE(read_written_files(file));
+  test::make_file(file, R"({"version": 1, "kind": "overlay", "folder": "/f", "written": [
+    {"path": "model.pt", "bytes": 123}, {"path": "old", "deleted": true}, {"bytes": 3}, 4], "outside": [{"path": "/home/x/y"}],
+    "more": 2, "notes": ["not watched: /mnt"]})");
+  const auto written = read_written_files(file);
+  REQUIRE(written);
+  CHECK(written->kind == "overlay");
+  REQUIRE(written->inside.size() == 2);
+  CHECK(written->inside[0].path == "model.pt");
+  CHECK(written->inside[0].bytes == 123);
+  CHECK(written->inside[1].deleted);
+  REQUIRE(written->outside.size() == 1);
+  CHECK(written->more == 2);
+}
