@@ -1,4 +1,4 @@
-#include "kernels/onednn/parameters/adadelta.hpp"
+#include "kernels/onednn/parameters/optimizers.hpp"
 
 #include <cmath>
 
@@ -20,6 +20,16 @@ NOCTURNE_CLONES void adadelta_update(const Adadelta& rule, float* __restrict wei
     mean_square_gradient[i] = a;
     mean_square_update[i] = rho * d + rest * update * update;
     weights[i] -= rate * update;
+  }
+}
+
+NOCTURNE_CLONES void momentum_update(const Momentum& rule, float decay, float* __restrict weights,
+                                     const float* __restrict gradient, float* __restrict velocity, std::int64_t count) {
+  const float rate = rule.rate, momentum = rule.momentum;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float v = momentum * velocity[i] + (gradient[i] + decay * weights[i]);
+    velocity[i] = v;
+    weights[i] -= rate * v;
   }
 }
 

@@ -133,4 +133,56 @@ constexpr std::array<Layer, Rows> layers_of(const ResidualRows<Rows>& rows) {
   return layers;
 }
 
+// The ResNet of 20 weighted layers for images of 32×32 in 10 classes (the paper's section 4.2), with 1×1 convolutions
+// past the blocks that change shape (its option B): 272,474 parameters.
+
+inline constexpr ResidualRows<53> kResNet20Rows(ResidualShape{.stem_outputs = 16,
+                                                              .stem_kernel = 3,
+                                                              .stem_stride = 1,
+                                                              .stem_pool = false,
+                                                              .bottleneck = false,
+                                                              .stages = 3,
+                                                              .blocks = {3, 3, 3, 0},
+                                                              .widths = {16, 32, 64, 0},
+                                                              .average = 8,
+                                                              .classes = 10});
+
+inline constexpr std::array kResNet20Layers = layers_of(kResNet20Rows);
+
+inline constexpr Network kResNet20 = {
+    .name = "resnet20",
+    .image = {.channels = 3, .height = 32, .width = 32},
+    .classes = 10,
+    .parameters = 272'474,
+    .layers = kResNet20Layers,
+    .data = "synthetic",
+    .optimizer = "sgd_momentum",
+};
+
+// ResNet50 version 1.5 for images of 224×224 in 1000 classes: 25,557,032 parameters (the second paper named above).
+// Where a stage halves the image it is the 3×3 convolution of its first block that has stride 2.
+
+inline constexpr ResidualRows<125> kResNet50Rows(ResidualShape{.stem_outputs = 64,
+                                                               .stem_kernel = 7,
+                                                               .stem_stride = 2,
+                                                               .stem_pool = true,
+                                                               .bottleneck = true,
+                                                               .stages = 4,
+                                                               .blocks = {3, 4, 6, 3},
+                                                               .widths = {64, 128, 256, 512},
+                                                               .average = 7,
+                                                               .classes = 1000});
+
+inline constexpr std::array kResNet50Layers = layers_of(kResNet50Rows);
+
+inline constexpr Network kResNet50 = {
+    .name = "resnet50",
+    .image = {.channels = 3, .height = 224, .width = 224},
+    .classes = 1000,
+    .parameters = 25'557'032,
+    .layers = kResNet50Layers,
+    .data = "synthetic",
+    .optimizer = "sgd_momentum",
+};
+
 }  // namespace nocturne::networks

@@ -22,4 +22,21 @@ struct Adadelta {
 void adadelta_update(const Adadelta& rule, float* weights, const float* gradient, float* mean_square_gradient,
                      float* mean_square_update, std::int64_t count);
 
+// Stochastic gradient descent with momentum and weight decay, as PyTorch has it:
+//
+//     v ← μ v + g + λ w        w ← w - rate · v
+//
+// λ acts on weights only: biases, scales and shifts pass 0 (parameters.hpp).
+
+struct Momentum {
+  float rate = 0.01F;
+  float momentum = 0.9F;  ///< μ
+  float decay = 1e-4F;    ///< λ
+};
+
+/// One update of `count` weights with this decay (not the rule's); all arrays are f32 and in the same order. Velocities
+/// start as zeros.
+void momentum_update(const Momentum& rule, float decay, float* weights, const float* gradient, float* velocity,
+                     std::int64_t count);
+
 }  // namespace nocturne::onednn
