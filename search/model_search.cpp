@@ -8,6 +8,7 @@
 #include "search/model/physics.hpp"
 #include "search/model/refit.hpp"
 #include "search/model_search_state.hpp"
+#include "space/random.hpp"
 
 namespace nocturne::search {
 namespace {

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <utility>
+#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 namespace {

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "measure/artifact/process.hpp"
+#include "space/digest.hpp"
+#include "space/file_contents.hpp"
 
 namespace nocturne::measure {
 namespace {

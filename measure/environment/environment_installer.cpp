@@ -17,6 +17,7 @@
 #include "measure/environment/python_choice.hpp"
 #include "measure/environment/requirement.hpp"
 #include "measure/environment/source_build.hpp"
+#include "space/file_contents.hpp"
 #include "space/folder_entries.hpp"
 
 namespace nocturne::measure {

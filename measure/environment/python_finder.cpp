@@ -15,7 +15,10 @@
 #include "measure/artifact/parallel.hpp"
 #include "measure/artifact/process.hpp"
 #include "measure/environment/python_memory.hpp"
+#include "space/file_contents.hpp"
 #include "space/folder_entries.hpp"
+#include "space/json_field.hpp"
+#include "space/write_file.hpp"
 
 namespace nocturne::measure {
 namespace {

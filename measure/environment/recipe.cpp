@@ -10,6 +10,8 @@
 
 #include "measure/environment/python_finder.hpp"
 #include "measure/environment/requirement.hpp"
+#include "space/file_contents.hpp"
+#include "space/folder_entries.hpp"
 #include "space/nearest.hpp"
 
 namespace nocturne::measure {

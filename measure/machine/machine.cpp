@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "measure/machine/parts.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 

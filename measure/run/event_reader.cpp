@@ -8,7 +8,7 @@
 
 #include "measure/protocol/request.hpp"
 #include "measure/run/event_fields.hpp"
-#include "space/nesting.hpp"
+#include "space/json_field.hpp"
 
 namespace nocturne::measure {
 namespace {

@@ -14,6 +14,7 @@
 #include "search/replay/csv_table.hpp"
 #include "search/replay/foreign_rows.hpp"
 #include "search/replay/text_file.hpp"
+#include "space/outcome.hpp"
 #include "space/stage.hpp"
 
 namespace nocturne::search::replay {

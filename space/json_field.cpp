@@ -1,4 +1,4 @@
-#include "space/nesting.hpp"
+#include "space/json_field.hpp"
 
 namespace nocturne::space {
 
