@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include "space/nesting.hpp"
+#include "space/json_field.hpp"
 
 namespace nocturne::db {
 namespace {

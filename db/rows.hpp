@@ -79,7 +79,8 @@ struct TamperedRow : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws where it is no JSON, or nested deeper than any of ours (space/nesting.hpp): the file may come from elsewhere.
+/// Throws where it is no JSON, or nested deeper than any of ours (space/json_field.hpp): the file may come from
+/// elsewhere.
 [[nodiscard]] nlohmann::json parse_json(const std::string& text);
 
 /// Reads the current row from its first column on; reading follows the order of the SELECT.

@@ -1,13 +1,24 @@
 #include "search/model_search.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
-#include "search/model/bound_feature.hpp"
+#include "search/asked.hpp"
+#include "search/candidates.hpp"
+#include "search/history/prior.hpp"
+#include "search/model/level_kernel.hpp"
 #include "search/model/physics.hpp"
-#include "search/model/refit.hpp"
-#include "search/model_search_state.hpp"
+#include "search/model/prediction.hpp"
+#include "space/random.hpp"
 
 namespace nocturne::search {
 namespace {
@@ -29,7 +40,72 @@ std::optional<double> seconds_of(const space::Trial& trial) {
   return space::startup_time(*trial.parts) + static_cast<double>(trial.fidelity.steps) * trial.parts->steady_step;
 }
 
+constexpr std::size_t kSpreadFrom = 30;  // candidates of a spread start: of many more, corners are chosen
+constexpr std::size_t kCentres = 4;      // best trials whose neighbours are candidates
+constexpr std::size_t kParents = 6;      // best trials that are crossed
+constexpr std::size_t kChildren = 200;   // of them
+constexpr std::size_t kRounds = 4;       // of looking around the best candidates
+constexpr std::size_t kClimbers = 3;     // candidates looked around, a round
+constexpr std::size_t kPriced = 256;     // builds whose preparation is asked for: that may be slow
+constexpr float kNever = -1;             // value of a candidate that cannot work
+constexpr float kLast = -0.5F;           // value of one that is deferred
+
 }  // namespace
+
+/// What it remembers.
+struct ModelSearch::State {
+  State(const space::Space& space_used, const Options& options_used);
+
+  struct Choice {
+    std::vector<space::Level> point;
+    std::string reason;
+  };
+  std::optional<Choice> choose(space::Random& random);
+  std::optional<Choice> choose_spread(space::Random& random);
+  /// Once, where no history speaks: what could be fastest by the machine's bound alone.
+  std::optional<Choice> choose_least_bound();
+  /// What a start may choose from: prepared like the first trial, where preparation costs.
+  [[nodiscard]] Candidates start_candidates();
+  std::optional<Choice> choose_by_model(space::Random& random);
+  [[nodiscard]] space::PointList prepared_like_the_first(const space::PointList& points);
+  /// Uniform over what was not asked; of that which fits into memory.
+  [[nodiscard]] std::optional<space::Configuration> sample_other(space::Random& random);
+  void score(const space::PointList& points);
+  [[nodiscard]] std::vector<std::size_t> best_trials(std::size_t count) const;
+  [[nodiscard]] std::size_t most_worthwhile(const space::PointList& points);
+  [[nodiscard]] std::size_t cheapest(const space::PointList& points);
+  [[nodiscard]] std::uint64_t preparation_key(space::Point point) const;
+  [[nodiscard]] std::string explain(std::size_t candidate);
+  void fit();
+  void learn(space::Point point, double log_value);
+
+  const space::Space& space;
+  Options options;
+  space::Lattice lattice;
+  model::LevelKernels kernels;
+  history::Prior prior;
+  std::vector<model::Feature> bound;  // one, or none
+  model::LinearModel times;
+  model::Feasibility feasibility;
+  MemoryGuard memory;
+
+  Asked asked;            // configurations
+  PointSet taken;         // points asked or told
+  PointSet told_points;   // of them, told
+  space::PointList told;  // in order, failed ones too
+  space::PointList pending;
+  Pool pool;
+  std::vector<double> trial_seconds;
+  std::uint64_t asks = 0;
+  std::size_t suggested = 0;  // times that history was asked where to begin
+  bool bound_asked = false;   // the bound was, likewise
+  std::size_t fitted = 0;     // trials in the model when its scales were last chosen
+
+  std::function<bool(space::Point)> deferred_whole, deferred;
+
+  double best = 0;                               // what is to be improved on, model units
+  std::vector<float> means, sds, works, values;  // of the candidates; values: expected improvement times P(works)
+};
 
 ModelSearch::State::State(const space::Space& space_used, const Options& options_used)
     : space(space_used),
@@ -162,6 +238,226 @@ void ModelSearch::State::fit() {
   const auto count = std::min(pending.size(), kMostPending);
   times.release();
   for (auto i = pending.size() - count; i < pending.size(); ++i) times.assume(pending[i]);
+}
+
+// Which point is proposed next.
+
+std::optional<ModelSearch::State::Choice> ModelSearch::State::choose(space::Random& random) {
+  pool.renew(lattice, random);
+  const bool begins = told.size() + pending.size() < kStart;
+  if (!begins || (prior.holds() && suggested >= history::Prior::kSameStart)) return choose_by_model(random);
+  auto suggestion = prior.suggest(suggested++, pool.points(), taken);
+  if (suggestion && memory.fits(suggestion->point) > 0 && !feasibility.forbids(suggestion->point))
+    return Choice{.point = std::move(suggestion->point), .reason = std::move(suggestion->reason)};
+  if (auto least = choose_least_bound()) return least;
+  return choose_spread(random);
+}
+
+/// The points with the environment and the build of the first trial; those that are then forbidden are left out.
+space::PointList ModelSearch::State::prepared_like_the_first(const space::PointList& points) {
+  space::PointList result(lattice.width());
+  const std::vector<space::Level> first(told[0].begin(), told[0].end());
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    std::vector<space::Level> point(points[p].begin(), points[p].end());
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      if (lattice.parameter(i).stage < space::Stage::Compile) point[i] = first[i];
+    }
+    if (lattice.settle(point)) result.push_back(point);
+  }
+  return result;
+}
+
+std::optional<space::Configuration> ModelSearch::State::sample_other(space::Random& random) {
+  if (!memory.guards()) return asked.sample_other(space, random);
+  return asked.sample_other(space, random, [&](const space::Configuration& configuration) {
+    const auto point = lattice.point_of(configuration);
+    return !point || memory.fits(*point) > 0;
+  });
+}
+
+Candidates ModelSearch::State::start_candidates() {
+  Candidates candidates(lattice, taken);
+  // A start that is spread over builds too would spend a short campaign on preparing what is measured once. What else
+  // matters is learnt first; from then on a build is weighed against its price.
+  if (options.preparation_seconds && !told.empty()) candidates.add(prepared_like_the_first(pool.points()));
+  if (candidates.points().empty()) candidates.add(pool.points());
+  return candidates;
+}
+
+std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_least_bound() {
+  if (bound.empty() || bound_asked || prior.speaks()) return std::nullopt;
+  bound_asked = true;
+  const Candidates candidates = start_candidates();
+  space::PointList least(lattice.width()), chosen = told;
+  double lowest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < candidates.points().size(); ++i) {
+    const auto point = candidates.points()[i];
+    if (memory.fits(point) == 0 || feasibility.forbids(point)) continue;
+    const double value = bound.front().value(point);
+    if (value < lowest) least.clear();
+    lowest = std::min(lowest, value);
+    if (value == lowest) least.push_back(point);
+  }
+  if (least.empty()) return std::nullopt;
+  for (std::size_t i = 0; i < pending.size(); ++i) chosen.push_back(pending[i]);
+  const auto point = least[next_spread(kernels, chosen, least)];
+  return Choice{.point = {point.begin(), point.end()}, .reason = "the least that the machine's peaks allow"};
+}
+
+std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_spread(space::Random&) {
+  const Candidates candidates = start_candidates();
+  if (candidates.points().empty()) return std::nullopt;
+  space::PointList some(lattice.width()), chosen = told;
+  for (const bool all : {false, true}) {
+    for (std::size_t i = 0; i < candidates.points().size() && some.size() < kSpreadFrom; ++i) {
+      const auto point = candidates.points()[i];
+      if (memory.fits(point) == 0 || feasibility.forbids(point)) continue;
+      if (all || !deferred || !(deferred_whole(point) || deferred(point))) some.push_back(point);
+    }
+    if (!some.empty()) break;
+  }
+  if (some.empty()) return std::nullopt;
+  for (std::size_t i = 0; i < pending.size(); ++i) chosen.push_back(pending[i]);
+  const auto point = some[next_spread(kernels, chosen, some)];
+  return Choice{.point = {point.begin(), point.end()}, .reason = "spread over the space"};
+}
+
+std::vector<std::size_t> ModelSearch::State::best_trials(std::size_t count) const {
+  std::vector<std::size_t> order(times.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()));
+  std::ranges::partial_sort(order, end, {}, [&](std::size_t t) { return std::pair(times.log_value(t), t); });
+  order.erase(end, order.end());
+  return order;
+}
+
+void ModelSearch::State::score(const space::PointList& points) {
+  space::PointList fresh(points.width());
+  for (auto i = values.size(); i < points.size(); ++i) fresh.push_back(points[i]);
+  std::vector<float> mean, sd, work;
+  feasibility.probabilities(fresh, work);
+  if (times.size() == 0) {
+    mean.assign(fresh.size(), 0);
+    sd.assign(fresh.size(), 1);
+  } else {
+    times.predict(fresh, mean, sd);
+  }
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    const double gain = model::expected_improvement(static_cast<double>(mean[i]), static_cast<double>(sd[i]), best);
+    const double fits = memory.fits(fresh[i]);
+    work[i] *= static_cast<float>(fits);
+    const bool possible = fits > 0 && !feasibility.forbids(fresh[i]);
+    values.push_back(possible ? static_cast<float>(gain * static_cast<double>(work[i])) : kNever);
+  }
+  means.insert(means.end(), mean.begin(), mean.end());
+  sds.insert(sds.end(), sd.begin(), sd.end());
+  works.insert(works.end(), work.begin(), work.end());
+}
+
+std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_by_model(space::Random& random) {
+  fit();
+  Candidates candidates(lattice, taken);
+  const auto order = best_trials(kParents);
+  space::PointList parents(lattice.width());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    parents.push_back(times.point(order[i]));
+    if (i < kCentres) candidates.add_neighbours(times.point(order[i]));
+  }
+  candidates.add(prior.promising());
+  candidates.add(pool.points());
+  candidates.add_crossovers(parents, kChildren, random);
+  if (candidates.points().empty()) return std::nullopt;
+  means.clear();
+  sds.clear();
+  works.clear();
+  values.clear();
+  score(candidates.points());
+  std::vector<bool> climbed;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    climbed.resize(values.size());
+    const auto before = values.size();
+    std::vector<std::size_t> top(values.size());
+    std::iota(top.begin(), top.end(), std::size_t{0});
+    const auto climbers = std::min(kClimbers, top.size());
+    std::ranges::partial_sort(top, top.begin() + static_cast<std::ptrdiff_t>(climbers), {},
+                              [&](std::size_t i) { return std::pair(-values[i], i); });
+    for (std::size_t i = 0; i < climbers; ++i) {
+      if (climbed[top[i]]) continue;
+      climbed[top[i]] = true;
+      candidates.add_neighbours(candidates.points()[top[i]]);
+    }
+    if (candidates.points().size() == before) break;
+    score(candidates.points());
+  }
+  const auto chosen = most_worthwhile(candidates.points());
+  if (values[chosen] == kNever) return std::nullopt;
+  const auto point = candidates.points()[chosen];
+  return Choice{.point = {point.begin(), point.end()}, .reason = explain(chosen)};
+}
+
+/// The first by worth that is not deferred.
+std::size_t ModelSearch::State::most_worthwhile(const space::PointList& points) {
+  if (!deferred) return cheapest(points);
+  auto worths = values;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (worths[i] >= 0 && deferred_whole(points[i])) worths[i] = kLast;
+  }
+  if (std::ranges::any_of(worths, [](float worth) { return worth >= 0; })) values.swap(worths);
+  const auto first = cheapest(points);
+  auto chosen = first;
+  for (std::size_t tries = 0; tries < kTries && values[chosen] >= 0; ++tries) {
+    if (!deferred(points[chosen])) return chosen;
+    values[chosen] = kLast;
+    chosen = cheapest(points);
+  }
+  return first;
+}
+
+std::size_t ModelSearch::State::cheapest(const space::PointList& points) {
+  const auto best_of_all = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
+  if (!options.preparation_seconds || trial_seconds.empty()) return best_of_all;
+  auto durations = trial_seconds;
+  const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
+  std::ranges::nth_element(durations, middle);
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(-values[i], i); });
+  std::unordered_map<std::uint64_t, double> prices;  // candidates that share a build cost the same
+  std::size_t chosen = best_of_all;
+  double most = 0;
+  for (const auto i : order) {
+    const auto key = preparation_key(points[i]);
+    auto price = prices.find(key);
+    if (price == prices.end()) {
+      if (prices.size() == kPriced) continue;
+      price = prices.emplace(key, options.preparation_seconds(lattice.configuration(points[i]))).first;
+    }
+    const double rate = static_cast<double>(values[i]) / std::max(*middle + price->second, 1e-9);
+    if (rate > most) {
+      most = rate;
+      chosen = i;
+    }
+  }
+  return chosen;
+}
+
+std::uint64_t ModelSearch::State::preparation_key(space::Point point) const {
+  std::vector<space::Level> prepared;
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    if (lattice.parameter(i).stage < space::Stage::Compile) prepared.push_back(point[i]);
+  }
+  return space::hash_of(prepared);
+}
+
+std::string ModelSearch::State::explain(std::size_t candidate) {
+  if (times.size() == 0) return "the likeliest to work";
+  const double gain =
+      model::expected_improvement(static_cast<double>(means[candidate]), static_cast<double>(sds[candidate]), best);
+  auto reason = fmt::format("expected improvement {:.2g} %", -100 * std::expm1(-gain * times.target().scale));
+  if (works[candidate] < 0.95F) {
+    reason += fmt::format(", {:.0f} % likely to fail", 100 * (1 - static_cast<double>(works[candidate])));
+  }
+  return reason;
 }
 
 }  // namespace nocturne::search

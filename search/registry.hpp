@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "search/roles.hpp"
 #include "search/strategy.hpp"
 #include "search/work_bound.hpp"
 #include "space/objective.hpp"

@@ -20,4 +20,12 @@ struct WorkBound {
   std::function<double(const space::Configuration&)> seconds_an_example{};
 };
 
+// What parameters are, beyond their names: told by the caller, who knows the workload and its workers.
+
+/// Empty: no parameter has that role.
+struct Roles {
+  std::string batch{};    ///< examples a training step
+  std::string threads{};  ///< the parameter that counts the threads of a step
+};
+
 }  // namespace nocturne::search

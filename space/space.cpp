@@ -1,6 +1,8 @@
 #include "space/space.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "space/counting/counting.hpp"
 #include "space/digest.hpp"
@@ -21,6 +23,56 @@ nlohmann::json rows_to_json(const Space::Model& model) {
     digest.update(text);
   }
   return {{"parameters", names}, {"count", table.rows()}, {"sha256", digest.finish()}, {"because", because}};
+}
+
+constexpr std::uint64_t kSpread = 64;  // values of a long integer range under Reach::All
+constexpr int kRealSteps = 20;         // steps from end to end of a real range
+
+/// Indices of other values within reach, ascending.
+std::set<std::uint64_t> reachable(const Parameter& parameter, std::uint64_t present, Reach reach) {
+  const auto count = parameter.size();
+  std::set<std::uint64_t> result;
+  if (reach == Reach::All || !parameter.is_ordered()) {
+    if (parameter.kind != Kind::Integer || count <= kSpread) {
+      for (std::uint64_t i = 0; i < count; ++i) result.insert(i);
+    } else {
+      // Halves and rests apart: (count - 1) * i would overflow.
+      for (std::uint64_t i = 0; i < kSpread; ++i) {
+        result.insert((count - 1) / (kSpread - 1) * i + (count - 1) % (kSpread - 1) * i / (kSpread - 1));
+      }
+    }
+  }
+  if (present > 0) result.insert(present - 1);
+  if (present + 1 < count) result.insert(present + 1);
+  result.erase(present);
+  return result;
+}
+
+std::set<double> reachable_numbers(const Parameter& parameter, double present, Reach reach) {
+  std::set<double> result;
+  const double unit = parameter.to_unit(present);
+  for (int i = 0; i <= kRealSteps && reach == Reach::All; ++i) {
+    result.insert(parameter.real_from_unit(static_cast<double>(i) / kRealSteps));
+  }
+  if (reach == Reach::Adjacent) {
+    result.insert(parameter.real_from_unit(unit - 1.0 / kRealSteps));
+    result.insert(parameter.real_from_unit(unit + 1.0 / kRealSteps));
+  }
+  result.erase(present);
+  return result;
+}
+
+std::vector<Operand> alternatives(const Space::Model& model, std::size_t index, Operand present, Reach reach) {
+  const auto& parameter = model.parameters[index];
+  std::vector<Operand> result;
+  if (parameter.is_real()) {
+    for (const auto number : reachable_numbers(parameter, present.real(), reach)) result.push_back(Operand::of(number));
+  } else {
+    for (const auto i : reachable(parameter, *parameter.index_of(present.value()), reach)) {
+      result.push_back(model.operand(index, i));
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -143,6 +195,146 @@ nlohmann::json Space::to_json() const {
   }
   if (model_->rows) document["rows"] = rows_to_json(*model_);
   return document;
+}
+
+// Space::neighbours(): configurations one parameter away.
+
+std::vector<Configuration> Space::neighbours(const Configuration& configuration, Reach reach) const {
+  std::vector<std::string> reasons;
+  const auto centre = model_->assignment_of(configuration, reasons);
+  std::vector<Configuration> result;
+  if (!reasons.empty()) return result;
+  for (std::size_t i = 0; i < centre.size(); ++i) {
+    if (centre[i].is_nothing()) continue;
+    for (const auto value : alternatives(*model_, i, centre[i], reach)) {
+      auto moved = centre;
+      moved[i] = value;
+      model_->settle_activity(moved);
+      if (model_->satisfies_all(moved)) result.push_back(model_->configuration_of(moved));
+    }
+  }
+  return result;
+}
+
+// Walking through a space: depth first, each constraint tested as soon as the last parameter it mentions is set.
+
+struct Enumerator::State {
+  std::shared_ptr<const Space::Model> model;
+  std::vector<std::size_t> order;                  // parameters, the first changes last
+  std::vector<std::vector<std::size_t>> decided;   // by depth: constraints whose last parameter is set there
+  std::vector<std::optional<std::size_t>> column;  // by depth: of the table
+  std::vector<RowTable::Range> ranges;             // of the table, by column: rows that begin as the assignment does
+  std::vector<std::uint64_t> next_value;           // by depth
+  Assignment assignment;
+  std::size_t depth = 0;
+  bool ended = false;
+
+  std::uint64_t values_of(std::size_t parameter) const {
+    const auto& held = model->parameters[parameter];
+    if (!held.is_real()) return held.size();
+    return held.real_lower < held.real_upper ? Space::kRealGrid : 1;
+  }
+
+  Operand value_of(std::size_t parameter, std::uint64_t number) const {
+    const auto& held = model->parameters[parameter];
+    if (!held.is_real()) return model->operand(parameter, number);
+    return Operand::of(held.real_from_unit(static_cast<double>(number) / static_cast<double>(Space::kRealGrid - 1)));
+  }
+
+  /// Takes the next value at this depth; false: there is none. An inactive parameter has one choice, its absence.
+  bool step() {
+    const auto parameter = order[depth];
+    const bool active = model->is_active(parameter, assignment);
+    const auto number = next_value[depth]++;
+    if (number >= (active ? values_of(parameter) : 1)) return false;
+    assignment[parameter] = active ? value_of(parameter, number) : Operand();
+    return true;
+  }
+
+  /// Whether some row begins with what is set.
+  bool has_rows() {
+    if (!column[depth]) return true;
+    const auto here = *column[depth];
+    const auto cell = assignment[order[depth]].is_nothing() ? kNoValue : static_cast<Cell>(next_value[depth] - 1);
+    ranges[here + 1] = model->rows->table.narrow(ranges[here], here, cell);
+    return ranges[here + 1].first < ranges[here + 1].second;
+  }
+
+  bool holds() const {
+    return std::ranges::all_of(decided[depth],
+                               [&](std::size_t constraint) { return model->satisfies(constraint, assignment); });
+  }
+};
+
+namespace {
+
+void append_with_conditions(const Space::Model& model, std::size_t parameter, std::vector<bool>& done,
+                            std::vector<std::size_t>& order) {
+  if (done[parameter]) return;
+  done[parameter] = true;
+  if (const auto& activity = model.activity[parameter]) {
+    for (const auto mentioned : activity->expression().mentions())
+      append_with_conditions(model, mentioned, done, order);
+  }
+  order.push_back(parameter);
+}
+
+}  // namespace
+
+std::vector<std::size_t> Space::Model::enumeration_order() const {
+  std::vector<std::size_t> by_stage(parameters.size());
+  for (std::size_t i = 0; i < by_stage.size(); ++i) by_stage[i] = i;
+  std::ranges::sort(by_stage, {}, [&](std::size_t i) { return std::pair(parameters[i].stage, i); });
+  std::vector<bool> done(by_stage.size(), false);
+  std::vector<std::size_t> order;
+  for (const auto parameter : by_stage) append_with_conditions(*this, parameter, done, order);
+  return order;
+}
+
+Enumerator::Enumerator(std::shared_ptr<const Space::Model> model) : state_(std::make_unique<State>()) {
+  auto& state = *state_;
+  state.order = model->enumeration_order();
+  const auto count = state.order.size();
+  std::vector<std::size_t> depth_of(count);
+  for (std::size_t depth = 0; depth < count; ++depth) depth_of[state.order[depth]] = depth;
+  state.decided.resize(count);
+  for (std::size_t c = 0; c < model->requirements.size(); ++c) {
+    const auto& mentions = model->requirements[c].expression().mentions();
+    if (mentions.empty()) continue;  // holds, or the default configuration would violate it
+    std::size_t last = 0;
+    for (const auto parameter : mentions) last = std::max(last, depth_of[parameter]);
+    state.decided[last].push_back(c);
+  }
+  state.column.resize(count);
+  if (model->rows) {
+    const auto& [columns, table, because] = *model->rows;
+    for (std::size_t c = 0; c < columns.size(); ++c) state.column[depth_of[columns[c]]] = c;
+    state.ranges.resize(columns.size() + 1);
+    state.ranges[0] = {0, table.rows()};
+  }
+  state.next_value.assign(count, 0);
+  state.assignment.resize(count);
+  state.model = std::move(model);
+}
+
+Enumerator::~Enumerator() = default;
+Enumerator::Enumerator(Enumerator&&) noexcept = default;
+Enumerator& Enumerator::operator=(Enumerator&&) noexcept = default;
+
+std::optional<Configuration> Enumerator::next() {
+  auto& state = *state_;
+  while (!state.ended) {
+    if (!state.step()) {
+      state.next_value[state.depth] = 0;
+      state.ended = state.depth == 0;
+      if (!state.ended) --state.depth;
+      continue;
+    }
+    if (!state.has_rows() || !state.holds()) continue;
+    if (state.depth + 1 == state.order.size()) return state.model->configuration_of(state.assignment);
+    ++state.depth;
+  }
+  return std::nullopt;
 }
 
 }  // namespace nocturne::space

@@ -29,7 +29,6 @@
 #include <nlohmann/json.hpp>
 
 #include "space/configuration.hpp"
-#include "space/constraint.hpp"
 #include "space/count.hpp"
 #include "space/counting/row_table.hpp"
 #include "space/facts.hpp"
@@ -37,6 +36,18 @@
 #include "space/random.hpp"
 
 namespace nocturne::space {
+
+// What every configuration of a space must satisfy, with the sentence the user sees when one does not.
+
+/// Also what Space::create() takes.
+///
+/// A constraint that mentions an inactive parameter says nothing about that configuration: it counts as satisfied. One
+/// whose evaluation fails (division by zero, integer overflow) is violated, and the reason says what failed.
+struct ConstraintSpec {
+  std::string require;  ///< expression (space/expression/expression.hpp) over parameters and facts
+  std::string because;  ///< a sentence: "without AVX512_BF16 bf16 is emulated, several times slower"
+  friend bool operator==(const ConstraintSpec&, const ConstraintSpec&) = default;
+};
 
 /// What is wrong with a description of a space.
 struct SpaceError {

@@ -2,16 +2,23 @@
 
 /// A configuration at a fidelity, and what is known of it so far. What strategies learn from.
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "space/configuration.hpp"
-#include "space/fidelity.hpp"
 #include "space/objective.hpp"
 #include "space/outcome.hpp"
 
 namespace nocturne::space {
+
+// How much of a training a trial runs.
+
+struct Fidelity {
+  std::int64_t steps = 40;  ///< timed steps
+  friend auto operator<=>(const Fidelity&, const Fidelity&) = default;
+};
 
 /// The value of the objective with its uncertainty.
 struct Estimate {

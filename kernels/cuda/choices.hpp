@@ -9,7 +9,7 @@ namespace nocturne::cuda {
 
 /// F32: no tensor cores. Tf32: f32 in memory, products rounded to 10 bits of mantissa. Bf16, F16: activations, their
 /// activation gradients and gradients of convolutions' and dense layers' weights in 16 bits; f32 master weights, sums,
-/// statistics and optimizer. F16 scales the loss (loss_scaling.hpp).
+/// statistics and optimizer. F16 scales the loss (step_state.hpp).
 enum class Precision { F32, Tf32, Bf16, F16 };
 enum class Layout { Nchw, Nhwc };
 enum class Algorithm { Heuristic, Find, Fixed };

@@ -6,11 +6,10 @@
 
 #include "kernels/cuda/device/device.hpp"
 #include "kernels/cuda/options.hpp"
-#include "kernels/cuda/plan/memory_need.hpp"
+#include "kernels/cuda/plan/network_plan.hpp"
 #include "kernels/cuda/session.hpp"
 #include "kernels/cuda/survey/gpu_loops.hpp"
-#include "kernels/cuda/version.hpp"
-#include "kernels/worker/serve.hpp"
+#include "kernels/worker/arguments.hpp"
 
 namespace {
 

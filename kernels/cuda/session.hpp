@@ -7,6 +7,9 @@
 
 namespace nocturne::cuda {
 
+inline constexpr const char* kWorkerName = "nocturne-cudnn";
+inline constexpr const char* kWorkerVersion = "0.1.0";
+
 /// Trains as requested and reports. Everything that can go wrong ends in an `end` event; returns the process's exit
 /// code: 0 for ok, unsupported, diverged and out_of_memory, 1 for failed. Throws only where the reporter itself does.
 ///

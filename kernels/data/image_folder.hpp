@@ -8,7 +8,7 @@
 ///
 /// Classes to train with are numbered in the order of their names' bytes, and have these numbers in `val` too, which
 /// may lack some but have no others; images in the order of class and name. So numbers mean the same everywhere. Names
-/// that begin with a dot are passed over. A training image is a random crop, flipped or not (crop.hpp), decided by
+/// that begin with a dot are passed over. A training image is a random crop, flipped or not (resample.hpp), decided by
 /// seed, epoch and the image's number; a test image the middle. Values are then (byte / 255 - mean) / deviation with
 /// ImageNet's figures for each channel.
 ///

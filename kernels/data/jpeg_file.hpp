@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/data/crop.hpp"
 #include "kernels/data/resample.hpp"
 
 namespace nocturne::data {

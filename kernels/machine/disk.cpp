@@ -15,7 +15,7 @@
 #include <random>
 #include <string>
 
-#include "kernels/machine/repeats.hpp"
+#include "kernels/machine/measurement.hpp"
 
 namespace nocturne::machine {
 namespace {

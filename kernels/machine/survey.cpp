@@ -6,11 +6,10 @@
 #include <utility>
 
 #include "kernels/machine/arithmetic.hpp"
-#include "kernels/machine/bandwidth.hpp"
 #include "kernels/machine/disk.hpp"
+#include "kernels/machine/measurement.hpp"
 #include "kernels/machine/memory_survey.hpp"
 #include "kernels/machine/plausibility.hpp"
-#include "kernels/machine/repeats.hpp"
 #include "kernels/machine/team.hpp"
 #include "kernels/machine/tiles.hpp"
 #include "kernels/machine/topology.hpp"

@@ -3,8 +3,7 @@
 #include <array>
 
 #include "kernels/networks/mnist_cnn.hpp"
-#include "kernels/networks/resnet20.hpp"
-#include "kernels/networks/resnet50.hpp"
+#include "kernels/networks/resnet.hpp"
 
 namespace nocturne::networks {
 namespace {

@@ -5,13 +5,12 @@
 #include <vector>
 
 #include "kernels/onednn/check/check_gradients.hpp"
-#include "kernels/onednn/configuration.hpp"
 #include "kernels/onednn/describe.hpp"
 #include "kernels/onednn/options.hpp"
 #include "kernels/onednn/profile.hpp"
 #include "kernels/onednn/session.hpp"
-#include "kernels/onednn/version.hpp"
-#include "kernels/worker/serve.hpp"
+#include "kernels/onednn/settings.hpp"
+#include "kernels/worker/arguments.hpp"
 
 namespace {
 

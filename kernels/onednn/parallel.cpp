@@ -1,14 +1,21 @@
+// The stable interface of libgomp (version GOMP_4.0 and OMP_1.0): what GCC itself calls for `#pragma omp parallel`.
+
 #include "kernels/onednn/parallel.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
-// The stable interface of libgomp (version GOMP_4.0 and OMP_1.0): what GCC itself calls for `#pragma omp parallel`.
 extern "C" {
 void GOMP_parallel(void (*function)(void*), void* data, unsigned threads, unsigned flags);
 int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 int omp_get_max_threads(void);
 void omp_set_num_threads(int count);
+// Since OpenMP 4.5.
+int omp_get_num_places(void);
+int omp_get_place_num_procs(int place);
+void omp_get_place_proc_ids(int place, int* cpus);
 }
 
 namespace nocturne::onednn {
@@ -29,6 +36,18 @@ void run_share(void* data) {
   if (begin < end) region.body(region.context, begin, end);
 }
 
+// Empty where nothing is bound.
+cpu_set_t cpus_of_places() {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (int place = 0; place < omp_get_num_places(); ++place) {
+    std::vector<int> cpus(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+    omp_get_place_proc_ids(place, cpus.data());
+    for (const int cpu : cpus) CPU_SET(static_cast<std::size_t>(cpu), &all);
+  }
+  return all;
+}
+
 }  // namespace
 
 void set_threads(int count) {
@@ -47,6 +66,16 @@ void parallel_ranges(std::int64_t count, std::int64_t grain, RangeFunction body,
   }
   Region region{count, grain, body, context};
   GOMP_parallel(run_share, &region, 0, 0);
+}
+
+OnAllPlaces::OnAllPlaces() {
+  const cpu_set_t all = cpus_of_places();
+  if (CPU_COUNT(&all) == 0 || sched_getaffinity(0, sizeof before_, &before_) != 0) return;
+  widened_ = sched_setaffinity(0, sizeof all, &all) == 0;
+}
+
+OnAllPlaces::~OnAllPlaces() {
+  if (widened_) sched_setaffinity(0, sizeof before_, &before_);
 }
 
 }  // namespace nocturne::onednn

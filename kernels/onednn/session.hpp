@@ -11,6 +11,9 @@
 
 namespace nocturne::onednn {
 
+inline constexpr const char* kWorkerName = "nocturne-onednn";
+inline constexpr const char* kWorkerVersion = "0.1.0";
+
 /// A wrong trainer, for tests of the gate. Empty: the right one, which is all that the worker's main() knows.
 struct Sabotage {
   Tampering tampering = {};

@@ -4,6 +4,7 @@
 /// launcher's: they are in the environment already.
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
@@ -33,5 +34,11 @@ struct Settings {
 /// Caps oneDNN's instruction set and sets the number of threads. To be called before anything else of oneDNN; throws
 /// worker::Unsupported where the cap's name is unknown or oneDNN refuses.
 void apply(const Settings& settings);
+
+// From a request's configuration (parameter name → value) to this worker's settings: precision, batch, layout,
+// threads, data_threads, prefetch, isa (or isa_cap). Parameters of other stages and of the launcher are passed over.
+
+/// Throws worker::Unsupported with a sentence that names key, value and what is allowed.
+[[nodiscard]] Settings read_settings(const nlohmann::json& configuration);
 
 }  // namespace nocturne::onednn

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 
 namespace nocturne::worker {
 
@@ -30,6 +31,21 @@ int run_program(const char* name, const std::function<int()>& program) {
     std::fprintf(stderr, "%s: %s\n", name, error.what());
     return 1;
   }
+}
+
+int serve(const std::string& request_path, Reporter& reporter,
+          const std::function<int(const protocol::Request&)>& train) {
+  protocol::Request request;
+  try {
+    std::ifstream file(request_path);
+    if (!file) throw std::runtime_error("request: " + request_path + " cannot be opened");
+    request = protocol::parse_request(nlohmann::json::parse(file));
+  } catch (const std::exception& error) {
+    reporter.hello();
+    reporter.end("failed", error.what());
+    return 1;
+  }
+  return train(request);
 }
 
 }  // namespace nocturne::worker

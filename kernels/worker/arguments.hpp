@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/worker/reporter.hpp"
+#include "measure/protocol/request.hpp"
+
 namespace nocturne::worker {
 
 /// what() says which argument is wrong and what is allowed.
@@ -68,5 +71,12 @@ void read_arguments(const std::vector<std::string>& arguments, Options& options,
 /// Returns what `program` returns, the exit code. What it throws goes to stderr behind `name`: then it is 2 for a
 /// UsageError, 1 for any other std::exception.
 [[nodiscard]] int run_program(const char* name, const std::function<int()>& program);
+
+// How a worker begins that was started with a request: it is read, or the events say why it could not be.
+
+/// Reads the file and hands the request on; returns what `train` returns, the exit code. Where there is no request to
+/// be read, the events are hello and end (failed, with the reason), and it returns 1.
+[[nodiscard]] int serve(const std::string& request_path, Reporter& reporter,
+                        const std::function<int(const protocol::Request&)>& train);
 
 }  // namespace nocturne::worker

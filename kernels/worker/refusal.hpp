@@ -4,6 +4,9 @@
 /// `out_of_memory`).
 
 #include <stdexcept>
+#include <string>
+
+#include "kernels/networks/network.hpp"
 
 namespace nocturne::worker {
 
@@ -25,5 +28,14 @@ class OutOfDeviceMemory : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// Throws Unsupported with the known names where there is no such network.
+inline const networks::Network& known_network(const std::string& name) {
+  try {
+    return networks::find_network(name);
+  } catch (const std::out_of_range& error) {
+    throw Unsupported(error.what());
+  }
+}
 
 }  // namespace nocturne::worker

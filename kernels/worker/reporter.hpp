@@ -84,4 +84,13 @@ class ConsoleReporter final : public Reporter {
   double last_loss_ = 0;
 };
 
+/// Returns what `work` returns. A phase that an exception leaves stays open in the events: that is where it happened.
+template <typename Work>
+auto in_phase(Reporter& reporter, const char* name, const Work& work) {
+  reporter.phase_begin(name);
+  auto result = work();
+  reporter.phase_end(name);
+  return result;
+}
+
 }  // namespace nocturne::worker

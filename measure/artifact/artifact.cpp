@@ -9,10 +9,9 @@
 #include <fstream>
 #include <utility>
 
-#include "measure/artifact/full_disk.hpp"
-#include "measure/artifact/incomplete.hpp"
 #include "measure/artifact/lock.hpp"
 #include "measure/artifact/plan.hpp"
+#include "measure/artifact/process.hpp"
 #include "space/file_contents.hpp"
 #include "space/folder_entries.hpp"
 

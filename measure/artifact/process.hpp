@@ -4,7 +4,7 @@
 /// Thread-safe.
 ///
 /// Each command is the leader of a process group, which goes with it. Where it is stopped, takes too long, or the
-/// thread that started it is gone (a killed tuner), all that it started is killed, in whatever group (keeper.hpp).
+/// thread that started it is gone (a killed tuner), all that it started is killed, in whatever group (its keeper).
 
 #include <chrono>
 #include <expected>
@@ -46,5 +46,10 @@ struct CommandResult {
 [[nodiscard]] std::expected<std::string, std::string> command_output(const Command& command,
                                                                      std::chrono::steady_clock::time_point deadline,
                                                                      const std::stop_token& stop = {});
+
+// Whether a program that failed did so for want of room. It may have had none to say so, either.
+
+/// Less than 1 MiB is free on the disk of this folder. False where that cannot be asked.
+[[nodiscard]] bool is_nearly_full(const std::filesystem::path& folder);
 
 }  // namespace nocturne::measure

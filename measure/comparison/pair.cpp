@@ -1,16 +1,283 @@
 #include "measure/comparison/pair.hpp"
 
 #include <fmt/core.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
 #include <memory>
+#include <optional>
+#include <ranges>
+#include <stop_token>
+#include <string>
 #include <utility>
 
-#include "measure/comparison/pair_side.hpp"
-#include "measure/comparison/pair_whole.hpp"
+#include "measure/run/active_run.hpp"
+#include "measure/run/classify.hpp"
+#include "measure/run/runner.hpp"
 
 namespace nocturne::measure {
 namespace {
+
+// A pair of workers whose time is known only when they have ended: they run one after the other.
+
+space::Run not_run(const RunPlan& plan, std::string reason) {
+  space::Run run;
+  run.id = plan.id;
+  run.purpose = plan.purpose;
+  run.artifact = plan.artifact;
+  run.seed = static_cast<std::int64_t>(plan.request.seed);
+  run.outcome = space::Outcome::Killed;
+  run.reason = std::move(reason);
+  return run;
+}
+
+/// Side A, then side B, each to its end; the caller swaps them from pair to pair. All samples of a side are its one
+/// slice. A side that fails leaves the other unmeasured, with that failure as its reason.
+PairResult run_pair_whole(const PairPlan& plan, const PairControl& control) {
+  const auto end = std::chrono::steady_clock::now() + plan.total_limit;
+  PairResult result;
+  result.wanted = 1;
+  for (const std::size_t index : {std::size_t{0}, std::size_t{1}}) {
+    RunPlan side = plan.sides[index].plan;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    side.total_limit = std::max(left, std::chrono::milliseconds(1));
+    space::Run& run = result.runs[index];
+    run =
+        measure::run(side, {.stop = control.stop, .supervisor = control.supervisor, .use_cgroup = control.use_cgroup});
+    if (run.outcome != space::Outcome::Ok) {
+      const std::string lost = fmt::format("its partner in the pair: {}: {}", space::to_text(run.outcome), run.reason);
+      if (index == 0) result.runs[1] = not_run(plan.sides[1].plan, lost);
+      return result;
+    }
+    result.slices.push_back({.side = index == 0 ? Side::A : Side::B, .samples = run.samples});
+    if (control.progress) control.progress({result.slices.size(), 2});
+  }
+  return result;
+}
+
+// One of two workers that take turns: brings it to its first step, gives it a turn, makes it wait, lets it end.
+
+/// What everybody in a pair has to keep to.
+struct PairLimits {
+  std::stop_token stop;
+  std::chrono::steady_clock::time_point end;
+};
+
+/// How waiting for a worker came out.
+enum class Wait {
+  Done,
+  Ended,        ///< the process is gone, or broke the rules of the turn and was ended
+  Interrupted,  ///< the caller wants no more
+  OutOfTime,    ///< the pair's total limit
+};
+
+/// Not thread-safe.
+class LiveSide {
+ public:
+  LiveSide(const PairSide& side, const SupervisorChoice& supervisor);
+  LiveSide(const LiveSide&) = delete;
+  LiveSide& operator=(const LiveSide&) = delete;
+  ~LiveSide();
+
+  /// Waits for the end of the first step, then stops the worker.
+  [[nodiscard]] Wait become_ready(const PairLimits& limits);
+  /// Continues the worker for one slice and stops it again; appends what it measured.
+  [[nodiscard]] Wait take_turn(const PairLimits& limits, std::vector<space::Sample>& samples);
+  /// No more steps: lets the worker end by itself, or ends it where it does not read turns.
+  [[nodiscard]] Wait end(const PairLimits& limits);
+  /// Ends it without waiting for its good will, after `patience`.
+  void abandon(std::chrono::milliseconds patience, const std::string& reason);
+
+  /// Its record; `verdict` stands instead of what it would be judged by itself. REQUIRES: it has ended.
+  [[nodiscard]] space::Run record(const std::optional<Judgement>& verdict);
+  /// Set when it broke the rules of the turn.
+  [[nodiscard]] const std::optional<Judgement>& broken() const { return broken_; }
+
+ private:
+  template <typename Condition>
+  Wait wait_until(const PairLimits& limits, Condition done);
+  Wait stop(const PairLimits& limits);
+  void close_turns();
+  /// How the turn that began with sample `begin` and lasted `turn` went against the rules, if it did.
+  [[nodiscard]] std::optional<std::string> rule_broken(std::int64_t steps, std::size_t begin,
+                                                       std::chrono::steady_clock::duration turn) const;
+  void break_rules(const std::string& how);
+
+  PairSide side_;
+  ActiveRun active_;
+  OpenFile turns_;            ///< writing end of the FIFO
+  int notify_ = -1;           ///< inotify: the folder's files grow
+  bool spans_stop_ = false;   ///< the next sample was under way when the worker was stopped
+  std::int64_t allowed_ = 0;  ///< steps of all turns that it had
+  bool ended_by_us_ = false;
+  std::vector<std::size_t> dropped_;  ///< samples across a stop
+  std::optional<Judgement> broken_;
+};
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+RunPlan plan_with_turns(const PairSide& side) {
+  RunPlan plan = side.plan;
+  if (side.mode == TurnMode::Fifo) plan.request.turns = (plan.folder / kTurnsFile).string();
+  return plan;
+}
+
+LiveSide::LiveSide(const PairSide& side, const SupervisorChoice& supervisor)
+    : side_(side), active_(plan_with_turns(side), supervisor) {
+  if (active_.finished()) return;
+  turns_ = active_.take_turns();
+  notify_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (notify_ >= 0)
+    ::inotify_add_watch(notify_, active_.plan().folder.c_str(), IN_MODIFY | IN_ONLYDIR | IN_DONT_FOLLOW);
+}
+
+LiveSide::~LiveSide() {
+  close_turns();
+  if (notify_ >= 0) ::close(notify_);
+}
+
+void LiveSide::close_turns() {
+  turns_ = OpenFile();
+}
+
+// Wakes when the events grow, so that a slice ends at once and nothing runs while it lasts; where a file system does
+// not notify, 50 ms is the price.
+template <typename Condition>
+Wait LiveSide::wait_until(const PairLimits& limits, Condition done) {
+  for (;;) {
+    if (done()) return Wait::Done;
+    if (active_.finished()) return Wait::Ended;
+    if (limits.stop.stop_requested()) return Wait::Interrupted;
+    const auto left = std::chrono::ceil<milliseconds>(limits.end - Clock::now());
+    if (left.count() <= 0) return Wait::OutOfTime;
+    active_.wait(std::min(left, milliseconds(50)), notify_);
+    std::array<char, 4096> ignored;
+    while (notify_ >= 0 && ::read(notify_, ignored.data(), ignored.size()) > 0) {
+    }
+  }
+}
+
+Wait LiveSide::become_ready(const PairLimits& limits) {
+  const Wait waited = wait_until(limits, [this] { return active_.events().first_step_done; });
+  if (waited != Wait::Done) return waited;
+  const Wait stopped = stop(limits);
+  if (stopped == Wait::Done && side_.mode == TurnMode::Fifo && !active_.events().samples.empty()) {
+    break_rules("it trained before its first turn");
+    return Wait::Ended;
+  }
+  // One that does not wait by itself is always stopped within a sample; what it finished before is not of a turn.
+  spans_stop_ = side_.mode == TurnMode::Signal;
+  return stopped;
+}
+
+Wait LiveSide::take_turn(const PairLimits& limits, std::vector<space::Sample>& samples) {
+  const auto& said = active_.events().samples;
+  std::size_t begin = said.size();
+  if (turns_) {
+    const std::string line = std::to_string(side_.slice_steps) + '\n';
+    if (!turns_.write(line)) {
+      break_rules(fmt::format("its turn could not be announced: {}", std::strerror(errno)));
+      return Wait::Ended;
+    }
+  }
+  const auto resumed = Clock::now();
+  active_.resume();
+  const auto steps_done = [&] {
+    if (spans_stop_ && said.size() > begin) {
+      dropped_.push_back(begin++);
+      spans_stop_ = false;
+    }
+    std::int64_t steps = 0;
+    for (std::size_t index = begin; index < said.size(); ++index) steps += said[index].steps;
+    return steps;
+  };
+  Wait waited = wait_until(limits, [&] { return steps_done() >= side_.slice_steps; });
+  if (waited == Wait::Done) waited = stop(limits);
+  if (waited != Wait::Done) return waited;
+  if (side_.mode == TurnMode::Fifo) {
+    if (const auto how = rule_broken(steps_done(), begin, Clock::now() - resumed)) {
+      break_rules(*how);
+      return Wait::Ended;
+    }
+    allowed_ += side_.slice_steps;
+  }
+  samples.assign(said.begin() + static_cast<std::ptrdiff_t>(begin), said.end());
+  spans_stop_ = side_.mode == TurnMode::Signal;
+  return Wait::Done;
+}
+
+// A worker that does not wait for its turns is stopped in the middle of a step, and that step would count the other
+// side's slice as its own.
+std::optional<std::string> LiveSide::rule_broken(std::int64_t steps, std::size_t begin, Clock::duration turn) const {
+  if (steps > side_.slice_steps) return fmt::format("it trained {} steps in a turn of {}", steps, side_.slice_steps);
+  int unread = 0;
+  if (::ioctl(turns_.descriptor(), FIONREAD, &unread) == 0 && unread > 0) return "it trained without reading its turns";
+  const auto& said = active_.events().samples;
+  std::chrono::nanoseconds sum{};
+  for (std::size_t index = begin; index < said.size(); ++index) sum += said[index].wall;
+  if (sum > turn + milliseconds(1)) return "its samples last longer than its turn";
+  return std::nullopt;
+}
+
+Wait LiveSide::stop(const PairLimits& limits) {
+  active_.stop();
+  // Bounded: a worker that had stopped itself is not reported again.
+  const auto patience = Clock::now() + std::chrono::seconds(1);
+  return wait_until(limits, [&] { return active_.stopped() || (!active_.finished() && Clock::now() >= patience); });
+}
+
+Wait LiveSide::end(const PairLimits& limits) {
+  close_turns();
+  active_.resume();
+  if (side_.mode == TurnMode::Signal && !active_.finished()) {
+    ended_by_us_ = true;
+    active_.kill("its slices are done");
+  }
+  const Wait waited = wait_until(limits, [this] { return active_.finished(); });
+  if (waited != Wait::Done || side_.mode != TurnMode::Fifo) return waited;
+  // One step too many may be written only after the worker was stopped: then each turn begins with that of the last.
+  std::int64_t steps = 0;
+  for (const space::Sample& sample : active_.events().samples) steps += sample.steps;
+  if (steps <= allowed_) return waited;
+  break_rules(fmt::format("it trained {} steps in turns of {} together", steps, allowed_));
+  return Wait::Ended;
+}
+
+void LiveSide::abandon(milliseconds patience, const std::string& reason) {
+  close_turns();
+  active_.resume();
+  const PairLimits limits{.stop = {}, .end = Clock::now() + patience};
+  if (wait_until(limits, [this] { return active_.finished(); }) == Wait::Done) return;
+  active_.kill(reason);
+  while (!active_.finished()) active_.wait(milliseconds(50));
+}
+
+void LiveSide::break_rules(const std::string& how) {
+  broken_ = Judgement{space::Outcome::ProtocolError, how};
+  abandon(milliseconds(0), how);
+}
+
+space::Run LiveSide::record(const std::optional<Judgement>& verdict) {
+  space::Run run = active_.record();
+  for (const std::size_t index : dropped_ | std::views::reverse) {
+    if (index < run.samples.size()) run.samples.erase(run.samples.begin() + static_cast<std::ptrdiff_t>(index));
+  }
+  if (ended_by_us_ && run.outcome == space::Outcome::Killed) {
+    run.outcome = space::Outcome::Ok;
+    run.reason.clear();
+  }
+  if (verdict) {
+    run.outcome = verdict->outcome;
+    run.reason = verdict->reason;
+  }
+  return run;
+}
 
 using space::Outcome;
 

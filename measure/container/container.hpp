@@ -7,6 +7,7 @@
 /// bound at the same paths, so that requests and events need no translation. Composing is pure; obstacle() and
 /// version() start programs. Each runtime is one file; add it to the list in container.cpp.
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <filesystem>
@@ -107,5 +108,15 @@ inline constexpr std::string_view kOwnerLabel = "nocturne.owner";
 [[nodiscard]] bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder);
 /// The sentence where an order cannot be expressed: a mount that is not absolute or holds one of `separators`.
 [[nodiscard]] std::optional<std::string> problem_of(const ContainerOrder& order, std::string_view separators);
+
+// Clears what killed tuners left in the storage of runtimes: containers whose owner is gone. Their processes are found
+// and ended by sweep() (measure/run/sweep.hpp) as well; this removes the runtime's record of them.
+
+/// Reads the lines "ID OWNER" of ContainerRuntime::list_command and returns the ids whose owner is no living process.
+/// Lines whose owner cannot be understood are ignored: those containers are not ours.
+[[nodiscard]] std::vector<std::string> ownerless(std::string_view lines);
+
+/// Removes them, for each runtime given; how many. A runtime that does not answer is passed over.
+std::size_t sweep_containers(std::span<const ContainerRuntime* const> runtimes);
 
 }  // namespace nocturne::measure

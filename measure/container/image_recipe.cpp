@@ -49,7 +49,7 @@ bool is_mirror(std::string_view address) {
   return known && address.find_first_of(" \t\n'\"\\") == std::string_view::npos;
 }
 
-std::unexpected<std::string> refuse(std::string_view key, std::string_view what) {
+std::unexpected<std::string> refuse_key(std::string_view key, std::string_view what) {
   return std::unexpected(fmt::format("{}: {}", key, what));
 }
 
@@ -58,36 +58,36 @@ std::expected<ImageKind, std::string> kind_of(const std::string& text) {
   if (text == "reference") return ImageKind::Reference;
   if (text == "file") return ImageKind::File;
   if (text == "folder") return ImageKind::Folder;
-  return refuse("kind", fmt::format("'{}' is none of debootstrap, reference, file, folder", text));
+  return refuse_key("kind", fmt::format("'{}' is none of debootstrap, reference, file, folder", text));
 }
 
 std::expected<void, std::string> check_kind(const ImageRecipe& recipe) {
   switch (recipe.kind) {
     case ImageKind::Debootstrap:
       if (!is_plain_word(recipe.suite, "", 40))
-        return refuse("suite", "the name of a Debian release, such as bookworm");
+        return refuse_key("suite", "the name of a Debian release, such as bookworm");
       for (const std::string& package : recipe.packages) {
         if (!is_plain_word(package, "+", 100))
-          return refuse("packages", fmt::format("'{}' is no name of a package", package));
+          return refuse_key("packages", fmt::format("'{}' is no name of a package", package));
       }
       if (!recipe.mirror.empty() && !is_mirror(recipe.mirror))
-        return refuse("mirror", fmt::format("'{}' is no http, https or file address", recipe.mirror));
+        return refuse_key("mirror", fmt::format("'{}' is no http, https or file address", recipe.mirror));
       return {};
     case ImageKind::Reference:
       if (!is_pinned_reference(recipe.reference))
-        return refuse("reference", fmt::format("'{}' is not NAME@sha256:<64 digits>; a tag alone may name another "
-                                               "image tomorrow",
-                                               recipe.reference));
+        return refuse_key("reference", fmt::format("'{}' is not NAME@sha256:<64 digits>; a tag alone may name another "
+                                                   "image tomorrow",
+                                                   recipe.reference));
       return {};
     case ImageKind::File: {
       std::error_code ignored;
       if (!fs::is_regular_file(recipe.file, ignored))
-        return refuse("file", fmt::format("there is no file {}", recipe.file.string()));
+        return refuse_key("file", fmt::format("there is no file {}", recipe.file.string()));
       return {};
     }
     case ImageKind::Folder:
       if (!recipe.folder.is_absolute() || recipe.folder != recipe.folder.lexically_normal())
-        return refuse("folder", "an absolute path without '..' is needed");
+        return refuse_key("folder", "an absolute path without '..' is needed");
       return {};
   }
   return {};
@@ -113,7 +113,7 @@ std::expected<ImageRecipe, std::string> image_recipe_from_json(const json& docum
                                                "reference", "file",  "folder", "disk_mb", "note"};
   if (!document.is_object()) return std::unexpected("the recipe of an image is a JSON object");
   for (const auto& [key, value] : document.items()) {
-    if (!kKnown.contains(key)) return refuse(key, fmt::format("unknown; known are {}", fmt::join(kKnown, ", ")));
+    if (!kKnown.contains(key)) return refuse_key(key, fmt::format("unknown; known are {}", fmt::join(kKnown, ", ")));
   }
   ImageRecipe recipe;
   try {
@@ -130,13 +130,13 @@ std::expected<ImageRecipe, std::string> image_recipe_from_json(const json& docum
     recipe.disk_mb = document.value("disk_mb", std::int64_t{0});
     recipe.note = document.value("note", "");
     if (const std::string file = document.value("file", ""); !file.empty()) {
-      if (!is_image_name(file)) return refuse("file", fmt::format("'{}' is no file name beside the recipe", file));
+      if (!is_image_name(file)) return refuse_key("file", fmt::format("'{}' is no file name beside the recipe", file));
       recipe.file = fs::absolute(beside / file).lexically_normal();
     }
   } catch (const json::exception& error) {
     return std::unexpected(std::string(error.what()));
   }
-  if (!is_image_name(recipe.name)) return refuse("image", fmt::format("'{}' is no name of an image", recipe.name));
+  if (!is_image_name(recipe.name)) return refuse_key("image", fmt::format("'{}' is no name of an image", recipe.name));
   if (auto checked = check_kind(recipe); !checked) return std::unexpected(std::move(checked.error()));
   return recipe;
 }

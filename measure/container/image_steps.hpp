@@ -8,11 +8,20 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "measure/container/image_store.hpp"
 
 namespace nocturne::measure {
+
+// What runtimes and debootstrap print when an image cannot be made, into what is to be done about it.
+
+struct ImageError {
+  std::string_view remedy;   ///< a half sentence for behind what was said; empty: the words are not known
+  bool unreachable = false;  ///< the network was gone, or nobody answered
+};
+[[nodiscard]] ImageError image_error(std::string_view output);
 
 struct ImageSession {
   std::filesystem::path log;  ///< what the programs print is appended

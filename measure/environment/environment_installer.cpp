@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -14,9 +13,9 @@
 #include "measure/environment/install_session.hpp"
 #include "measure/environment/package_hashes.hpp"
 #include "measure/environment/pip_error.hpp"
-#include "measure/environment/python_choice.hpp"
 #include "measure/environment/requirement.hpp"
 #include "measure/environment/source_build.hpp"
+#include "space/file_contents.hpp"
 #include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
@@ -176,6 +175,46 @@ Lock install_of_distribution(InstallSession& session, const PythonInterpreter& i
   return lock;
 }
 
+std::optional<EnvironmentFailure> collect_wheels(const InstallSession& session, const Environment& environment,
+                                                 const fs::path& folder) {
+  const auto lock = locked_arguments(session, environment.interpreter, environment.lock);
+  if (!lock) return lock.error();
+  if (lock->empty()) return std::nullopt;
+  std::vector<std::string> arguments = {environment.python.string(),     "-m", "pip", "wheel", "--no-deps",
+                                        "--wheel-dir=" + folder.string()};
+  for (std::string& option : session.pip_options()) arguments.push_back(std::move(option));
+  for (const fs::path& folder_of_python : bundled_with(environment.interpreter)) {
+    arguments.push_back("--find-links=" + folder_of_python.string());
+  }
+  arguments.insert(arguments.end(), lock->begin(), lock->end());
+  const auto ended = session.start(std::move(arguments));
+  if (ended.result.ok()) return std::nullopt;
+  return session.failure(ended, "pip wheel", explain_pip(ended.output, session.store()));
+}
+
+std::optional<EnvironmentFailure> collect_debian(const InstallSession& session, const Environment& environment,
+                                                 const fs::path& folder) {
+  std::vector<DebianPackage> packages;
+  for (const std::string& line : environment.lock) {
+    auto package = package_of_lock(line);
+    if (!package) return session.error(package.error());
+    packages.push_back(std::move(*package));
+  }
+  return download_debian_packages(session, packages, folder);
+}
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kPatienceForModules{120};  // a cold framework of 2 GB
+constexpr const char* kSystemPython = "/usr/bin/python3";
+constexpr const char* kTryModules = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)";
+
+/// A virtual environment is none of the machine's own: it is not there for others.
+bool is_virtual(const PythonInterpreter& python) {
+  std::error_code error;
+  return fs::exists(python.program.parent_path().parent_path() / "pyvenv.cfg", error);
+}
+
 }  // namespace
 
 Lock install_environment(const EnvironmentRecipe& recipe, const PythonInterpreter& python,
@@ -193,6 +232,66 @@ Lock install_environment(const EnvironmentRecipe& recipe, const PythonInterprete
   }
   if (recipe.source == "distribution") return install_of_distribution(session, python);
   return install_with_pip(session, python);
+}
+
+std::string bound_to_machine(const Environment& environment, const EnvironmentRecipe& recipe) {
+  if (recipe.build || recipe.source == "distribution") return {};
+  const std::string text = space::read_file(environment.folder / "pyvenv.cfg").value_or("");
+  if (!text.contains("include-system-site-packages = true")) return {};
+  return recipe.name + " takes its packages from this machine's own Python: they cannot be handed on";
+}
+
+std::optional<EnvironmentFailure> collect_packages(const Environment& environment, const EnvironmentRecipe& recipe,
+                                                   const InstallOptions& options, const fs::path& folder,
+                                                   const fs::path& temporary, const std::stop_token& stop) {
+  fs::create_directories(folder);
+  fs::create_directories(temporary / "downloads");
+  const InstallPlaces places{.folder = environment.folder,
+                             .temporary = temporary,
+                             .downloads = temporary / "downloads",
+                             .log = temporary / "log.txt"};
+  InstallSession session(recipe, options, places, stop);
+  session.expect_steps(1);
+  session.say(fmt::format("collect {} packages", environment.lock.size()));
+  if (recipe.build) {
+    for (const char* part : {"include", "lib", "share"}) {
+      if (!fs::exists(environment.folder / part)) continue;
+      fs::copy(environment.folder / part, folder / part, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    }
+    return std::nullopt;
+  }
+  if (recipe.source == "distribution") return collect_debian(session, environment, folder);
+  return collect_wheels(session, environment, folder);
+}
+
+bool has_modules(const PythonInterpreter& python, const EnvironmentRecipe& recipe) {
+  if (recipe.imports.empty() || is_virtual(python)) return false;
+  std::vector<std::string> argv = {python.program.string(), "-I", "-c", kTryModules};
+  argv.insert(argv.end(), recipe.imports.begin(), recipe.imports.end());
+  return command_output({.argv = std::move(argv), .variables = recipe.environment},
+                        std::chrono::steady_clock::now() + kPatienceForModules)
+      .has_value();
+}
+
+std::expected<PythonInterpreter, std::string> python_for(const EnvironmentRecipe& recipe, const PythonPlaces& places) {
+  if (recipe.kind != RecipeKind::Python) return PythonInterpreter{};
+  std::vector<PythonInterpreter> pythons = find_pythons(places);
+  if (recipe.source == "distribution") {
+    std::error_code error;
+    const fs::path own = fs::canonical(kSystemPython, error);
+    std::erase_if(pythons, [&](const PythonInterpreter& each) { return each.program != own; });
+    if (pythons.empty()) {
+      return std::unexpected(
+          "its packages are for the distribution's own Python, which has no venv here; install it (Debian: apt-get "
+          "install python3-venv)");
+    }
+  }
+  if (recipe.uses_system_packages) {
+    for (const PythonInterpreter& python : pythons) {
+      if (satisfies(python.version, recipe.python).value_or(false) && has_modules(python, recipe)) return python;
+    }
+  }
+  return choose_python(pythons, recipe.python);
 }
 
 }  // namespace nocturne::measure

@@ -6,11 +6,14 @@
 #include <chrono>
 #include <expected>
 #include <filesystem>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "measure/environment/environment_store.hpp"
+#include "measure/environment/python_finder.hpp"
+#include "measure/environment/recipe.hpp"
 
 namespace nocturne::measure {
 
@@ -26,5 +29,29 @@ struct InstallPlaces {
 [[nodiscard]] std::expected<std::vector<std::string>, EnvironmentFailure> install_environment(
     const EnvironmentRecipe& recipe, const PythonInterpreter& python, const InstallOptions& options,
     const InstallPlaces& places, const std::stop_token& stop);
+
+// The packages of an installed environment as files, for a node without a network: wheels (built where the index has
+// only sources), packages of the distribution, or the built library itself.
+
+/// Why an environment cannot be handed on, a sentence: it takes packages from this machine. Empty: it can.
+[[nodiscard]] std::string bound_to_machine(const Environment& environment, const EnvironmentRecipe& recipe);
+
+/// Fills `folder`, which is made: the files that `InstallOptions::wheels` installs from, or of a library its include/,
+/// lib/ and share/. `temporary` is for the programs' own files; their output is appended to `log`. Needs the indexes
+/// that the environment was installed from. One line of progress.
+[[nodiscard]] std::optional<EnvironmentFailure> collect_packages(
+    const Environment& environment, const EnvironmentRecipe& recipe, const InstallOptions& options,
+    const std::filesystem::path& folder, const std::filesystem::path& temporary, const std::stop_token& stop = {});
+
+// Which Python an environment is made with, by what its recipe wants of it.
+
+/// Whether the modules that the recipe imports are there already, outside any environment.
+[[nodiscard]] bool has_modules(const PythonInterpreter& python, const EnvironmentRecipe& recipe);
+
+/// The newest that satisfies; of the distribution, the distribution's own; where the machine's packages are to be used,
+/// the newest that has them, if one has. The error is a sentence with what is there and how to get one that does. A
+/// recipe that needs no Python gets none: an empty one.
+[[nodiscard]] std::expected<PythonInterpreter, std::string> python_for(const EnvironmentRecipe& recipe,
+                                                                       const PythonPlaces& places);
 
 }  // namespace nocturne::measure

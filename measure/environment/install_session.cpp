@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "measure/artifact/full_disk.hpp"
+#include "measure/artifact/process.hpp"
 #include "measure/container/runtimes.hpp"
 #include "measure/environment/debian_packages.hpp"
 #include "measure/environment/pip_error.hpp"

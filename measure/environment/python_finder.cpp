@@ -1,21 +1,25 @@
 #include "measure/environment/python_finder.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "measure/artifact/parallel.hpp"
 #include "measure/artifact/process.hpp"
-#include "measure/environment/python_memory.hpp"
+#include "space/file_contents.hpp"
 #include "space/folder_entries.hpp"
+#include "space/json_field.hpp"
+#include "space/write_file.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -141,6 +145,61 @@ bool can_be_kept(const Answer& answer, const fs::path& asked) {
   return answer.python.program == asked && answer.modules.size() == 2;
 }
 
+/// "3.7" or "3.7.16"; how many numbers stood there in `parts`.
+std::optional<PythonVersion> version_from(std::string_view text, int& parts) {
+  std::array<int, 3> numbers{};
+  parts = 0;
+  while (parts < 3) {
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), numbers[static_cast<std::size_t>(parts)]);
+    if (error != std::errc{} || end == text.data() || numbers[static_cast<std::size_t>(parts)] < 0) return std::nullopt;
+    ++parts;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty()) return PythonVersion{.major = numbers[0], .minor = numbers[1], .patch = numbers[2]};
+    if (!text.starts_with('.')) return std::nullopt;
+    text.remove_prefix(1);
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> holds(PythonVersion version, std::string_view comparison) {
+  constexpr std::array<std::string_view, 6> kSigns = {"==", "!=", ">=", "<=", ">", "<"};
+  const auto* sign =
+      std::ranges::find_if(kSigns, [comparison](std::string_view s) { return comparison.starts_with(s); });
+  if (sign == kSigns.end()) return std::nullopt;
+  int parts = 0;
+  const auto other = version_from(comparison.substr(sign->size()), parts);
+  if (!other) return std::nullopt;
+  // "<3.8" must leave 3.8.1 out and "==3.7" let 3.7.16 in: as many numbers are compared as are written.
+  if (parts < 3) version.patch = 0;
+  if (parts < 2) version.minor = 0;
+  const auto order = version <=> *other;
+  if (*sign == "==") return order == 0;
+  if (*sign == "!=") return order != 0;
+  if (*sign == ">=") return order >= 0;
+  if (*sign == "<=") return order <= 0;
+  return *sign == ">" ? order > 0 : order < 0;
+}
+
+using nlohmann::json;
+
+constexpr std::size_t kLargestMemory = 1 << 20;
+constexpr int kMemoryVersion = 1;  // of the file, and of what is asked
+
+/// Empty: there is no such file.
+std::string stamp_of(const fs::path& file) {
+  struct ::stat status{};
+  if (::stat(file.c_str(), &status) != 0) return {};
+  return fmt::format("{} {} {}.{:09} {}.{:09}", status.st_ino, status.st_size, status.st_mtim.tv_sec,
+                     status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
+}
+
+json said_json(const PythonInterpreter& python, const std::map<std::string, std::string>& stamps) {
+  return {{"version", {python.version.major, python.version.minor, python.version.patch}},
+          {"abi", python.abi},
+          {"files", stamps}};
+}
+
 }  // namespace
 
 PythonPlaces python_places() {
@@ -182,6 +241,98 @@ std::vector<PythonInterpreter> find_pythons(const PythonPlaces& places) {
   }
   std::ranges::stable_sort(result, std::ranges::greater{}, &PythonInterpreter::version);  // equal ones: the named first
   return result;
+}
+
+// Versions of Python and which of them a recipe asks for.
+
+std::string to_text(const PythonVersion& version) {
+  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
+}
+
+std::expected<bool, std::string> satisfies(const PythonVersion& version, std::string_view specifier) {
+  bool all = true;
+  while (!specifier.empty()) {
+    const std::size_t end = std::min(specifier.find(','), specifier.size());
+    std::string_view part = specifier.substr(0, end);
+    specifier.remove_prefix(std::min(end + 1, specifier.size()));
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    while (part.ends_with(' ')) part.remove_suffix(1);
+    const auto one = holds(version, part);
+    if (!one) {
+      return std::unexpected(
+          fmt::format("'{}' is no comparison of versions such as '>=3.6' or '==3.7' (signs: == != >= "
+                      "<= > <)",
+                      part));
+    }
+    all = all && *one;
+  }
+  return all;
+}
+
+std::expected<PythonInterpreter, std::string> choose_python(std::span<const PythonInterpreter> pythons,
+                                                            std::string_view specifier) {
+  const PythonInterpreter* best = nullptr;
+  std::string there;
+  for (const PythonInterpreter& python : pythons) {
+    const auto fits = satisfies(python.version, specifier.empty() ? ">=3.6" : specifier);
+    if (!fits) return std::unexpected(fits.error());
+    if (*fits && (best == nullptr || python.version > best->version)) best = &python;
+    const std::string text = to_text(python.version);
+    if (!there.contains(text)) there += (there.empty() ? "" : ", ") + text;
+  }
+  if (best != nullptr) return *best;
+  return std::unexpected(
+      fmt::format("needs Python {}; this machine has {}. Get one, for example `uv python install VERSION` or `pyenv "
+                  "install VERSION`, or "
+                  "name its program in NOCTURNE_PYTHONS",
+                  specifier.empty() ? ">=3.6" : specifier,
+                  there.empty() ? "none with venv and pip (Debian: python3-venv)" : there));
+}
+
+PythonMemory::PythonMemory(fs::path file) : file_(std::move(file)) {
+  if (file_.empty()) return;
+  const auto text = space::read_file(file_, kLargestMemory + 1);
+  if (!text || text->size() > kLargestMemory || space::is_nested_too_deep(*text)) return;
+  const json document = json::parse(*text, nullptr, false);
+  if (!document.is_object() || document.value("version", json()) != json(kMemoryVersion)) return;
+  try {
+    for (const auto& [program, said] : document.at("pythons").items()) {
+      const auto version = said.at("version").get<std::array<int, 3>>();
+      known_[program] = {.python = {.program = program,
+                                    .version = {.major = version[0], .minor = version[1], .patch = version[2]},
+                                    .abi = said.at("abi").get<std::string>()},
+                         .stamps = said.at("files").get<std::map<std::string, std::string>>()};
+    }
+  } catch (const json::exception&) {  // not what we wrote
+    known_.clear();
+  }
+}
+
+std::optional<PythonInterpreter> PythonMemory::find(const fs::path& program) const {
+  const auto found = known_.find(program);
+  if (found == known_.end()) return std::nullopt;
+  const auto& stamps = found->second.stamps;
+  const bool same = stamps.contains(program.string()) &&
+                    std::ranges::all_of(stamps, [](const auto& each) { return stamp_of(each.first) == each.second; });
+  return same ? std::optional(found->second.python) : std::nullopt;
+}
+
+void PythonMemory::keep(const PythonInterpreter& python, const std::vector<fs::path>& modules) {
+  Known known{.python = python, .stamps = {{python.program.string(), stamp_of(python.program)}}};
+  for (const fs::path& module : modules) known.stamps[module.string()] = stamp_of(module);
+  known_[python.program] = std::move(known);
+  changed_ = true;
+}
+
+void PythonMemory::save() const {
+  if (!changed_ || file_.empty()) return;
+  json pythons = json::object();
+  for (const auto& [program, known] : known_) {
+    if (!stamp_of(program).empty()) pythons[program.string()] = said_json(known.python, known.stamps);
+  }
+  const json document = {{"version", kMemoryVersion}, {"pythons", std::move(pythons)}};
+  const std::string text = document.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
+  static_cast<void>(space::write_file(file_, text));  // what cannot be kept is asked again
 }
 
 }  // namespace nocturne::measure

@@ -5,6 +5,8 @@
 #include <compare>
 #include <expected>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,7 +31,7 @@ struct PythonPlaces {
   std::vector<std::filesystem::path> named;            ///< programs or folders, by the user's configuration; first
   std::vector<std::filesystem::path> folders;          ///< folders of PATH
   std::vector<std::filesystem::path> version_folders;  ///< pyenv's versions/, uv's python/: X/bin/python3
-  std::filesystem::path memory{};                      ///< file of python_memory.hpp; empty: each is asked
+  std::filesystem::path memory{};                      ///< file of a PythonMemory; empty: each is asked
 };
 /// Reads $NOCTURNE_PYTHONS (a list like PATH), PATH, ~/.pyenv/versions ($PYENV_ROOT), uv's folder. What they said is
 /// remembered in $XDG_CACHE_HOME/nocturne/pythons.json, else in ~/.cache.
@@ -45,5 +47,35 @@ struct PythonPlaces {
 /// The newest that satisfies; the error is a sentence with what is there and how to get one that does.
 [[nodiscard]] std::expected<PythonInterpreter, std::string> choose_python(std::span<const PythonInterpreter> pythons,
                                                                           std::string_view specifier);
+
+// What Pythons have said of themselves, kept from one program run to the next: starting an interpreter takes a tenth
+// of a second, and a machine has a dozen.
+//
+// An answer stands while the files that it rests on (the program, its modules venv and ensurepip) have the size, inode
+// and time of change that they had. Only what a program said of itself is kept: one that answers for another (a shim)
+// is asked each time, and so is one that could not answer, which may have been fixed since. The file is a cache: one
+// that cannot be written or read is none.
+
+/// Not thread-safe.
+class PythonMemory {
+ public:
+  /// Reads the file. An empty path: nothing is remembered.
+  explicit PythonMemory(std::filesystem::path file);
+
+  [[nodiscard]] std::optional<PythonInterpreter> find(const std::filesystem::path& program) const;
+  /// `modules`: files that the answer rests on beside the program.
+  void keep(const PythonInterpreter& python, const std::vector<std::filesystem::path>& modules);
+  /// Replaces the file, where something was kept since it was read; without programs that are gone.
+  void save() const;
+
+ private:
+  struct Known {
+    PythonInterpreter python;
+    std::map<std::string, std::string> stamps;  ///< by file
+  };
+  std::filesystem::path file_;
+  std::map<std::filesystem::path, Known> known_;
+  bool changed_ = false;
+};
 
 }  // namespace nocturne::measure

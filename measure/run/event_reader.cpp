@@ -3,26 +3,106 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <ranges>
-#include <utility>
+#include <stdexcept>
 
 #include "measure/protocol/request.hpp"
-#include "measure/run/event_fields.hpp"
-#include "space/nesting.hpp"
+#include "space/json_field.hpp"
 
 namespace nocturne::measure {
 namespace {
 
+// Fields of one event, read with doubt. What is wrong is thrown as Rejected.
+
+/// Carries a sentence from a field to EventReader::consume(), where it becomes data.
+struct Rejected : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What is longer is nonsense, and sums of it would not fit.
+constexpr std::chrono::nanoseconds kYear = std::chrono::hours(24 * 365);
+
+/// More than any address space.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
+
 using nlohmann::json;
 using std::chrono::nanoseconds;
-using namespace event_fields;
+
+const json& field(const json& event, const char* key) {
+  const auto found = event.find(key);
+  if (found == event.end()) throw Rejected(fmt::format("'{}' is missing", key));
+  return *found;
+}
+
+std::string text(const json& event, const char* key) {
+  const json& value = field(event, key);
+  if (!value.is_string()) throw Rejected(fmt::format("'{}' is not a string", key));
+  return value.get<std::string>();
+}
+
+std::int64_t integer(const json& event, const char* key, std::int64_t least,
+                     std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
+  const json& value = field(event, key);
+  if (!value.is_number_integer()) throw Rejected(fmt::format("'{}' is not an integer", key));
+  const auto number = value.get<std::int64_t>();
+  if (number < least) throw Rejected(fmt::format("'{}' is {}, below {}", key, value.dump(), least));
+  if (number > most) throw Rejected(fmt::format("'{}' is {}, above {}", key, number, most));
+  return number;
+}
+
+double real(const json& event, const char* key) {
+  const json& value = field(event, key);
+  if (!value.is_number()) throw Rejected(fmt::format("'{}' is not a number", key));
+  return value.get<double>();
+}
+
+/// Less than a year.
+nanoseconds seconds(const json& event, const char* key) {
+  const double value = real(event, key);
+  // Bounds the conversion to nanoseconds as well as the nonsense.
+  if (!(value >= 0 && value < std::chrono::duration<double>(kYear).count()))
+    throw Rejected(fmt::format("'{}' is {}, no possible duration", key, value));
+  return nanoseconds(std::llround(value * 1e9));
+}
+
+// A number that is not finite travels as a word (event_writer.cpp); a worker need not know every one.
+/// Nothing where it is absent, null, or a word for what is not finite ("nan", "inf", "-inf"); `finite` tells the last.
+std::optional<double> number_or_word(const json& event, const char* key, bool& finite) {
+  finite = true;
+  const auto found = event.find(key);
+  if (found == event.end() || found->is_null()) return std::nullopt;
+  if (found->is_number()) return found->get<double>();
+  finite = false;
+  if (*found == "nan" || *found == "inf" || *found == "-inf") return std::nullopt;
+  throw Rejected(fmt::format("'{}' is neither a number nor \"nan\", \"inf\", \"-inf\"", key));
+}
+
+std::optional<double> loss(const json& event, bool& finite) {
+  return number_or_word(event, "loss", finite);
+}
+
+std::optional<double> real_or_nothing(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? std::nullopt : std::optional(real(object, key));
+}
+
+space::ReadingRange reading_range(const json& event, const char* key) {
+  const auto found = event.find(key);
+  if (found == event.end() || found->is_null()) return {};
+  if (!found->is_object()) throw Rejected(fmt::format("'{}' is no object with min, mean or max", key));
+  return {.min = real_or_nothing(*found, "min"),
+          .mean = real_or_nothing(*found, "mean"),
+          .max = real_or_nothing(*found, "max")};
+}
 
 constexpr std::size_t kLongestLine = 1 << 20;
 
 // Nobody has so many who means it; each is a row of the database.
 constexpr std::size_t kMostPhases = 1 << 16;
 
-// A year of one process (event_fields.hpp) on so many fits.
+// A year of one process on so many fits.
 constexpr int kMostProcessors = 256;
 
 }  // namespace

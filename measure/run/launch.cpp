@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdlib>
+#include <fstream>
 #include <ranges>
 #include <tuple>
 #include <variant>
@@ -305,6 +308,50 @@ class Composer {
   std::vector<std::string> tunables_;
 };
 
+int read_number(const fs::path& file, int otherwise) {
+  std::ifstream in(file);
+  int value = otherwise;
+  return in >> value ? value : otherwise;
+}
+
+std::vector<LaunchCpu> allowed_cpus() {
+  std::vector<LaunchCpu> cpus;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(static_cast<std::size_t>(cpu), &set)) continue;
+    const fs::path topology = fs::path("/sys/devices/system/cpu") / ("cpu" + std::to_string(cpu)) / "topology";
+    const int package = read_number(topology / "physical_package_id", 0);
+    const int core = read_number(topology / "core_id", cpu);
+    cpus.push_back({.cpu = cpu, .core = core, .package = package});
+  }
+  return cpus;
+}
+
+/// Folders in which Debian, Fedora and hand-made installations keep shared libraries, and those of LD_LIBRARY_PATH.
+std::optional<fs::path> find_library(std::string_view name) {
+  std::vector<fs::path> folders;
+  if (const char* listed = std::getenv("LD_LIBRARY_PATH")) {
+    std::string_view rest = listed;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(':'), rest.size());
+      if (end > 0) folders.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  for (const char* folder :
+       {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+        "/lib/aarch64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib"}) {
+    folders.emplace_back(folder);
+  }
+  for (const fs::path& folder : folders) {
+    std::error_code ignored;
+    if (fs::is_regular_file(folder / name, ignored)) return folder / name;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::span<const LaunchParameter> launch_parameters() {
@@ -327,6 +374,40 @@ std::vector<std::string> available_allocators(const LaunchMachine& machine) {
     if (find_allocator(allocator, machine)) names.emplace_back(allocator.name);
   }
   return names;
+}
+
+// What launch settings depend on, read from this machine.
+
+LaunchMachine probe_launch_machine() {
+  return {.allowed = allowed_cpus(), .find_library = find_library};
+}
+
+// What is done with LaunchSettings once they are composed: environments and lists of CPUs.
+
+std::map<std::string, std::string> LaunchSettings::variables() const {
+  std::map<std::string, std::string> result = set;
+  if (!preload.empty()) {
+    std::vector<std::string> paths;
+    for (const auto& library : preload) paths.push_back(library.string());
+    result["LD_PRELOAD"] = fmt::format("{}", fmt::join(paths, ":"));
+  }
+  return result;
+}
+
+void LaunchSettings::apply_to(std::map<std::string, std::string>& environment) const {
+  for (const std::string& name : unset) environment.erase(name);
+  for (const auto& [name, value] : variables()) environment[name] = value;
+}
+
+std::string LaunchSettings::cpu_list() const {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < cpus.size();) {
+    std::size_t end = i;
+    while (end + 1 < cpus.size() && cpus[end + 1] == cpus[end] + 1) ++end;
+    parts.push_back(end == i ? std::to_string(cpus[i]) : fmt::format("{}-{}", cpus[i], cpus[end]));
+    i = end + 1;
+  }
+  return fmt::format("{}", fmt::join(parts, ","));
 }
 
 }  // namespace nocturne::measure

@@ -1,14 +1,16 @@
 #include "measure/run/runner.hpp"
 
 #include <fmt/chrono.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <random>
 
+#include <nlohmann/json.hpp>
+
 #include "measure/run/active_run.hpp"
-#include "measure/run/run_files.hpp"
-#include "measure/supervisor/log_tail.hpp"
+#include "measure/supervisor/log.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -37,6 +39,10 @@ bool is_plain_id(const std::string& id) {
 
 bool is_variable_name(const std::string& name) {
   return !name.empty() && name.find('=') == std::string::npos && name.find('\0') == std::string::npos;
+}
+
+std::string text_of(const protocol::Request& request) {
+  return protocol::to_json(request).dump(1) + '\n';
 }
 
 }  // namespace
@@ -103,6 +109,23 @@ std::filesystem::path find_supervisor() {
     if (!error && ::access(candidate.c_str(), X_OK) == 0) return candidate.lexically_normal();
   }
   return {};
+}
+
+std::expected<RunFolder, std::string> prepare_folder(const RunPlan& plan) {
+  auto folder = RunFolder::make(plan.folder);
+  if (!folder) return folder;
+  protocol::Request request = plan.request;
+  request.run_id = plan.id;
+  std::expected<void, std::string> done;
+  if (!plan.owner.empty()) done = folder->write(kOwnerFile, plan.owner);
+  if (done) done = folder->write(kRequestFile, text_of(request));
+  if (done && request.turns) {
+    done = folder->make_fifo(kTurnsFile);
+    request.turns.reset();
+    if (done) done = folder->write(kAloneRequestFile, text_of(request));
+  }
+  if (!done) return std::unexpected(fmt::format("{}: {}", plan.folder.string(), done.error()));
+  return folder;
 }
 
 }  // namespace nocturne::measure

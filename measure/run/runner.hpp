@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "measure/protocol/request.hpp"
+#include "measure/supervisor/run_folder.hpp"
 #include "space/run.hpp"
 
 namespace nocturne::measure {
@@ -77,5 +79,11 @@ struct RunControl {
 /// `nocturne-supervisor` named by the environment variable NOCTURNE_SUPERVISOR_PROGRAM, else beside the running
 /// program, else in ../libexec/nocturne seen from there. Empty: none of these exists.
 [[nodiscard]] std::filesystem::path find_supervisor();
+
+// The files of a run's private folder.
+
+/// Makes the folder (mode 0700) with the request in it, and the FIFO where the request names one. The error is a
+/// sentence.
+[[nodiscard]] std::expected<RunFolder, std::string> prepare_folder(const RunPlan& plan);
 
 }  // namespace nocturne::measure

@@ -8,7 +8,7 @@
 #include <exception>
 
 #include "measure/supervisor/client.hpp"
-#include "measure/supervisor/supervise.hpp"
+#include "measure/supervisor/supervisor.hpp"
 
 int main(int argc, char** argv) {
   pid_t tuner = 0;

@@ -1,17 +1,24 @@
 #include "measure/supervisor/supervisor.hpp"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "measure/supervisor/worker_start.hpp"
@@ -28,6 +35,32 @@ nanoseconds cpu_of(const rusage& usage) {
     return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
   };
   return of(usage.ru_utime) + of(usage.ru_stime);
+}
+
+// The kernel kills in uninterruptible sleep only when that ends; a process that sits there longer is reported.
+constexpr auto kPatience = std::chrono::seconds(10);
+
+using SteadyClock = std::chrono::steady_clock;
+
+// The processor time of processes that we do not reap is only known while they live: this is how exact it is.
+constexpr std::chrono::milliseconds kLookApart{250};
+// A runtime removes its container after the worker's last word; killed in the middle it would leave a stale one.
+constexpr std::chrono::seconds kHousekeeping{3};
+constexpr std::chrono::seconds kRemoval{10};
+
+bool is_alive(pid_t pid) {
+  return ::kill(pid, 0) == 0 || errno == EPERM;
+}
+
+void rest_a_moment() {
+  const timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
+  ::nanosleep(&pause, nullptr);
+}
+
+/// Namespace of process ids that the process is in; empty if the process is gone.
+std::string namespace_of(pid_t pid) {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/ns/pid", ignored).string();
 }
 
 }  // namespace
@@ -249,6 +282,188 @@ void Supervisor::terminate(Clock::time_point now) {
 void Supervisor::kill_all(int signal) {
   if (signal == SIGKILL && cgroup_) cgroup_->kill();
   for (const pid_t pid : processes()) ::kill(pid, signal);
+}
+
+// The end of a supervised run: whatever is left is killed, and the result goes to the tuner and into the folder.
+
+std::int64_t kernel_oom_kills() {
+  std::ifstream file("/proc/vmstat");
+  std::string name;
+  std::int64_t value = 0;
+  while (file >> name >> value) {
+    if (name == "oom_kill") return value;
+  }
+  return 0;
+}
+
+// Everything that descends from the worker is a descendant of this process (a subreaper) until it is reaped here.
+void Supervisor::clean_up() {
+  // A container's client says 137 where its process was killed (128 + SIGKILL).
+  const bool bare_kill = result_.signal == SIGKILL || (spec_.apart && result_.exit_code == 128 + SIGKILL);
+  if (!result_.killed && !result_.timed_out && !result_.memory_evidence && bare_kill && !we_killed_ &&
+      (spec_.apart || !(cgroup_ && cgroup_->limits_memory())) && kernel_oom_kills() > oom_kills_before_) {
+    result_.memory_evidence =
+        "killed while the kernel's out-of-memory killer was at work (oom_kill of /proc/vmstat rose)";
+  }
+  let_runtime_finish();
+  const Clock::time_point give_up = Clock::now() + kPatience;
+  for (bool frozen = false;; frozen = true) {
+    const std::vector<pid_t> left = descendants_of(self_.pid);
+    if (!frozen) result_.descendants_killed = static_cast<std::int64_t>(left.size());
+    // Stopped first, so that what forks faster than we read is outrun.
+    if (!frozen) kill_all(SIGSTOP);
+    kill_all(SIGKILL);
+    reap();
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) break;
+    if (Clock::now() >= give_up) {
+      result_.survivors = left;
+      break;
+    }
+    if (log_) (void)log_->drain();
+    pollfd signals{.fd = signals_, .events = POLLIN, .revents = 0};
+    ::poll(&signals, 1, 5);
+    read_signals();
+  }
+  result_.descendants_killed += static_cast<std::int64_t>(kill_processes_of_run(spec_.run_id));
+  remove_container();
+  if (log_) log_->finish();
+}
+
+bool Supervisor::report() {
+  if (log_) result_.log_bytes = log_->bytes();
+  result_.peak_bytes = max_rss_bytes_;
+  result_.peak_source = "max_rss";
+  if (memory_ && memory_->peak_bytes() > result_.peak_bytes) {
+    result_.peak_bytes = memory_->peak_bytes();
+    result_.peak_source = "sampled";
+  }
+  result_.cpu += apart_cpu_;
+  if (cgroup_ && !spec_.apart) {
+    if (const auto peak = cgroup_->peak_bytes(); peak && *peak > 0) {
+      result_.peak_bytes = *peak;
+      result_.peak_source = "memory.peak";
+    }
+    if (const auto cpu = cgroup_->cpu_microseconds()) {
+      result_.cpu = std::max<std::chrono::nanoseconds>(result_.cpu, std::chrono::microseconds(*cpu));
+    }
+    if (const std::int64_t kills = cgroup_->oom_kills(); kills > 0 && !result_.memory_evidence) {
+      result_.memory_evidence = fmt::format("the kernel killed for the control group's limit of {} ({} times)",
+                                            bytes_text(spec_.memory_limit_bytes.value_or(0)), kills);
+    }
+  }
+  result_.load = load_between(load_before_, read_load(spec_.proc), result_.cpu);
+  cgroup_.reset();
+
+  const nlohmann::json document = to_json(result_);
+  const std::string text = document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  if (folder_) (void)folder_->replace(kResultFile, text);
+  return tuner_alive_ && send_line(control_, {{"result", document}});
+}
+
+// A worker in a container that is not in our control group, and perhaps no descendant: found by its environment,
+// removed by the runtime's own command.
+
+std::vector<pid_t> Supervisor::processes() {
+  std::vector<pid_t> found = descendants_of(self_.pid);
+  if (!spec_.apart) return found;
+  for (const pid_t pid : processes_apart(found)) found.push_back(pid);
+  return found;
+}
+
+// All of /proc is read only until the container's first process is known.
+std::vector<pid_t> Supervisor::processes_apart(const std::vector<pid_t>& descendants) {
+  if (std::ranges::none_of(apart_, is_alive)) {
+    apart_ = processes_of_run(spec_.run_id);
+    std::erase_if(apart_, [&](pid_t pid) { return std::ranges::find(descendants, pid) != descendants.end(); });
+  }
+  std::vector<pid_t> found = apart_;
+  for (const pid_t root : apart_) {
+    for (const pid_t pid : descendants_of(root)) {
+      if (std::ranges::find(found, pid) == found.end()) found.push_back(pid);
+    }
+  }
+  return found;
+}
+
+// What runs in the container stands still, its runtime does not: one that is stopped while it holds the lock of its
+// storage keeps the pair's other side from starting. False: nothing runs inside yet.
+bool Supervisor::stop_inside() {
+  const std::string ours = namespace_of(self_.pid);
+  bool any = false;
+  for (const pid_t pid : processes()) {
+    const std::string its = namespace_of(pid);
+    if (its.empty() || its == ours) continue;
+    any = ::kill(pid, SIGSTOP) == 0 || any;
+  }
+  return any;
+}
+
+void Supervisor::watch_apart(SteadyClock::time_point now) {
+  if (!spec_.apart || now < next_apart_look_) return;
+  std::chrono::nanoseconds cpu{};
+  for (const pid_t pid : processes_apart(descendants_of(self_.pid))) cpu += cpu_time_of(pid);
+  apart_cpu_ = std::max(apart_cpu_, cpu);
+  next_apart_look_ = now + kLookApart;
+}
+
+void Supervisor::let_runtime_finish() {
+  if (!spec_.apart || result_.killed || result_.timed_out || result_.memory_evidence || result_.start_error) return;
+  const SteadyClock::time_point give_up = SteadyClock::now() + kHousekeeping;
+  while (!descendants_of(self_.pid).empty() && SteadyClock::now() < give_up) {
+    if (log_) (void)log_->drain();
+    reap();
+    rest_a_moment();
+  }
+}
+
+// Every process is dead already; what is left is the runtime's record of the container.
+void Supervisor::remove_container() {
+  const bool ended_by_itself = !result_.killed && !result_.timed_out && !result_.memory_evidence && !result_.signal;
+  if (spec_.clean_up.empty() || ended_by_itself || result_.start_error) return;
+  std::vector<std::string> words = spec_.clean_up;
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  pid_t pid = -1;
+  const int error = ::posix_spawnp(&pid, argv.front(), nullptr, &attributes, argv.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) return;
+  const SteadyClock::time_point give_up = SteadyClock::now() + kRemoval;
+  while (::waitpid(pid, nullptr, WNOHANG) == 0) {
+    if (SteadyClock::now() >= give_up) {
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+      return;
+    }
+    rest_a_moment();
+  }
+  // What the runtime forked meanwhile became ours.
+  for (const pid_t left : descendants_of(self_.pid)) ::kill(left, SIGKILL);
+  reap();
+}
+
+int supervise(int control, pid_t tuner) {
+  ::setsid();  // a terminal's Ctrl-C is the tuner's to decide
+  ::umask(077);
+  // Blocked before the parent-death signal is asked for, or its default action would end us without cleaning up.
+  sigset_t mask;
+  sigemptyset(&mask);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1}) sigaddset(&mask, signal);
+  ::sigprocmask(SIG_BLOCK, &mask, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, as some tuners might leave it, the kernel would reap for us
+  const int signals = ::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals < 0 || ::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || ::prctl(PR_SET_PDEATHSIG, SIGUSR1) != 0) return 1;
+  if (::getppid() != tuner) return 1;  // it died before it could be noticed
+  (void)::fcntl(control, F_SETFD, FD_CLOEXEC);
+  return Supervisor(control, tuner, signals).serve();
 }
 
 }  // namespace nocturne::measure

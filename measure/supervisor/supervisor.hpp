@@ -3,6 +3,7 @@
 /// One supervised run: what is known of it while it lasts, and the loop that watches it.
 
 #include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -13,7 +14,7 @@
 #include "measure/supervisor/cgroup.hpp"
 #include "measure/supervisor/control.hpp"
 #include "measure/supervisor/load.hpp"
-#include "measure/supervisor/log_capture.hpp"
+#include "measure/supervisor/log.hpp"
 #include "measure/supervisor/memory_watch.hpp"
 #include "measure/supervisor/process_tree.hpp"
 #include "measure/supervisor/run_folder.hpp"
@@ -28,7 +29,7 @@ class Supervisor {
   /// `signals`: a signalfd that does not block.
   Supervisor(int control, pid_t tuner, int signals) : control_(control), tuner_(tuner), signals_(signals) {}
 
-  /// Supervises one worker and writes the report; returns the exit code of the program (supervise.hpp).
+  /// Supervises one worker and writes the report; returns the exit code of the program (supervise()).
   int serve();
 
  private:
@@ -88,5 +89,14 @@ class Supervisor {
   std::chrono::nanoseconds apart_cpu_{};  // of those, when last looked at
   std::chrono::steady_clock::time_point next_apart_look_;
 };
+
+// The supervisor's work: one worker, from fork to the last of its descendants. Sleeps in poll(2) while nothing
+// happens.
+
+/// Serves the tuner behind `control` (a stream socket): reads the spec, starts the worker, watches, kills what is left,
+/// writes result.json into the run's folder and reports. `tuner` is the process that started this one.
+/// Returns the exit code of the program: 0 when a result was reported, 1 without a spec or when the tuner was gone.
+/// REQUIRES: a process of its own with one thread; signals, umask and subreaper state are changed.
+int supervise(int control, pid_t tuner);
 
 }  // namespace nocturne::measure

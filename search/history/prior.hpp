@@ -4,7 +4,7 @@
 ///
 /// Same machine and workload: their trials are told to the models as evidence (LinearModel::tell_past): the same
 /// measurement, but for a common offset, as the machine may be some percent slower today. They are no incumbents: what
-/// is to be improved on, and what is reported, was measured in this campaign. agreement.hpp tests whether they hold;
+/// is to be improved on, and what is reported, was measured in this campaign. ranking.hpp tests whether they hold;
 /// where they do not, the models forget them all, and the user is told.
 ///
 /// Another machine or workload: an order (ranking.hpp), which is a feature of the models and suggests where to begin.
@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "search/candidates.hpp"
-#include "search/history/agreement.hpp"
 #include "search/history/past_trials.hpp"
 #include "search/history/ranking.hpp"
 #include "search/model/feasibility.hpp"

@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "search/model/acquisition.hpp"
+#include "search/model/prediction.hpp"
 
 namespace nocturne::search::model {
 namespace {

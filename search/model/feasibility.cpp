@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "search/model/covariance.hpp"
 #include "search/model/design.hpp"
 #include "search/model/failure_rules.hpp"
 #include "search/model/posterior.hpp"
-#include "search/model/scales.hpp"
 
 namespace nocturne::search::model {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "search/model/linear_model.hpp"
 #include "search/model/physics.hpp"
-#include "search/model/refit.hpp"
 #include "search/model/student.hpp"
 
 namespace nocturne::search::model {

@@ -18,7 +18,6 @@
 
 #include "search/model/linear_model.hpp"
 #include "search/model/prediction.hpp"
-#include "search/roles.hpp"
 #include "search/work_bound.hpp"
 #include "space/lattice.hpp"
 #include "space/objective.hpp"
@@ -81,14 +80,13 @@ class PartsForecast : public Forecast {
   void tell(space::Point point, const space::Parts& parts);
   void forget(space::Point point);
   void fit();
-  /// Follows refit.hpp: scales settle, and three fits are expensive.
+  /// Follows fit_is_due(): scales settle, and three fits are expensive.
   void fit_if_due();
   [[nodiscard]] std::size_t size() const { return steps_.size(); }
   [[nodiscard]] std::size_t horizons() const override { return epochs_.size(); }
   /// REQUIRES: size() > 0.
   void predict_horizons(space::Point point, double widening, std::span<HorizonPrediction> result) override;
 
-  [[nodiscard]] LinearModel& startup() { return startup_; }
   [[nodiscard]] LinearModel& overhead() { return overhead_; }
   [[nodiscard]] LinearModel& steps() { return steps_; }
 

@@ -22,16 +22,17 @@
 /// levels that few trials have, and others spread over the rest. What a trial outside it measured is predicted, not
 /// known.
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "search/model/covariance.hpp"
 #include "search/model/design.hpp"
 #include "search/model/posterior.hpp"
 #include "search/model/prediction.hpp"
-#include "search/model/scales.hpp"
 #include "space/lattice.hpp"
 
 namespace nocturne::search::model {
@@ -42,7 +43,7 @@ struct LinearModelOptions {
   /// Noise as of Student's t distribution with four degrees of freedom: a disturbed run is a disturbance, not an
   /// effect.
   bool heavy_tails = false;
-  double knee = 0.5;  ///< quantile of the values above which the target is bent (target.hpp); 1: nowhere
+  double knee = 0.5;  ///< quantile of the values above which the target is bent (prediction.hpp); 1: nowhere
   /// Squared standardised error to be expected of predictions that are like none of the trials; 1: what the model says.
   double doubt = 1;
   int evaluations = 12;      ///< likelihood evaluations per fit
@@ -150,7 +151,6 @@ class LinearModel {
   /// The strongest first.
   [[nodiscard]] std::vector<Interaction> interactions();
   [[nodiscard]] std::vector<Alias> aliased() const;
-  [[nodiscard]] double log_marginal_likelihood();
   /// Standard deviation of the noise of one observation, log units.
   [[nodiscard]] double noise_sd();
 
@@ -158,5 +158,14 @@ class LinearModel {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// When the scales of a model are chosen anew: often while each trial changes them.
+
+/// Whether a model of so many trials is to be fitted that was fitted to `fitted` (0: never): after each trial to 40,
+/// every third to 100, every eighth to 256; then whenever it has learnt a thirty-second more, each 32nd at the latest.
+[[nodiscard]] constexpr bool fit_is_due(std::size_t trials, std::size_t fitted) {
+  const std::size_t every = trials <= 40 ? 1 : trials <= 100 ? 3 : std::clamp<std::size_t>(trials / 32, 8, 32);
+  return trials < fitted || trials - fitted >= every;
+}
 
 }  // namespace nocturne::search::model

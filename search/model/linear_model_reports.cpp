@@ -6,7 +6,6 @@
 
 #include "search/model/linear_model.hpp"
 #include "search/model/linear_model_state.hpp"
-#include "search/model/marginal_likelihood.hpp"
 #include "search/model/student.hpp"
 
 namespace nocturne::search::model {
@@ -141,15 +140,6 @@ std::vector<Alias> LinearModel::aliased() const {
   }
   std::ranges::sort(result, {}, &Alias::parameters);
   return result;
-}
-
-double LinearModel::log_marginal_likelihood() {
-  auto& s = *state_;
-  release();
-  s.update();
-  MarginalLikelihood likelihood(s.design, s.values, s.noise_factors, ScalePriors(s.design.weights()));
-  (void)likelihood.evaluate(to_vector(s.scales), {});
-  return likelihood.log_likelihood();
 }
 
 double LinearModel::noise_sd() {

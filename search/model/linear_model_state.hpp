@@ -2,6 +2,7 @@
 
 /// What a LinearModel remembers. Internal to it: linear_model.cpp learns, linear_model_reports.cpp tells.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,9 +11,35 @@
 
 #include "search/model/linear_model.hpp"
 #include "search/model/posterior.hpp"
-#include "search/model/sorted_values.hpp"
 
 namespace nocturne::search::model {
+
+// Numbers in ascending order, kept so while one comes or goes.
+
+/// An empty one stays empty: who needs the order sorts once, and has it from then on.
+class SortedValues {
+ public:
+  SortedValues() = default;
+  explicit SortedValues(std::span<const double> values) : values_(values.begin(), values.end()) {
+    std::ranges::sort(values_);
+  }
+  [[nodiscard]] bool empty() const { return values_.empty(); }
+  [[nodiscard]] std::span<const double> values() const { return values_; }
+  void insert(double value) {
+    if (!empty()) values_.insert(std::ranges::upper_bound(values_, value), value);
+  }
+  /// One that is in it.
+  void erase(double value) {
+    if (!empty()) values_.erase(std::ranges::lower_bound(values_, value));
+  }
+  void replace(double before, double now) {
+    erase(before);
+    insert(now);
+  }
+
+ private:
+  std::vector<double> values_;
+};
 
 struct LinearModel::State {
   /// Degrees of freedom of predictions: the variance is estimated from a few dozen trials, not known.

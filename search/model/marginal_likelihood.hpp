@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "search/model/covariance.hpp"
 #include "search/model/dense.hpp"
 #include "search/model/design.hpp"
-#include "search/model/scales.hpp"
 
 namespace nocturne::search::model {
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "search/model/covariance.hpp"
 #include "search/model/dense.hpp"
 #include "search/model/design.hpp"
-#include "search/model/scales.hpp"
 
 namespace nocturne::search::model {
 

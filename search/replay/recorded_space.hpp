@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "space/configuration.hpp"
-#include "space/constraint.hpp"
 #include "space/counting/row_table.hpp"
 #include "space/facts.hpp"
 #include "space/outcome.hpp"

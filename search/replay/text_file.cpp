@@ -8,7 +8,7 @@
 #include <system_error>
 #include <vector>
 
-#include "space/nesting.hpp"
+#include "space/json_field.hpp"
 
 namespace nocturne::search::replay {
 namespace {

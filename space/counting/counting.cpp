@@ -6,14 +6,37 @@
 #include <cassert>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
-#include "space/counting/partition.hpp"
 #include "space/counting/variable_order.hpp"
 
 namespace nocturne::space {
 namespace {
+
+// Disjoint sets: what belongs together because something joins it.
+
+/// Union-find with path halving.
+class Partition {
+ public:
+  explicit Partition(std::size_t size) : parents_(size) { std::iota(parents_.begin(), parents_.end(), std::size_t{0}); }
+
+  void join(std::size_t a, std::size_t b) {
+    a = find(a);
+    b = find(b);
+    parents_[a < b ? b : a] = a < b ? a : b;  // the smallest member stands for its set
+  }
+
+  [[nodiscard]] std::size_t find(std::size_t member) {
+    while (parents_[member] != member) member = parents_[member] = parents_[parents_[member]];
+    return member;
+  }
+
+ private:
+  std::vector<std::size_t> parents_;
+};
 
 constexpr std::size_t kEstimateTries = 20'000;  // 1 % of standard error where a third is valid, 10 % where 1/200 is
 

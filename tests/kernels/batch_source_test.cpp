@@ -10,7 +10,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "kernels/data/schedule.hpp"
+#include "kernels/data/stepped_source.hpp"
 #include "tests/kernels/tiny_images.hpp"
 #include "tests/support/temporary_folder.hpp"
 

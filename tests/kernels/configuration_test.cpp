@@ -1,4 +1,4 @@
-#include "kernels/onednn/configuration.hpp"
+#include "kernels/onednn/settings.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>

@@ -14,8 +14,8 @@
 #include "kernels/data/counter_random.hpp"
 #include "kernels/networks/mnist_cnn.hpp"
 #include "kernels/onednn/check/gate_run.hpp"
-#include "kernels/onednn/configuration.hpp"
-#include "kernels/worker/gate_visits.hpp"
+#include "kernels/onednn/settings.hpp"
+#include "kernels/worker/training_loop.hpp"
 #include "tests/kernels/planted_error.hpp"
 #include "tests/kernels/recording_reporter.hpp"
 

@@ -2,7 +2,7 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "kernels/networks/mnist_cnn.hpp"
-#include "kernels/networks/resnet20.hpp"
+#include "kernels/networks/resnet.hpp"
 #include "kernels/onednn/check/check_gradients.hpp"
 #include "kernels/onednn/check/every_kind.hpp"
 #include "kernels/onednn/instruction_set.hpp"

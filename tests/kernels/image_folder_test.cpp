@@ -10,8 +10,8 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "kernels/data/crop.hpp"
 #include "kernels/data/jpeg_file.hpp"
+#include "kernels/data/resample.hpp"
 #include "tests/kernels/tiny_jpegs.hpp"
 #include "tests/support/temporary_folder.hpp"
 

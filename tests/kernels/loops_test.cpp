@@ -14,8 +14,7 @@
 #include "kernels/onednn/layers/elementwise.hpp"
 #include "kernels/onednn/layers/softmax_loss.hpp"
 #include "kernels/onednn/parallel.hpp"
-#include "kernels/onednn/parameters/adadelta.hpp"
-#include "kernels/onednn/parameters/momentum.hpp"
+#include "kernels/onednn/parameters/optimizers.hpp"
 #include "kernels/onednn/random.hpp"
 
 namespace nocturne::onednn {

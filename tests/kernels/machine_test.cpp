@@ -17,11 +17,10 @@
 #include <vector>
 
 #include "kernels/machine/arithmetic.hpp"
-#include "kernels/machine/bandwidth.hpp"
 #include "kernels/machine/disk.hpp"
-#include "kernels/machine/latency.hpp"
+#include "kernels/machine/measurement.hpp"
+#include "kernels/machine/memory_survey.hpp"
 #include "kernels/machine/report.hpp"
-#include "kernels/machine/spread.hpp"
 #include "kernels/machine/team.hpp"
 #include "kernels/machine/tiles.hpp"
 #include "kernels/machine/topology.hpp"

@@ -1,4 +1,4 @@
-#include "kernels/onednn/plan/memory_plan.hpp"
+#include "kernels/onednn/plan/arena.hpp"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

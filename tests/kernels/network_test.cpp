@@ -4,8 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "kernels/networks/mnist_cnn.hpp"
-#include "kernels/networks/resnet20.hpp"
-#include "kernels/networks/resnet50.hpp"
+#include "kernels/networks/resnet.hpp"
 #include "kernels/onednn/describe.hpp"
 
 namespace nocturne::networks {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/networks/mnist_cnn.hpp"
-#include "kernels/networks/resnet20.hpp"
+#include "kernels/networks/resnet.hpp"
 #include "kernels/onednn/instruction_set.hpp"
 #include "kernels/onednn/parallel.hpp"
 #include "kernels/worker/refusal.hpp"

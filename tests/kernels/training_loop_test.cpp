@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/worker/gate_visits.hpp"
 #include "kernels/worker/refusal.hpp"
 
 namespace nocturne::worker {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/onednn/version.hpp"
+#include "kernels/onednn/session.hpp"
 #include "tests/kernels/planted_error.hpp"
 
 namespace {

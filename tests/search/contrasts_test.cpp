@@ -2,8 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-#include "search/model/contrasts.hpp"
 #include "search/model/expected_gain.hpp"
+#include "search/model/prediction.hpp"
 #include "tests/space/build.hpp"
 
 namespace nocturne::search::model {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "search/history/prior.hpp"
-#include "search/model/refit.hpp"
+#include "search/model/linear_model.hpp"
 #include "tests/search/told.hpp"
 #include "tests/space/build.hpp"
 

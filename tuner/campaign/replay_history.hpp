@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "search/replay/past.hpp"
 #include "search/replay/recorded_space.hpp"
+#include "search/replay/replay.hpp"
 #include "space/objective.hpp"
 #include "tuner/campaign/history.hpp"
 

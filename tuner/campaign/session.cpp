@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/artifact/full_disk.hpp"
+#include "measure/artifact/process.hpp"
 #include "tuner/installation/invocation.hpp"
 
 namespace nocturne::tuner {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "space/constraint.hpp"
+#include "space/space.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/campaign_file/checks.hpp"
 #include "tuner/installation/frameworks.hpp"

@@ -5,7 +5,7 @@
 
 #include "measure/container/runtimes.hpp"
 #include "measure/environment/archive.hpp"
-#include "measure/environment/package_collection.hpp"
+#include "measure/environment/environment_installer.hpp"
 #include "measure/environment/package_hashes.hpp"
 #include "measure/environment/requirement.hpp"
 #include "space/write_file.hpp"

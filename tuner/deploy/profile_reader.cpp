@@ -11,7 +11,7 @@
 
 #include "measure/run/command_template.hpp"
 #include "space/file_contents.hpp"
-#include "space/nesting.hpp"
+#include "space/json_field.hpp"
 #include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/profile.hpp"
 #include "tuner/deploy/shell_quote.hpp"

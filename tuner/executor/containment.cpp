@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/container/container_sweep.hpp"
+#include "measure/container/container.hpp"
 #include "space/digest.hpp"
 #include "space/folder_entries.hpp"
 #include "tuner/executor/contained_paths.hpp"

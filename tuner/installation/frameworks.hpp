@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "measure/environment/environment_store.hpp"
-#include "measure/environment/recipe_set.hpp"
+#include "measure/environment/recipe.hpp"
 #include "space/facts.hpp"
 
 namespace nocturne::tuner {

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "kernels/cuda/cudnn/pass.hpp"
+#include "kernels/cuda/cudnn/cudnn_objects.hpp"
 #include "kernels/cuda/plan/algorithm_choice.hpp"
 
 namespace nocturne::cuda {

@@ -2,12 +2,14 @@
 
 /// cuDNN's handle and descriptors, owned; and its status codes as exceptions.
 
+#include <cuda_runtime_api.h>
 #include <cudnn.h>
 
 #include <cstdint>
 #include <utility>
 
 #include "kernels/cuda/device_code/launchers.hpp"
+#include "kernels/cuda/device_code/step_state.hpp"
 #include "kernels/networks/network.hpp"
 
 namespace nocturne::cuda {
@@ -60,5 +62,18 @@ using PoolingDescriptor =
 
 /// The factors that cuDNN multiplies a result and what was there before with: f32 whatever the tensors are.
 inline constexpr float kOne = 1.0F, kZero = 0.0F;
+
+// What every operation of a pass over a network is given.
+
+/// The surroundings of one pass.
+struct Pass {
+  cudnnHandle_t cudnn = nullptr;  ///< its stream is `stream`
+  cudaStream_t stream = nullptr;
+  void* workspace = nullptr;
+  std::int64_t workspace_bytes = 0;
+  StepState* state = nullptr;
+  bool training = true;  ///< else running averages, and nothing is dropped
+  bool dropout = true;   ///< false: nothing is dropped
+};
 
 }  // namespace nocturne::cuda

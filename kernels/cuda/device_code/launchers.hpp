@@ -147,7 +147,7 @@ struct MomentumUpdate {
 };
 void launch_momentum(const UpdateArrays& arrays, const MomentumUpdate& rule, const StepState* state,
                      cudaStream_t stream);
-/// Counts the step; with `dynamic` the loss scale follows (loss_scaling.hpp).
+/// Counts the step; with `dynamic` the loss scale follows (step_state.hpp).
 void launch_end_step(StepState* state, bool dynamic, cudaStream_t stream);
 
 }  // namespace nocturne::cuda

@@ -25,6 +25,17 @@ std::string formatted(const char* format, Values... values) {
   return text;
 }
 
+using networks::Kind;
+
+std::optional<std::size_t> normalised_by(const NetworkPlan& plan, std::size_t row) {
+  for (std::size_t reader = row + 1; reader < plan.rows.size(); ++reader) {
+    const networks::LayerFigures& figures = plan.rows[reader].figures;
+    if (figures.layer->kind != Kind::BatchNormalisation) continue;
+    if (figures.source == static_cast<std::int64_t>(row)) return reader;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 double fusion_tolerance(Precision precision) {
@@ -81,6 +92,20 @@ FusionChoice choose_fusion(const FusionTrial& trial, Precision precision) {
   if (trial.hides_nan) return {false, "refused: it makes numbers of what is none"};
   const std::string times = formatted("%.4f ms, one by one %.4f ms", trial.fused_ms, trial.apart_ms);
   return {trial.fused_ms < trial.apart_ms, times};
+}
+
+std::vector<FusionGroup> fusion_groups(const NetworkPlan& plan) {
+  std::vector<FusionGroup> groups;
+  for (std::size_t row = 0; row < plan.rows.size(); ++row) {
+    const networks::Layer& layer = *plan.rows[row].figures.layer;
+    if (layer.kind != Kind::Convolution && layer.kind != Kind::Dense) continue;
+    if (layer.bias || layer.relu) {
+      groups.push_back({.row = row, .normalisation = std::nullopt});
+    } else if (const auto reader = normalised_by(plan, row)) {
+      groups.push_back({.row = row, .normalisation = reader});
+    }
+  }
+  return groups;
 }
 
 }  // namespace nocturne::cuda

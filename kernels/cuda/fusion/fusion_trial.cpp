@@ -7,7 +7,6 @@
 
 #include "kernels/cuda/device/check.hpp"
 #include "kernels/cuda/device/device.hpp"
-#include "kernels/cuda/device/stopwatch.hpp"
 
 namespace nocturne::cuda {
 namespace {

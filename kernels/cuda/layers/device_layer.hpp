@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/cudnn/pass.hpp"
+#include "kernels/cuda/cudnn/cudnn_objects.hpp"
 #include "kernels/cuda/device_code/launchers.hpp"
 #include "kernels/cuda/plan/network_plan.hpp"
 #include "kernels/cuda/settings.hpp"
@@ -70,7 +70,7 @@ class DeviceLayer {
   virtual void backward(const Pass& pass) = 0;
   /// Chooses algorithms; may run some of them on whatever lies there. Throws worker::Unsupported where none will do.
   virtual void choose(const Pass& /*pass*/) {}
-  /// Makes a graph that fuses its forward pass (fusion_groups.hpp). Throws worker::Unsupported where cuDNN has none, or
+  /// Makes a graph that fuses its forward pass (fusion_choice.hpp). Throws worker::Unsupported where cuDNN has none, or
   /// none within the workspace.
   virtual void prepare_fusion(const Pass& /*pass*/) {}
   /// Whether forward() in a training uses it from now on. REQUIRES: it was prepared.

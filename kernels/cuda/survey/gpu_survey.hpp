@@ -11,7 +11,6 @@
 
 #include "kernels/cuda/device/device_facts.hpp"
 #include "kernels/machine/measurement.hpp"
-#include "kernels/machine/repeats.hpp"
 
 namespace nocturne::cuda {
 

@@ -1,7 +1,7 @@
 /// Peak loops: what the units and the memory of a GPU can do when nothing else limits them.
 ///
 /// Variants: fma (the f32 units), mma (tensor cores through mma.sync, which every architecture from 7.5 on has;
-/// Hopper's wgmma is reached through cuDNN instead, peak_product.hpp), triad (device memory, STREAM).
+/// Hopper's wgmma is reached through cuDNN instead, gpu_loops.cpp), triad (device memory, STREAM).
 
 #include "kernels/cuda/device_code/numbers.cuh"
 #include "kernels/cuda/survey/peak_launchers.hpp"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/cuda/fusion/fusion_choice.hpp"
-#include "kernels/cuda/fusion/fusion_groups.hpp"
 #include "kernels/cuda/layers/device_layer.hpp"
 #include "kernels/cuda/training/device_parameters.hpp"
 

@@ -8,8 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "kernels/onednn/parameters/adadelta.hpp"
-#include "kernels/onednn/parameters/momentum.hpp"
+#include "kernels/onednn/parameters/optimizers.hpp"
 #include "kernels/onednn/plan/arena.hpp"
 
 namespace nocturne::onednn {

@@ -8,6 +8,8 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <vector>
 
+#include "kernels/worker/memory_plan.hpp"
+
 namespace nocturne::onednn {
 
 /// Buffers come from malloc's family, so that the allocator and the huge pages under test are the ones used; they are
@@ -33,5 +35,13 @@ class Arena {
   std::vector<std::unique_ptr<void, Free>> buffers_;
   std::size_t bytes_ = 0;
 };
+
+// Gives the buffers of a plan their places in one slab, so that dead buffers' bytes are used again
+// (kernels/worker/memory_plan.hpp says how).
+
+/// Buffers live from the position of the first operation that touches them to that of the last, both included; offsets
+/// are multiples of a cache line. Two buffers that live at the same position never share a byte. REQUIRES: first <=
+/// last.
+[[nodiscard]] worker::MemoryPlan place_buffers(const std::vector<worker::Lifetime>& buffers);
 
 }  // namespace nocturne::onednn

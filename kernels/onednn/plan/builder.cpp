@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "kernels/onednn/instruction_set.hpp"
-#include "kernels/onednn/plan/memory_plan.hpp"
+#include "kernels/onednn/plan/arena.hpp"
 #include "kernels/onednn/slices.hpp"
 #include "kernels/worker/refusal.hpp"
 

@@ -21,7 +21,7 @@ from .surroundings import threads_by_default
 
 class Adadelta(object):
     """a ← ρ a + (1 - ρ) g²,  Δ = g · sqrt(d + ε) / sqrt(a + ε),  d ← ρ d + (1 - ρ) Δ²,  w ← w - rate · Δ; both averages
-    start as zeros (kernels/onednn/parameters/adadelta.hpp: the constants of Keras when the paper was written)."""
+    start as zeros (kernels/onednn/parameters/optimizers.hpp: the constants of Keras when the paper was written)."""
 
     def __init__(self):
         self.rate, self.rho, self.epsilon = 1.0, 0.95, 1e-7

@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "kernels/cuda/plan/capture.hpp"
+#include "kernels/cuda/settings.hpp"
 
 namespace nocturne::cuda {
 namespace {

@@ -3,8 +3,6 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include "kernels/cuda/device/nvml.hpp"
-
 namespace nocturne::cuda {
 namespace {
 

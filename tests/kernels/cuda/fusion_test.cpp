@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "kernels/cuda/fusion/fusion_choice.hpp"
-#include "kernels/cuda/fusion/fusion_groups.hpp"
 
 namespace nocturne::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cuda/device_code/loss_scaling.hpp"
+#include "kernels/cuda/device_code/step_state.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

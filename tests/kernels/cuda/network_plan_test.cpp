@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/plan/memory_need.hpp"
 #include "kernels/worker/refusal.hpp"
 
 namespace nocturne::cuda {

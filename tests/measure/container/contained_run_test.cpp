@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "measure/comparison/pair.hpp"
-#include "measure/container/container_sweep.hpp"
+#include "measure/container/container.hpp"
 #include "measure/container/image_store.hpp"
 #include "measure/container/runtimes.hpp"
 #include "measure/supervisor/process_tree.hpp"

@@ -10,7 +10,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "measure/container/container_sweep.hpp"
 #include "measure/container/runtimes.hpp"
 #include "measure/supervisor/process_tree.hpp"
 #include "tests/support/temporary_folder.hpp"

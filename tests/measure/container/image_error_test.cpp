@@ -1,7 +1,7 @@
 // Containers when something fails: images that are not there, tools without rights, a full disk, a stop. A runtime of
 // the test's own runs programs of the system; those that are asked are scripts.
 
-#include "measure/container/image_error.hpp"
+#include "measure/container/image_steps.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

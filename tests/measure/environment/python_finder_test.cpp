@@ -6,7 +6,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "measure/environment/python_memory.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace nocturne::measure {

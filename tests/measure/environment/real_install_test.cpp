@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "measure/environment/environment_store.hpp"
-#include "measure/environment/recipe_set.hpp"
+#include "measure/environment/recipe.hpp"
 
 // Hidden, for it downloads: NOCTURNE_REAL_RECIPE=mxnet-1.9.1 NOCTURNE_REAL_ROOT=FOLDER nocturne_environment_test
 // "[real]"

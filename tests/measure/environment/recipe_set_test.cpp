@@ -1,4 +1,4 @@
-#include "measure/environment/recipe_set.hpp"
+#include "measure/environment/recipe.hpp"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "search/model/calibration.hpp"
-#include "search/model/refit.hpp"
 #include "tests/space/build.hpp"
 
 namespace nocturne::search::model {

@@ -4,7 +4,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-#include "search/model/bound_feature.hpp"
 #include "search/model/linear_model.hpp"
 #include "tests/space/build.hpp"
 

@@ -1,12 +1,9 @@
-#include "search/model/target.hpp"
+#include "search/model/prediction.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <vector>
-
-#include "search/model/acquisition.hpp"
-#include "search/model/prediction.hpp"
 
 namespace nocturne::search::model {
 

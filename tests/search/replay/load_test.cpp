@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "search/replay/space_folder_writer.hpp"
+#include "search/replay/space_folder.hpp"
 #include "tests/search/replay/files.hpp"
 
 using namespace nocturne;

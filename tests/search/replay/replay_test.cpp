@@ -7,7 +7,6 @@
 #include <set>
 #include <string>
 
-#include "search/replay/past.hpp"
 #include "search/replay/scoreboard.hpp"
 #include "tests/search/replay/files.hpp"
 

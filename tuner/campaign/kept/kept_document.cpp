@@ -6,7 +6,7 @@
 
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
-#include "space/nesting.hpp"
+#include "space/json_field.hpp"
 #include "space/write_file.hpp"
 
 namespace nocturne::tuner {

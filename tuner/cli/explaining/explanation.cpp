@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "search/model/contrasts.hpp"
+#include "search/model/prediction.hpp"
 #include "search/model/pruning.hpp"
 #include "tuner/campaign/answer/changes.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "search/model/contrasts.hpp"
+#include "search/model/prediction.hpp"
 #include "search/model/pruning.hpp"
 #include "tuner/cli/explaining/explanation.hpp"
 #include "tuner/cli/output/format.hpp"

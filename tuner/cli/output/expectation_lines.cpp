@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "search/model/contrasts.hpp"
+#include "search/model/prediction.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/output/table.hpp"

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "search/model/contrasts.hpp"
+#include "search/model/prediction.hpp"
 #include "tuner/cli/output/expectation_lines.hpp"
 #include "tuner/cli/output/history_lines.hpp"
 

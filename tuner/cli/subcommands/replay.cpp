@@ -17,7 +17,7 @@
 #include "search/replay/load.hpp"
 #include "search/replay/replay.hpp"
 #include "search/replay/scoreboard.hpp"
-#include "search/replay/space_folder_writer.hpp"
+#include "search/replay/space_folder.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign/recorded_campaign.hpp"
 #include "tuner/campaign/replay_history.hpp"
