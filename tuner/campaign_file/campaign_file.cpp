@@ -68,15 +68,11 @@ namespace {
 /// What the database keeps: the file's values, what it leaves to us, and where it stands. Whoever reads it needs no
 /// file.
 nlohmann::json stored_document(nlohmann::json stored, const WorkerChoice& worker, const space::Workload& workload,
-                               const space::Objective& objective, const VerifySettings& verify,
-                               nlohmann::json machine) {
+                               const space::Objective& objective, nlohmann::json machine) {
   stored.erase("$schema");
   stored[kStoredMachine] = std::move(machine);
   if (!worker.command.empty()) stored["worker"]["command"] = worker.command;
   if (!workload.data_folder.empty()) stored["workload"]["data_folder"] = workload.data_folder;
-  if (workload.is_synthetic() || workload.data == "folder") {  // their default is another
-    stored["verify"]["accuracy_epochs"] = verify.accuracy_epochs;
-  }
   if (!worker.own.empty()) {
     stored["workload"] = space::to_json(workload);
     stored["worker"]["folder"] = worker.own.folder.string();
@@ -102,44 +98,31 @@ CampaignResult complete(Document document, const std::string& name, const fs::pa
   }
   if (!document.value.is_object()) return std::unexpected(checks.take());
 
-  const WorkerChoice worker = read_worker(checks, folder, name, frameworks);
+  const auto [workload, objective, strategy, budget, run, worker, verify, environments] =
+      read_sections(checks, folder, name, frameworks);
   const bool own = !worker.own.empty();
-  const fs::path home = home_of(document.place("/workload/data_folder"), folder, name);
-  const space::Workload workload =
-      own ? command_workload(checks, worker.own) : read_workload(checks, home, worker.command.empty());
-  space::Objective objective = read_objective(checks);
-  const StrategyChoice strategy = read_strategy(checks);
-  const Budget budget = read_budget(checks);
-  const RunSettings run = read_run(checks);
-  VerifySettings verify = read_verify(checks);
-  const EnvironmentSettings environments = read_environments(checks);
-  if (own) {
-    fit_to_command(checks, worker.own, objective, verify);
-    check_places(checks, worker.own);
-  } else {
-    fit_to_workload(checks, workload, verify);
-  }
+  if (own) check_places(checks, worker.own);
   std::vector<UnavailableFramework> unavailable = read_framework_values(checks, worker, frameworks);
   std::optional<space::Space> space = read_space(checks, facts, worker, unavailable);
   if (!checks.empty() || !space) return std::unexpected(checks.take());
 
-  return CampaignSpec{.name = document.value["campaign"].get<std::string>(),
-                      .description = document.value.value("description", ""),
-                      .file = fs::absolute(folder / fs::path(name).filename()).lexically_normal(),
-                      .workload = workload,
-                      .objective = objective,
-                      .space = *space,
-                      .strategy = strategy,
-                      .budget = budget,
-                      .run = run,
-                      .worker = worker,
-                      .verify = verify,
-                      .environments = environments,
-                      .unavailable = unavailable,
-                      .facts = facts,
-                      .identity_json = identity_json(workload, objective, *space, worker, facts),
-                      .document = stored_document(document.value, worker, workload, objective, verify,
-                                                  machine_json(facts, unavailable))};
+  return CampaignSpec{
+      .name = document.value["campaign"].get<std::string>(),
+      .description = document.value.value("description", ""),
+      .file = fs::absolute(folder / fs::path(name).filename()).lexically_normal(),
+      .workload = workload,
+      .objective = objective,
+      .space = *space,
+      .strategy = strategy,
+      .budget = budget,
+      .run = run,
+      .worker = worker,
+      .verify = verify,
+      .environments = environments,
+      .unavailable = unavailable,
+      .facts = facts,
+      .identity_json = identity_json(workload, objective, *space, worker, facts),
+      .document = stored_document(document.value, worker, workload, objective, machine_json(facts, unavailable))};
 }
 
 }  // namespace

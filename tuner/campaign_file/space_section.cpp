@@ -53,16 +53,6 @@ void read_parameters(Checks& checks, Section& section) {
   }
 }
 
-void read_constraints(Checks& checks, Section& section) {
-  if (!checks.root().contains("/space/constraints"_json_pointer)) return;
-  const Json& list = checks.root()["space"]["constraints"];
-  for (std::size_t i = 0; list.is_array() && i < list.size(); ++i) {
-    if (!checks.sound(pointer_to(kConstraints, i))) continue;
-    section.constraints.push_back({list[i]["require"].get<std::string>(), list[i]["because"].get<std::string>()});
-    section.constraint_indices.push_back(i);
-  }
-}
-
 /// Leaves out the expressions that mention a refused parameter. Nothing is lost: the file is refused anyway.
 void drop_dependents(Section& section) {
   const auto hangs = [&](const std::string& expression) {
@@ -140,6 +130,18 @@ void check_names(Checks& checks, const Section& section, const WorkerChoice& wor
 
 }  // namespace
 
+std::vector<space::ConstraintSpec> read_constraints(Checks& checks, std::vector<std::size_t>* indices) {
+  std::vector<space::ConstraintSpec> constraints;
+  if (!checks.root().contains("/space/constraints"_json_pointer)) return constraints;
+  const Json& list = checks.root().at("space").at("constraints");
+  for (std::size_t i = 0; list.is_array() && i < list.size(); ++i) {
+    if (!checks.sound(pointer_to(kConstraints, i))) continue;
+    constraints.push_back({list[i].at("require").get<std::string>(), list[i].at("because").get<std::string>()});
+    if (indices != nullptr) indices->push_back(i);
+  }
+  return constraints;
+}
+
 std::optional<space::Space> read_space(Checks& checks, const space::Facts& facts, const WorkerChoice& worker,
                                        std::span<const UnavailableFramework> unavailable) {
   if (!checks.root().contains("space") && checks.sound("")) {
@@ -148,7 +150,7 @@ std::optional<space::Space> read_space(Checks& checks, const space::Facts& facts
   }
   Section section;
   read_parameters(checks, section);
-  read_constraints(checks, section);
+  section.constraints = read_constraints(checks, &section.constraint_indices);
   check_names(checks, section, worker);
   for (const UnavailableFramework& framework : unavailable) {
     // Behind the file's own: a problem with one would be shown at the list.

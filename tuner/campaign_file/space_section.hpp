@@ -2,8 +2,10 @@
 
 /// The section `space` of a campaign file.
 
+#include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "space/facts.hpp"
 #include "space/space.hpp"
@@ -11,6 +13,10 @@
 #include "tuner/campaign_file/checks.hpp"
 
 namespace nocturne::tuner {
+
+/// /space/constraints, as far as they are sound. `indices`: their places in the list; may be null.
+[[nodiscard]] std::vector<space::ConstraintSpec> read_constraints(Checks& checks,
+                                                                  std::vector<std::size_t>* indices = nullptr);
 
 /// Empty where anything of the section has a problem; then `checks` has them all. A parameter that the schema refused
 /// is left out, and so is every expression that mentions it, so that one mistake is not reported twice. What is
