@@ -1,14 +1,15 @@
 #include "tuner/campaign_file/campaign_file.hpp"
 
+#include <set>
 #include <utility>
 
 #include "measure/container/container.hpp"
+#include "space/digest.hpp"
 #include "space/facts_json.hpp"
 #include "tuner/campaign_file/checks.hpp"
 #include "tuner/campaign_file/command_section.hpp"
 #include "tuner/campaign_file/extends.hpp"
 #include "tuner/campaign_file/framework_values.hpp"
-#include "tuner/campaign_file/identity.hpp"
 #include "tuner/campaign_file/schema_check.hpp"
 #include "tuner/campaign_file/sections.hpp"
 #include "tuner/campaign_file/space_section.hpp"
@@ -81,6 +82,47 @@ nlohmann::json stored_document(nlohmann::json stored, const WorkerChoice& worker
   return stored;
 }
 
+/// The space as it constrains configurations: sentences and units for people are left out.
+nlohmann::json space_without_prose(const space::Space& space) {
+  nlohmann::json document = space.to_json();
+  for (nlohmann::json& parameter : document["parameters"]) {
+    parameter.erase("description");
+    parameter.erase("unit");
+  }
+  for (nlohmann::json& constraint : document["constraints"]) constraint.erase("because");
+  return document;
+}
+
+nlohmann::json facts_in_use(const space::Space& space, const space::Facts& facts) {
+  std::set<std::string> words;
+  for (const space::Parameter& parameter : space.parameters()) words.merge(expression_words(parameter.active_if));
+  for (const space::ConstraintSpec& constraint : space.constraints()) words.merge(expression_words(constraint.require));
+  space::Facts used;
+  for (const auto& [name, fact] : facts.all()) {
+    if (words.contains(name)) used.set(name, fact);
+  }
+  return space::to_json(used);
+}
+
+nlohmann::json worker_json(const WorkerChoice& worker) {
+  if (!worker.own.empty()) return measure::to_json(worker.own);
+  return worker.command.empty() ? nlohmann::json{{"recipe", worker.recipe}}
+                                : nlohmann::json{{"command", worker.command}};
+}
+
+/// CampaignSpec::identity_json: see there. Facts that no expression names are left out, so that a machine with more
+/// memory goes on with a campaign that never asked for its memory.
+std::string identity_json(const space::Workload& workload, const space::Objective& objective, const space::Space& space,
+                          const WorkerChoice& worker, const space::Facts& facts) {
+  const nlohmann::json document = {
+      {"workload", space::to_json(workload)},
+      {"objective", {{"minimise", objective.minimise}, {"epochs", objective.epochs}, {"primary", objective.primary}}},
+      {"space", space_without_prose(space)},
+      {"facts", facts_in_use(space, facts)},
+      {"worker", worker_json(worker)}};
+  return document.dump();
+}
+
 CampaignResult complete(Document document, const std::string& name, const fs::path& folder, space::Facts facts,
                         const Frameworks* known) {
   if (document.value.is_object())
@@ -126,6 +168,10 @@ CampaignResult complete(Document document, const std::string& name, const fs::pa
 }
 
 }  // namespace
+
+std::string CampaignSpec::identity() const {
+  return space::short_digest(identity_json);
+}
 
 CampaignResult load_campaign(const fs::path& path, const space::Facts& facts, const Frameworks* frameworks) {
   auto document = read_with_bases(path);

@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "space/facts.hpp"
@@ -24,5 +27,10 @@ namespace nocturne::tuner {
 [[nodiscard]] std::optional<space::Space> read_space(Checks& checks, const space::Facts& facts,
                                                      const WorkerChoice& worker,
                                                      std::span<const UnavailableFramework> unavailable);
+
+/// The names that stand in the text of an expression, without parsing it: it may be one that cannot be parsed.
+/// Words of letters, digits, '_' and '.' outside quotes that begin with a letter or '_': "a.b > 1 and c" gives a.b,
+/// and, c.
+[[nodiscard]] std::set<std::string> expression_words(std::string_view expression);
 
 }  // namespace nocturne::tuner

@@ -14,7 +14,7 @@
 #include "space/fingerprint.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign/stored_document.hpp"
-#include "tuner/campaign_file/chosen_frameworks.hpp"
+#include "tuner/campaign_file/framework_values.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
