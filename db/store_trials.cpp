@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include "db/connection.hpp"
-#include "db/exchange_rows.hpp"
 #include "db/leases.hpp"
 #include "db/run_rows.hpp"
 #include "db/store.hpp"
+#include "db/store_exchanges.hpp"
 #include "db/trial_rows.hpp"
 
 namespace nocturne::db {

@@ -205,7 +205,12 @@ TrialAnswer::End Campaign::settle_next() {
 
 void Campaign::settle(const TrialAnswer& answer, std::optional<std::chrono::nanoseconds> took) {
   store_answer(session_, answer);
-  const space::Trial& trial = answer.trial;
+  space::Trial trial = answer.trial;
+  // What is told now is what is told when it is resumed: the rule of a trial's memory is the store's alone.
+  const space::Trial stored = session_.store.load_numbered_trial(session_.campaign, trial.number).trial;
+  trial.peak_bytes = stored.peak_bytes;
+  trial.device_bytes = stored.device_bytes;
+  trial.device_memory_bytes = stored.device_memory_bytes;
   if (took && !answer.equal_to) {
     state_.took(trial.number, *took, trial.estimate ? std::max<std::int64_t>(trial.estimate->runs, 1) : 1);
   }

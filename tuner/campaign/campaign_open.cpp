@@ -34,7 +34,7 @@ std::optional<std::vector<db::HistorySource>> history_to_begin_with(const Sessio
 /// What is known of the machine's peaks is stored with a new generation: its strategy knows that, and no more, in every
 /// session.
 void keep_peaks(const Session& session) {
-  if (trains_own_command(session.spec.document)) return;
+  if (!session.spec.worker.own.empty()) return;  // nobody knows its work
   const auto peaks = stored_peaks(session.store, session.fingerprint, session.spec.workload);
   if (peaks) session.store.save_peaks(session.campaign, peaks->document);
 }

@@ -11,6 +11,8 @@
 
 #include "measure/comparison/location.hpp"
 #include "search/replay/cell_reader.hpp"
+#include "tuner/campaign/stored_document.hpp"
+#include "tuner/campaign/stored_space.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tuner {
@@ -69,18 +71,14 @@ std::vector<space::Value> occurring(const std::vector<Measured>& trials, const s
 
 /// The stored list where it has all that occurs; else what occurs.
 space::DomainSpec domain_of(const db::ParameterRecord& record, std::vector<space::Value> values) {
-  const auto list =
-      record.domain.is_object() ? record.domain.value("values", nlohmann::json::array()) : nlohmann::json::array();
-  std::vector<space::Value> stored;
-  for (const auto& each : list) {
-    if (each.is_boolean() || each.is_number() || each.is_string()) stored.push_back(space::value_from_json(each));
-  }
+  const auto parameter = parameter_of(record);
+  std::vector<space::Value> stored = parameter ? listed_values(parameter->domain) : std::vector<space::Value>();
   const auto is_stored = [&](const auto& each) { return std::ranges::find(stored, each) != stored.end(); };
   if (std::ranges::all_of(values, is_stored)) values = std::move(stored);
   const auto is_flag = [](const auto& each) { return std::holds_alternative<bool>(each); };
   if (std::ranges::all_of(values, is_flag)) return space::BooleanSpec{};
   const auto is_text = [](const auto& each) { return std::holds_alternative<std::string>(each); };
-  const bool ordinal = record.domain.is_object() && record.domain.value("type", "") == "ordinal";
+  const bool ordinal = parameter && std::holds_alternative<space::OrdinalSpec>(parameter->domain);
   if (!ordinal && std::ranges::any_of(values, is_text)) return space::CategoricalSpec{std::move(values)};
   return space::OrdinalSpec{std::move(values)};
 }

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "tuner/campaign_file/quantity.hpp"
+#include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
 
@@ -18,9 +18,7 @@ std::int64_t usual_memory_limit(std::int64_t usable_bytes) {
 }
 
 std::int64_t memory_limit_of(const nlohmann::json& document, const space::Facts& facts) {
-  const auto written = document.value("/run/memory"_json_pointer, nlohmann::json());
-  if (written.is_string()) return parse_size(written.get<std::string>()).value_or(0);
-  if (written.is_number_integer()) return written.get<std::int64_t>();
+  if (const std::int64_t written = sections_of(document).run.memory_bytes; written > 0) return written;
   const auto* fact = facts.find("machine.memory_bytes");
   const auto* bytes = fact == nullptr ? nullptr : std::get_if<std::int64_t>(fact);
   return bytes == nullptr ? 0 : usual_memory_limit(*bytes);

@@ -1,44 +1,54 @@
 #include "tuner/campaign/stored_document.hpp"
 
-#include <algorithm>
+#include <exception>
+#include <utility>
+#include <variant>
+
+#include "tuner/campaign_file/parameter_section.hpp"
+#include "tuner/campaign_file/sections.hpp"
+#include "tuner/campaign_file/space_section.hpp"
+#include "tuner/installation/frameworks.hpp"
 
 namespace nocturne::tuner {
-namespace {
 
-nlohmann::json section_of(const nlohmann::json& document, const char* name) {
-  const auto found = document.find(name);
-  return found != document.end() && found->is_object() ? *found : nlohmann::json::object();
+CampaignSections sections_of(const nlohmann::json& document) {
+  const Document stored{.value = document, .places = {}};  // it stands in no file, and its paths are absolute
+  Checks checks(stored);
+  return read_sections(checks, "/", "stored", Frameworks());
 }
 
-}  // namespace
-
 space::Objective objective_of(const nlohmann::json& document) {
-  space::Objective objective;
-  const nlohmann::json described = section_of(document, "objective");
-  objective.minimise = described.value("minimise", objective.minimise);
-  objective.epochs = described.value("epochs", objective.epochs);
-  // The rule of campaign files: 12 where it is a horizon, else the last one.
-  const bool has_twelve = std::ranges::find(objective.epochs, 12.0) != objective.epochs.end();
-  objective.primary =
-      described.value("primary", has_twelve || objective.epochs.empty() ? 12.0 : objective.epochs.back());
-  return objective;
+  return sections_of(document).objective;
 }
 
 space::Workload workload_of(const nlohmann::json& document) {
-  return space::workload_from_json(section_of(document, "workload"));
+  return sections_of(document).workload;
 }
 
-JudgingRules judging_rules_of(const nlohmann::json& document) {
-  JudgingRules rules;
-  const nlohmann::json described = section_of(document, "verify");
-  rules.pairs = described.value("pairs", rules.pairs);
-  rules.most_pairs = std::max(rules.pairs, described.value("most_pairs", rules.most_pairs));
-  rules.margin_percent = described.value("margin_percent", rules.margin_percent);
-  rules.accuracy_epochs = described.value("accuracy_epochs", rules.accuracy_epochs);
-  if (const auto gate = described.find("gate"); gate != described.end() && gate->is_object()) {
-    rules.accuracy_margin = gate->value("accuracy_margin", rules.accuracy_margin);
+std::vector<space::ParameterSpec> parameters_of(const nlohmann::json& document) {
+  std::vector<space::ParameterSpec> parameters;
+  const Document none{};
+  for (const nlohmann::json& each : document.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
+    try {
+      Checks checks(none);
+      if (auto spec = parameter_spec(checks, "", each)) parameters.push_back(*std::move(spec));
+    } catch (const std::exception&) {
+      // No file of ours has such a one.
+    }
   }
-  return rules;
+  return parameters;
+}
+
+std::vector<space::ConstraintSpec> constraints_of(const nlohmann::json& document) {
+  const Document stored{.value = document, .places = {}};
+  Checks checks(stored);
+  return read_constraints(checks);
+}
+
+std::vector<space::Value> listed_values(const space::DomainSpec& domain) {
+  if (const auto* ordinal = std::get_if<space::OrdinalSpec>(&domain)) return ordinal->values;
+  if (const auto* categorical = std::get_if<space::CategoricalSpec>(&domain)) return categorical->values;
+  return {};
 }
 
 }  // namespace nocturne::tuner

@@ -7,57 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/campaign_file/framework_values.hpp"
+#include "tuner/campaign_file/parameter_section.hpp"
 
 namespace nocturne::tuner {
 namespace {
-
-space::Bound bound_of(const nlohmann::json& number) {
-  if (number.is_number_integer()) return number.get<std::int64_t>();
-  if (number.is_number()) return number.get<double>();
-  return number.get<std::string>();
-}
-
-space::DomainSpec domain_of(const db::ParameterRecord& record) {
-  const auto& domain = record.domain;
-  std::string type = domain.value("type", "");
-  if (type.empty()) {
-    type = domain.contains("range") ? (domain["range"].at(0).is_number_float() ? "real" : "integer") : "categorical";
-  }
-  if (type == "boolean") return space::BooleanSpec{};
-  if (domain.contains("range")) {
-    const auto lower = bound_of(domain["range"].at(0));
-    const auto upper = bound_of(domain["range"].at(1));
-    const bool logarithmic = domain.value("logarithmic", false);
-    if (type == "real") return space::RealRangeSpec{.lower = lower, .upper = upper, .logarithmic = logarithmic};
-    const auto step = domain.contains("step") ? bound_of(domain["step"]) : space::Bound(std::int64_t{1});
-    return space::IntegerRangeSpec{.lower = lower, .upper = upper, .step = step, .logarithmic = logarithmic};
-  }
-  std::vector<space::Value> values;
-  for (const auto& each : domain.at("values")) values.push_back(space::value_from_json(each));
-  if (type == "ordinal") return space::OrdinalSpec{.values = std::move(values)};
-  return space::CategoricalSpec{.values = std::move(values)};
-}
-
-space::ParameterSpec spec_of(const db::ParameterRecord& record) {
-  space::ParameterSpec spec{.name = record.name, .stage = record.stage, .domain = domain_of(record)};
-  if (!record.default_value.is_null()) spec.default_value = space::value_from_json(record.default_value);
-  spec.unit = record.unit;
-  spec.description = record.description;
-  spec.active_if = record.active_if;
-  return spec;
-}
-
-std::vector<space::ConstraintSpec> constraints_of(const nlohmann::json& document) {
-  std::vector<space::ConstraintSpec> constraints;
-  const auto section = document.value("/space/constraints"_json_pointer, nlohmann::json::array());
-  for (const auto& each : section) {
-    constraints.push_back({.require = each.value("require", ""), .because = each.value("because", "")});
-  }
-  for (const UnavailableFramework& each : stored_unavailable(document)) constraints.push_back(constraint_against(each));
-  return constraints;
-}
 
 /// The first constraint that is in the way of the space: its index and what is wrong with it.
 std::optional<std::pair<std::size_t, std::string>> bad_constraint(const std::vector<space::SpaceError>& errors) {
@@ -71,6 +27,21 @@ std::optional<std::pair<std::size_t, std::string>> bad_constraint(const std::vec
 
 }  // namespace
 
+std::optional<space::ParameterSpec> parameter_of(const db::ParameterRecord& record) {
+  if (!record.domain.is_object()) return std::nullopt;
+  nlohmann::json described = record.domain;
+  described["name"] = record.name;
+  described["stage"] = space::to_text(record.stage);
+  if (!record.default_value.is_null()) described["default"] = record.default_value;
+  described["unit"] = record.unit;
+  described["description"] = record.description;
+  described["active_if"] = record.active_if;
+  if (described.value("type", "") == "boolean") described.erase("values");  // are listed for those who read the record
+  const Document none{};
+  Checks checks(none);
+  return parameter_spec(checks, "", described);
+}
+
 std::vector<db::ParameterRecord> parameter_records(const space::Space& space) {
   std::vector<db::ParameterRecord> records;
   for (const space::Parameter& parameter : space.parameters()) {
@@ -78,6 +49,7 @@ std::vector<db::ParameterRecord> parameter_records(const space::Space& space) {
     for (const char* elsewhere : {"name", "stage", "default", "unit", "description", "active_if"}) {
       domain.erase(elsewhere);
     }
+    if (domain.erase("logarithmic") > 0) domain["scale"] = "logarithmic";  // as a file says it
     records.push_back({.name = parameter.name,
                        .stage = parameter.stage,
                        .domain = std::move(domain),
@@ -94,12 +66,15 @@ std::expected<StoredSpace, std::string> stored_space(const db::Store& store, con
   if (records.empty()) return std::unexpected(fmt::format("'{}' has no parameters stored", campaign.name));
   std::vector<space::ParameterSpec> parameters;
   try {
-    for (const auto& each : records) parameters.push_back(spec_of(each));
+    for (const auto& each : records) parameters.push_back(parameter_of(each).value());
   } catch (const std::exception& error) {  // a domain that is not what we write
     return std::unexpected(fmt::format("a parameter of '{}' cannot be read: {}", campaign.name, error.what()));
   }
   space::Facts facts = stored_facts(campaign.spec);
   auto constraints = constraints_of(campaign.spec);
+  for (const UnavailableFramework& each : stored_unavailable(campaign.spec)) {
+    constraints.push_back(constraint_against(each));
+  }
   std::vector<std::string> without;
   while (true) {
     auto space = space::Space::create(parameters, constraints, facts);

@@ -4,6 +4,7 @@
 /// as the file had them, and what they knew of the machine.
 
 #include <expected>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@
 #include "space/space.hpp"
 
 namespace nocturne::tuner {
+
+/// A parameter as it is stored. Empty, or an exception of the standard library, where its domain is none of ours.
+[[nodiscard]] std::optional<space::ParameterSpec> parameter_of(const db::ParameterRecord& record);
 
 /// A space as it is stored.
 [[nodiscard]] std::vector<db::ParameterRecord> parameter_records(const space::Space& space);

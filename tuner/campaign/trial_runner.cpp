@@ -1,7 +1,6 @@
 #include "tuner/campaign/trial_runner.hpp"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -26,23 +25,6 @@ db::RunRecord begun(const measure::RunPlan& plan, const Session& session) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(session.clock.wall().time_since_epoch()).count();
   record.fingerprint = session.fingerprint.identity();
   return record;
-}
-
-/// As the store reads it again (db/trial_rows.hpp).
-void take_memory(std::span<const space::Run> runs, space::Trial& trial) {
-  const auto raise = [](std::optional<std::int64_t>& most, std::int64_t bytes) {
-    most = std::max(most.value_or(0), bytes);
-  };
-  for (const space::Run& run : runs) {
-    if (!run.memory) continue;
-    raise(trial.peak_bytes, run.memory->peak_rss_bytes);
-    if (run.memory->device_bytes <= 0) continue;
-    raise(trial.device_bytes, run.memory->device_bytes);
-    const auto said = run.ready.find("device_memory_bytes");  // of what is no object: the end
-    if (said != run.ready.end() && said->is_number_integer()) {
-      raise(trial.device_memory_bytes, said->get<std::int64_t>());
-    }
-  }
 }
 
 /// What an answer says of its trial before there is a result. `worker`: identity of what was started.
@@ -254,7 +236,6 @@ TrialAnswer TrialRunner::measure(const TrialOrder& order, const Prepared& prepar
       session_.store.add_run(trial, run);  // before the next begins: a kill costs one run, not all
     }
   }
-  take_memory(runs, answer.trial);
   answer.end = TrialAnswer::End::Finished;
   return answer;
 }

@@ -1,14 +1,15 @@
 #include "tuner/campaign_file/campaign_file.hpp"
 
+#include <set>
 #include <utility>
 
 #include "measure/container/container.hpp"
+#include "space/digest.hpp"
 #include "space/facts_json.hpp"
 #include "tuner/campaign_file/checks.hpp"
 #include "tuner/campaign_file/command_section.hpp"
 #include "tuner/campaign_file/extends.hpp"
 #include "tuner/campaign_file/framework_values.hpp"
-#include "tuner/campaign_file/identity.hpp"
 #include "tuner/campaign_file/schema_check.hpp"
 #include "tuner/campaign_file/sections.hpp"
 #include "tuner/campaign_file/space_section.hpp"
@@ -68,21 +69,58 @@ namespace {
 /// What the database keeps: the file's values, what it leaves to us, and where it stands. Whoever reads it needs no
 /// file.
 nlohmann::json stored_document(nlohmann::json stored, const WorkerChoice& worker, const space::Workload& workload,
-                               const space::Objective& objective, const VerifySettings& verify,
-                               nlohmann::json machine) {
+                               const space::Objective& objective, nlohmann::json machine) {
   stored.erase("$schema");
   stored[kStoredMachine] = std::move(machine);
   if (!worker.command.empty()) stored["worker"]["command"] = worker.command;
   if (!workload.data_folder.empty()) stored["workload"]["data_folder"] = workload.data_folder;
-  if (workload.is_synthetic() || workload.data == "folder") {  // their default is another
-    stored["verify"]["accuracy_epochs"] = verify.accuracy_epochs;
-  }
   if (!worker.own.empty()) {
     stored["workload"] = space::to_json(workload);
     stored["worker"]["folder"] = worker.own.folder.string();
     stored["objective"]["epochs"] = objective.epochs;
   }
   return stored;
+}
+
+/// The space as it constrains configurations: sentences and units for people are left out.
+nlohmann::json space_without_prose(const space::Space& space) {
+  nlohmann::json document = space.to_json();
+  for (nlohmann::json& parameter : document["parameters"]) {
+    parameter.erase("description");
+    parameter.erase("unit");
+  }
+  for (nlohmann::json& constraint : document["constraints"]) constraint.erase("because");
+  return document;
+}
+
+nlohmann::json facts_in_use(const space::Space& space, const space::Facts& facts) {
+  std::set<std::string> words;
+  for (const space::Parameter& parameter : space.parameters()) words.merge(expression_words(parameter.active_if));
+  for (const space::ConstraintSpec& constraint : space.constraints()) words.merge(expression_words(constraint.require));
+  space::Facts used;
+  for (const auto& [name, fact] : facts.all()) {
+    if (words.contains(name)) used.set(name, fact);
+  }
+  return space::to_json(used);
+}
+
+nlohmann::json worker_json(const WorkerChoice& worker) {
+  if (!worker.own.empty()) return measure::to_json(worker.own);
+  return worker.command.empty() ? nlohmann::json{{"recipe", worker.recipe}}
+                                : nlohmann::json{{"command", worker.command}};
+}
+
+/// CampaignSpec::identity_json: see there. Facts that no expression names are left out, so that a machine with more
+/// memory goes on with a campaign that never asked for its memory.
+std::string identity_json(const space::Workload& workload, const space::Objective& objective, const space::Space& space,
+                          const WorkerChoice& worker, const space::Facts& facts) {
+  const nlohmann::json document = {
+      {"workload", space::to_json(workload)},
+      {"objective", {{"minimise", objective.minimise}, {"epochs", objective.epochs}, {"primary", objective.primary}}},
+      {"space", space_without_prose(space)},
+      {"facts", facts_in_use(space, facts)},
+      {"worker", worker_json(worker)}};
+  return document.dump();
 }
 
 CampaignResult complete(Document document, const std::string& name, const fs::path& folder, space::Facts facts,
@@ -102,47 +140,38 @@ CampaignResult complete(Document document, const std::string& name, const fs::pa
   }
   if (!document.value.is_object()) return std::unexpected(checks.take());
 
-  const WorkerChoice worker = read_worker(checks, folder, name, frameworks);
+  const auto [workload, objective, strategy, budget, run, worker, verify, environments] =
+      read_sections(checks, folder, name, frameworks);
   const bool own = !worker.own.empty();
-  const fs::path home = home_of(document.place("/workload/data_folder"), folder, name);
-  const space::Workload workload =
-      own ? command_workload(checks, worker.own) : read_workload(checks, home, worker.command.empty());
-  space::Objective objective = read_objective(checks);
-  const StrategyChoice strategy = read_strategy(checks);
-  const Budget budget = read_budget(checks);
-  const RunSettings run = read_run(checks);
-  VerifySettings verify = read_verify(checks);
-  const EnvironmentSettings environments = read_environments(checks);
-  if (own) {
-    fit_to_command(checks, worker.own, objective, verify);
-    check_places(checks, worker.own);
-  } else {
-    fit_to_workload(checks, workload, verify);
-  }
+  if (own) check_places(checks, worker.own);
   std::vector<UnavailableFramework> unavailable = read_framework_values(checks, worker, frameworks);
   std::optional<space::Space> space = read_space(checks, facts, worker, unavailable);
   if (!checks.empty() || !space) return std::unexpected(checks.take());
 
-  return CampaignSpec{.name = document.value["campaign"].get<std::string>(),
-                      .description = document.value.value("description", ""),
-                      .file = fs::absolute(folder / fs::path(name).filename()).lexically_normal(),
-                      .workload = workload,
-                      .objective = objective,
-                      .space = *space,
-                      .strategy = strategy,
-                      .budget = budget,
-                      .run = run,
-                      .worker = worker,
-                      .verify = verify,
-                      .environments = environments,
-                      .unavailable = unavailable,
-                      .facts = facts,
-                      .identity_json = identity_json(workload, objective, *space, worker, facts),
-                      .document = stored_document(document.value, worker, workload, objective, verify,
-                                                  machine_json(facts, unavailable))};
+  return CampaignSpec{
+      .name = document.value["campaign"].get<std::string>(),
+      .description = document.value.value("description", ""),
+      .file = fs::absolute(folder / fs::path(name).filename()).lexically_normal(),
+      .workload = workload,
+      .objective = objective,
+      .space = *space,
+      .strategy = strategy,
+      .budget = budget,
+      .run = run,
+      .worker = worker,
+      .verify = verify,
+      .environments = environments,
+      .unavailable = unavailable,
+      .facts = facts,
+      .identity_json = identity_json(workload, objective, *space, worker, facts),
+      .document = stored_document(document.value, worker, workload, objective, machine_json(facts, unavailable))};
 }
 
 }  // namespace
+
+std::string CampaignSpec::identity() const {
+  return space::short_digest(identity_json);
+}
 
 CampaignResult load_campaign(const fs::path& path, const space::Facts& facts, const Frameworks* frameworks) {
   auto document = read_with_bases(path);

@@ -123,6 +123,18 @@ struct VerifySettings : measure::ComparisonPolicy {
   std::vector<MethodCost> known_costs;  ///< not from the file: where the machine's noise was measured
 };
 
+/// What a campaign's file says beside its space.
+struct CampaignSections {
+  space::Workload workload;
+  space::Objective objective;
+  StrategyChoice strategy;
+  Budget budget;
+  RunSettings run;
+  WorkerChoice worker;
+  VerifySettings verify;
+  EnvironmentSettings environments;
+};
+
 /// What a stored document says of the machine that tuned, under one key: `facts`, all that the space was made with, and
 /// `unavailable`, the frameworks that were left out of it. Whoever opens the space again asks no machine.
 inline constexpr const char* kStoredMachine = "machine";

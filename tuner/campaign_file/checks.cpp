@@ -19,7 +19,7 @@ bool Checks::sound(std::string_view pointer) const {
 
 const nlohmann::json* Checks::get(std::string_view section, std::string_view key) const {
   const std::string pointer = pointer_to(section, key);
-  if (!document_.places.contains(pointer) || !sound(pointer)) return nullptr;
+  if (!sound(pointer)) return nullptr;
   const nlohmann::json::json_pointer place(pointer);
   return document_.value.contains(place) ? &document_.value.at(place) : nullptr;
 }

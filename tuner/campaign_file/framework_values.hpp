@@ -1,10 +1,12 @@
 #pragma once
 
-/// The values of the parameter `framework`: are they names of workers or recipes, and can this machine have them?
+/// The frameworks that a campaign file chooses, by its worker and its parameter `framework`: are they names of workers
+/// or recipes, and can this machine have them?
 
 #include <string>
 #include <vector>
 
+#include "space/configuration.hpp"
 #include "space/space.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/campaign_file/checks.hpp"
@@ -20,5 +22,12 @@ namespace nocturne::tuner {
 /// Leaves one out of the space. Being a constraint it is part of what makes two campaigns the same: where the machine
 /// has more one day, a new generation begins, which measures only what is new.
 [[nodiscard]] space::ConstraintSpec constraint_against(const UnavailableFramework& framework);
+
+/// What trains a configuration: the recipe that `choice` names, or with "auto" the value of `framework` (absent:
+/// onednn).
+[[nodiscard]] std::string framework_of(const WorkerChoice& choice, const space::Configuration& configuration);
+
+/// All that a campaign may train with: the values of its parameter `framework`, or what it names.
+[[nodiscard]] std::vector<std::string> wanted_frameworks(const CampaignSpec& spec);
 
 }  // namespace nocturne::tuner

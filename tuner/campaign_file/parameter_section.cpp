@@ -93,10 +93,10 @@ std::vector<space::Value> values_of(const Json& list) {
 
 space::DomainSpec domain_of(const Json& parameter, std::string_view type) {
   const bool logarithmic = parameter.value("scale", "linear") == "logarithmic";
-  if (type == "ordinal") return space::OrdinalSpec{values_of(parameter["values"])};
-  if (type == "categorical") return space::CategoricalSpec{values_of(parameter["values"])};
+  if (type == "ordinal") return space::OrdinalSpec{values_of(parameter.at("values"))};
+  if (type == "categorical") return space::CategoricalSpec{values_of(parameter.at("values"))};
   if (type == "boolean") return space::BooleanSpec{};
-  const space::Bound lower = bound_of(parameter["range"][0]), upper = bound_of(parameter["range"][1]);
+  const space::Bound lower = bound_of(parameter.at("range").at(0)), upper = bound_of(parameter.at("range").at(1));
   if (type == "real") return space::RealRangeSpec{lower, upper, logarithmic};
   return space::IntegerRangeSpec{lower, upper, bound_of(parameter.value("step", Json(1))), logarithmic};
 }
@@ -109,17 +109,18 @@ std::optional<space::ParameterSpec> parameter_spec(Checks& checks, const std::st
     checks.add(pointer, "neither 'values' nor 'range' nor 'type'", "values, or range, or \"type\": \"boolean\"");
     return std::nullopt;
   }
-  const TypeRule& rule = *std::ranges::find(kRules, type, &TypeRule::type);
-  const bool keys = keys_fit(checks, pointer, parameter, rule);
+  const auto* const rule = std::ranges::find(kRules, type, &TypeRule::type);
+  if (rule == kRules.end()) return std::nullopt;  // of a stored one: the schema refuses it in a file
+  const bool keys = keys_fit(checks, pointer, parameter, *rule);
   if (!numbers_fit(checks, pointer, parameter) || !keys) return std::nullopt;
-  space::ParameterSpec spec{.name = parameter["name"].get<std::string>(),
-                            .stage = *space::stage_from_text(parameter["stage"].get<std::string>()),
+  space::ParameterSpec spec{.name = parameter.at("name").get<std::string>(),
+                            .stage = space::stage_from_text(parameter.at("stage").get<std::string>()).value(),
                             .domain = domain_of(parameter, type),
                             .default_value = {},
                             .unit = parameter.value("unit", ""),
                             .description = parameter.value("description", ""),
                             .active_if = parameter.value("active_if", "")};
-  if (parameter.contains("default")) spec.default_value = space::value_from_json(parameter["default"]);
+  if (parameter.contains("default")) spec.default_value = space::value_from_json(parameter.at("default"));
   return spec;
 }
 

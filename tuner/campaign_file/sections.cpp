@@ -10,6 +10,7 @@
 #include "search/registry.hpp"
 #include "space/nearest.hpp"
 #include "tuner/campaign_file/command_section.hpp"
+#include "tuner/campaign_file/workload_section.hpp"
 #include "tuner/installation/frameworks.hpp"
 
 namespace nocturne::tuner {
@@ -78,7 +79,7 @@ space::Objective read_objective(Checks& checks) {
     return std::ranges::find(objective.epochs, epochs) != objective.epochs.end();
   };
   constexpr double kUsual = 12;  // the published recipe of the MNIST network trains for 12 epochs
-  objective.primary = is_horizon(kUsual) ? kUsual : objective.epochs.back();
+  objective.primary = is_horizon(kUsual) || objective.epochs.empty() ? kUsual : objective.epochs.back();
   if (const Json* primary = checks.get("/objective", "primary");
       primary != nullptr && checks.sound("/objective/epochs")) {
     objective.primary = primary->get<double>();
@@ -201,6 +202,28 @@ WorkerChoice read_worker(Checks& checks, const fs::path& folder, const std::stri
     program = fs::absolute(from / program).lexically_normal().string();
   }
   return worker;
+}
+
+CampaignSections read_sections(Checks& checks, const fs::path& folder, const std::string& name,
+                               const Frameworks& frameworks) {
+  CampaignSections read;
+  read.worker = read_worker(checks, folder, name, frameworks);
+  const bool own = !read.worker.own.empty();
+  const fs::path home = home_of(checks.document().place("/workload/data_folder"), folder, name);
+  read.workload =
+      own ? command_workload(checks, read.worker.own) : read_workload(checks, home, read.worker.command.empty());
+  read.objective = read_objective(checks);
+  read.strategy = read_strategy(checks);
+  read.budget = read_budget(checks);
+  read.run = read_run(checks);
+  read.verify = read_verify(checks);
+  read.environments = read_environments(checks);
+  if (own) {
+    fit_to_command(checks, read.worker.own, read.objective, read.verify);
+  } else {
+    fit_to_workload(checks, read.workload, read.verify);
+  }
+  return read;
 }
 
 }  // namespace nocturne::tuner

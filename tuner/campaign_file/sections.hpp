@@ -26,4 +26,8 @@ namespace nocturne::tuner {
 [[nodiscard]] WorkerChoice read_worker(Checks& checks, const std::filesystem::path& folder, const std::string& name,
                                        const Frameworks& frameworks);
 
+/// All of them, and what follows from one for another.
+[[nodiscard]] CampaignSections read_sections(Checks& checks, const std::filesystem::path& folder,
+                                             const std::string& name, const Frameworks& frameworks);
+
 }  // namespace nocturne::tuner

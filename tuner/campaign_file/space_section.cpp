@@ -1,11 +1,9 @@
 #include "tuner/campaign_file/space_section.hpp"
 
 #include <algorithm>
-#include <set>
-#include <string>
+#include <cctype>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +11,6 @@
 #include "measure/run/launch.hpp"
 #include "space/nearest.hpp"
 #include "tuner/campaign_file/command_section.hpp"
-#include "tuner/campaign_file/expression_words.hpp"
 #include "tuner/campaign_file/framework_values.hpp"
 #include "tuner/campaign_file/parameter_names.hpp"
 #include "tuner/campaign_file/parameter_section.hpp"
@@ -50,16 +47,6 @@ void read_parameters(Checks& checks, Section& section) {
     } else {
       section.nameless = true;
     }
-  }
-}
-
-void read_constraints(Checks& checks, Section& section) {
-  if (!checks.root().contains("/space/constraints"_json_pointer)) return;
-  const Json& list = checks.root()["space"]["constraints"];
-  for (std::size_t i = 0; list.is_array() && i < list.size(); ++i) {
-    if (!checks.sound(pointer_to(kConstraints, i))) continue;
-    section.constraints.push_back({list[i]["require"].get<std::string>(), list[i]["because"].get<std::string>()});
-    section.constraint_indices.push_back(i);
   }
 }
 
@@ -138,7 +125,46 @@ void check_names(Checks& checks, const Section& section, const WorkerChoice& wor
   }
 }
 
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+}
+bool begins_number(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+
 }  // namespace
+
+std::set<std::string> expression_words(std::string_view expression) {
+  std::set<std::string> words;
+  for (std::size_t i = 0; i < expression.size();) {
+    const char c = expression[i];
+    if (c == '\'' || c == '"') {
+      for (++i; i < expression.size() && expression[i] != c; ++i) {
+        if (expression[i] == '\\') ++i;
+      }
+      ++i;
+    } else if (is_word(c)) {
+      const std::size_t start = i;
+      while (i < expression.size() && is_word(expression[i])) ++i;
+      if (!begins_number(c) && c != '.') words.emplace(expression.substr(start, i - start));
+    } else {
+      ++i;
+    }
+  }
+  return words;
+}
+
+std::vector<space::ConstraintSpec> read_constraints(Checks& checks, std::vector<std::size_t>* indices) {
+  std::vector<space::ConstraintSpec> constraints;
+  if (!checks.root().contains("/space/constraints"_json_pointer)) return constraints;
+  const Json& list = checks.root().at("space").at("constraints");
+  for (std::size_t i = 0; list.is_array() && i < list.size(); ++i) {
+    if (!checks.sound(pointer_to(kConstraints, i))) continue;
+    constraints.push_back({list[i].at("require").get<std::string>(), list[i].at("because").get<std::string>()});
+    if (indices != nullptr) indices->push_back(i);
+  }
+  return constraints;
+}
 
 std::optional<space::Space> read_space(Checks& checks, const space::Facts& facts, const WorkerChoice& worker,
                                        std::span<const UnavailableFramework> unavailable) {
@@ -148,7 +174,7 @@ std::optional<space::Space> read_space(Checks& checks, const space::Facts& facts
   }
   Section section;
   read_parameters(checks, section);
-  read_constraints(checks, section);
+  section.constraints = read_constraints(checks, &section.constraint_indices);
   check_names(checks, section, worker);
   for (const UnavailableFramework& framework : unavailable) {
     // Behind the file's own: a problem with one would be shown at the list.

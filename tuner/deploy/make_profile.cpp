@@ -13,7 +13,8 @@
 #include "measure/supervisor/run_folder.hpp"
 #include "space/fingerprint.hpp"
 #include "space/write_file.hpp"
-#include "tuner/campaign_file/chosen_frameworks.hpp"
+#include "tuner/campaign/stored_document.hpp"
+#include "tuner/campaign_file/framework_values.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/own_command.hpp"
 #include "tuner/executor/own_command.hpp"
@@ -48,22 +49,20 @@ const db::StoredRun* measured_run(const db::TrialDetail& detail) {
 }
 
 /// Fills a command of the user's own: its words and variables in the profile's configuration.
-std::expected<void, std::string> use_own_command(const json& worker, Profile& profile) {
-  const auto command = measure::command_from_json(worker);
-  if (!command) return std::unexpected(command.error());
+std::expected<void, std::string> use_own_command(const measure::CommandTemplate& command, Profile& profile) {
   const measure::CommandRun run{.steps = profile.training.steps, .seed = profile.training.seed};
-  const auto words = measure::fill_words(*command, profile.configuration, run);
+  const auto words = measure::fill_words(command, profile.configuration, run);
   if (!words) return std::unexpected(words.error());
-  const auto variables = measure::fill_environment(*command, profile.configuration, run);
+  const auto variables = measure::fill_environment(command, profile.configuration, run);
   if (!variables) return std::unexpected(variables.error());
   for (const auto& [name, value] : *variables) {
     profile.launch.set[name] = value;
     std::erase(profile.launch.unset, name);
   }
-  profile.training.own_command = measure::to_json(*command);
+  profile.training.own_command = measure::to_json(command);
   if (pulls_levers(profile)) profile.module = module_files(tuner::find_installation().source_root / "kernels");
-  profile.training.data_folder = command->folder;
-  const auto argv = tuner::command_worker_argv(*command, *words, 1, tuner::find_installation());
+  profile.training.data_folder = command.folder;
+  const auto argv = tuner::command_worker_argv(command, *words, 1, tuner::find_installation());
   profile.training.program = argv.front();
   profile.training.arguments.assign(argv.begin() + 1, argv.end());
   return {};
@@ -100,14 +99,13 @@ UsedEnvironment find_environment(const std::string& key, const tuner::Frameworks
   return {};
 }
 
-std::expected<void, std::string> find_program(const space::Run& run, const json& spec, const std::string& framework,
-                                              const std::filesystem::path& builds_folder, Training& training) {
+std::expected<void, std::string> find_program(const space::Run& run, const tuner::WorkerChoice& worker,
+                                              const std::string& framework, const std::filesystem::path& builds_folder,
+                                              Training& training) {
   if (run.artifact.empty()) {
-    const auto worker = spec.find("worker");
-    if (worker != spec.end() && worker->contains("command") && !worker->at("command").empty()) {
-      auto words = worker->at("command").get<std::vector<std::string>>();
-      training.program = words.front();
-      training.arguments.assign(words.begin() + 1, words.end());
+    if (!worker.command.empty()) {
+      training.program = worker.command.front();
+      training.arguments.assign(worker.command.begin() + 1, worker.command.end());
       return {};
     }
     const tuner::WorkerRecipe* shipped = tuner::find_shipped_worker(framework);
@@ -215,8 +213,8 @@ void use_request(const space::Run& run, std::int64_t steps, const std::filesyste
 std::expected<void, std::string> use_program(const space::Run& run, const json& spec,
                                              const ProfileCircumstances& circumstances, Profile& profile) {
   const UsedEnvironment used = find_environment(run.artifact, circumstances.frameworks.get());
-  const json worker = spec.value("worker", json::object());
-  const bool own = worker.contains("template");
+  const tuner::WorkerChoice worker = tuner::sections_of(spec).worker;
+  const bool own = !worker.own.empty();
   if (used.recipe != nullptr) {
     auto words =
         tuner::python_arguments(used.environment, circumstances.frameworks->worker_folder(), used.recipe->worker);
@@ -226,9 +224,9 @@ std::expected<void, std::string> use_program(const space::Run& run, const json& 
     profile.training.program = words.front();
     profile.training.arguments.assign(words.begin() + 1, words.end());
   } else if (!own) {
-    const std::string framework = tuner::framework_of(
-        {.recipe = worker.value("recipe", "auto"), .command = {}, .own = {}}, profile.configuration);
-    auto found = find_program(run, spec, framework, circumstances.builds_folder, profile.training);
+    const std::string framework =
+        tuner::framework_of({.recipe = worker.recipe, .command = {}, .own = {}}, profile.configuration);
+    auto found = find_program(run, worker, framework, circumstances.builds_folder, profile.training);
     if (!found) return found;
   }
   auto launch = measure::launch_settings(profile.configuration, circumstances.machine);
@@ -236,7 +234,7 @@ std::expected<void, std::string> use_program(const space::Run& run, const json& 
   profile.launch = used.recipe != nullptr
                        ? tuner::python_launch(*used.recipe, *std::move(launch), used.environment.folder)
                        : *std::move(launch);
-  if (own) return use_own_command(worker, profile);
+  if (own) return use_own_command(worker.own, profile);
   return {};
 }
 

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "space/digest.hpp"
-#include "tuner/campaign_file/chosen_frameworks.hpp"
+#include "tuner/campaign_file/framework_values.hpp"
 #include "tuner/executor/own_build.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"

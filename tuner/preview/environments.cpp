@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign_file/chosen_frameworks.hpp"
+#include "tuner/campaign_file/framework_values.hpp"
 
 namespace nocturne::tuner {
 

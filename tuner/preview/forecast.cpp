@@ -8,6 +8,7 @@
 #include "measure/comparison/location.hpp"
 #include "tuner/campaign/answer/roofline.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -38,11 +39,9 @@ double steps_of_epoch(const CampaignSpec& spec) {
 
 /// Ids of the campaigns that train the same network.
 std::vector<db::CampaignId> campaigns_like(const CampaignSpec& spec, const db::Store& store) {
-  const auto campaigns = store.list_campaigns();
   std::vector<db::CampaignId> ids;
-  for (const db::CampaignSummary& campaign : campaigns) {
-    const nlohmann::json::json_pointer network("/workload/network");
-    if (campaign.spec.value(network, space::Workload{}.network) == spec.workload.network) ids.push_back(campaign.id);
+  for (const db::CampaignSummary& campaign : store.list_campaigns()) {
+    if (workload_of(campaign.spec).network == spec.workload.network) ids.push_back(campaign.id);
   }
   return ids;
 }

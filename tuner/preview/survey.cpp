@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "tuner/campaign_file/expression_words.hpp"
+#include "tuner/campaign_file/space_section.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -11,6 +11,7 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/stored_gain.hpp"
 #include "tuner/campaign/finals/comparing.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/report/side_facts.hpp"
 
 namespace nocturne::report {
@@ -23,7 +24,7 @@ std::vector<db::CampaignSummary> campaigns_here(const db::Store& store, const Pu
   auto all = store.list_campaigns();
   std::vector<db::CampaignSummary> here;
   for (db::CampaignSummary& each : all) {
-    if (each.spec.value("/workload/network"_json_pointer, "") != published.network) continue;
+    if (tuner::workload_of(each.spec).network != published.network) continue;
     const auto stored = store.find_fingerprint(each.fingerprint);
     if (!stored) continue;  // nobody knows where it was measured
     const auto fingerprint = space::Fingerprint::from_json(stored->fields);

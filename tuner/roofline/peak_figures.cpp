@@ -69,10 +69,6 @@ std::expected<StepBound, std::string> PeakFigures::bound(const space::Configurat
   return step_bound(network, machine.of_gpu(0), step);
 }
 
-bool trains_own_command(const nlohmann::json& document) {
-  return document.contains("/worker/template"_json_pointer);
-}
-
 std::optional<PeakFigures> stored_peaks(const db::Store& store, const space::Fingerprint& fingerprint,
                                         const space::Workload& workload) {
   const auto figures = store.machine_figures(figures_key(fingerprint));

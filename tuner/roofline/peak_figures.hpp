@@ -44,9 +44,6 @@ struct PeakFigures {
                                                             std::int64_t batch) const;
 };
 
-/// Whether a stored campaign file trains a command of the user's own, whose work nobody knows.
-[[nodiscard]] bool trains_own_command(const nlohmann::json& document);
-
 /// For the machine with this fingerprint and the network of a workload, from what is stored. Empty: one of both is not
 /// known, or cannot be read.
 [[nodiscard]] std::optional<PeakFigures> stored_peaks(const db::Store& store, const space::Fingerprint& fingerprint,

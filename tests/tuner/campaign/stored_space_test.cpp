@@ -18,6 +18,7 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign_file/sample_facts.hpp"
 #include "tests/tuner/installation/fake_pythons.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/installation/frameworks.hpp"
 
@@ -64,6 +65,28 @@ void check_equal(const space::Space& one, const space::Space& other) {
       REQUIRE(to->check(configuration).empty());
     }
   }
+}
+
+/// What the file says and what its stored document says are one: defaults, and what follows from the workload, too.
+void check_read_alike(const tuner::CampaignSpec& spec) {
+  const tuner::CampaignSections stored = tuner::sections_of(spec.document);
+  CHECK(stored.workload == spec.workload);
+  CHECK(stored.objective == spec.objective);
+  CHECK(stored.worker.command == spec.worker.command);
+  CHECK(stored.worker.own == spec.worker.own);
+  CHECK(stored.strategy.name == spec.strategy.name);
+  CHECK(stored.budget.wall == spec.budget.wall);
+  CHECK(stored.run.steps == spec.run.steps);
+  CHECK(stored.run.deadline == spec.run.deadline);
+  CHECK(stored.run.memory_bytes == spec.run.memory_bytes);
+  CHECK(stored.verify.method == spec.verify.method);
+  CHECK(stored.verify.pairs == spec.verify.pairs);
+  CHECK(stored.verify.most_pairs == spec.verify.most_pairs);
+  CHECK(stored.verify.accuracy_epochs == spec.verify.accuracy_epochs);
+  CHECK(stored.verify.gate.on == spec.verify.gate.on);
+  const auto parameters = tuner::parameters_of(spec.document);
+  REQUIRE(parameters.size() == spec.space.parameters().size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) CHECK(parameters[i].name == spec.space.parameters()[i].name);
 }
 
 nlohmann::json document_with(const std::vector<space::ConstraintSpec>& constraints, const space::Facts& facts) {
@@ -132,9 +155,40 @@ TEST_CASE("every shipped campaign comes back from the database with its space", 
     CHECK(known.without.empty());
     CHECK(known.space.constraints().size() == spec->space.constraints().size());
     check_equal(spec->space, known.space);
+    check_read_alike(*spec);
     ++count;
   }
   CHECK(count >= 6);
+}
+
+TEST_CASE("the scale of a range and the values of a boolean come back from the database", "[campaign]") {
+  const std::vector<space::ParameterSpec> parameters = {
+      {.name = "rate", .domain = space::RealRangeSpec{.lower = 1e-4, .upper = 1.0, .logarithmic = true}},
+      {.name = "steps", .domain = space::IntegerRangeSpec{.lower = std::int64_t{2}, .upper = std::int64_t{20}}},
+      {.name = "xla", .domain = space::BooleanSpec{}}};
+  const auto space = space::Space::create(parameters, {}, {});
+  REQUIRE(space);
+  const auto records = tuner::parameter_records(*space);
+  REQUIRE(records.size() == 3);
+  CHECK(records[0].domain.at("scale") == "logarithmic");
+  CHECK(records[2].domain.at("values") == nlohmann::json::array({false, true}));
+  Archive archive;
+  const auto known = archive.through("scale", *space, document_with({}, {}));
+  CHECK(known.space.parameters()[0].logarithmic);
+  CHECK_FALSE(known.space.parameters()[1].logarithmic);
+  CHECK(known.space.parameters()[2].kind == space::Kind::Boolean);
+}
+
+TEST_CASE("a command of one's own is judged by what follows from it, from the database as from its file",
+          "[campaign]") {
+  const auto spec = tuner::parse_campaign(R"({
+    "campaign": "own", "objective": {"minimise": "time"},
+    "space": {"parameters": [{"name": "n", "stage": "run", "values": [1, 2]}]},
+    "worker": {"template": ["/bin/true", "{n}"]}})",
+                                          "own.json", "/", sample_facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  check_read_alike(*spec);
+  CHECK(tuner::sections_of(spec->document).verify.accuracy_epochs == 0);
 }
 
 TEST_CASE("random spaces with constraints over the machine come back from the database", "[campaign]") {

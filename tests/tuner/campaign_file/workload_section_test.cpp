@@ -55,7 +55,7 @@ TEST_CASE("a residual network on synthetic images has ImageNet's epochs and no a
   CHECK(measure::steps_per_epoch(*schedule) == 80072);
   // Whoever opens the stored campaign knows the same.
   CHECK(tuner::workload_of(spec.document) == spec.workload);
-  CHECK(tuner::judging_rules_of(spec.document).accuracy_epochs == 0);
+  CHECK(tuner::sections_of(spec.document).verify.accuracy_epochs == 0);
 }
 
 TEST_CASE("the optimizer's figures belong to what is trained", "[campaign_file]") {

@@ -7,6 +7,7 @@
 
 #include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
+#include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -78,7 +79,7 @@ std::optional<db::VerdictRecord> verdict_for(const db::Store& store, const Answe
   const auto candidate = schedule(*answer.best);
   if (!baseline || !candidate) return std::nullopt;
   const auto pairs = stored_pairs(store, *answer.comparison, *baseline, *candidate);
-  return verdict_at(pairs, answer.comparison->id, answer.objective.primary, judging_rules_of(answer.campaign.spec));
+  return verdict_at(pairs, answer.comparison->id, answer.objective.primary, sections_of(answer.campaign.spec).verify);
 }
 
 /// What the finished trials came to; the best by estimate, or, where epochs are given, by T(epochs).
@@ -135,18 +136,18 @@ bool Answer::verified_faster() const {
 Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign, std::optional<double> epochs) {
   Answer answer;
   answer.campaign = campaign;
-  answer.objective = objective_of(campaign.spec);
+  const CampaignSections sections = sections_of(campaign.spec);
+  answer.objective = sections.objective;
   if (epochs) answer.objective.primary = *epochs;
-  const JudgingRules rules = judging_rules_of(campaign.spec);
-  answer.accuracy_epochs = rules.accuracy_epochs;
-  answer.accuracy_margin = rules.accuracy_margin;
+  answer.accuracy_epochs = sections.verify.accuracy_epochs;
+  answer.accuracy_margin = sections.verify.gate.accuracy_margin;
 
   take_trials(store, epochs, answer);
   auto comparisons = store.comparisons(campaign.id);
   answer.ranking = stored_ranking(store, campaign, "", comparisons, answer.objective.primary);
   if (!answer.best || !answer.baseline) return with_waits(store, std::move(answer));
 
-  if (!epochs || *epochs == objective_of(campaign.spec).primary) {
+  if (!epochs || *epochs == sections.objective.primary) {
     if (const space::Configuration* chosen = chosen_in(comparisons, *answer.best)) {
       if (auto trial = store.first_ok(campaign.id, *chosen)) answer.best = *std::move(trial);
     }

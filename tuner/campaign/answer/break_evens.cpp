@@ -30,7 +30,7 @@ std::vector<TrialBreakEven> stored_break_evens(const db::Store& store, const db:
     if (stored.pairs.size() < 2) continue;
     found.pairs = std::ssize(stored.pairs);
     found.confidence = kStatedConfidence;
-    found.result = measure::break_even(stored.pairs, look_confidence(found.pairs, judging_rules_of(campaign.spec)));
+    found.result = measure::break_even(stored.pairs, look_confidence(found.pairs, sections_of(campaign.spec).verify));
     result.push_back(found);
   }
   return result;

@@ -4,12 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/stored_document.hpp"
+
 namespace nocturne::tuner {
 
 DefaultSettings::DefaultSettings(const nlohmann::json& document, std::span<const db::StoredTrial> trials) {
-  for (const nlohmann::json& each : document.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
-    order_.push_back(each.value("name", ""));
-    if (each.contains("default")) usual_.set(order_.back(), space::value_from_json(each.at("default")));
+  for (const space::ParameterSpec& each : parameters_of(document)) {
+    order_.push_back(each.name);
+    if (each.default_value) usual_.set(each.name, *each.default_value);
   }
   const auto first = std::ranges::find(trials, 0, [](const db::StoredTrial& each) { return each.trial.number; });
   if (first == trials.end()) return;

@@ -20,19 +20,6 @@ RankedLevel& level_in(Ranking& ranking, const space::Value& value) {
   return ranking.levels.back();
 }
 
-/// Levels of the parameter, as the document lists them.
-std::vector<space::Value> levels_in(const nlohmann::json& document, const std::string& parameter) {
-  std::vector<space::Value> levels;
-  for (const nlohmann::json& each : document.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
-    if (each.value("name", "") != parameter) continue;
-    for (const nlohmann::json& value : each.value("values", nlohmann::json::array())) {
-      levels.push_back(space::value_from_json(value));
-    }
-    break;
-  }
-  return levels;
-}
-
 /// What is known of the levels' best trials beyond their times.
 void describe(Ranking& ranking, const std::vector<db::StoredComparison>& comparisons, double epochs, double primary) {
   for (RankedLevel& level : ranking.levels) {
@@ -49,12 +36,10 @@ void describe(Ranking& ranking, const std::vector<db::StoredComparison>& compari
 }  // namespace
 
 std::optional<std::string> ranked_parameter(const nlohmann::json& document, std::string_view wanted) {
-  const auto parameters = document.value("/space/parameters"_json_pointer, nlohmann::json::array());
-  for (const nlohmann::json& each : parameters) {
-    const std::string name = each.value("name", "");
-    const auto values = each.value("values", nlohmann::json::array());
-    const bool found = wanted.empty() ? each.value("stage", "") == "environment" && values.size() > 1 : name == wanted;
-    if (found) return name;
+  for (const space::ParameterSpec& each : parameters_of(document)) {
+    const bool found = wanted.empty() ? each.stage == space::Stage::Environment && listed_values(each.domain).size() > 1
+                                      : each.name == wanted;
+    if (found) return each.name;
   }
   return std::nullopt;
 }
@@ -63,7 +48,10 @@ Ranking rank(const nlohmann::json& document, const std::string& parameter, std::
              const std::optional<db::StoredTrial>& baseline, const std::vector<db::StoredComparison>& comparisons,
              double epochs) {
   Ranking ranking{.parameter = parameter, .levels = {}};
-  for (const space::Value& each : levels_in(document, parameter)) level_in(ranking, each);
+  for (const space::ParameterSpec& each : parameters_of(document)) {
+    if (each.name != parameter) continue;
+    for (const space::Value& value : listed_values(each.domain)) level_in(ranking, value);
+  }
   for (const db::LevelSummary& each : measured) {
     RankedLevel& level = level_in(ranking, each.value);
     level.trained = each.trained;

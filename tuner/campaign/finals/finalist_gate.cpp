@@ -14,6 +14,7 @@
 #include "measure/gate/gate.hpp"
 #include "measure/gate/loss_band.hpp"
 #include "tuner/campaign/answer/answer.hpp"
+#include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -34,13 +35,9 @@ space::Configuration reference_configuration(std::int64_t batch) {
 }
 
 /// The reference's settings are no matter of the campaign, what it is taught is.
-nlohmann::json what_losses_depend_on(const nlohmann::json& document) {
-  nlohmann::json matters = nlohmann::json::object();
-  if (const auto workload = document.find("workload"); workload != document.end()) matters["workload"] = *workload;
-  if (const auto run = document.find("run"); run != document.end() && run->contains("steps_per_sample")) {
-    matters["steps_per_sample"] = run->at("steps_per_sample");
-  }
-  return matters;
+bool teaches_the_same(const nlohmann::json& stored, const CampaignSpec& spec) {
+  const CampaignSections sections = sections_of(stored);
+  return sections.workload == spec.workload && sections.run.steps_per_sample == spec.run.steps_per_sample;
 }
 
 bool is_interruption(const PreparationFailure& failure, const Session& session) {
@@ -214,11 +211,10 @@ std::map<std::uint64_t, space::Run> FinalistGate::known_epochs(std::int64_t batc
                                                                const std::string& artifact) const {
   const auto stored =
       session_.store.gate_runs(static_cast<std::int64_t>(reference_seed(batch, 0)), std::min(seeds, kMostSeeds));
-  const nlohmann::json wanted = what_losses_depend_on(session_.spec.document);
   std::map<std::uint64_t, space::Run> known;
   for (const db::CampaignRun& each : stored) {
     const space::Run& run = each.stored.record.run;
-    if (run.epochs.size() != 1 || run.artifact != artifact || what_losses_depend_on(each.spec) != wanted) continue;
+    if (run.epochs.size() != 1 || run.artifact != artifact || !teaches_the_same(each.spec, session_.spec)) continue;
     known.insert_or_assign(static_cast<std::uint64_t>(run.seed), run);  // the latest
   }
   return known;

@@ -90,8 +90,8 @@ std::vector<double> log_ratios_at(const StoredPairs& stored, double epochs) {
   return ratios;
 }
 
-double look_confidence(std::int64_t pairs, const JudgingRules& rules) {
-  return measure::confidence_after(pairs, measure::plan_looks(rules.pairs, rules.most_pairs));
+double look_confidence(std::int64_t pairs, const measure::ComparisonPolicy& policy) {
+  return measure::confidence_after(pairs, measure::plan_looks(policy.pairs, policy.most_pairs));
 }
 
 db::VerdictRecord verdict_record(const measure::Comparison& comparison, db::ComparisonId id, double epochs) {
@@ -106,11 +106,11 @@ db::VerdictRecord verdict_record(const measure::Comparison& comparison, db::Comp
 }
 
 std::optional<db::VerdictRecord> verdict_at(const StoredPairs& stored, db::ComparisonId comparison, double epochs,
-                                            const JudgingRules& rules) {
+                                            const measure::ComparisonPolicy& policy) {
   if (stored.pairs.size() < 2) return std::nullopt;
-  const double confidence = look_confidence(std::ssize(stored.pairs), rules);
+  const double confidence = look_confidence(std::ssize(stored.pairs), policy);
   const auto compared = measure::compare(log_ratios_at(stored, epochs),
-                                         {.margin_percent = rules.margin_percent, .confidence = confidence});
+                                         {.margin_percent = policy.margin_percent, .confidence = confidence});
   return verdict_record(compared, comparison, epochs);
 }
 

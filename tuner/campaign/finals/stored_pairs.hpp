@@ -12,7 +12,6 @@
 #include "measure/comparison/pair.hpp"
 #include "measure/comparison/planned_looks.hpp"
 #include "measure/comparison/statistics.hpp"
-#include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
 
@@ -32,13 +31,13 @@ struct StoredPairs {
 [[nodiscard]] std::vector<double> log_ratios_at(const StoredPairs& stored, double epochs);
 
 /// The confidence that the interval of a comparison must be asked for where this many pairs (2 or more) were measured
-/// with the looks that the rules plan, so that all of them together keep kStatedConfidence
+/// with the looks that the policy plans, so that all of them together keep kStatedConfidence
 /// (measure/comparison/planned_looks.hpp).
-[[nodiscard]] double look_confidence(std::int64_t pairs, const JudgingRules& rules);
+[[nodiscard]] double look_confidence(std::int64_t pairs, const measure::ComparisonPolicy& policy);
 
 /// The candidate's verdict at a horizon; empty with fewer than two pairs.
 [[nodiscard]] std::optional<db::VerdictRecord> verdict_at(const StoredPairs& stored, db::ComparisonId comparison,
-                                                          double epochs, const JudgingRules& rules);
+                                                          double epochs, const measure::ComparisonPolicy& policy);
 
 /// The record of a comparison at a horizon. Its interval is stated with what all looks together keep.
 [[nodiscard]] db::VerdictRecord verdict_record(const measure::Comparison& comparison, db::ComparisonId id,

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/stored_document.hpp"
+
 namespace nocturne::tuner {
 namespace {
 
@@ -139,27 +141,22 @@ NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, i
 }
 
 void keep_plan(const nlohmann::json& stored, CampaignSpec& spec) {
-  const auto verify = stored.value("verify", nlohmann::json::object());
-  for (const char* key : kPlanned) {
-    if (!verify.contains(key)) return;  // it began without a plan, and goes on so
-  }
+  const auto written = fixed_by_file(stored);
+  const bool planned = std::ranges::all_of(kPlanned, [&](const char* key) { return written.contains(key); });
+  if (!planned) return;  // it began without a plan, and goes on so
+  const CampaignSections then = sections_of(stored);
   const auto fixed = fixed_by_file(spec.document);
   NoisePlan plan{.verify = spec.verify, .repeats = spec.run.repeats};
-  const auto keep = [&](const char* key, auto& target) {
-    if (!fixed.contains(key)) target = verify.value(key, target);
+  const auto keep = [&](const char* key, const auto& began_with, auto& target) {
+    if (!fixed.contains(key)) target = began_with;
   };
-  keep("pairs", plan.verify.pairs);
-  keep("most_pairs", plan.verify.most_pairs);
+  keep("pairs", then.verify.pairs, plan.verify.pairs);
+  keep("most_pairs", then.verify.most_pairs, plan.verify.most_pairs);
   plan.verify.most_pairs = std::max(plan.verify.most_pairs, plan.verify.pairs);
-  keep("margin_percent", plan.verify.margin_percent);
-  std::string method(measure::to_text(plan.verify.method)), estimator(measure::to_text(plan.verify.estimator));
-  keep("method", method);
-  keep("estimator", estimator);
-  plan.verify.method = measure::pair_method_from_text(method).value_or(plan.verify.method);
-  plan.verify.estimator = measure::step_estimator_from_text(estimator).value_or(plan.verify.estimator);
-  if (!fixed.contains("repeats")) {
-    plan.repeats = stored.value("run", nlohmann::json::object()).value("repeats", plan.repeats);
-  }
+  keep("margin_percent", then.verify.margin_percent, plan.verify.margin_percent);
+  keep("method", then.verify.method, plan.verify.method);
+  keep("estimator", then.verify.estimator, plan.verify.estimator);
+  if (written.contains("repeats")) keep("repeats", then.run.repeats, plan.repeats);
   apply_plan(plan, spec);
 }
 

@@ -33,8 +33,7 @@ std::string epochs_text(double epochs) {
 
 /// The user's own command; empty: the campaign has none.
 measure::CommandTemplate own_command(const tuner::Answer& answer) {
-  const auto command = measure::command_from_json(answer.campaign.spec.value("worker", nlohmann::json()));
-  return command ? *command : measure::CommandTemplate{};
+  return tuner::sections_of(answer.campaign.spec).worker.own;
 }
 
 bool timed_whole(const tuner::Answer& answer) {
@@ -54,10 +53,10 @@ std::string speed_text(const tuner::Answer& answer, const space::Parts& parts) {
 }
 
 void print_own_command(const Context& context, const tuner::Answer& answer) {
-  const measure::CommandTemplate command = own_command(answer);
+  const tuner::CampaignSections campaign = tuner::sections_of(answer.campaign.spec);
+  const measure::CommandTemplate& command = campaign.worker.own;
   if (command.empty()) return;
-  const measure::CommandRun run{.steps = answer.campaign.spec.value("/run/steps"_json_pointer, std::int64_t{40}),
-                                .seed = answer.campaign.spec.value("/run/seed"_json_pointer, std::uint64_t{1})};
+  const measure::CommandRun run{.steps = campaign.run.steps, .seed = campaign.run.seed};
   const auto words = measure::fill_words(command, answer.best->trial.configuration, run);
   if (words) print_command(context, "Command", deploy::shell_command(*words));
 }
@@ -251,8 +250,11 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
   if (answer.changes.empty()) {
     out << "Settings  " << settings_line(answer.best->trial.configuration) << '\n';
   } else {
-    const auto parameters = campaign.spec.value("/space/parameters"_json_pointer, nlohmann::json::array()).size();
-    out << fmt::format("Changed   {} of {} settings\n", answer.changes.size(), parameters);
+    out << fmt::format(
+        "Changed   {} of {} settings
+        ", answer.changes.size(),
+        tuner::parameters_of(campaign.spec)
+            .size());
     print_changes(context, answer);
   }
   print_own_command(context, answer);

@@ -25,9 +25,7 @@ ExitCode print_ranking_by(const BestOptions& options, Context& context, const db
   const auto ranking = tuner::stored_ranking(store, campaign, options.by, comparisons, epochs);
   if (!ranking) {
     std::vector<std::string> names;
-    for (const auto& each : campaign.spec.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
-      names.push_back(each.value("name", ""));
-    }
+    for (const auto& each : tuner::parameters_of(campaign.spec)) names.push_back(each.name);
     return complain(context, ExitCode::Usage,
                     fmt::format("campaign '{}' has no parameter '{}'{}; its parameters: {}", campaign.name, options.by,
                                 space::did_you_mean(options.by, names), fmt::join(names, ", ")));

@@ -141,7 +141,7 @@ ExitCode run(const RooflineOptions& options, Context& context) {
   const auto opened = open_campaign(context, options.campaign);
   if (!opened) return opened.error();
   const auto& [store, campaign] = *opened;
-  if (tuner::trains_own_command(campaign.spec)) {
+  if (!tuner::sections_of(campaign.spec).worker.own.empty()) {
     return complain(
         context, ExitCode::Negative,
         fmt::format("'{}' tunes a command of its own: how many operations that makes is not known, so there "
