@@ -250,11 +250,8 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
   if (answer.changes.empty()) {
     out << "Settings  " << settings_line(answer.best->trial.configuration) << '\n';
   } else {
-    out << fmt::format(
-        "Changed   {} of {} settings
-        ", answer.changes.size(),
-        tuner::parameters_of(campaign.spec)
-            .size());
+    out << fmt::format("Changed   {} of {} settings\n", answer.changes.size(),
+                       tuner::parameters_of(campaign.spec).size());
     print_changes(context, answer);
   }
   print_own_command(context, answer);
