@@ -12,7 +12,7 @@
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
 #include "tuner/executor/stray_runs.hpp"
-#include "tuner/installation/shipped_worker.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -18,7 +18,7 @@
 #include "tuner/executor/executor.hpp"
 #include "tuner/installation/frameworks.hpp"
 #include "tuner/installation/installation.hpp"
-#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::tuner {
 

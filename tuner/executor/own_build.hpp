@@ -9,7 +9,7 @@
 #include "measure/artifact/artifact.hpp"
 #include "tuner/executor/executor.hpp"
 #include "tuner/installation/installation.hpp"
-#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::tuner {
 

@@ -1,4 +1,4 @@
-#include "tuner/installation/shipped_worker.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -20,7 +20,7 @@
 #include "tuner/doctor/machine_checks.hpp"
 #include "tuner/doctor/place_checks.hpp"
 #include "tuner/installation/installation.hpp"
-#include "tuner/installation/shipped_worker.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "tuner/cli/subcommands/env_actions.hpp"
 #include "tuner/installation/installation.hpp"
 #include "tuner/installation/invocation.hpp"
-#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::cli {
 namespace {

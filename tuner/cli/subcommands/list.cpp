@@ -19,7 +19,7 @@
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/deploy/exporter.hpp"
-#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::cli {
 namespace {

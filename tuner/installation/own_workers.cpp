@@ -1,7 +1,9 @@
-#include "tuner/installation/shipped_worker.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -20,6 +22,11 @@ std::string variable_of(std::string_view program) {
   }
   return name + "_PROGRAM";
 }
+
+constexpr std::array kRecipes = {
+    WorkerRecipe{"onednn", "kernels/onednn/build.json", "our own trainer in C++ on oneDNN, for CPUs"},
+    WorkerRecipe{"cudnn", "", "our own trainer in CUDA C++ on cuDNN, for NVIDIA GPUs", "nocturne-cudnn"},
+};
 
 }  // namespace
 
@@ -56,6 +63,15 @@ std::string shipped_obstacle(const WorkerRecipe& worker) {
         worker.program, variable_of(worker.program));
   }
   return {};
+}
+
+std::span<const WorkerRecipe> worker_recipes() {
+  return kRecipes;
+}
+
+const WorkerRecipe* find_worker(std::string_view name) {
+  const auto found = std::ranges::find(kRecipes, name, &WorkerRecipe::name);
+  return found != kRecipes.end() ? &*found : nullptr;
 }
 
 }  // namespace nocturne::tuner
