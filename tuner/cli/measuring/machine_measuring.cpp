@@ -10,7 +10,6 @@
 
 #include "measure/machine/fingerprint.hpp"
 #include "tuner/preview/length.hpp"
-#include "tuner/roofline/figure_doubts.hpp"
 #include "tuner/roofline/machine_figures.hpp"
 #include "tuner/roofline/programs.hpp"
 
