@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "space/file_contents.hpp"
-#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::tuner {
 
