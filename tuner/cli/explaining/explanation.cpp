@@ -8,7 +8,7 @@
 
 #include "search/model/contrasts.hpp"
 #include "search/model/pruning.hpp"
-#include "tuner/campaign/answer/changes.hpp"
+#include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/output/history_lines.hpp"
 #include "tuner/cli/output/memory_lines.hpp"

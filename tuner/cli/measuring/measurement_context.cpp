@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "measure/machine/fingerprint.hpp"
-#include "tuner/campaign/data_state.hpp"
+#include "tuner/campaign/session.hpp"
 #include "tuner/campaign/noise/stored_noise.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/measuring/measuring.hpp"

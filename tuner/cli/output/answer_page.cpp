@@ -9,7 +9,7 @@
 #include "measure/gate/loss_band.hpp"
 #include "measure/run/command_template.hpp"
 #include "space/objective.hpp"
-#include "tuner/campaign/answer/matters.hpp"
+#include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/command_line.hpp"

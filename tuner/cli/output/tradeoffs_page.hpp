@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tuner/campaign/answer/break_evens.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/answer/tradeoffs.hpp"
 #include "tuner/cli/context.hpp"

@@ -20,7 +20,6 @@
 #include "search/replay/space_folder_writer.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign/recorded_campaign.hpp"
-#include "tuner/campaign/replay_history.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/output/calibration_page.hpp"
 #include "tuner/cli/output/json.hpp"

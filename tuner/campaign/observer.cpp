@@ -1,4 +1,4 @@
-#include "tuner/campaign/recovery_report.hpp"
+#include "tuner/campaign/observer.hpp"
 
 #include <ctime>
 #include <string_view>

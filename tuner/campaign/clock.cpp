@@ -1,4 +1,4 @@
-#include "tuner/campaign/clock_watch.hpp"
+#include "tuner/campaign/clock.hpp"
 
 #include <fmt/format.h>
 
