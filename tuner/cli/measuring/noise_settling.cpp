@@ -14,7 +14,7 @@
 #include "tuner/campaign/noise/stored_noise.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/installation/invocation.hpp"
-#include "tuner/preview/length.hpp"
+#include "tuner/preview/forecast.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/preflight_page.hpp"
-#include "tuner/preview/length.hpp"
+#include "tuner/preview/forecast.hpp"
 
 namespace nocturne::cli {
 

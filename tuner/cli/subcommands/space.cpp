@@ -21,7 +21,6 @@
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/installation/installation.hpp"
-#include "tuner/preview/environments.hpp"
 #include "tuner/preview/forecast.hpp"
 #include "tuner/preview/survey.hpp"
 
