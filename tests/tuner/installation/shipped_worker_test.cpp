@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "tests/support/temporary_folder.hpp"
-#include "tuner/doctor/gpu_checks.hpp"
+#include "tuner/doctor/machine_checks.hpp"
 #include "tuner/executor/own_build.hpp"
 
 using namespace nocturne;

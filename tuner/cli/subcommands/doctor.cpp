@@ -15,8 +15,6 @@
 #include "tuner/cli/measuring/measuring.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/doctor/container_checks.hpp"
-#include "tuner/doctor/gpu_checks.hpp"
 #include "tuner/doctor/machine_checks.hpp"
 #include "tuner/doctor/place_checks.hpp"
 #include "tuner/installation/installation.hpp"
