@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "tuner/cli/context.hpp"
+#include <fmt/format.h>
+
 #include "tuner/cli/output/format.hpp"
 
 namespace nocturne::cli {
@@ -316,6 +317,12 @@ int Page::Buffer::sync() {
   broken_off_ = broken_off_ || !line_.empty();
   line_.clear();
   return done && sink_.pubsync() == 0 ? 0 : -1;
+}
+
+void print_command(const Context& context, std::string_view heading, std::string_view command) {
+  constexpr std::size_t kColumn = 10;
+  *context.out << fmt::format("{:<{}}{}\n", heading, kColumn,
+                              printable(broken_command(command, kColumn, context.columns)));
 }
 
 }  // namespace nocturne::cli

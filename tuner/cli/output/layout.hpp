@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tuner/cli/context.hpp"
+
 namespace nocturne::cli {
 
 struct Context;
@@ -69,5 +71,9 @@ class Page : public std::ostream {
   std::ostream& sink_;
   Buffer buffer_;
 };
+
+/// "Apply it  nocturne apply PROFILE -- COMMAND" on context.out: a command for a shell in the column of a page's texts,
+/// behind a heading of at most nine characters or none; in several lines with backslashes where the page is narrow.
+void print_command(const Context& context, std::string_view heading, std::string_view command);
 
 }  // namespace nocturne::cli

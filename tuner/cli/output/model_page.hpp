@@ -15,7 +15,7 @@
 #include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/cli/context.hpp"
-#include "tuner/cli/output/memory_lines.hpp"
+#include "tuner/cli/output/model_lines.hpp"
 
 namespace nocturne::cli {
 

@@ -1,6 +1,6 @@
-#include "tuner/cli/subcommands/doctor.hpp"
+// `nocturne doctor`: what this machine can run, what not, why, and what to install.
 
-#include <CLI/CLI.hpp>
+#include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -9,10 +9,12 @@
 #include <thread>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "measure/machine/machine.hpp"
 #include "measure/run/runner.hpp"
 #include "measure/supervisor/load.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/doctor/machine_checks.hpp"
@@ -22,6 +24,8 @@
 
 namespace nocturne::cli {
 namespace {
+
+struct DoctorOptions {};
 
 using tuner::Diagnosis;
 using tuner::Health;
@@ -121,8 +125,6 @@ void print_findings(const std::vector<Diagnosis>& findings, const Context& conte
   }
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, DoctorOptions&) {
   subcommand.footer(
       "ok: as it should be. note: works, and is worth knowing. optional: missing, and what needs it cannot be tried.\n"
@@ -133,6 +135,7 @@ void setup(CLI::App& subcommand, DoctorOptions&) {
       "  nocturne doctor --json | jq -r .install");
 }
 
+/// Ok where a campaign such as examples/mnist.json can run, else Negative.
 ExitCode run(const DoctorOptions&, Context& context) {
   const std::vector<Diagnosis> findings = examine(context);
   if (context.json) {
@@ -141,6 +144,12 @@ ExitCode run(const DoctorOptions&, Context& context) {
     print_findings(findings, context);
   }
   return tuner::can_measure(findings) ? ExitCode::Ok : ExitCode::Negative;
+}
+
+}  // namespace
+
+SubcommandAction add_doctor(CLI::App& subcommand) {
+  return add_options<DoctorOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli
