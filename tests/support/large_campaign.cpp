@@ -12,7 +12,7 @@
 #include "space/random.hpp"
 #include "tests/tuner/campaign_file/sample_facts.hpp"
 #include "tests/tuner/installation/fake_pythons.hpp"
-#include "tuner/campaign/stored_space.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/installation/frameworks.hpp"
 

@@ -1,20 +1,62 @@
 #include "tuner/campaign/campaign.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "db/records.hpp"
 #include "tuner/campaign/campaign_open.hpp"
 #include "tuner/campaign/finals/finals.hpp"
 #include "tuner/campaign/machine_changes.hpp"
 #include "tuner/campaign/pacing.hpp"
-#include "tuner/campaign/replay.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 #include "tuner/installation/invocation.hpp"
 
 namespace nocturne::tuner {
 namespace {
+
+/// What is left to do of an earlier session.
+struct Replayed {
+  std::vector<db::Asked> pending;  ///< asked and not told, by number: they come first
+  std::vector<space::Trial> told;  ///< the latest tell of each trial, by number
+  /// Answers of the strategy that were not what it answered then: its code changed. The stored ones count.
+  std::int64_t deviations = 0;
+};
+
+/// Brings a strategy to where an earlier session left it: strategies are never stored, their conversation is. Repeats
+/// asks and tells in their order. Asks of another strategy or seed are not repeated, their trials only told.
+Replayed replay(std::span<const db::Exchange> exchanges, search::Strategy& strategy, const std::string& name,
+                std::int64_t seed) {
+  Replayed replayed;
+  std::map<std::int64_t, db::Asked> pending;
+  std::map<std::int64_t, space::Trial> told;
+  for (const db::Exchange& exchange : exchanges) {
+    if (const auto* ask = std::get_if<db::Ask>(&exchange)) {
+      if (ask->strategy == name && ask->seed == seed) {
+        std::vector<space::Configuration> in_flight;
+        for (const auto& [number, asked] : pending) in_flight.push_back(asked.configuration);
+        strategy.mark_pending(in_flight);
+        const auto answer = strategy.ask(static_cast<std::size_t>(ask->count));
+        const bool same =
+            std::ranges::equal(answer, ask->answer, {}, &search::Proposal::configuration, &db::Asked::configuration);
+        if (!same) ++replayed.deviations;
+      }
+      for (const db::Asked& asked : ask->answer) pending[asked.number] = asked;
+    } else {
+      const space::Trial& trial = std::get<db::Tell>(exchange).trial;
+      strategy.tell({&trial, 1});
+      pending.erase(trial.number);
+      told[trial.number] = trial;
+    }
+  }
+  for (auto& [number, asked] : pending) replayed.pending.push_back(std::move(asked));
+  for (auto& [number, trial] : told) replayed.told.push_back(std::move(trial));
+  return replayed;
+}
 
 /// The source of what the finals ask for beside the search.
 constexpr const char* kFinalsAsk = "finals";

@@ -14,14 +14,12 @@
 #include "db/store.hpp"
 #include "measure/run/sweep.hpp"
 #include "search/strategy.hpp"
-#include "tuner/campaign/local_slot.hpp"
 #include "tuner/campaign/preflight/preflight.hpp"
 #include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/proposal_sources.hpp"
 #include "tuner/campaign/scheduler.hpp"
 #include "tuner/campaign/search_state.hpp"
 #include "tuner/campaign/session.hpp"
-#include "tuner/campaign/session_log.hpp"
 #include "tuner/executor/order.hpp"
 
 namespace nocturne::tuner {

@@ -4,12 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/campaign_record.hpp"
 #include "tuner/campaign/finals/measured_pair.hpp"
 #include "tuner/campaign/heartbeat/heartbeat.hpp"
 #include "tuner/campaign/history.hpp"
+#include "tuner/campaign/machine_changes.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/search_options.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/roofline/peak_figures.hpp"
 
 namespace nocturne::tuner {
@@ -152,6 +153,25 @@ void count_earlier_time(const Session& session, SearchState& state) {
     state.took_before(trial.trial.number, duration, trial.runs);
   }
   state.spent_before(session.store.time_beside_trials(session.campaign));
+}
+
+db::CampaignRecord present_record(const Session& session, bool fresh) {
+  const CampaignSpec& spec = session.spec;
+  db::CampaignRecord record{
+      .name = spec.name,
+      .identity = spec.identity(),
+      .spec = spec.document,
+      .strategy = spec.strategy.name,
+      .seed = static_cast<std::int64_t>(spec.strategy.seed),
+      .fingerprint = {.hash = session.fingerprint.identity(), .fields = session.fingerprint.to_json()},
+      .parameters = parameter_records(spec.space),
+      .fresh = fresh};
+  const auto changed = machine_changes(session.store, spec.name, session.fingerprint);
+  if (!changed.empty() && !fresh) {
+    record.fresh = true;
+    session.observer.note(fmt::format("{}: results from before do not hold, a new generation begins", changed));
+  }
+  return record;
 }
 
 }  // namespace nocturne::tuner

@@ -14,7 +14,6 @@
 #include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/search_state.hpp"
 #include "tuner/campaign/session.hpp"
-#include "tuner/campaign/session_log.hpp"
 
 namespace nocturne::tuner {
 
@@ -51,5 +50,10 @@ struct InformedStrategy {
 
 /// The time that earlier sessions took.
 void count_earlier_time(const Session& session, SearchState& state);
+
+/// The campaign as its file and this machine are now, for the database. Without a word on history. A new generation
+/// (`fresh`) also begins, and that is said, where a field of the fingerprint that must match has changed since the
+/// campaign was measured last.
+[[nodiscard]] db::CampaignRecord present_record(const Session& session, bool fresh);
 
 }  // namespace nocturne::tuner

@@ -5,6 +5,8 @@
 #include <time.h>
 
 #include <chrono>
+#include <optional>
+#include <string>
 
 namespace nocturne::tuner {
 
@@ -33,6 +35,34 @@ class SystemClock final : public Clock {
     ::clock_gettime(which, &time);
     return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
   }
+};
+
+/// Notices that the wall clock was set, or that the machine slept, while a session lasts.
+///
+/// Durations are taken from the steady clock and so are right whatever the wall clock does. Only an hour of the day
+/// (--until) hangs on the wall clock: when that turns out to have been wrong, the hour is found anew, as seen from the
+/// moment at which the session truly began.
+class ClockWatch {
+ public:
+  /// Begins now. `clock` outlives it.
+  explicit ClockWatch(const Clock& clock);
+
+  /// A sentence about what happened since the last look; empty: nothing. Small corrections, of less than two minutes in
+  /// all, are what a time server does.
+  [[nodiscard]] std::optional<std::string> look();
+
+  /// When it began, by the wall clock as it goes now.
+  [[nodiscard]] std::chrono::system_clock::time_point began() const;
+
+ private:
+  /// How far the wall clock is ahead of what passed since the beginning, sleep included.
+  [[nodiscard]] std::chrono::nanoseconds ahead() const;
+
+  const Clock& clock_;
+  std::chrono::steady_clock::time_point steady_;
+  std::chrono::system_clock::time_point wall_;
+  std::chrono::nanoseconds slept_{};
+  std::chrono::nanoseconds known_ahead_{}, known_sleep_{};
 };
 
 }  // namespace nocturne::tuner

@@ -11,7 +11,6 @@
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign/stored_document.hpp"
-#include "tuner/campaign/stored_space.hpp"
 #include "tuner/roofline/peak_figures.hpp"
 
 namespace nocturne::tuner {

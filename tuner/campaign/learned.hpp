@@ -25,7 +25,7 @@ struct Learned {
 
   std::string campaign{};  ///< its name
   space::Space space;
-  std::vector<std::string> without{};  ///< sentences: constraints that are not in force (stored_space.hpp)
+  std::vector<std::string> without{};  ///< sentences: constraints that are not in force (stored_document.hpp)
   space::Objective objective{};
   std::string history{};  ///< what it knew when it began, a sentence; empty: nothing
   std::unique_ptr<search::PrunedSearch> search{};

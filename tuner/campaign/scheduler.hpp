@@ -13,6 +13,7 @@
 
 #include "db/records.hpp"
 #include "tuner/campaign/clock.hpp"
+#include "tuner/campaign/session.hpp"
 #include "tuner/executor/order.hpp"
 
 namespace nocturne::tuner {
@@ -51,6 +52,23 @@ class Scheduler {
   std::deque<db::Asked> queue_;
   std::map<std::int64_t, Flight> flights_;  // by number of the trial
   std::map<std::int64_t, int> losses_;      // likewise
+};
+
+/// Carries orders out in this process, on this machine: one slot.
+class LocalSlot final : public OrderExecutor {
+ public:
+  /// The session outlives it.
+  explicit LocalSlot(const Session& session) : session_(session) {}
+
+  [[nodiscard]] std::size_t slots() const override { return 1; }
+  /// Keeps the order; next() carries it out.
+  void submit(TrialOrder order) override;
+  [[nodiscard]] TrialAnswer next() override;
+
+ private:
+  const Session& session_;
+  std::optional<TrialOrder> order_;
+  std::int64_t suspensions_ = 0;  ///< the session's count when the order was given
 };
 
 }  // namespace nocturne::tuner

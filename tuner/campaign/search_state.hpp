@@ -4,6 +4,7 @@
 /// it stands and when it is over. No database: who stores also tells this.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,13 +15,29 @@
 #include "db/records.hpp"
 #include "space/trial.hpp"
 #include "tuner/campaign/clock.hpp"
-#include "tuner/campaign/clock_watch.hpp"
-#include "tuner/campaign/dead_end.hpp"
 #include "tuner/campaign/observer.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tuner {
+
+/// Whether nothing works: all that a campaign has tried, its default first, failed in one and the same way. Pure.
+///
+/// A night of equal failures says no more than the first twenty did; who hears of them at eleven can still fix the
+/// cause. Failures that differ are what a search is for: then something else may work.
+class DeadEnd {
+ public:
+  static constexpr std::size_t kFailures = 20;  ///< trials, without one that worked
+
+  void learn(const space::Trial& trial);
+  /// Why going on is hopeless, in a sentence with the common reason; empty: it is not.
+  [[nodiscard]] std::optional<std::string> reached() const;
+
+ private:
+  std::size_t failures_ = 0;
+  bool open_ = false;  ///< something worked, or failed otherwise
+  std::string first_reason_;
+};
 
 class SearchState {
  public:

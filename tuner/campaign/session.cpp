@@ -1,14 +1,17 @@
 #include "tuner/campaign/session.hpp"
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <stop_token>
 #include <system_error>
 
 #include <fmt/format.h>
 
 #include "measure/artifact/process.hpp"
+#include "space/digest.hpp"
 #include "tuner/installation/invocation.hpp"
 
 namespace nocturne::tuner {
@@ -104,6 +107,42 @@ std::optional<db::Error> no_room_for(const PreparationFailure& failure) {
   const char* words = ::strerrordesc_np(ENOSPC);
   if (!failure.no_room && !failure.reason.contains(words) && !failure.log_tail.contains(words)) return std::nullopt;
   return no_room_left(fmt::format("the builds, or of temporary files ({})", failure.reason));
+}
+
+std::string data_state(const space::Workload& workload) {
+  namespace fs = std::filesystem;
+  if (workload.data_folder.empty()) return {};
+  const fs::path folder = workload.data_folder;
+  std::vector<std::string> lines;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    struct stat info{};
+    if (::stat(entry->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    lines.push_back(fmt::format("{}\n{} {}.{:09}\n", entry->path().lexically_relative(folder).string(), info.st_size,
+                                info.st_mtim.tv_sec, info.st_mtim.tv_nsec));
+  }
+  std::ranges::sort(lines);  // a folder has no order of its own
+  space::Sha256 digest;
+  for (const std::string& line : lines) digest.update(line);
+  return digest.finish();
+}
+
+void SessionLog::log(db::Level level, const std::string& what) {
+  session_.store.try_append_event({.campaign = session_.campaign, .time_unix_ns = 0, .level = level, .what = what});
+}
+
+void SessionLog::say(db::Level level, std::string sentence) {
+  if (!open_) {
+    unsaid_.emplace_back(level, std::move(sentence));
+    return;
+  }
+  session_.observer.note(sentence);
+  log(level, sentence);
+}
+
+void SessionLog::open() {
+  open_ = true;
+  for (auto& [level, sentence] : std::exchange(unsaid_, {})) say(level, std::move(sentence));
 }
 
 }  // namespace nocturne::tuner

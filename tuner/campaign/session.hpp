@@ -13,9 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "db/records.hpp"
 #include "db/store.hpp"
 #include "measure/run/slot.hpp"
 #include "space/fingerprint.hpp"
+#include "space/workload.hpp"
 #include "tuner/campaign/clock.hpp"
 #include "tuner/campaign/observer.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
@@ -88,6 +90,31 @@ struct Session {
   /// not count, as Outcome::Killed. Killed is returned only where the session is suspended or abandoned.
   [[nodiscard]] space::Run run(const std::function<measure::RunPlan()>& plan,
                                const std::function<void(const space::Run&)>& lost) const;
+};
+
+/// Which images a trial was trained on, for a folder of one's own may hold others tomorrow: digest of the names, sizes
+/// and times of change of all files below the workload's own folder of images; no file is read. Empty where the
+/// workload has no such folder. A folder that cannot be walked to its end has the state of what was seen of it: its
+/// images are missed when they are read (images_gone()).
+[[nodiscard]] std::string data_state(const space::Workload& workload);
+
+/// What a session says: to who watches, and into the campaign's log in the database.
+class SessionLog {
+ public:
+  /// The session outlives it.
+  explicit SessionLog(const Session& session) : session_(session) {}
+
+  /// A line of the log alone. A log that cannot be written stops nothing: what follows will meet the same error.
+  void log(db::Level level, const std::string& what);
+  /// The same, and to who watches. What is said before the campaign is open waits until then.
+  void say(db::Level level, std::string sentence);
+  /// The campaign is open: says what waited.
+  void open();
+
+ private:
+  const Session& session_;
+  bool open_ = false;
+  std::vector<std::pair<db::Level, std::string>> unsaid_;
 };
 
 }  // namespace nocturne::tuner

@@ -1,15 +1,35 @@
 #include "tuner/campaign/stored_document.hpp"
 
 #include <exception>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/campaign_file/framework_values.hpp"
 #include "tuner/campaign_file/parameter_section.hpp"
 #include "tuner/campaign_file/sections.hpp"
 #include "tuner/campaign_file/space_section.hpp"
 #include "tuner/installation/frameworks.hpp"
 
 namespace nocturne::tuner {
+namespace {
+
+/// The first constraint that is in the way of the space: its index and what is wrong with it.
+std::optional<std::pair<std::size_t, std::string>> bad_constraint(const std::vector<space::SpaceError>& errors) {
+  constexpr std::string_view kBegin = "/constraints/";
+  for (const space::SpaceError& each : errors) {
+    if (!each.path.starts_with(kBegin)) continue;
+    return std::pair(static_cast<std::size_t>(std::stoull(each.path.substr(kBegin.size()))), each.message);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 CampaignSections sections_of(const nlohmann::json& document) {
   const Document stored{.value = document, .places = {}};  // it stands in no file, and its paths are absolute
@@ -49,6 +69,68 @@ std::vector<space::Value> listed_values(const space::DomainSpec& domain) {
   if (const auto* ordinal = std::get_if<space::OrdinalSpec>(&domain)) return ordinal->values;
   if (const auto* categorical = std::get_if<space::CategoricalSpec>(&domain)) return categorical->values;
   return {};
+}
+
+std::optional<space::ParameterSpec> parameter_of(const db::ParameterRecord& record) {
+  if (!record.domain.is_object()) return std::nullopt;
+  nlohmann::json described = record.domain;
+  described["name"] = record.name;
+  described["stage"] = space::to_text(record.stage);
+  if (!record.default_value.is_null()) described["default"] = record.default_value;
+  described["unit"] = record.unit;
+  described["description"] = record.description;
+  described["active_if"] = record.active_if;
+  if (described.value("type", "") == "boolean") described.erase("values");  // are listed for those who read the record
+  const Document none{};
+  Checks checks(none);
+  return parameter_spec(checks, "", described);
+}
+
+std::vector<db::ParameterRecord> parameter_records(const space::Space& space) {
+  std::vector<db::ParameterRecord> records;
+  for (const space::Parameter& parameter : space.parameters()) {
+    nlohmann::json domain = parameter.to_json();
+    for (const char* elsewhere : {"name", "stage", "default", "unit", "description", "active_if"}) {
+      domain.erase(elsewhere);
+    }
+    if (domain.erase("logarithmic") > 0) domain["scale"] = "logarithmic";  // as a file says it
+    records.push_back({.name = parameter.name,
+                       .stage = parameter.stage,
+                       .domain = std::move(domain),
+                       .default_value = space::to_json(parameter.default_value),
+                       .active_if = parameter.active_if,
+                       .unit = parameter.unit,
+                       .description = parameter.description});
+  }
+  return records;
+}
+
+std::expected<StoredSpace, std::string> stored_space(const db::Store& store, const db::CampaignSummary& campaign) {
+  const auto records = store.parameters(campaign.id);
+  if (records.empty()) return std::unexpected(fmt::format("'{}' has no parameters stored", campaign.name));
+  std::vector<space::ParameterSpec> parameters;
+  try {
+    for (const auto& each : records) parameters.push_back(parameter_of(each).value());
+  } catch (const std::exception& error) {  // a domain that is not what we write
+    return std::unexpected(fmt::format("a parameter of '{}' cannot be read: {}", campaign.name, error.what()));
+  }
+  space::Facts facts = stored_facts(campaign.spec);
+  auto constraints = constraints_of(campaign.spec);
+  for (const UnavailableFramework& each : stored_unavailable(campaign.spec)) {
+    constraints.push_back(constraint_against(each));
+  }
+  std::vector<std::string> without;
+  while (true) {
+    auto space = space::Space::create(parameters, constraints, facts);
+    if (space) {
+      return StoredSpace{.space = *std::move(space), .facts = std::move(facts), .without = std::move(without)};
+    }
+    const auto bad = bad_constraint(space.error());
+    if (!bad) return std::unexpected(space.error().front().to_text());
+    const auto& [index, wrong] = *bad;
+    without.push_back(fmt::format("without the constraint '{}': {}", constraints[index].require, wrong));
+    constraints.erase(constraints.begin() + static_cast<std::ptrdiff_t>(index));
+  }
 }
 
 }  // namespace nocturne::tuner

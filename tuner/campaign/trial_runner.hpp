@@ -53,7 +53,7 @@ class TrialRunner {
 void store_answer(const Session& session, const TrialAnswer& answer);
 
 /// Hash of workload, configuration, fidelity, program, the fingerprint's fields that must match and the images
-/// (data_state.hpp; empty: the workload's own): trials with equal keys measure the same thing.
+/// (session.hpp; empty: the workload's own): trials with equal keys measure the same thing.
 [[nodiscard]] std::string trial_key(const CampaignSpec& spec, const space::Configuration& configuration,
                                     const space::Fidelity& fidelity, const std::string& worker,
                                     const std::string& fingerprint_key, const std::string& images = {});

@@ -110,7 +110,7 @@ struct MethodCost {
 /// How the best and the default are compared at the end. Of the policy: the first look is taken in any case, the
 /// further ones while time is left.
 struct VerifySettings : measure::ComparisonPolicy {
-  /// How a pair is measured; where two cannot be measured that way, by the next best (campaign/pair_method.hpp).
+  /// How a pair is measured; where two cannot be measured that way, by the next best (campaign/finals/comparing.hpp).
   measure::PairMethod method = measure::PairMethod::Slices;
   measure::StepEstimator estimator = measure::StepEstimator::Paired;  ///< what its processes are judged by
   int finalists = 4;                 ///< the winner is chosen from so many; 1: the smallest estimate wins

@@ -7,35 +7,12 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "db/error.hpp"
 #include "space/nearest.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/manual_text.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/layout.hpp"
-#include "tuner/cli/subcommands/apply.hpp"
-#include "tuner/cli/subcommands/best.hpp"
-#include "tuner/cli/subcommands/blame.hpp"
-#include "tuner/cli/subcommands/clean.hpp"
-#include "tuner/cli/subcommands/compare.hpp"
-#include "tuner/cli/subcommands/completion.hpp"
-#include "tuner/cli/subcommands/doctor.hpp"
-#include "tuner/cli/subcommands/env.hpp"
-#include "tuner/cli/subcommands/explain.hpp"
-#include "tuner/cli/subcommands/export.hpp"
-#include "tuner/cli/subcommands/list.hpp"
-#include "tuner/cli/subcommands/machine.hpp"
-#include "tuner/cli/subcommands/manual.hpp"
-#include "tuner/cli/subcommands/model.hpp"
-#include "tuner/cli/subcommands/noise.hpp"
-#include "tuner/cli/subcommands/pareto.hpp"
-#include "tuner/cli/subcommands/replay.hpp"
-#include "tuner/cli/subcommands/report.hpp"
-#include "tuner/cli/subcommands/roofline.hpp"
-#include "tuner/cli/subcommands/schema.hpp"
-#include "tuner/cli/subcommands/show.hpp"
-#include "tuner/cli/subcommands/space.hpp"
-#include "tuner/cli/subcommands/status.hpp"
-#include "tuner/cli/subcommands/tune.hpp"
-#include "tuner/cli/subcommands/verify.hpp"
 #include "tuner/installation/invocation.hpp"
 #include "tuner/installation/version.hpp"
 
@@ -44,33 +21,33 @@ namespace nocturne::cli {
 const std::vector<Subcommand>& subcommands() {
   constexpr std::string_view start = "Start", look = "Look", deploy = "Deploy", judge = "Judge";
   constexpr std::string_view open = "Open to others", upkeep = "Upkeep", hidden;
-  // A new subcommand is a pair of files and a line here; subcommand.hpp says how long a summary may be.
+  // subcommand.hpp says what a new one needs.
   static const std::vector<Subcommand> list = {
-      make_subcommand<DoctorOptions>(start, "doctor", "What this machine can run, what it cannot, and why"),
-      make_subcommand<SpaceOptions>(start, "space", "Size of a campaign's space, and how long it will take"),
-      make_subcommand<TuneOptions>(start, "tune", "Start or continue a campaign, or tune your own command"),
-      make_subcommand<StatusOptions>(look, "status", "What a campaign is doing now, from another terminal"),
-      make_subcommand<BestOptions>(look, "best", "The best configuration and how sure that is"),
-      make_subcommand<ParetoOptions>(look, "pareto", "Best for time, throughput or memory; break-even epochs"),
-      make_subcommand<ExplainOptions>(look, "explain", "Which parameters made the difference"),
-      make_subcommand<ModelOptions>(look, "model", "What the linear model has learnt, and how far to trust it"),
-      make_subcommand<RooflineOptions>(look, "roofline", "How far from possible each measured configuration is"),
-      make_subcommand<ReportOptions>(look, "report", "The paper's published results against this machine's"),
-      make_subcommand<ListOptions>(look, "list", "Campaigns, trials, parameters, strategies, workers, …"),
-      make_subcommand<ShowOptions>(look, "show", "Everything known of one trial and its runs"),
-      make_subcommand<ApplyOptions>(deploy, "apply", "Run a command the way a profile was measured"),
-      make_subcommand<ExportOptions>(deploy, "export", "Write the best configuration down for a deployment"),
-      make_subcommand<CompareOptions>(judge, "compare", "Configurations side by side; --measure measures them"),
-      make_subcommand<VerifyOptions>(judge, "verify", "Does an exported profile still hold, here and now?"),
-      make_subcommand<BlameOptions>(judge, "blame", "What changed since then, and what of it made it slower"),
-      make_subcommand<ReplayOptions>(judge, "replay", "Judge strategies on spaces that were measured before"),
-      make_subcommand<SchemaOptions>(open, "schema", "JSON Schema of campaign files and of each --json document"),
-      make_subcommand<CompletionOptions>(open, "completion", "A script that completes subcommands and options"),
-      make_subcommand<EnvOptions>(upkeep, "env", "Environments of frameworks: list, install, check, remove"),
-      make_subcommand<NoiseOptions>(upkeep, "noise", "What this machine can resolve, and how long that takes"),
-      make_subcommand<MachineOptions>(upkeep, "machine", "Peak figures: operations, bandwidth, latency, disk"),
-      make_subcommand<CleanOptions>(upkeep, "clean", "Drop old run folders and builds"),
-      make_subcommand<ManualOptions>(hidden, "manual", "The command reference, made from the program's own options"),
+      {start, "doctor", "What this machine can run, what it cannot, and why", add_doctor},
+      {start, "space", "Size of a campaign's space, and how long it will take", add_space},
+      {start, "tune", "Start or continue a campaign, or tune your own command", add_tune},
+      {look, "status", "What a campaign is doing now, from another terminal", add_status},
+      {look, "best", "The best configuration and how sure that is", add_best},
+      {look, "pareto", "Best for time, throughput or memory; break-even epochs", add_pareto},
+      {look, "explain", "Which parameters made the difference", add_explain},
+      {look, "model", "What the linear model has learnt, and how far to trust it", add_model},
+      {look, "roofline", "How far from possible each measured configuration is", add_roofline},
+      {look, "report", "The paper's published results against this machine's", add_report},
+      {look, "list", "Campaigns, trials, parameters, strategies, workers, …", add_list},
+      {look, "show", "Everything known of one trial and its runs", add_show},
+      {deploy, "apply", "Run a command the way a profile was measured", add_apply},
+      {deploy, "export", "Write the best configuration down for a deployment", add_export},
+      {judge, "compare", "Configurations side by side; --measure measures them", add_compare},
+      {judge, "verify", "Does an exported profile still hold, here and now?", add_verify},
+      {judge, "blame", "What changed since then, and what of it made it slower", add_blame},
+      {judge, "replay", "Judge strategies on spaces that were measured before", add_replay},
+      {open, "schema", "JSON Schema of campaign files and of each --json document", add_schema},
+      {open, "completion", "A script that completes subcommands and options", add_completion},
+      {upkeep, "env", "Environments of frameworks: list, install, check, remove", add_env},
+      {upkeep, "noise", "What this machine can resolve, and how long that takes", add_noise},
+      {upkeep, "machine", "Peak figures: operations, bandwidth, latency, disk", add_machine},
+      {upkeep, "clean", "Drop old run folders and builds", add_clean},
+      {hidden, "manual", "The command reference, made from the program's own options", add_manual},
   };
   return list;
 }

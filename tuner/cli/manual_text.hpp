@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "tuner/cli/app.hpp"
+#include "tuner/cli/context.hpp"
 
 namespace nocturne::cli {
 

@@ -5,7 +5,7 @@
 
 #include "space/digest.hpp"
 #include "space/outcome.hpp"
-#include "tuner/campaign/stored_space.hpp"
+#include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::deploy {
 namespace {

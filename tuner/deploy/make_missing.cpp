@@ -9,8 +9,7 @@
 #include "measure/run/launch.hpp"
 #include "tuner/executor/own_build.hpp"
 #include "tuner/executor/python_worker.hpp"
-#include "tuner/installation/shipped_worker.hpp"
-#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::deploy {
 namespace {

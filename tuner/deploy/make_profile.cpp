@@ -20,9 +20,8 @@
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
 #include "tuner/installation/installation.hpp"
-#include "tuner/installation/shipped_worker.hpp"
+#include "tuner/installation/own_workers.hpp"
 #include "tuner/installation/version.hpp"
-#include "tuner/installation/worker_catalogue.hpp"
 
 namespace nocturne::deploy {
 namespace {

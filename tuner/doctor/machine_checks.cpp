@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "measure/artifact/parallel.hpp"
 #include "measure/comparison/disturbance.hpp"
+#include "measure/container/container.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -182,6 +184,55 @@ Diagnosis check_quiet(const measure::MachineFacts& facts, const space::Load& loa
     finding.meaning = "something else computes: training on all cores can take several times as long meanwhile";
   }
   return finding;
+}
+
+Diagnosis check_gpu_worker(bool sees_gpu, const std::filesystem::path& program) {
+  Diagnosis finding{.subject = "GPU worker", .found = program.string()};
+  if (program.empty()) {
+    finding.found = "nocturne-cudnn is not built";
+    finding.health = sees_gpu ? Health::Optional : Health::Note;
+    finding.meaning = sees_gpu
+                          ? "framework cudnn cannot be tried; ./quickstart --cuda --setup-only gets nvcc and cuDNN "
+                            "and builds it"
+                          : "there is no GPU for it either";
+  } else if (!sees_gpu) {
+    finding.health = Health::Note;
+    finding.meaning = "it answers 'unsupported': the system shows no NVIDIA GPU";
+  }
+  return finding;
+}
+
+std::vector<RuntimeState> probe_runtimes() {
+  const auto runtimes = measure::container_runtimes();
+  std::vector<RuntimeState> states(runtimes.size());
+  // Each is a program that takes its time.
+  measure::for_each_in_parallel(runtimes.size(), static_cast<int>(runtimes.size()), [&](std::size_t i) {
+    RuntimeState& state = states[i];
+    state.name = runtimes[i]->name();
+    state.package = runtimes[i]->package();
+    state.obstacle = runtimes[i]->obstacle();
+    if (state.obstacle.empty()) state.version = runtimes[i]->version();
+    return true;
+  });
+  return states;
+}
+
+std::vector<Diagnosis> check_containers(const std::vector<RuntimeState>& runtimes) {
+  const bool any = std::ranges::any_of(runtimes, [](const RuntimeState& each) { return each.obstacle.empty(); });
+  std::vector<Diagnosis> findings;
+  for (const RuntimeState& state : runtimes) {
+    Diagnosis finding{.subject = state.name};
+    if (state.obstacle.empty()) {
+      finding.found = state.version.empty() ? "usable" : state.version;
+    } else {
+      finding.health = Health::Optional;
+      finding.found = state.obstacle;
+      finding.meaning = "container=" + state.name + " cannot be tried";
+      if (!any && &state == runtimes.data()) finding.packages.push_back(state.package);
+    }
+    findings.push_back(std::move(finding));
+  }
+  return findings;
 }
 
 }  // namespace nocturne::tuner

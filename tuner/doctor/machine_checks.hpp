@@ -1,7 +1,9 @@
 #pragma once
 
-/// What the processor, the memory, the compilers and the libraries allow. Pure: all from what was probed.
+/// What the processor, the memory, the GPU, the compilers, the libraries and the container runtimes allow. Pure: all
+/// from what was probed.
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -23,5 +25,24 @@ namespace nocturne::tuner {
 [[nodiscard]] Diagnosis check_huge_pages(const measure::MachineFacts& facts);
 /// `load`: what happened on the machine during a moment of looking.
 [[nodiscard]] Diagnosis check_quiet(const measure::MachineFacts& facts, const space::Load& load);
+
+/// Whether the GPU worker can be used here. `sees_gpu`: the system shows an NVIDIA GPU; `program`: nocturne-cudnn,
+/// empty where it was not built.
+[[nodiscard]] Diagnosis check_gpu_worker(bool sees_gpu, const std::filesystem::path& program);
+
+/// A runtime as it was met.
+struct RuntimeState {
+  std::string name;
+  std::string version;   ///< empty where it does not answer
+  std::string obstacle;  ///< empty: it can run here
+  std::string package;   ///< name of Debian's package
+};
+
+/// Starts each runtime's program.
+[[nodiscard]] std::vector<RuntimeState> probe_runtimes();
+
+/// One finding a runtime. Missing ones are optional, and a package is named only where none works: the first one, which
+/// needs neither a daemon nor rights.
+[[nodiscard]] std::vector<Diagnosis> check_containers(const std::vector<RuntimeState>& runtimes);
 
 }  // namespace nocturne::tuner

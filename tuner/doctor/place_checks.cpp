@@ -16,7 +16,7 @@
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
 #include "tuner/installation/invocation.hpp"
-#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -18,7 +18,7 @@
 #include "tuner/executor/executor.hpp"
 #include "tuner/installation/frameworks.hpp"
 #include "tuner/installation/installation.hpp"
-#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::tuner {
 
@@ -68,7 +68,7 @@ class LocalExecutor final : public Executor {
                                                                           const std::stop_token& stop);
   [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_environment(
       const measure::EnvironmentRecipe& recipe, Prepared prepared, const std::stop_token& stop);
-  /// By its kind, one of the following (local_recipes.cpp).
+  /// By its kind, one of the following.
   [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_recipe(const measure::EnvironmentRecipe& recipe,
                                                                            const space::Configuration& configuration,
                                                                            Prepared prepared,

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "space/file_contents.hpp"
-#include "tuner/installation/shipped_worker.hpp"
 
 namespace nocturne::tuner {
 

@@ -9,7 +9,7 @@
 #include "measure/artifact/artifact.hpp"
 #include "tuner/executor/executor.hpp"
 #include "tuner/installation/installation.hpp"
-#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::tuner {
 
@@ -19,7 +19,7 @@ namespace nocturne::tuner {
     const WorkerRecipe& worker, const measure::BuildFlags& flags, const std::filesystem::path& onednn_prefix,
     const Installation& installation, measure::ArtifactStore& builds, int jobs, const std::stop_token& stop);
 
-/// A worker that is built with Nocturne (shipped_worker.hpp): completes what every worker has. The identity is the
+/// A worker that is built with Nocturne (own_workers.hpp): completes what every worker has. The identity is the
 /// program's content.
 [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_shipped(const WorkerRecipe& worker,
                                                                           Prepared prepared);

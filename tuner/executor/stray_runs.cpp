@@ -6,11 +6,9 @@
 #include <set>
 #include <system_error>
 
-#include <nlohmann/json.hpp>
-
 #include "measure/supervisor/run_folder.hpp"
 #include "space/folder_entries.hpp"
-#include "tuner/executor/process_document.hpp"
+#include "space/json_field.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -89,6 +87,27 @@ std::size_t remove_stray_runs(const db::Store& store, const fs::path& runs) {
     fs::remove_all(folder, error);
     return !error;
   }));
+}
+
+using nlohmann::json;
+using space::take_field;
+
+json process_to_json(const db::ProcessIdentity& process) {
+  return {{"pid", process.pid},
+          {"start_ticks", process.start_ticks},
+          {"boot_id", process.boot_id},
+          {"pid_namespace", process.pid_namespace},
+          {"host", process.host}};
+}
+
+db::ProcessIdentity process_from_json(const json& document) {
+  db::ProcessIdentity process;
+  take_field(document, "pid", process.pid);
+  take_field(document, "start_ticks", process.start_ticks);
+  take_field(document, "boot_id", process.boot_id);
+  take_field(document, "pid_namespace", process.pid_namespace);
+  take_field(document, "host", process.host);
+  return process;
 }
 
 }  // namespace nocturne::tuner

@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
+#include "db/process_identity.hpp"
 #include "db/store.hpp"
 
 namespace nocturne::tuner {
@@ -23,5 +26,10 @@ namespace nocturne::tuner {
 
 /// Removes them; what cannot be removed stays. Returns how many went.
 std::size_t remove_stray_runs(const db::Store& store, const std::filesystem::path& runs);
+
+// A process in files of ours that others read later: {"pid", "start_ticks", "boot_id", "pid_namespace", "host"}.
+[[nodiscard]] nlohmann::json process_to_json(const db::ProcessIdentity& process);
+/// What is absent or of another kind keeps its default: pid 0 is no process.
+[[nodiscard]] db::ProcessIdentity process_from_json(const nlohmann::json& document);
 
 }  // namespace nocturne::tuner

@@ -11,8 +11,7 @@
 #include "measure/container/container.hpp"
 #include "measure/container/runtimes.hpp"
 #include "measure/run/command_template.hpp"
-#include "tuner/installation/shipped_worker.hpp"
-#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::tuner {
 

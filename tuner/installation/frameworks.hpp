@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the parameter `framework` can name: our own workers, built from source (worker_catalogue.hpp), and the recipes
+/// What the parameter `framework` can name: our own workers, built from source (own_workers.hpp), and the recipes
 /// of environments (measure/environment), shipped ones and the user's; and what of it this machine cannot have.
 
 #include <filesystem>

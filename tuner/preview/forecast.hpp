@@ -2,6 +2,7 @@
 
 /// How long a campaign will take, from what earlier trials took, else from assumptions that are named. No clock.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 
@@ -20,7 +21,7 @@ struct Costs {
   double build_seconds = 0;
   std::int64_t builds = 0;        ///< likewise
   double finals_seconds = 0;      ///< best and default measured again, and trained for their accuracy
-  double install_seconds = 0;     ///< all environments that are to be installed (environments.hpp)
+  double install_seconds = 0;     ///< all environments that are to be installed (survey.hpp)
   std::int64_t environments = 0;  ///< frameworks that are installed, not built
 };
 
@@ -47,5 +48,12 @@ struct Forecast {
 /// Time of `trials` trials drawn at random: builds are made when first met, so `builds` different ones are met one by
 /// one (the mean number met by n draws of b is b·(1 - (1 - 1/b)ⁿ)).
 [[nodiscard]] double time_of_trials(double trials, double builds, const Costs& costs);
+
+/// A campaign above this ends when nobody looks any more.
+inline constexpr std::chrono::minutes kWatched{30};
+
+/// What its budget of time allows; without one a forecast from its trials, each build counted once. Empty: without end.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> planned_length(const CampaignSpec& spec, const db::Store& store,
+                                                                     std::chrono::system_clock::time_point now);
 
 }  // namespace nocturne::tuner

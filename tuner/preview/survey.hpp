@@ -1,15 +1,18 @@
 #pragma once
 
-/// What a space holds, before anything is measured: how many configurations, what each constraint takes away, how many
-/// different builds.
+/// What a campaign has ahead, before anything is measured or downloaded: how many configurations its space holds, what
+/// each constraint takes away, how many different builds, which environments.
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "space/facts.hpp"
 #include "space/space.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/installation/frameworks.hpp"
 
 namespace nocturne::tuner {
 
@@ -35,5 +38,20 @@ struct Survey {
 /// where it joins many values).
 [[nodiscard]] Survey survey(const space::Space& space, const space::Facts& facts,
                             std::chrono::milliseconds patience = std::chrono::seconds(3));
+
+/// What a campaign would install for its frameworks.
+struct EnvironmentsAhead {
+  std::vector<std::string> installed;   ///< already
+  std::vector<std::string> to_install;  ///< that this machine can have, in the order of the values
+  std::int64_t download_bytes = 0;      ///< download of those, by what their recipes say
+  std::int64_t new_disk_bytes = 0;      ///< likewise
+  std::int64_t disk_bytes = 0;          ///< disk space, the installed ones included
+  double seconds = 0;                   ///< to install them
+  std::string limit;                    ///< which limit of the campaign that exceeds, a sentence; empty: none
+
+  [[nodiscard]] bool empty() const { return installed.empty() && to_install.empty(); }
+};
+
+[[nodiscard]] EnvironmentsAhead environments_ahead(const CampaignSpec& spec, const Frameworks& frameworks);
 
 }  // namespace nocturne::tuner

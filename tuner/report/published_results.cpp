@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tuner/campaign/answer/changes.hpp"
+#include "tuner/campaign/answer/default_settings.hpp"
 
 namespace nocturne::report {
 namespace {

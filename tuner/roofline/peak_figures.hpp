@@ -15,7 +15,6 @@
 #include "space/fingerprint.hpp"
 #include "space/workload.hpp"
 #include "tuner/roofline/machine_figures.hpp"
-#include "tuner/roofline/network_work.hpp"
 #include "tuner/roofline/step_bound.hpp"
 
 namespace nocturne::tuner {

@@ -10,8 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "measure/artifact/process.hpp"
-#include "tuner/installation/shipped_worker.hpp"
-#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -25,7 +25,7 @@ struct MachineMeasuring {
   double seconds = 20;                  ///< for all measurements of the CPU, the memory and the disk
   std::filesystem::path disk{};         ///< a folder on the disk to measure; empty: none is
   std::vector<std::string> only{};      ///< names of the figures to measure, of the CPU and the memory; empty: all
-  std::filesystem::path programs{};     ///< where the programs lie; empty: beside this one (shipped_worker.hpp)
+  std::filesystem::path programs{};     ///< where the programs lie; empty: beside this one (own_workers.hpp)
   std::filesystem::path slot_folder{};  ///< where the lock files lie; empty: the machine's folder
   /// Another process measures: called at once, and as that changes.
   std::function<void(const measure::SlotHolder&)> waiting{};

@@ -6,7 +6,7 @@
 ///
 ///   bound = Σ_layers max(operations / peak, bytes / bandwidth) + optimizer's bytes / bandwidth
 ///
-/// operations, bytes: those of the batch (network_work.hpp). peak: of the precision, by as many threads (bf16 on
+/// operations, bytes: those of the batch. peak: of the precision, by as many threads (bf16 on
 /// a CPU: of its vectors or of its AMX tiles, whichever is faster). bandwidth: the
 /// triad's, of the nearest cache that holds all of the layer's bytes, else of memory. The optimizer reads and writes
 /// its f32 parameters and averages, and reads the gradient.
@@ -20,10 +20,38 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "tuner/roofline/machine_figures.hpp"
-#include "tuner/roofline/network_work.hpp"
 
 namespace nocturne::tuner {
+
+// What training a network takes, from the description that our worker gives of it (nocturne-onednn --describe):
+// operations and bytes by layer, of one image. Values.
+
+/// A layer that computes. Those that do not (pooling, dropout, normalisation, addition, rectifiers) can be done where a
+/// neighbour's values pass by, and count as nothing.
+struct LayerWork {
+  std::string name;
+  double operations = 0;  ///< forward and backward, of one image
+  /// Values that are read or written at least, of one image: forward the input and the output; backward the output's
+  /// difference, the input again for the weights' gradient, and the input's difference where there is a layer below.
+  double values = 0;
+  /// Parameters that are read or written at least, once a step: weights forward and (where there is a layer below)
+  /// backward, their gradient.
+  double parameters = 0;
+};
+
+struct NetworkWork {
+  std::string network;
+  double parameters = 0;  ///< weights of the whole network, counted once
+  std::vector<LayerWork> layers;
+  /// Forward and backward, of one image.
+  [[nodiscard]] double operations() const;
+};
+
+/// The error is a sentence: it is no such description.
+[[nodiscard]] std::expected<NetworkWork, std::string> network_work(const nlohmann::json& description);
 
 /// What of a configuration decides its bound.
 struct TrainingStep {

@@ -1,6 +1,6 @@
 // A wall clock that jumps, a machine that sleeps, and a whole night on a clock that only the test moves.
 
-#include "tuner/campaign/clock_watch.hpp"
+#include "tuner/campaign/clock.hpp"
 
 #include <ctime>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "tuner/campaign/coverage_trials.hpp"
+#include "tuner/campaign/proposal_sources.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "tuner/campaign/data_state.hpp"
+#include "tuner/campaign/session.hpp"
 
 #include <chrono>
 #include <filesystem>

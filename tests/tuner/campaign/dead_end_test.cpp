@@ -9,7 +9,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/tuner/campaign/campaign_fixture.hpp"
-#include "tuner/campaign/dead_end.hpp"
+#include "tuner/campaign/search_state.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::test {

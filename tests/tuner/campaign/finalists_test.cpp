@@ -6,7 +6,7 @@
 
 #include "measure/comparison/comparison.hpp"
 #include "tests/tuner/campaign/simulated_finals.hpp"
-#include "tuner/campaign/answer/changes.hpp"
+#include "tuner/campaign/answer/default_settings.hpp"
 
 namespace nocturne::test {
 namespace {

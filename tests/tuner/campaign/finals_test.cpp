@@ -9,7 +9,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/tuner/campaign/campaign_fixture.hpp"
-#include "tuner/campaign/answer/break_evens.hpp"
+#include "tuner/campaign/answer/tradeoffs.hpp"
 #include "tuner/deploy/proof.hpp"
 
 namespace nocturne::test {

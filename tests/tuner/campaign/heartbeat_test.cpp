@@ -8,7 +8,7 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/manual_clock.hpp"
 #include "tuner/campaign/heartbeat/observed_status.hpp"
-#include "tuner/campaign/recovery_report.hpp"
+#include "tuner/campaign/observer.hpp"
 
 namespace nocturne::test {
 namespace {

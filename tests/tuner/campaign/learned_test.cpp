@@ -8,7 +8,7 @@
 
 #include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tests/tuner/cli/check_document.hpp"
-#include "tuner/campaign/answer/matters.hpp"
+#include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/cli/cli.hpp"
 #include "tuner/cli/explaining/explanation.hpp"
 #include "tuner/cli/output/expectation_lines.hpp"

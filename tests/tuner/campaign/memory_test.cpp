@@ -6,7 +6,7 @@
 
 #include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tuner/campaign/learned.hpp"
-#include "tuner/cli/output/memory_lines.hpp"
+#include "tuner/cli/output/model_lines.hpp"
 
 namespace nocturne::test {
 namespace {

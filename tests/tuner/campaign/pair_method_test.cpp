@@ -1,4 +1,4 @@
-#include "tuner/campaign/finals/pair_method.hpp"
+#include "tuner/campaign/finals/comparing.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tuner/campaign/finals/simplify.hpp"
+#include "tuner/campaign/finals/finals.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>

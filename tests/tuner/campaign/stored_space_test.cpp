@@ -1,4 +1,4 @@
-#include "tuner/campaign/stored_space.hpp"
+#include "tuner/campaign/stored_document.hpp"
 
 #include <filesystem>
 #include <functional>

@@ -9,7 +9,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
-#include "tuner/cli/output/document_schema.hpp"
+#include "tuner/cli/output/json.hpp"
 
 namespace nocturne::test {
 

@@ -1,4 +1,4 @@
-#include "tuner/cli/output/failure_lines.hpp"
+#include "tuner/cli/output/answer_page.hpp"
 
 #include <sstream>
 

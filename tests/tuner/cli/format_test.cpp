@@ -5,7 +5,6 @@
 #include <sstream>
 #include <vector>
 
-#include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"

@@ -16,7 +16,7 @@
 
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/deploy/shell.hpp"
-#include "tuner/cli/output/colour.hpp"
+#include "tuner/cli/output/format.hpp"
 
 namespace nocturne::cli {
 

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "tests/tuner/cli/cli_fixture.hpp"
-#include "tuner/cli/output/document_schema.hpp"
+#include "tuner/cli/output/json.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/cli/measuring/ticker.hpp"
+#include "tuner/cli/measuring/progress_display.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <future>

@@ -1,4 +1,4 @@
-#include "tuner/cli/upkeep/upkeep.hpp"
+#include "tuner/cli/upkeep/leftovers.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -10,7 +10,6 @@
 #include "space/digest.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/cli/cli_fixture.hpp"
-#include "tuner/doctor/container_checks.hpp"
 #include "tuner/doctor/machine_checks.hpp"
 #include "tuner/doctor/place_checks.hpp"
 

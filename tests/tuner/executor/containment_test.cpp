@@ -10,7 +10,6 @@
 
 #include "measure/container/runtimes.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "tuner/executor/contained_paths.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;

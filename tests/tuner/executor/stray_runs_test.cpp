@@ -11,7 +11,6 @@
 
 #include "measure/supervisor/run_folder.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "tuner/executor/process_document.hpp"
 
 namespace nocturne::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/installation/shipped_worker.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "tests/support/temporary_folder.hpp"
-#include "tuner/doctor/gpu_checks.hpp"
+#include "tuner/doctor/machine_checks.hpp"
 #include "tuner/executor/own_build.hpp"
 
 using namespace nocturne;

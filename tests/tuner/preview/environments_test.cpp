@@ -4,7 +4,7 @@
 
 #include "tests/tuner/installation/source_tree.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
-#include "tuner/preview/environments.hpp"
+#include "tuner/preview/survey.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;

@@ -1,4 +1,4 @@
-#include "tuner/preview/length.hpp"
+#include "tuner/preview/forecast.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -6,7 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "tuner/report/judgement.hpp"
+#include "tuner/report/evidence.hpp"
 
 namespace nocturne::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/roofline/figure_doubts.hpp"
+#include "tuner/roofline/machine_figures.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

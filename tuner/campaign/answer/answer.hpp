@@ -15,7 +15,7 @@
 #include "measure/comparison/data_wait.hpp"
 #include "space/objective.hpp"
 #include "space/outcome.hpp"
-#include "tuner/campaign/answer/changes.hpp"
+#include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/answer/judged_learning.hpp"
 #include "tuner/campaign/answer/ranking.hpp"
 #include "tuner/campaign/stored_document.hpp"

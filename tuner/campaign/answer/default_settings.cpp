@@ -7,6 +7,13 @@
 #include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
+namespace {
+
+std::optional<space::Value> copy(const space::Value* value) {
+  return value != nullptr ? std::optional(*value) : std::nullopt;
+}
+
+}  // namespace
 
 DefaultSettings::DefaultSettings(const nlohmann::json& document, std::span<const db::StoredTrial> trials) {
   for (const space::ParameterSpec& each : parameters_of(document)) {
@@ -48,6 +55,18 @@ DefaultSettings default_settings_of(const db::Store& store, const db::CampaignSu
   // Without trial 0 the document alone says what is usual.
   const auto first = store.find_trial(campaign.id, 0);
   return first ? DefaultSettings(campaign.spec, {&*first, 1}) : DefaultSettings(campaign.spec, {});
+}
+
+std::vector<Change> changes_between(const space::Configuration& from, const space::Configuration& to) {
+  std::vector<Change> changes;
+  for (const auto& [name, value] : from.values()) {
+    const space::Value* other = to.find(name);
+    if (other == nullptr || *other != value) changes.push_back({name, value, copy(other)});
+  }
+  for (const auto& [name, value] : to.values()) {
+    if (from.find(name) == nullptr) changes.push_back({name, std::nullopt, value});
+  }
+  return changes;
 }
 
 }  // namespace nocturne::tuner

@@ -1,8 +1,9 @@
 #pragma once
 
-/// What a campaign's parameters are unless somebody varies them, and configurations as their difference from that: how
-/// tables and lines write them. Pure.
+/// In what configurations differ: from each other, and from what a campaign's parameters are unless somebody varies
+/// them, as tables and lines write them. Pure.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,5 +39,14 @@ class DefaultSettings {
 
 /// The default settings of a stored campaign.
 [[nodiscard]] DefaultSettings default_settings_of(const db::Store& store, const db::CampaignSummary& campaign);
+
+/// A parameter in which two configurations differ. Empty: inactive there.
+struct Change {
+  std::string parameter;
+  std::optional<space::Value> from, to;
+};
+
+/// Those of `from` by name, then those that only `to` has.
+[[nodiscard]] std::vector<Change> changes_between(const space::Configuration& from, const space::Configuration& to);
 
 }  // namespace nocturne::tuner

@@ -8,17 +8,59 @@
 #include <vector>
 
 #include "db/store.hpp"
+#include "search/model/changes.hpp"
+#include "space/configuration.hpp"
 #include "tuner/campaign/answer/answer.hpp"
-#include "tuner/campaign/answer/matters.hpp"
 #include "tuner/campaign/learned.hpp"
 
 namespace nocturne::tuner {
+
+/// Another value of a parameter, and what it does.
+struct OtherValue {
+  std::string value;
+  search::model::LevelChange change;
+  /// Log ratio of a trial that differs from the best by just this, where there is one: as its own processes took.
+  std::optional<double> measured;
+};
+
+/// One parameter of the best configuration.
+struct Matter {
+  std::string parameter;
+  std::string value;               ///< the best configuration's value
+  std::vector<OtherValue> others;  ///< against the best; of which a trial is known; the least slow first; never empty
+};
+
+/// What matters on this machine, and what was not worth trying: what one other setting would make of the best
+/// configuration, as the model has learnt it.
+struct Matters {
+  /// Another value surely changes it by more than kHardly; the one that changes it most comes first.
+  std::vector<Matter> much;
+  /// Every other value surely changes it by less than kHardly, either way.
+  std::vector<Matter> hardly;
+  /// Neither is known.
+  std::vector<Matter> unsure;
+  /// Values with which nothing can win, so far as the report's model knows: with the spread between processes, at the
+  /// campaign's primary horizon. What the search itself leaves out, at all horizons, is `model`'s to say.
+  struct RuledOut {
+    std::string parameter, value;
+  };
+  std::vector<RuledOut> ruled_out;  ///< values of environment and build parameters; those of one parameter together
+  double ruled_out_share = 0;       ///< share of all configurations, estimated by uniform draws
+};
+
+/// Less than this, either way, is not worth the user's time: 2 %.
+inline constexpr double kHardly = 0.02;
+/// Confidence of all intervals of the page, as of the verdicts in pairs that it begins with.
+inline constexpr double kPageConfidence = 0.95;
+
+/// Empty lists where the configuration is none of the space's, or nothing else was tried.
+[[nodiscard]] Matters matters(Learned& learned, const space::Configuration& best);
 
 /// Each is empty where nothing can be said yet.
 struct Expectations {
   std::optional<Matters> matters;
   std::optional<ValueOfContinuing> continuing;  ///< for another hour
-  std::vector<std::string> without;             ///< sentences: constraints that are not in force (stored_space.hpp)
+  std::vector<std::string> without;             ///< sentences: constraints that are not in force (stored_document.hpp)
 };
 
 [[nodiscard]] Expectations expectations_of(const db::Store& store, const Answer& answer);

@@ -5,6 +5,7 @@
 /// the sensor that energy asks for.
 
 #include <cstddef>
+#include <cstdint>
 #include <expected>
 #include <optional>
 #include <span>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "db/records.hpp"
+#include "db/store.hpp"
+#include "measure/comparison/break_even.hpp"
 #include "space/workload.hpp"
 
 namespace nocturne::tuner {
@@ -84,5 +87,18 @@ struct Reign {
 /// Those that matter: they begin with whole epochs, the first with one; a trial reigns only where, at the end of its
 /// stretch, it is faster than the one before it beyond noise.
 [[nodiscard]] std::vector<Reign> reigns_beyond_noise(std::span<const db::StoredTrial> trials);
+
+/// From how many epochs on one trial beats another that it was compared with in pairs.
+struct TrialBreakEven {
+  std::int64_t baseline = 0, candidate = 0;  ///< numbers of the trials
+  std::int64_t pairs = 0;
+  double confidence = 0;  ///< confidence of the interval, 0 to 1
+  measure::BreakEven result;
+};
+
+/// From comparisons between two of `trials` with at least two pairs that can be judged, in the order they were begun.
+[[nodiscard]] std::vector<TrialBreakEven> stored_break_evens(const db::Store& store,
+                                                             const db::CampaignSummary& campaign,
+                                                             std::span<const db::StoredTrial> trials);
 
 }  // namespace nocturne::tuner

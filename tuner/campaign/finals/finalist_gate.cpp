@@ -1,11 +1,9 @@
 #include "tuner/campaign/finals/finalist_gate.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>

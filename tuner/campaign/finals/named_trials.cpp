@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tuner/campaign/campaign_record.hpp"
+#include "tuner/campaign/campaign_open.hpp"
 #include "tuner/campaign/history.hpp"
 #include "tuner/campaign/machine_changes.hpp"
 #include "tuner/campaign/trial_runner.hpp"

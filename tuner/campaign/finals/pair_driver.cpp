@@ -1,7 +1,5 @@
 #include "tuner/campaign/finals/pair_driver.hpp"
 
-#include <utility>
-
 namespace nocturne::tuner {
 
 std::vector<Comparing*> pointers_to(std::vector<Comparing>& comparisons) {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "measure/comparison/noise.hpp"
-#include "measure/comparison/planned_looks.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "space/json_field.hpp"
-#include "tuner/executor/process_document.hpp"
+#include "tuner/executor/stray_runs.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 
-/// The members of what `best` and `model` tell, for kept_result.hpp.
+/// The members of what `best` and `model` tell, for kept_document.hpp.
 
-#include "tuner/campaign/answer/matters.hpp"
-#include "tuner/campaign/kept/kept_result.hpp"
+#include "tuner/campaign/answer/expectations.hpp"
+#include "tuner/campaign/kept/kept_document.hpp"
 #include "tuner/campaign/learned.hpp"
 
 namespace nocturne::tuner {

@@ -8,10 +8,17 @@
 /// kept is never older than the database. A courtesy, like the heartbeat: where it cannot be written, or is torn,
 /// the next one works it out anew.
 
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <expected>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -44,5 +51,100 @@ class KeptDocument {
   std::filesystem::path file_;
   std::string basis_;  ///< empty: not known, nothing is kept
 };
+
+// Results as KeptDocument has them: plain structs member by member, numbers to the last bit.
+//
+// A struct is kept by naming its members once, in a specialisation of Members. They are bound, not listed, so that a
+// member more is an error of the compiler and never one that is forgotten:
+//
+//   template <> struct Members<Interval> {
+//     static auto of(auto& it) { auto& [lower, upper] = it; return std::tie(lower, upper); }
+//   };
+
+template <typename T>
+struct Members;
+
+template <typename T>
+struct KeptForm;  ///< to(value) and from(json): throws nlohmann::json::exception where it is another type's
+
+template <typename T>
+  requires std::is_arithmetic_v<T> || std::same_as<T, std::string>
+struct KeptForm<T> {
+  static nlohmann::json to(const T& value) { return value; }
+  static T from(const nlohmann::json& json) { return json.get<T>(); }
+};
+
+template <typename Rep, typename Period>
+struct KeptForm<std::chrono::duration<Rep, Period>> {
+  static nlohmann::json to(const std::chrono::duration<Rep, Period>& value) { return value.count(); }
+  static std::chrono::duration<Rep, Period> from(const nlohmann::json& json) {
+    return std::chrono::duration<Rep, Period>(json.get<Rep>());
+  }
+};
+
+template <typename T>
+struct KeptForm<std::optional<T>> {
+  static nlohmann::json to(const std::optional<T>& value) {
+    return value ? nlohmann::json::array({KeptForm<T>::to(*value)}) : nlohmann::json::array();
+  }
+  static std::optional<T> from(const nlohmann::json& json) {
+    return json.empty() ? std::nullopt : std::optional<T>(KeptForm<T>::from(json.at(0)));
+  }
+};
+
+template <typename T>
+struct KeptForm<std::vector<T>> {
+  static nlohmann::json to(const std::vector<T>& values) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const T& each : values) list.push_back(KeptForm<T>::to(each));
+    return list;
+  }
+  static std::vector<T> from(const nlohmann::json& json) {
+    std::vector<T> values;
+    for (std::size_t i = 0; i < json.size(); ++i) values.push_back(KeptForm<T>::from(json.at(i)));
+    return values;
+  }
+};
+
+template <typename T>
+  requires requires(T& value) { Members<T>::of(value); }
+struct KeptForm<T> {
+  static nlohmann::json to(const T& value) {
+    return std::apply(
+        [](const auto&... each) {
+          nlohmann::json list = nlohmann::json::array();
+          (list.push_back(KeptForm<std::remove_cvref_t<decltype(each)>>::to(each)), ...);
+          return list;
+        },
+        Members<T>::of(value));
+  }
+  static T from(const nlohmann::json& json) {
+    T value{};
+    std::apply(
+        [&](auto&... each) {
+          std::size_t index = 0;
+          ((each = KeptForm<std::remove_cvref_t<decltype(each)>>::from(json.at(index++))), ...);
+        },
+        Members<T>::of(value));
+    return value;
+  }
+};
+
+/// What is kept of a subject, else what `make` gives, kept from then on; its error is not.
+template <typename T, typename Make>
+[[nodiscard]] std::expected<T, std::string> kept_result(const db::Store& store, const db::CampaignSummary& campaign,
+                                                        std::string_view subject, std::string_view question,
+                                                        const Make& make) {
+  const KeptDocument kept(store, campaign, subject, question);
+  if (const auto document = kept.read()) {
+    try {
+      return KeptForm<T>::from(*document);
+    } catch (const nlohmann::json::exception&) {  // not what we wrote
+    }
+  }
+  std::expected<T, std::string> made = make();
+  if (made) kept.write(KeptForm<T>::to(*made));
+  return made;
+}
 
 }  // namespace nocturne::tuner

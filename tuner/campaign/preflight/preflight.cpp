@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <numeric>
+#include <set>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "space/lattice.hpp"
+#include "space/random.hpp"
 #include "tuner/campaign/search_options.hpp"
 
 namespace nocturne::tuner {
@@ -25,6 +29,170 @@ void remove_folder(const measure::RunPlan& plan) {
   std::error_code ignored;
   if (plan.folder.is_absolute() && plan.folder.filename() == plan.id) std::filesystem::remove_all(plan.folder, ignored);
 }
+
+using space::Level;
+
+/// So many combinations of values are walked through; of more, only those that cover all values are looked for.
+constexpr std::size_t kWalkedRows = 4096;
+constexpr std::uint64_t kDraws = 1024;
+/// So many of these lend their later parameters to software stacks that the default's do not fit.
+constexpr std::size_t kLenders = 64;
+/// Batch lists longer than this are gone down in halves.
+constexpr std::size_t kLongLadder = 16;
+
+/// A point on the lattice. Its software stack is its levels of the prepared parameters.
+using LevelVector = std::vector<Level>;
+
+class RowFinder {
+ public:
+  explicit RowFinder(const space::Space& space) : lattice_(space) {
+    default_ = lattice_.point_of(space.default_configuration()).value();
+    const std::string batch = roles_of(space).batch;
+    for (std::size_t i = 0; i < lattice_.width(); ++i) {
+      const space::Parameter& parameter = lattice_.parameter(i);
+      if (parameter.stage <= space::Stage::Build) {
+        prepared_.push_back(i);
+      } else if (parameter.name == batch && !lattice_.axis(i).numbers.empty()) {
+        batch_ = i;
+      }
+    }
+  }
+
+  /// False: there are too many to walk through.
+  bool find() {
+    offer(default_);
+    const bool walked = combinations() <= kWalkedRows;
+    if (walked) walk(default_);
+    for (const std::size_t i : prepared_) {
+      for (std::size_t level = 0; level < lattice_.axis(i).levels; ++level) {
+        LevelVector changed = default_;
+        changed[i] = static_cast<Level>(level);
+        offer(std::move(changed));
+      }
+    }
+    std::vector<LevelVector> drawn;
+    for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
+      LevelVector point(lattice_.width());
+      space::Random random(1, draw);
+      if (!lattice_.sample(random, point)) break;
+      offer(point);
+      if (drawn.size() < kLenders) drawn.push_back(std::move(point));
+    }
+    if (!walked) return false;
+    for (const LevelVector& lender : drawn) {
+      if (missing_.empty()) break;
+      walk(lender);
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+
+  /// The software stacks of which each has a value that none before has; `all`: then the others.
+  [[nodiscard]] std::vector<const LevelVector*> in_order(bool all) const {
+    std::vector<const LevelVector*> order, rest;
+    for (const auto& [stack, point] : rows_) rest.push_back(&point);
+    std::set<std::pair<std::size_t, Level>> covered;
+    const auto gain = [&](const LevelVector& point) {
+      return std::ranges::count_if(prepared_, [&](std::size_t i) { return !covered.contains({i, point[i]}); });
+    };
+    const auto take = [&](auto place) {
+      for (const std::size_t i : prepared_) covered.emplace(i, (**place)[i]);
+      order.push_back(*place);
+      rest.erase(place);
+    };
+    take(std::ranges::find(rest, rows_.at(row_of(default_)), [](const LevelVector* each) { return *each; }));
+    while (!rest.empty()) {
+      const auto best = std::ranges::max_element(rest, {}, [&](const LevelVector* each) { return gain(*each); });
+      if (gain(**best) == 0) break;
+      take(best);
+    }
+    if (all) order.insert(order.end(), rest.begin(), rest.end());
+    return order;
+  }
+
+  [[nodiscard]] PreflightStack describe(const LevelVector& point) {
+    PreflightStack stack;
+    const space::Configuration whole = lattice_.configuration(point);
+    for (const std::size_t i : prepared_) {
+      const std::string& name = lattice_.parameter(i).name;
+      if (const space::Value* value = whole.find(name)) stack.values.set(name, *value);
+    }
+    stack.ladder = ladder(point);
+    if (stack.ladder.empty()) stack.ladder.push_back(whole);
+    return stack;
+  }
+
+ private:
+  [[nodiscard]] std::size_t combinations() const {
+    std::size_t product = 1;
+    for (const std::size_t i : prepared_) {
+      product *= lattice_.axis(i).levels;
+      if (product > kWalkedRows) break;
+    }
+    return product;
+  }
+
+  [[nodiscard]] LevelVector row_of(const LevelVector& point) const {
+    LevelVector stack;
+    for (const std::size_t i : prepared_) stack.push_back(point[i]);
+    return stack;
+  }
+
+  /// Notes the software stack of a point, if it is valid with what it activates and deactivates.
+  bool offer(LevelVector point) {
+    const bool valid = lattice_.settle(point);
+    LevelVector stack = row_of(point);
+    if (!valid) {
+      if (!rows_.contains(stack)) missing_.insert(std::move(stack));
+      return false;
+    }
+    missing_.erase(stack);
+    rows_.try_emplace(std::move(stack), std::move(point));
+    return true;
+  }
+
+  /// Offers every combination of prepared values over what `base` has of the others.
+  void walk(const LevelVector& base) {
+    LevelVector point = base;
+    for (const std::size_t i : prepared_) point[i] = 0;
+    for (;;) {
+      offer(point);
+      std::size_t digit = 0;
+      while (digit < prepared_.size() && ++point[prepared_[digit]] == lattice_.axis(prepared_[digit]).levels) {
+        point[prepared_[digit++]] = 0;
+      }
+      if (digit == prepared_.size()) return;
+    }
+  }
+
+  /// Valid configurations of the software stack, by batch, the largest first.
+  [[nodiscard]] std::vector<space::Configuration> ladder(const LevelVector& point) {
+    std::vector<space::Configuration> steps;
+    if (!batch_ || point[*batch_] == space::kNoLevel) return steps;
+    const space::Lattice::Axis& axis = lattice_.axis(*batch_);
+    std::vector<Level> levels(axis.levels);
+    std::iota(levels.begin(), levels.end(), Level{0});
+    std::ranges::sort(levels, std::ranges::greater(), [&](Level level) { return axis.numbers[level]; });
+    std::optional<double> last;
+    for (const Level level : levels) {
+      if (last && levels.size() > kLongLadder && axis.numbers[level] > *last / 2) continue;
+      LevelVector changed = point;
+      changed[*batch_] = level;
+      if (!lattice_.settle(changed) || row_of(changed) != row_of(point)) continue;
+      last = axis.numbers[level];
+      steps.push_back(lattice_.configuration(changed));
+    }
+    return steps;
+  }
+
+  space::Lattice lattice_;
+  LevelVector default_;
+  std::vector<std::size_t> prepared_;
+  std::optional<std::size_t> batch_;
+  std::map<LevelVector, LevelVector> rows_;  // software stack to the first valid point that has it
+  std::set<LevelVector> missing_;            // software stacks without a valid point so far
+};
 
 }  // namespace
 
@@ -127,6 +295,25 @@ std::optional<db::PreflightRecord> Preflight::run_preflight(const PreflightStack
     record.too_large.push_back(*batch);
   }
   return record;
+}
+
+PreflightStacks preflight_stacks(const space::Space& space, std::size_t most) {
+  RowFinder finder(space);
+  const bool all_known = finder.find();
+  const bool all = all_known && finder.size() <= most;
+  std::vector<const LevelVector*> chosen = finder.in_order(all);
+  PreflightStacks result;
+  if (!all) {
+    const bool capped = chosen.size() > most;
+    if (capped) chosen.resize(most);
+    result.left_out = fmt::format(
+        "of {}{} software stacks (sets of values of the environment and build parameters) {} are tried in the "
+        "preflight, {}",
+        all_known ? "" : "more than ", all_known ? finder.size() : kWalkedRows, chosen.size(),
+        capped ? "which leaves values out" : "in which each value of each parameter occurs");
+  }
+  for (const LevelVector* point : chosen) result.stacks.push_back(finder.describe(*point));
+  return result;
 }
 
 }  // namespace nocturne::tuner

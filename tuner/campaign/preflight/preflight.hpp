@@ -10,10 +10,33 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "tuner/campaign/preflight/preflight_stacks.hpp"
+#include "space/space.hpp"
 #include "tuner/campaign/session.hpp"
 
 namespace nocturne::tuner {
+
+// What a preflight has to try: the software stacks of a space, and the configurations in which each is tried. Pure.
+
+/// A set of values of the environment and build parameters that some valid configuration has.
+struct PreflightStack {
+  space::Configuration values;
+  /// The default with these values, its batch as large as the space allows, then smaller ones; at least one. Where a
+  /// batch range is long, each is at most half of the one before.
+  std::vector<space::Configuration> ladder;
+};
+
+struct PreflightStacks {
+  /// The default's first, then those in which values occur for the first time.
+  std::vector<PreflightStack> stacks;
+  std::string left_out;  ///< a sentence; empty: these are all
+};
+
+inline constexpr std::size_t kMostPreflightStacks = 64;
+
+/// All software stacks; where there are more than `most`, some in which each value of each environment and build
+/// parameter occurs. A software stack that only a combination of later parameters makes valid, that neither the
+/// default's values nor those of a thousand drawn configurations are, is missed.
+[[nodiscard]] PreflightStacks preflight_stacks(const space::Space& space, std::size_t most = kMostPreflightStacks);
 
 inline constexpr std::int64_t kPreflightSteps = 3;
 /// After so many batches of a software stack that were out of memory only its smallest is tried: whether it goes is the

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "db/store.hpp"
-#include "tuner/cli/app.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 

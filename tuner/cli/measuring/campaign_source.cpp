@@ -10,11 +10,11 @@
 #include <CLI/CLI.hpp>
 
 #include "tuner/campaign/answer/answer.hpp"
-#include "tuner/campaign/stored_space.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/deploy/profile.hpp"
 #include "tuner/installation/installation.hpp"
 

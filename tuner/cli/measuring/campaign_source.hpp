@@ -10,7 +10,6 @@
 #include "db/store.hpp"
 #include "space/facts.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
-#include "tuner/cli/app.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"

@@ -9,8 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "measure/machine/fingerprint.hpp"
-#include "tuner/preview/length.hpp"
-#include "tuner/roofline/figure_doubts.hpp"
+#include "tuner/preview/forecast.hpp"
 #include "tuner/roofline/machine_figures.hpp"
 #include "tuner/roofline/programs.hpp"
 

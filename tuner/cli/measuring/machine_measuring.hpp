@@ -9,7 +9,6 @@
 #include "db/store.hpp"
 #include "measure/machine/machine.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
-#include "tuner/cli/app.hpp"
 #include "tuner/cli/context.hpp"
 
 namespace nocturne::cli {
@@ -26,7 +25,7 @@ struct MachineMeasuringOptions {
 void add_machine_measuring(CLI::App& subcommand, MachineMeasuringOptions& options);
 
 /// Waits until nobody measures, measures and stores. Says on context.err that it takes a while. What is doubtful is
-/// settled by the figures stored before, where it can be (tuner/roofline/figure_doubts.hpp). The error is a sentence.
+/// settled by the figures stored before, where it can be (tuner/roofline/machine_figures.hpp). The error is a sentence.
 [[nodiscard]] std::expected<db::MachineFiguresRecord, std::string> measure_this_machine(
     const Context& context, db::Store& store, const measure::MachineFacts& machine, double seconds,
     const std::filesystem::path& disk);

@@ -4,11 +4,15 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
 #include "measure/machine/fingerprint.hpp"
-#include "tuner/campaign/data_state.hpp"
+#include "measure/run/runner.hpp"
 #include "tuner/campaign/noise/stored_noise.hpp"
+#include "tuner/campaign/search_options.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/output/format.hpp"
 
 namespace nocturne::cli {
@@ -126,6 +130,47 @@ std::expected<std::optional<std::chrono::nanoseconds>, ExitCode> time_limit(cons
 
 std::filesystem::path verifications_database(const Context& context) {
   return context.data_folder() / "verifications.db";
+}
+
+std::string missing_supervisor() {
+  if (!measure::find_supervisor().empty()) return {};
+  return "the program nocturne-supervisor is not beside nocturne: build it, or name it in NOCTURNE_SUPERVISOR_PROGRAM";
+}
+
+std::shared_ptr<const tuner::Frameworks> frameworks_here(const Context& context,
+                                                         const tuner::Installation& installation) {
+  return std::make_shared<const tuner::Frameworks>(
+      tuner::Frameworks::Places{.source_root = installation.source_root,
+                                .user_recipes = context.recipes_folder(),
+                                .environments = context.environments_folder()});
+}
+
+tuner::LocalExecutor::Options executor_options(const Context& context, const tuner::Installation& installation,
+                                               const measure::MachineFacts& machine,
+                                               std::shared_ptr<const tuner::Frameworks> frameworks) {
+  return {.installation = installation,
+          .builds_folder = context.builds_folder(),
+          .runs_folder = context.runs_folder(),
+          .database = context.database(),
+          .caches_folder = context.caches_folder(),
+          .images_folder = context.images_folder(),
+          .user_images = context.image_recipes_folder(),
+          .memory_bytes = tuner::usual_memory_limit(machine.usable_memory_bytes()),
+          .frameworks = std::move(frameworks)};
+}
+
+void add_pair_options(CLI::App& subcommand, measure::ComparisonPolicy& policy) {
+  const auto range = whole_number(2, 1000);
+  subcommand
+      .add_option("--pairs", policy.pairs,
+                  fmt::format("Pairs of fresh processes before the first look (default: {})", policy.pairs))
+      ->type_name("N")
+      ->check(range);
+  subcommand
+      .add_option("--most-pairs", policy.most_pairs,
+                  fmt::format("While undecided, up to this many (default: {})", policy.most_pairs))
+      ->type_name("N")
+      ->check(range);
 }
 
 }  // namespace nocturne::cli

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "db/store.hpp"
+#include "measure/comparison/planned_looks.hpp"
 #include "measure/machine/machine.hpp"
 #include "measure/run/sweep.hpp"
 #include "space/facts.hpp"
@@ -103,5 +104,22 @@ class MeasurementContext {
 
 /// Where what is measured outside of campaigns is kept: profiles that are verified, slowdowns that are looked into.
 [[nodiscard]] std::filesystem::path verifications_database(const Context& context);
+
+/// Why no worker can be supervised here, and what to do, in a sentence without a full stop; empty: one can.
+[[nodiscard]] std::string missing_supervisor();
+
+/// What `framework` can name: our own workers, the shipped recipes, the user's.
+[[nodiscard]] std::shared_ptr<const tuner::Frameworks> frameworks_here(const Context& context,
+                                                                       const tuner::Installation& installation);
+
+/// The folders of `context`, and the memory that a run may take unless its campaign says otherwise.
+[[nodiscard]] tuner::LocalExecutor::Options executor_options(const Context& context,
+                                                             const tuner::Installation& installation,
+                                                             const measure::MachineFacts& machine,
+                                                             std::shared_ptr<const tuner::Frameworks> frameworks);
+
+/// `--pairs N` and `--most-pairs N` of a subcommand that compares in pairs of fresh processes. The defaults are what
+/// the policy holds; it outlives the subcommand.
+void add_pair_options(CLI::App& subcommand, measure::ComparisonPolicy& policy);
 
 }  // namespace nocturne::cli

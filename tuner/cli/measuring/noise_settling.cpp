@@ -12,9 +12,8 @@
 #include "tuner/campaign/noise/noise_floor.hpp"
 #include "tuner/campaign/noise/noise_plan.hpp"
 #include "tuner/campaign/noise/stored_noise.hpp"
-#include "tuner/cli/context.hpp"
 #include "tuner/installation/invocation.hpp"
-#include "tuner/preview/length.hpp"
+#include "tuner/preview/forecast.hpp"
 
 namespace nocturne::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "db/store.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
-#include "tuner/cli/app.hpp"
+#include "tuner/cli/context.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/executor/executor.hpp"
 #include "tuner/executor/interruption.hpp"

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "tuner/campaign/answer/answer.hpp"
-#include "tuner/cli/app.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 

@@ -4,11 +4,16 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
+#include <string>
 
+#include <nlohmann/json.hpp>
+
+#include "db/records.hpp"
 #include "db/store.hpp"
 #include "tuner/campaign/campaign.hpp"
+#include "tuner/campaign/preflight/preflight.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
-#include "tuner/cli/app.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 
@@ -36,5 +41,18 @@ struct PreflightChoice {
 /// will not go.
 [[nodiscard]] ExitCode report_preflight(const Context& context, const db::Store& store,
                                         const tuner::SessionResult& result);
+
+/// What is to be said of a software stack on one line: its values, the batch where there were too large ones, and why
+/// it is a failed.
+[[nodiscard]] std::string preflight_words(const db::PreflightRecord& record);
+
+/// A table with a line a software stack, and the sum below it.
+void print_preflight(const Context& context, std::span<const db::PreflightRecord> records,
+                     const tuner::PreflightReport& report);
+
+/// The same for machines; README.md of tuner/cli describes its keys.
+[[nodiscard]] nlohmann::json preflight_json(const db::CampaignSummary& campaign,
+                                            std::span<const db::PreflightRecord> records,
+                                            const tuner::PreflightReport& report);
 
 }  // namespace nocturne::cli

@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "tuner/campaign/preflight/preflight.hpp"
-#include "tuner/cli/output/colour.hpp"
+#include "tuner/cli/measuring/preflight.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/layout.hpp"
-#include "tuner/cli/output/preflight_page.hpp"
 #include "tuner/cli/output/rows.hpp"
 
 namespace nocturne::cli {
-
 namespace {
 
 constexpr auto kRewriteEvery = std::chrono::seconds(1);
@@ -252,6 +251,26 @@ void ProgressDisplay::trained(const std::string& who, const space::Run& run) {
 
 void ProgressDisplay::note(const std::string& sentence) {
   line(sentence);
+}
+
+void Ticker::start(std::chrono::nanoseconds interval, Say say) {
+  stop();
+  thread_ = std::jthread([this, interval, say = std::move(say)](const std::stop_token& stopped) {
+    const auto began = std::chrono::steady_clock::now();
+    auto next = began + interval;
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_until(lock, stopped, next, [&] { return stopped.stop_requested(); })) {
+      if (stopped.stop_requested()) return;
+      say(std::chrono::steady_clock::now() - began);
+      next += interval;
+    }
+  });
+}
+
+void Ticker::stop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
 }
 
 }  // namespace nocturne::cli

@@ -4,17 +4,41 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/observer.hpp"
 #include "tuner/cli/context.hpp"
-#include "tuner/cli/measuring/ticker.hpp"
 
 namespace nocturne::cli {
+
+/// Says again and again how long something takes that says nothing itself, as a build: calls a function in a thread of
+/// its own, each `interval`, from start() to stop(). start() and stop() are for one thread.
+class Ticker {
+ public:
+  using Say = std::function<void(std::chrono::nanoseconds since_start)>;
+
+  Ticker() = default;
+  Ticker(const Ticker&) = delete;
+  Ticker& operator=(const Ticker&) = delete;
+  ~Ticker() { stop(); }
+
+  /// Stops what went on before.
+  void start(std::chrono::nanoseconds interval, Say say);
+  /// When it returns, the function is not called any more.
+  void stop();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;
+};
 
 /// Not thread-safe. The context outlives it.
 class ProgressDisplay final : public tuner::Observer {

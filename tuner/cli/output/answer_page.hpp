@@ -3,11 +3,15 @@
 /// The page a campaign ends with: the best configuration, its gain over the default with an interval, what was tried
 /// and what failed. `tune` and `best` print the same.
 
+#include <cstdint>
 #include <iosfwd>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "space/outcome.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/cli/context.hpp"
 
@@ -25,5 +29,19 @@ void print_answer(const Context& context, const tuner::Answer& answer);
 /// One sentence on the gain: "2.04 times as fast as the default (+104 %, +101 to +107 %, 6 pairs of fresh processes)",
 /// or why there is none.
 [[nodiscard]] std::string gain_sentence(const tuner::Answer& answer);
+
+/// Trials that failed in the same way for the same reason.
+struct FailureGroup {
+  space::Outcome outcome;
+  std::string reason;
+  std::vector<std::int64_t> trials;  ///< their numbers, in the order given; at least one
+};
+
+/// In the order of the first of each. Pure.
+[[nodiscard]] std::vector<FailureGroup> grouped(std::span<const db::StoredTrial> failures);
+
+/// "Tried     449 configurations: 358 ok, 91 unsupported", the first reasons with their trials, and the command that
+/// lists all of them.
+void print_failures(const Context& context, const tuner::Answer& answer);
 
 }  // namespace nocturne::cli

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"

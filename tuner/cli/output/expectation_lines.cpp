@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <ostream>
-#include <span>
-#include <string>
 #include <vector>
 
 #include <fmt/format.h>

@@ -27,6 +27,24 @@ std::tm broken_down(std::int64_t unix_ns, bool local) {
   return parts;
 }
 
+std::string_view code(Style style) {
+  switch (style) {
+    case Style::Plain:
+      return "";
+    case Style::Good:
+      return "32";
+    case Style::Bad:
+      return "31";
+    case Style::Warning:
+      return "33";
+    case Style::Faint:
+      return "2";
+    case Style::Strong:
+      return "1";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string seconds_text(double seconds) {
@@ -184,6 +202,13 @@ std::string one_line(std::string_view text) {
     line.pop_back();
   }
   return line;
+}
+
+std::string coloured(std::string_view text, Style style, bool enabled) {
+  if (!enabled || style == Style::Plain || text.empty()) {
+    return std::string(text);
+  }
+  return fmt::format("\x1b[{}m{}\x1b[0m", code(style), text);
 }
 
 }  // namespace nocturne::cli

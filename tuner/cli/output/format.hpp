@@ -1,6 +1,7 @@
 #pragma once
 
-/// Numbers, times and texts as people read them. Pure functions, except for the time zone of time_text().
+/// Numbers, times and texts as people read them, and their colours. Pure functions, except for the time zone of
+/// time_text().
 
 #include <chrono>
 #include <cstdint>
@@ -37,5 +38,11 @@ namespace nocturne::cli {
 [[nodiscard]] std::string printable(std::string_view text);
 /// The same on one line: newlines and tabs become spaces.
 [[nodiscard]] std::string one_line(std::string_view text);
+
+/// Colours for a terminal, nothing elsewhere (Context::colour_out says which).
+enum class Style { Plain, Good, Bad, Warning, Faint, Strong };
+
+/// Text in that style, by ANSI escape sequences (ECMA-48, SGR), or as it is where `enabled` is false.
+[[nodiscard]] std::string coloured(std::string_view text, Style style, bool enabled);
 
 }  // namespace nocturne::cli

@@ -329,4 +329,10 @@ void print_line(const Context& context, const std::string& heading, const std::s
   }
 }
 
+void print_command(const Context& context, std::string_view heading, std::string_view command) {
+  constexpr std::size_t kColumn = 10;
+  *context.out << fmt::format("{:<{}}{}\n", heading, kColumn,
+                              printable(broken_command(command, kColumn, context.columns)));
+}
+
 }  // namespace nocturne::cli

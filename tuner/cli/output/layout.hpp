@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tuner/cli/context.hpp"
+
 namespace nocturne::cli {
 
 struct Context;
@@ -72,5 +74,9 @@ class Page : public std::ostream {
 
 /// A line of an answer page: a heading and a sentence, which may take several lines.
 void print_line(const Context& context, const std::string& heading, const std::string& sentence);
+
+/// "Apply it  nocturne apply PROFILE -- COMMAND" on context.out: a command for a shell in the column of a page's texts,
+/// behind a heading of at most nine characters or none; in several lines with backslashes where the page is narrow.
+void print_command(const Context& context, std::string_view heading, std::string_view command);
 
 }  // namespace nocturne::cli

@@ -12,10 +12,10 @@
 
 #include "db/store.hpp"
 #include "search/model/audit.hpp"
-#include "tuner/campaign/answer/matters.hpp"
+#include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/cli/context.hpp"
-#include "tuner/cli/output/memory_lines.hpp"
+#include "tuner/cli/output/model_lines.hpp"
 
 namespace nocturne::cli {
 

@@ -10,7 +10,6 @@
 
 #include "tuner/cli/context.hpp"
 #include "tuner/report/evidence.hpp"
-#include "tuner/report/judgement.hpp"
 #include "tuner/report/published_results.hpp"
 
 namespace nocturne::cli {

@@ -7,9 +7,9 @@
 
 #include "measure/run/shell_words.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/output/command_line.hpp"
 #include "tuner/cli/output/comparison_page.hpp"
 #include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/installation/invocation.hpp"
 

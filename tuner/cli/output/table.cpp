@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/layout.hpp"
 
 namespace nocturne::cli {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tuner/cli/context.hpp"
-#include "tuner/cli/output/colour.hpp"
+#include "tuner/cli/output/format.hpp"
 
 namespace nocturne::cli {
 

@@ -1,13 +1,17 @@
-#include "tuner/cli/subcommands/apply.hpp"
+// `nocturne apply PROFILE [-- COMMAND…]`: runs a command the way the profile was measured.
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <expected>
-#include <functional>
 #include <optional>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -19,7 +23,7 @@
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/measuring/signals.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -35,6 +39,20 @@
 
 namespace nocturne::cli {
 namespace {
+
+struct ApplyOptions {
+  /// A file, the name of a campaign whose profile is in the profiles folder, or a bundle (.nocturne), installed first.
+  std::string profile;
+  std::vector<std::string> command;  ///< empty: the profile's own training
+  bool force = false;
+  bool dry_run = false;
+  bool no_make = false;  ///< refuse where an environment or a build is missing
+  // The profile's own training
+  std::optional<std::int64_t> epochs, steps;
+  std::optional<std::uint64_t> seed;
+  std::string data_set;  ///< another folder than the profile's
+  std::string output;    ///< folder for request and events; empty: a new one in the working folder
+};
 
 namespace fs = std::filesystem;
 
@@ -222,8 +240,6 @@ std::expected<fs::path, ExitCode> file_of(const ApplyOptions& options, const Con
       complain(context, ExitCode::Refused, "the bundle holds no profile: its environments are installed"));
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, ApplyOptions& options) {
   subcommand
       .add_option("profile", options.profile,
@@ -268,6 +284,8 @@ void setup(CLI::App& subcommand, ApplyOptions& options) {
       "  nocturne apply mnist-evening --dry-run -- ./train\n");
 }
 
+/// Returns only where the command did not start: Refused, NotExecutable, NoCommand; Ok for --dry-run. Else the process
+/// has become the command, whose exit status is that of `apply`.
 ExitCode run(const ApplyOptions& options, Context& context) {
   const auto file = file_of(options, context);
   if (!file) return file.error();
@@ -292,6 +310,12 @@ ExitCode run(const ApplyOptions& options, Context& context) {
     }
   }
   return execute(context, plan);
+}
+
+}  // namespace
+
+SubcommandAction add_apply(CLI::App& subcommand) {
+  return add_options<ApplyOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

@@ -1,4 +1,10 @@
-#include "tuner/cli/subcommands/best.hpp"
+// `nocturne best [CAMPAIGN] [--epochs N] [--by PARAMETER]`: the best configuration with its verdict against the
+// default, or the levels of a parameter by the best measured with each.
+
+#include "tuner/cli/subcommand.hpp"
+
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -8,6 +14,7 @@
 #include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/answer/ranking.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/expectation_lines.hpp"
@@ -16,6 +23,12 @@
 
 namespace nocturne::cli {
 namespace {
+
+struct BestOptions {
+  CampaignChoice campaign;
+  std::optional<double> epochs;  ///< another horizon than the campaign's own; composed of the parts of each trial
+  std::string by{};              ///< a parameter; empty: the page of the best
+};
 
 /// NotFound where no level has trained yet.
 ExitCode print_ranking_by(const BestOptions& options, Context& context, const db::Store& store,
@@ -42,8 +55,6 @@ ExitCode print_ranking_by(const BestOptions& options, Context& context, const db
   return !ranking->levels.empty() && ranking->levels.front().best ? ExitCode::Ok : ExitCode::NotFound;
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, BestOptions& options) {
   add_campaign_choice(subcommand, options.campaign);
   subcommand.add_option("--epochs", options.epochs, "Best for this many epochs (default: the campaign's own)")
@@ -68,6 +79,7 @@ void setup(CLI::App& subcommand, BestOptions& options) {
       "  nocturne best --json | jq .best.configuration\n");
 }
 
+/// NotFound where nothing has trained yet.
 ExitCode run(const BestOptions& options, Context& context) {
   const auto opened = open_campaign(context, options.campaign);
   if (!opened) return opened.error();
@@ -86,6 +98,12 @@ ExitCode run(const BestOptions& options, Context& context) {
     print_expectations(context, expected);
   }
   return answer.best ? ExitCode::Ok : ExitCode::NotFound;
+}
+
+}  // namespace
+
+SubcommandAction add_best(CLI::App& subcommand) {
+  return add_options<BestOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

@@ -1,9 +1,13 @@
-#include "tuner/cli/subcommands/clean.hpp"
+// `nocturne clean`: drops old run folders and builds, and environments where asked to. What was measured is in the
+// database and stays.
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <ostream>
+#include <string>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -15,10 +19,16 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/cli/upkeep/leftovers.hpp"
-#include "tuner/cli/upkeep/upkeep.hpp"
 
 namespace nocturne::cli {
 namespace {
+
+struct CleanOptions {
+  std::string older_than;     ///< a duration, "30d"; empty: 30 days where no size is given either
+  std::string max_size;       ///< "10GiB"
+  bool environments = false;  ///< those of frameworks, too
+  bool yes = false;           ///< false: say what would go, and remove nothing
+};
 
 constexpr std::string_view kDefaultAge = "30d";
 
@@ -87,8 +97,6 @@ void print_leftovers(const Context& context, const std::vector<Leftover>& chosen
   }
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, CleanOptions& options) {
   subcommand
       .add_option("--older-than", options.older_than,
@@ -116,6 +124,7 @@ void setup(CLI::App& subcommand, CleanOptions& options) {
       "  nocturne clean --max-size 10GiB --yes\n");
 }
 
+/// Negative where something could not be removed.
 ExitCode run(const CleanOptions& options, Context& context) {
   const auto rule = rule_of(options);
   if (!rule) {
@@ -164,6 +173,12 @@ ExitCode run(const CleanOptions& options, Context& context) {
   }
   print_kept(*context.err, all);
   return code;
+}
+
+}  // namespace
+
+SubcommandAction add_clean(CLI::App& subcommand) {
+  return add_options<CleanOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

@@ -1,27 +1,40 @@
-#include "tuner/cli/subcommands/compare.hpp"
+// `nocturne compare A B…`: configurations of a campaign in columns, on demand measured in turns.
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <ostream>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "measure/comparison/planned_looks.hpp"
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/finals/side_by_side.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
-#include "tuner/cli/choice/pair_options.hpp"
+#include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/comparison_page.hpp"
 #include "tuner/cli/output/json.hpp"
 
 namespace nocturne::cli {
 namespace {
+
+struct CompareOptions {
+  std::vector<std::string> sides;  ///< words; the first is the reference
+  CampaignSourceOptions source;
+  bool measure = false;
+  measure::ComparisonPolicy policy;
+  std::string time;  ///< for all of it; empty: not bounded
+};
 
 constexpr std::size_t kMostSides = 16;  // columns that somebody reads
 
@@ -152,8 +165,6 @@ ExitCode compare_measured(const CompareOptions& options, Context& context) {
   return result.interrupted ? measuring.interruption_code() : code;
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, CompareOptions& options) {
   subcommand
       .add_option("side", options.sides,
@@ -190,8 +201,15 @@ void setup(CLI::App& subcommand, CompareOptions& options) {
       "  nocturne compare framework=tensorflow-1.14 framework=tensorflow-2.1 --campaign paper.json --measure\n");
 }
 
+/// Negative: with --measure, none of them could be compared with the first. NotFound: without it, none was measured.
 ExitCode run(const CompareOptions& options, Context& context) {
   return options.measure ? compare_measured(options, context) : compare_stored(options, context);
+}
+
+}  // namespace
+
+SubcommandAction add_compare(CLI::App& subcommand) {
+  return add_options<CompareOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

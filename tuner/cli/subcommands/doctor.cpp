@@ -1,6 +1,6 @@
-#include "tuner/cli/subcommands/doctor.hpp"
+// `nocturne doctor`: what this machine can run, what not, why, and what to install.
 
-#include <CLI/CLI.hpp>
+#include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -9,21 +9,23 @@
 #include <thread>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "measure/machine/machine.hpp"
 #include "measure/run/runner.hpp"
 #include "measure/supervisor/load.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/doctor/container_checks.hpp"
-#include "tuner/doctor/gpu_checks.hpp"
 #include "tuner/doctor/machine_checks.hpp"
 #include "tuner/doctor/place_checks.hpp"
 #include "tuner/installation/installation.hpp"
-#include "tuner/installation/shipped_worker.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::cli {
 namespace {
+
+struct DoctorOptions {};
 
 using tuner::Diagnosis;
 using tuner::Health;
@@ -123,8 +125,6 @@ void print_findings(const std::vector<Diagnosis>& findings, const Context& conte
   }
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, DoctorOptions&) {
   subcommand.footer(
       "ok: as it should be. note: works, and is worth knowing. optional: missing, and what needs it cannot be tried.\n"
@@ -135,6 +135,7 @@ void setup(CLI::App& subcommand, DoctorOptions&) {
       "  nocturne doctor --json | jq -r .install");
 }
 
+/// Ok where a campaign such as examples/mnist.json can run, else Negative.
 ExitCode run(const DoctorOptions&, Context& context) {
   const std::vector<Diagnosis> findings = examine(context);
   if (context.json) {
@@ -143,6 +144,12 @@ ExitCode run(const DoctorOptions&, Context& context) {
     print_findings(findings, context);
   }
   return tuner::can_measure(findings) ? ExitCode::Ok : ExitCode::Negative;
+}
+
+}  // namespace
+
+SubcommandAction add_doctor(CLI::App& subcommand) {
+  return add_options<DoctorOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

@@ -9,11 +9,11 @@
 
 #include "space/nearest.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
-#include "tuner/cli/subcommands/env_actions.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
+#include "tuner/cli/subcommand.hpp"
 #include "tuner/installation/installation.hpp"
 #include "tuner/installation/invocation.hpp"
-#include "tuner/installation/worker_catalogue.hpp"
+#include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -193,6 +193,10 @@ ExitCode run(const EnvOptions& options, Context& context) {
         fmt::format("no environment is installed: '{}' makes one", tuner::command_text({"env", "install", "NAME"})));
   }
   return act(order, context);
+}
+
+SubcommandAction add_env(CLI::App& subcommand) {
+  return add_options<EnvOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

@@ -1,6 +1,10 @@
 // `nocturne env check`: does it import, does it train?
 
+#include "tuner/cli/subcommands/env.hpp"
+
+#include <algorithm>
 #include <chrono>
+#include <expected>
 #include <ostream>
 #include <system_error>
 #include <utility>
@@ -11,17 +15,20 @@
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
 #include "measure/run/slot.hpp"
+#include "space/nearest.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/campaign_file/parameter_names.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/measuring/signals.hpp"
+#include "tuner/cli/output/checked_trainings.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
-#include "tuner/cli/subcommands/env_actions.hpp"
 #include "tuner/executor/interruption.hpp"
 #include "tuner/executor/local_executor.hpp"
 #include "tuner/installation/installation.hpp"
 #include "tuner/installation/invocation.hpp"
+#include "tuner/own_command/variation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -61,6 +68,21 @@ std::string import_error(const measure::Environment& environment, const measure:
   command.variables = measure::variables_of(recipe, environment.folder);
   const auto said = measure::command_output(command, std::chrono::steady_clock::now() + kImportDeadline, stop);
   return said ? std::string() : said.error();
+}
+
+std::string why_not_checked(const measure::EnvironmentRecipe& recipe, const EnvOrder& order,
+                            const std::stop_token& stop) {
+  if (recipe.kind == measure::RecipeKind::Image) {
+    return "is in a container's image: 'nocturne tune --preflight' of a campaign with the parameter container trains "
+           "it";
+  }
+  const auto environment = order.frameworks->installed(recipe.name);
+  if (!environment) {
+    if (!recipe.is_installed()) return {};
+    return fmt::format("is not installed: '{}' does that", tuner::command_text({"env", "install", recipe.name}));
+  }
+  const std::string error = import_error(*environment, recipe, stop);
+  return error.empty() ? error : "does not import: " + error;
 }
 
 Checked check(const measure::EnvironmentRecipe& recipe, const EnvOrder& order, const Context& context,
@@ -109,22 +131,157 @@ std::string good_text(const space::Run& run) {
   return text;
 }
 
-}  // namespace
-
-std::string why_not_checked(const measure::EnvironmentRecipe& recipe, const EnvOrder& order,
-                            const std::stop_token& stop) {
-  if (recipe.kind == measure::RecipeKind::Image) {
-    return "is in a container's image: 'nocturne tune --preflight' of a campaign with the parameter container trains "
-           "it";
-  }
-  const auto environment = order.frameworks->installed(recipe.name);
-  if (!environment) {
-    if (!recipe.is_installed()) return {};
-    return fmt::format("is not installed: '{}' does that", tuner::command_text({"env", "install", recipe.name}));
-  }
-  const std::string error = import_error(*environment, recipe, stop);
-  return error.empty() ? error : "does not import: " + error;
+/// Batch 128 on all cores, as the paper has it; what else varies is laid over it.
+std::string thorough_campaign(const std::vector<std::string>& frameworks) {
+  nlohmann::json parameters = nlohmann::json::array();
+  parameters.push_back({{"name", "framework"}, {"stage", "environment"}, {"values", frameworks}});
+  parameters.push_back({{"name", "batch"}, {"stage", "run"}, {"values", nlohmann::json::array({128})}});
+  parameters.push_back({{"name", "threads"},
+                        {"stage", "run"},
+                        {"range", nlohmann::json::array({1, "machine.cores"})},
+                        {"default", "machine.cores"}});
+  const nlohmann::json document = {{"campaign", "env-check"},
+                                   {"space", {{"parameters", parameters}}},
+                                   {"environments", {{"install", false}}},
+                                   {"run", {{"deadline", "15min"}}}};
+  return document.dump();
 }
+
+space::Value value_written(const std::string& text) {
+  if (text == "true" || text == "false") return text == "true";
+  return tuner::written_value(text);
+}
+
+/// A configuration for each value of one --vary. The error is a sentence.
+std::expected<std::vector<space::Configuration>, std::string> values_of_variation(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  const std::string name = word.substr(0, equals);
+  if (equals == std::string::npos || equals + 1 == word.size()) {
+    return std::unexpected(fmt::format("--vary '{}' is no NAME=VALUE,…, such as graph_compiler=none,xla", word));
+  }
+  if (!tuner::is_known_parameter(name) || name == "framework") {
+    return std::unexpected(fmt::format("--vary '{}': no parameter that can vary here is called '{}'{}", word, name,
+                                       space::did_you_mean(name, tuner::known_parameters())));
+  }
+  std::vector<space::Configuration> configurations;
+  for (std::size_t begin = equals + 1; begin <= word.size();) {
+    const std::size_t end = std::min(word.find(',', begin), word.size());
+    if (end == begin) return std::unexpected(fmt::format("--vary '{}': one of its values is empty", word));
+    configurations.emplace_back().set(name, value_written(word.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return configurations;
+}
+
+/// Every combination of what --vary names; one that changes nothing where it names nothing.
+std::expected<std::vector<space::Configuration>, std::string> variations_of(const std::vector<std::string>& words) {
+  std::vector<space::Configuration> all(1);
+  for (const std::string& word : words) {
+    const auto values = values_of_variation(word);
+    if (!values) return std::unexpected(values.error());
+    std::vector<space::Configuration> more;
+    for (const space::Configuration& before : all) {
+      for (const space::Configuration& value : *values) {
+        more.push_back(before);
+        for (const auto& [name, each] : value.values()) more.back().set(name, each);
+      }
+    }
+    all = std::move(more);
+  }
+  return all;
+}
+
+/// A row for each graph compiler of the recipe, unless --vary says which.
+std::vector<space::Configuration> rows_of_recipe(const measure::EnvironmentRecipe& recipe,
+                                                 const std::vector<space::Configuration>& variations) {
+  if (recipe.graph_compilers.empty() || variations.front().find("graph_compiler") != nullptr) return variations;
+  std::vector<space::Configuration> rows;
+  for (const std::string& compiler : recipe.graph_compilers) {
+    for (const space::Configuration& varied : variations) {
+      rows.push_back(varied);
+      rows.back().set("graph_compiler", compiler);
+    }
+  }
+  return rows;
+}
+
+/// What is checked: recipes that can be, with why not for the others.
+struct ToCheck {
+  std::vector<const measure::EnvironmentRecipe*> recipes;
+  std::vector<CheckedRow> refused;
+};
+
+ToCheck sort_out(const EnvOrder& order, bool in_containers, const tuner::Interruption& interruption) {
+  ToCheck result;
+  for (const measure::EnvironmentRecipe* recipe : order.recipes) {
+    if (interruption.requested()) break;
+    const bool inside = in_containers && recipe->kind == measure::RecipeKind::Image;
+    std::string reason = inside ? std::string() : why_not_checked(*recipe, order, interruption.waiting_token());
+    if (reason.empty()) {
+      result.recipes.push_back(recipe);
+      continue;
+    }
+    CheckedRow row{.name = recipe->name, .varied = {}, .found = {}};
+    row.found.reason = std::move(reason);
+    result.refused.push_back(std::move(row));
+  }
+  return result;
+}
+
+ExitCode verdict_of_all(const std::vector<CheckedRow>& rows, bool varied) {
+  ExitCode code = ExitCode::Ok;
+  for (const CheckedRow& row : rows) {
+    if (row.found.verdict == tuner::TrainingVerdict::Interrupted) return ExitCode::Interrupted;
+    // A framework need not know all of many values.
+    const bool fine = row.found.verdict == tuner::TrainingVerdict::Right ||
+                      (varied && row.found.verdict == tuner::TrainingVerdict::Unsupported);
+    if (!fine) code = ExitCode::Negative;
+  }
+  return code;
+}
+
+ExitCode check_thoroughly(const EnvOrder& order, Context& context, tuner::Interruption& interruption) {
+  const auto variations = variations_of(order.options.vary);
+  if (!variations) return complain(context, ExitCode::Usage, variations.error());
+  const bool in_containers = variations->front().find("container") != nullptr;
+  ToCheck to_check = sort_out(order, in_containers, interruption);
+  std::vector<CheckedRow> rows = std::move(to_check.refused);
+  if (!to_check.recipes.empty()) {
+    const tuner::Installation installation = tuner::find_installation();
+    const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
+    std::vector<std::string> names;
+    for (const measure::EnvironmentRecipe* recipe : to_check.recipes) names.push_back(recipe->name);
+    const auto spec = tuner::parse_campaign(thorough_campaign(names), "env-check", "/", measure::facts_of(machine),
+                                            order.frameworks.get());
+    if (!spec) return complain(context, ExitCode::Negative, one_line(tuner::to_text(spec.error())));
+    tuner::LocalExecutor executor(*spec, executor_options(context, installation, machine, order.frameworks));
+    const auto say = [&context](std::string_view sentence) { *context.err << sentence << '\n' << std::flush; };
+    tuner::TrainingCheck check(
+        executor, interruption,
+        {.kept = context.data_folder() / "references", .machine = measure::fingerprint_of(machine).key(), .say = say});
+    for (const measure::EnvironmentRecipe* recipe : to_check.recipes) {
+      for (const space::Configuration& varied : rows_of_recipe(*recipe, *variations)) {
+        if (interruption.requested()) break;
+        space::Configuration configuration = spec->space.default_configuration();
+        configuration.set("framework", recipe->name);
+        for (const auto& [parameter, value] : varied.values()) configuration.set(parameter, value);
+        const auto began = std::chrono::steady_clock::now();
+        CheckedRow row{.name = recipe->name, .varied = varied, .found = check.check(configuration)};
+        row.took = std::chrono::steady_clock::now() - began;
+        say(fmt::format("{}: {}", checked_row_name(row), to_text(row.found.verdict)));
+        rows.push_back(std::move(row));
+      }
+    }
+  }
+  if (context.json) {
+    print_json(context, "env-check-thorough", {{"environments", checked_rows_json(rows)}});
+  } else {
+    print_checked_rows(context, rows);
+  }
+  return interruption.requested() ? ExitCode::Interrupted : verdict_of_all(rows, !order.options.vary.empty());
+}
+
+}  // namespace
 
 ExitCode check_environments(const EnvOrder& order, Context& context) {
   if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
@@ -164,6 +321,11 @@ ExitCode check_environments(const EnvOrder& order, Context& context) {
   }
   if (context.json) print_json(context, "env-check", {{"environments", document}});
   return code;
+}
+
+std::string problem_of_variations(const std::vector<std::string>& words) {
+  const auto variations = variations_of(words);
+  return variations ? std::string() : variations.error();
 }
 
 }  // namespace nocturne::cli

@@ -1,5 +1,7 @@
 // The actions of `nocturne env` that only look, and `remove`.
 
+#include "tuner/cli/subcommands/env.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -14,11 +16,9 @@
 #include "space/file_contents.hpp"
 #include "space/write_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/output/document_schema.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/cli/subcommands/env_actions.hpp"
 #include "tuner/installation/installation.hpp"
 #include "tuner/installation/invocation.hpp"
 

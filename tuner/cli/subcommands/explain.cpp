@@ -1,13 +1,19 @@
-#include "tuner/cli/subcommands/explain.hpp"
+// `nocturne explain [CAMPAIGN]`: which parameters made the difference, as far as the trials show it.
+// `nocturne explain CONFIGURATION|TRIAL [CAMPAIGN]`: what the model says of one configuration.
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
+#include <string>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/learned.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/explaining/effects.hpp"
 #include "tuner/cli/explaining/explanation.hpp"
@@ -18,6 +24,12 @@
 
 namespace nocturne::cli {
 namespace {
+
+struct ExplainOptions {
+  std::string what;  ///< a configuration, a trial's number, or the campaign's name
+  CampaignChoice campaign;
+  std::optional<double> epochs;
+};
 
 using nlohmann::json;
 
@@ -153,8 +165,6 @@ ExitCode explain_one(const ExplainOptions& options, const db::Store& store, cons
   return ExitCode::Ok;
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, ExplainOptions& options) {
   subcommand
       .add_option(
@@ -176,6 +186,7 @@ void setup(CLI::App& subcommand, ExplainOptions& options) {
       "  nocturne explain precision=bf16,threads=4 mnist-evening\n");
 }
 
+/// NotFound where no trial has finished; Usage where the configuration is none.
 ExitCode run(const ExplainOptions& options, Context& context) {
   const auto store = open_database(context);
   if (!store) {
@@ -196,6 +207,12 @@ ExitCode run(const ExplainOptions& options, Context& context) {
     return campaign.error();
   }
   return one ? explain_one(options, *store, *campaign, context) : explain_all(options, *store, *campaign, context);
+}
+
+}  // namespace
+
+SubcommandAction add_explain(CLI::App& subcommand) {
+  return add_options<ExplainOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

@@ -1,6 +1,10 @@
-#include "tuner/cli/subcommands/export.hpp"
+// `nocturne export [CAMPAIGN]`: writes the best configuration down for a deployment.
 
+#include "tuner/cli/subcommand.hpp"
+
+#include <optional>
 #include <ostream>
+#include <string>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -10,8 +14,9 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/expectation_lines.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/deploy/exporter.hpp"
@@ -24,6 +29,14 @@
 
 namespace nocturne::cli {
 namespace {
+
+struct ExportOptions {
+  CampaignChoice campaign;
+  std::optional<double> epochs;
+  std::string format;  ///< empty: by the extension of `output`, else all formats
+  bool force = false;  ///< although nothing proves it faster than the default
+  std::string output;  ///< empty: the profiles folder; "-": standard output
+};
 
 std::string check_format(const std::string& word) {
   std::vector<std::string> names;
@@ -85,8 +98,6 @@ std::map<std::string, std::string> effects_of(const db::Store& store, const tune
   return effects;
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, ExportOptions& options) {
   std::string formats;
   for (const deploy::Exporter& exporter : deploy::exporters()) {
@@ -116,6 +127,8 @@ void setup(CLI::App& subcommand, ExportOptions& options) {
                   formats));
 }
 
+/// Negative where the best is not proven faster than the default, and not forced. Unavailable where the file cannot be
+/// written or the build of the best configuration is gone.
 ExitCode run(const ExportOptions& options, Context& context) {
   const auto opened = open_campaign(context, options.campaign);
   if (!opened) return opened.error();
@@ -161,6 +174,12 @@ ExitCode run(const ExportOptions& options, Context& context) {
     context.verbatim() << file.string() << '\n';
   }
   return ExitCode::Ok;
+}
+
+}  // namespace
+
+SubcommandAction add_export(CLI::App& subcommand) {
+  return add_options<ExportOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

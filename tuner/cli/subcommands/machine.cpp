@@ -1,4 +1,6 @@
-#include "tuner/cli/subcommands/machine.hpp"
+// `nocturne machine`: what this machine can do at best.
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <filesystem>
 #include <ostream>
@@ -24,6 +26,12 @@
 
 namespace nocturne::cli {
 namespace {
+
+struct MachineOptions {
+  bool measure = false;
+  double seconds = 20;  ///< for all measurements
+  std::string disk;     ///< a folder on the disk to measure; empty: where runs are kept
+};
 
 std::string words_of_figure(const tuner::Figure& figure) {
   std::string what = figure.name;
@@ -106,8 +114,6 @@ ExitCode measure_and_show(const MachineOptions& options, const Context& context,
   return show_machine(context, *measured);
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, MachineOptions& options) {
   CLI::Option* measure =
       subcommand.add_flag("--measure", options.measure, "Measure it now, and keep that with the machine's fingerprint");
@@ -138,6 +144,7 @@ void setup(CLI::App& subcommand, MachineOptions& options) {
       "  nocturne machine --measure --seconds 5 --disk /tmp --json\n");
 }
 
+/// NotFound where it was not measured yet; Unavailable where it cannot be.
 ExitCode run(const MachineOptions& options, Context& context) {
   const tuner::Installation installation = tuner::find_installation();
   const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
@@ -151,6 +158,12 @@ ExitCode run(const MachineOptions& options, Context& context) {
   const auto known = store->machine_figures(tuner::figures_key(measure::fingerprint_of(machine)));
   if (!known) return complain(context, ExitCode::NotFound, unknown);
   return show_machine(context, *known);
+}
+
+}  // namespace
+
+SubcommandAction add_machine(CLI::App& subcommand) {
+  return add_options<MachineOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

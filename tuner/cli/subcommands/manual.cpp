@@ -1,14 +1,25 @@
-#include "tuner/cli/subcommands/manual.hpp"
+// `nocturne manual`: prints docs/reference.md, or writes man pages. Not shown in `--help`: it serves the build, the
+// documentation and whoever makes a package.
 
-#include <CLI/CLI.hpp>
+#include "tuner/cli/subcommand.hpp"
+
 #include <filesystem>
 #include <ostream>
+#include <string>
+
+#include <CLI/CLI.hpp>
 
 #include "space/write_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/manual_text.hpp"
 
 namespace nocturne::cli {
+namespace {
+
+struct ManualOptions {
+  bool table = false;      ///< print README.md's table of subcommands instead
+  std::string man_folder;  ///< write man pages into this folder instead; empty: print Markdown
+};
 
 void setup(CLI::App& subcommand, ManualOptions& options) {
   auto* table = subcommand.add_flag("--table", options.table, "Print the table of subcommands that README.md shows");
@@ -33,6 +44,12 @@ ExitCode run(const ManualOptions& options, Context& context) {
     if (!written) return complain(context, ExitCode::Unavailable, written.error());
   }
   return ExitCode::Ok;
+}
+
+}  // namespace
+
+SubcommandAction add_manual(CLI::App& subcommand) {
+  return add_options<ManualOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

@@ -1,12 +1,20 @@
-#include "tuner/cli/subcommands/model.hpp"
+// `nocturne model [CAMPAIGN]`: what the linear model has learnt of a campaign, and how far it can be trusted.
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/model_page.hpp"
 
 namespace nocturne::cli {
+namespace {
+
+struct ModelOptions {
+  CampaignChoice campaign;
+};
 
 void setup(CLI::App& subcommand, ModelOptions& options) {
   add_campaign_choice(subcommand, options.campaign);
@@ -19,6 +27,7 @@ void setup(CLI::App& subcommand, ModelOptions& options) {
       "  nocturne model mnist-evening --json | jq .effects\n");
 }
 
+/// NotFound where too few trials worked.
 ExitCode run(const ModelOptions& options, Context& context) {
   const auto opened = open_campaign(context, options.campaign);
   if (!opened) return opened.error();
@@ -34,6 +43,12 @@ ExitCode run(const ModelOptions& options, Context& context) {
     print_model(context, campaign, *page);
   }
   return ExitCode::Ok;
+}
+
+}  // namespace
+
+SubcommandAction add_model(CLI::App& subcommand) {
+  return add_options<ModelOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

@@ -1,8 +1,11 @@
-#include "tuner/cli/subcommands/noise.hpp"
+// `nocturne noise FILE`: a campaign's default against itself.
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
 #include <array>
 #include <ostream>
+#include <string>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -20,6 +23,11 @@
 
 namespace nocturne::cli {
 namespace {
+
+struct NoiseOptions {
+  std::string file;
+  std::string time = "3min";
+};
 
 constexpr std::array kDifferences = {1.0, 2.0, 5.0};  // per cent
 
@@ -89,8 +97,6 @@ nlohmann::json floor_json(const tuner::NoiseFloor& floor, int pairs) {
   return {{"rows", std::move(rows)}, {"left_out", floor.left_out}};
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, NoiseOptions& options) {
   subcommand.add_option("file", options.file, "The campaign file whose default is measured")
       ->type_name("FILE")
@@ -110,6 +116,7 @@ void setup(CLI::App& subcommand, NoiseOptions& options) {
       "  nocturne noise campaign.json --time 20min --json\n");
 }
 
+/// Unavailable where the default does not train here.
 ExitCode run(const NoiseOptions& options, Context& context) {
   const auto time = tuner::parse_duration(options.time);
   if (!time) return complain(context, ExitCode::Usage, "--time: " + time.error());
@@ -148,6 +155,12 @@ ExitCode run(const NoiseOptions& options, Context& context) {
     print_floor(context, *floor, spec->verify.pairs);
   }
   return measuring.interrupted() ? measuring.interruption_code() : ExitCode::Ok;
+}
+
+}  // namespace
+
+SubcommandAction add_noise(CLI::App& subcommand) {
+  return add_options<NoiseOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

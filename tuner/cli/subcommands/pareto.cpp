@@ -1,17 +1,218 @@
-#include "tuner/cli/subcommands/pareto.hpp"
+// `nocturne pareto [CAMPAIGN] [--wanted time:12,memory]`: what is best for whom, and from how many epochs on.
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
+#include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/answer/tradeoffs.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
-#include "tuner/cli/output/tradeoffs_page.hpp"
+#include "tuner/cli/output/table.hpp"
 
 namespace nocturne::cli {
 namespace {
+
+struct ParetoOptions {
+  CampaignChoice campaign;
+  std::vector<std::string> wanted;  ///< empty: the horizons of the campaign, throughput and memory
+};
+
+struct TradeoffsPage {
+  db::CampaignSummary campaign;
+  tuner::DefaultSettings defaults;
+  std::vector<tuner::Wish> wishes;
+  tuner::Tradeoffs tradeoffs;
+  std::vector<db::StoredTrial> trials;  ///< what `reigns` counts in
+  std::vector<tuner::Reign> reigns;
+  std::vector<tuner::TrialBreakEven> break_evens;
+};
+
+using measure::Lead;
+using nlohmann::json;
+
+std::string wish_value_text(const tuner::Wish& wish, const std::optional<double>& value) {
+  if (!value) return "–";
+  switch (wish.kind) {
+    case tuner::Wish::Kind::Throughput:
+      return fmt::format("{:.0f} examples/s", *value);
+    case tuner::Wish::Kind::Memory:
+      return bytes_text(static_cast<std::int64_t>(*value));
+    case tuner::Wish::Kind::Time:
+    case tuner::Wish::Kind::Accuracy:
+      break;
+  }
+  return seconds_text(*value);
+}
+
+/// Epochs to two or three digits: 0.34, 2.1, 37, 1,200 need no more.
+std::string epochs_number(double epochs) {
+  return epochs < 10 ? fmt::format("{:.2g}", epochs) : fmt::format("{:.0f}", epochs);
+}
+
+const char* lead_word(Lead lead) {
+  switch (lead) {
+    case Lead::Baseline:
+      return "baseline";
+    case Lead::Candidate:
+      return "candidate";
+    case Lead::Open:
+      break;
+  }
+  return "open";
+}
+
+/// The trials of a group of rows behind its first: "7, 9".
+std::string trials_text(const TradeoffsPage& page, std::span<const std::size_t> group) {
+  std::string text;
+  for (const std::size_t row : group.subspan(1)) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", page.tradeoffs.front[row].trial.trial.number);
+  }
+  return text;
+}
+
+/// The best row for a wish, then those whose value is within noise of it.
+std::vector<std::size_t> best_for(const TradeoffsPage& page, std::size_t wish) {
+  const auto& front = page.tradeoffs.front;
+  std::vector<std::size_t> rows = {*page.tradeoffs.best[wish]};
+  for (std::size_t row = 0; row < front.size(); ++row) {
+    if (row != rows.front() && tuner::alike(front[rows.front()], front[row], page.wishes, wish)) rows.push_back(row);
+  }
+  return rows;
+}
+
+void print_front(const Context& context, const TradeoffsPage& page) {
+  std::vector<Column> columns = {{"trial", Align::Right}};
+  for (const tuner::Wish& wish : page.wishes) columns.push_back({wish.text, Align::Right});
+  columns.push_back({"settings", Align::Left, Fit::Wraps});
+  const auto groups = tuner::groups_of(page.tradeoffs.front, page.wishes);
+  const bool any_alike = groups.size() < page.tradeoffs.front.size();
+  if (any_alike) columns.push_back({"as good", Align::Left, Fit::Wraps});
+  Table table(std::move(columns));
+  for (const auto& group : groups) {
+    const tuner::TradeoffRow& row = page.tradeoffs.front[group.front()];
+    std::vector<Cell> cells = {Cell(fmt::format("{}", row.trial.trial.number))};
+    for (std::size_t i = 0; i < page.wishes.size(); ++i)
+      cells.emplace_back(wish_value_text(page.wishes[i], row.values[i]));
+    cells.emplace_back(page.defaults.text(row.trial.trial.configuration));
+    if (any_alike) cells.emplace_back(trials_text(page, group));
+    table.add(std::move(cells));
+  }
+  table.print(context);
+}
+
+json row_json(const TradeoffsPage& page, const tuner::TradeoffRow& row) {
+  json values = json::object();
+  for (std::size_t i = 0; i < page.wishes.size(); ++i)
+    values[page.wishes[i].text] = row.values[i] ? json(*row.values[i]) : json(nullptr);
+  return {{"trial", row.trial.trial.number},
+          {"configuration", row.trial.trial.configuration.to_json()},
+          {"values", values}};
+}
+
+/// "trial 3 is faster from 2.1 epochs on (95 %: 1.8 to 2.6; 6 pairs)": who leads when, and how sure that is.
+std::string break_even_sentence(const tuner::TrialBreakEven& each) {
+  const measure::BreakEven& found = each.result;
+  const auto number_of = [&](Lead lead) { return lead == Lead::Candidate ? each.candidate : each.baseline; };
+  const std::string basis = fmt::format("{:g} %, {} pairs", 100 * each.confidence, each.pairs);
+  if ((found.at_first == Lead::Open || found.low < 1) && found.at_last == Lead::Open) {
+    return fmt::format("trials {} and {} cannot be told apart for few epochs nor for many ({})", each.baseline,
+                       each.candidate, basis);
+  }
+  if (found.at_first == found.at_last && found.low >= measure::kMostEpochs) {
+    return fmt::format("trial {} is faster than trial {} for any number of epochs ({})", number_of(found.at_first),
+                       found.at_first == Lead::Candidate ? each.baseline : each.candidate, basis);
+  }
+  if (found.at_last != Lead::Open && found.high <= 1) {
+    return fmt::format("trial {} is faster than trial {} from the first epoch on ({})", number_of(found.at_last),
+                       found.at_last == Lead::Candidate ? each.baseline : each.candidate, basis);
+  }
+  std::string text;
+  if (found.at_first != Lead::Open && found.low >= 1)
+    text = fmt::format("trial {} is faster up to {} epochs", number_of(found.at_first), epochs_number(found.low));
+  if (found.at_last != Lead::Open) {
+    text += fmt::format("{}trial {} {}faster from {} epochs on", text.empty() ? "" : ", ", number_of(found.at_last),
+                        text.empty() ? "is " : "", epochs_number(found.high));
+  }
+  if (found.epochs) text += fmt::format("; break-even at {}", epochs_number(*found.epochs));
+  return fmt::format("{} ({})", text, basis);
+}
+
+void print_tradeoffs(const Context& context, const TradeoffsPage& page) {
+  std::ostream& out = *context.out;
+  out << fmt::format("{}, generation {}: what is best depends on what is wanted\n\n", page.campaign.name,
+                     page.campaign.generation);
+  if (page.tradeoffs.front.empty()) {
+    out << fmt::format("No trial has a value for all of it ({} that trained lack one).\n", page.tradeoffs.incomplete);
+    return;
+  }
+  Table best({{"wanted"}, {"best", Align::Right}, {"trial", Align::Right}, {"within noise", Align::Left, Fit::Wraps}});
+  for (std::size_t i = 0; i < page.wishes.size(); ++i) {
+    const std::vector<std::size_t> rows = best_for(page, i);
+    const tuner::TradeoffRow& row = page.tradeoffs.front[rows.front()];
+    best.add({Cell(page.wishes[i].text, Style::Strong), Cell(wish_value_text(page.wishes[i], row.values[i])),
+              Cell(fmt::format("{}", row.trial.trial.number)), Cell(trials_text(page, rows))});
+  }
+  best.print(context);
+  out << fmt::format("\nNothing beats these in all of it ({} of {} configurations", page.tradeoffs.front.size(),
+                     page.tradeoffs.considered);
+  if (page.tradeoffs.incomplete > 0) out << fmt::format("; {} more lack a value", page.tradeoffs.incomplete);
+  out << ")\n";
+  print_front(context, page);
+  out << "\nFastest by the number of epochs, beyond the noise of single runs\n";
+  for (const tuner::Reign& reign : page.reigns) {
+    out << fmt::format("  from {:>6.0f} on  trial {}\n", reign.from, page.trials[reign.trial].trial.number);
+  }
+  if (page.break_evens.empty()) return;
+  out << "\nFrom pairs of fresh processes\n";
+  for (const tuner::TrialBreakEven& each : page.break_evens) out << "  " << break_even_sentence(each) << '\n';
+}
+
+/// README.md of tuner/cli describes its keys.
+nlohmann::json tradeoffs_json(const TradeoffsPage& page) {
+  json document = {{"campaign", page.campaign.name},
+                   {"generation", page.campaign.generation},
+                   {"wanted", json::array()},
+                   {"best", json::object()},
+                   {"front", json::array()},
+                   {"considered", page.tradeoffs.considered},
+                   {"incomplete", page.tradeoffs.incomplete},
+                   {"fastest", json::array()},
+                   {"break_evens", json::array()}};
+  for (std::size_t i = 0; i < page.wishes.size(); ++i) {
+    const auto& best = page.tradeoffs.best[i];
+    document["wanted"].push_back(page.wishes[i].text);
+    document["best"][page.wishes[i].text] = best ? json(page.tradeoffs.front[*best].trial.trial.number) : json(nullptr);
+  }
+  for (const tuner::TradeoffRow& row : page.tradeoffs.front) document["front"].push_back(row_json(page, row));
+  for (const tuner::Reign& reign : page.reigns)
+    document["fastest"].push_back({{"from_epochs", reign.from}, {"trial", page.trials[reign.trial].trial.number}});
+  for (const tuner::TrialBreakEven& each : page.break_evens) {
+    const measure::BreakEven& found = each.result;
+    document["break_evens"].push_back({{"baseline", each.baseline},
+                                       {"candidate", each.candidate},
+                                       {"pairs", each.pairs},
+                                       {"confidence", each.confidence},
+                                       {"at_first", lead_word(found.at_first)},
+                                       {"at_last", lead_word(found.at_last)},
+                                       {"epochs", found.epochs ? json(*found.epochs) : json(nullptr)},
+                                       {"low", found.low},
+                                       {"high", std::isfinite(found.high) ? json(found.high) : json(nullptr)},
+                                       {"sentence", break_even_sentence(each)}});
+  }
+  return document;
+}
 
 std::vector<tuner::Reached> accuracies(const db::Store& store, const std::vector<db::StoredTrial>& trials) {
   std::vector<tuner::Reached> reached;
@@ -26,8 +227,6 @@ std::vector<tuner::Reached> accuracies(const db::Store& store, const std::vector
   }
   return reached;
 }
-
-}  // namespace
 
 void setup(CLI::App& subcommand, ParetoOptions& options) {
   add_campaign_choice(subcommand, options.campaign);
@@ -50,6 +249,7 @@ void setup(CLI::App& subcommand, ParetoOptions& options) {
       "  nocturne pareto --json | jq '.front[].trial'\n");
 }
 
+/// NotFound where nothing has trained yet.
 ExitCode run(const ParetoOptions& options, Context& context) {
   const auto opened = open_campaign(context, options.campaign);
   if (!opened) return opened.error();
@@ -90,6 +290,12 @@ ExitCode run(const ParetoOptions& options, Context& context) {
     print_tradeoffs(context, page);
   }
   return trials.empty() ? ExitCode::NotFound : ExitCode::Ok;
+}
+
+}  // namespace
+
+SubcommandAction add_pareto(CLI::App& subcommand) {
+  return add_options<ParetoOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

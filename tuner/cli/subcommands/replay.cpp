@@ -1,18 +1,22 @@
-#include "tuner/cli/subcommands/replay.hpp"
+// `nocturne replay SPACE…`: strategies judged on spaces that others have measured.
 
-#include <fmt/format.h>
-#include <CLI/CLI.hpp>
+#include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <ostream>
 #include <set>
-#include <string_view>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "search/replay/load.hpp"
 #include "search/replay/replay.hpp"
@@ -20,14 +24,32 @@
 #include "search/replay/space_folder.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign/recorded_campaign.hpp"
-#include "tuner/campaign/replay_history.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/output/calibration_page.hpp"
 #include "tuner/cli/output/json.hpp"
-#include "tuner/cli/output/scoreboard_page.hpp"
+#include "tuner/cli/output/replay_page.hpp"
 
 namespace nocturne::cli {
 namespace {
+
+struct ReplayOptions {
+  std::vector<std::string> spaces;
+  std::vector<std::string> strategies = {"auto", "random"};
+  std::size_t evaluations = 200;
+  std::size_t repeats = 20;
+  std::uint64_t seed = 1;
+  std::size_t threads = 0;  ///< 0: one a core
+  double noise = 0;
+  double outliers = 0;
+  double failures = 0;
+  std::size_t dummies = 0;
+  std::size_t cap = 1000;            ///< evaluations that the score looks at
+  bool calibration = false;          ///< check what auto claims
+  std::string trace;                 ///< file, or empty
+  std::string save;                  ///< folder to write the spaces to, instead of replaying; or empty
+  std::vector<std::string> history;  ///< databases and recorded spaces
+  std::size_t history_trials = 100;  ///< trials taken from each recorded space
+  std::string campaign;              ///< campaign to read in databases among the spaces; empty: the one opened last
+};
 
 namespace replay = search::replay;
 
@@ -156,8 +178,6 @@ constexpr std::string_view kExamples =
     "  nocturne replay spaces/gemm-a --history spaces/gemm-b    what is a campaign on another machine worth\n"
     "  nocturne replay spaces/gemm-a --history spaces/gemm-a    and an earlier one on this\n";
 
-}  // namespace
-
 void setup(CLI::App& subcommand, ReplayOptions& options) {
   subcommand
       .add_option("space", options.spaces,
@@ -211,6 +231,7 @@ void setup(CLI::App& subcommand, ReplayOptions& options) {
   subcommand.footer(std::string(kExamples));
 }
 
+/// Usage where a space cannot be understood or a strategy is unknown.
 ExitCode run(const ReplayOptions& options, Context& context) {
   if (const auto sentence = objection(options)) return complain(context, ExitCode::Usage, *sentence);
   const auto spaces = load_all(options);
@@ -256,6 +277,12 @@ ExitCode run(const ReplayOptions& options, Context& context) {
     if (options.calibration) print_calibration(context, calibration_page);
   }
   return ExitCode::Ok;
+}
+
+}  // namespace
+
+SubcommandAction add_replay(CLI::App& subcommand) {
+  return add_options<ReplayOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

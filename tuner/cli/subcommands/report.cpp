@@ -1,4 +1,6 @@
-#include "tuner/cli/subcommands/report.hpp"
+// `nocturne report paper`: what the paper published results, and what this machine says to it.
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -6,6 +8,7 @@
 #include <optional>
 #include <ostream>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,6 +22,7 @@
 #include "tuner/campaign/finals/whole_epochs.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/published_results_report.hpp"
@@ -27,6 +31,15 @@
 
 namespace nocturne::cli {
 namespace {
+
+struct ReportOptions {
+  std::string what;
+  CampaignSourceOptions source;
+  bool measure = false;
+  std::string time = "30min";  ///< with `measure`, for all of it
+  int pairs = 6;
+  bool markdown = false;
+};
 
 /// The campaign of the commands that are suggested, where none was named.
 constexpr const char* kPaperCampaign = "examples/paper-mnist-cpu.json";
@@ -206,8 +219,6 @@ ExitCode report_stored(const ReportOptions& options, Context& context) {
   return print_rows(context, rows, options);
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, ReportOptions& options) {
   subcommand.add_option("what", options.what, "paper: the published results of the paper that Nocturne takes up")
       ->type_name("WHAT")
@@ -241,9 +252,16 @@ void setup(CLI::App& subcommand, ReportOptions& options) {
       "  nocturne report paper --measure --time 30min --campaign examples/paper-mnist-cpu.json\n");
 }
 
+/// NotFound: nothing on this machine speaks for or against any published result.
 ExitCode run(const ReportOptions& options, Context& context) {
   if (options.markdown && context.json) return complain(context, ExitCode::Usage, "--markdown or --json, not both");
   return options.measure ? measure_and_report(options, context) : report_stored(options, context);
+}
+
+}  // namespace
+
+SubcommandAction add_report(CLI::App& subcommand) {
+  return add_options<ReportOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

@@ -1,8 +1,11 @@
-#include "tuner/cli/subcommands/roofline.hpp"
-#include "tuner/campaign/answer/default_settings.hpp"
+// `nocturne roofline [CAMPAIGN]`: how far from possible each configuration is.
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <expected>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -11,8 +14,10 @@
 #include <CLI/CLI.hpp>
 
 #include "space/fingerprint.hpp"
+#include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/answer/roofline.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -20,6 +25,11 @@
 
 namespace nocturne::cli {
 namespace {
+
+struct RooflineOptions {
+  CampaignChoice campaign;
+  std::optional<std::int64_t> trial;  ///< layer by layer
+};
 
 using nlohmann::json;
 
@@ -113,8 +123,6 @@ std::expected<space::Fingerprint, std::string> machine_of(const db::Store& store
   return space::Fingerprint::from_json(store.load_fingerprint(campaign.fingerprint).fields);
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, RooflineOptions& options) {
   add_campaign_choice(subcommand, options.campaign);
   subcommand.add_option("--trial", options.trial, "Only this trial, layer by layer")
@@ -137,6 +145,7 @@ void setup(CLI::App& subcommand, RooflineOptions& options) {
       "  nocturne roofline mnist --json | jq '.rows[0].share'\n");
 }
 
+/// Negative for a command of the user's own; NotFound where the machine was not measured, or no trial.
 ExitCode run(const RooflineOptions& options, Context& context) {
   const auto opened = open_campaign(context, options.campaign);
   if (!opened) return opened.error();
@@ -175,6 +184,12 @@ ExitCode run(const RooflineOptions& options, Context& context) {
     print_roofline(context, roofline, tuner::default_settings_of(store, campaign));
   }
   return roofline.rows.empty() ? ExitCode::NotFound : ExitCode::Ok;
+}
+
+}  // namespace
+
+SubcommandAction add_roofline(CLI::App& subcommand) {
+  return add_options<RooflineOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

@@ -1,6 +1,9 @@
-#include "tuner/cli/subcommands/schema.hpp"
+// `nocturne schema NAME`: the JSON Schema of campaign files and of each document of `--json`.
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -9,13 +12,17 @@
 #include "space/file_contents.hpp"
 #include "space/nearest.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/output/document_schema.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/schema/campaign_schema.hpp"
 
 namespace nocturne::cli {
 namespace {
+
+struct SchemaOptions {
+  std::string name;   ///< a document's name, or "campaign"; empty: list them
+  std::string check;  ///< a file with a document of --json
+};
 
 constexpr std::string_view kCampaign = "campaign";
 
@@ -48,8 +55,6 @@ ExitCode check_document(const Context& context, const std::string& file) {
   for (const std::string& each : found) *context.out << file << ": " << each << '\n';
   return found.empty() ? ExitCode::Ok : ExitCode::Negative;
 }
-
-}  // namespace
 
 void setup(CLI::App& subcommand, SchemaOptions& options) {
   auto* name = subcommand.add_option("name", options.name, "Name of a document, or 'campaign' (default: list them)");
@@ -84,6 +89,12 @@ ExitCode run(const SchemaOptions& options, Context& context) {
   }
   context.verbatim() << schema->dump(2) << '\n';
   return ExitCode::Ok;
+}
+
+}  // namespace
+
+SubcommandAction add_schema(CLI::App& subcommand) {
+  return add_options<SchemaOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

@@ -1,6 +1,10 @@
-#include "tuner/cli/subcommands/show.hpp"
+// `nocturne show TRIAL [CAMPAIGN]`: a page on one trial; with --runs everything known of it, and the commands
+// that repeat its runs by hand.
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -12,8 +16,8 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
-#include "tuner/cli/output/command_line.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/layout.hpp"
@@ -23,6 +27,14 @@
 
 namespace nocturne::cli {
 namespace {
+
+struct ShowOptions {
+  std::int64_t trial = 0;
+  CampaignChoice campaign;
+  bool runs = false;     ///< whole runs instead of a line for each
+  bool log = false;      ///< the whole stored tail of the output
+  bool samples = false;  ///< with --json: the raw samples too
+};
 
 constexpr std::size_t kLogLines = 10;  // of a run that did not end well, without --log
 constexpr std::size_t kSparkline = 60;
@@ -269,8 +281,6 @@ void print_runs(const Context& context, const db::CampaignSummary& campaign, con
       tuner::command_text("show", fmt::format("{} {} --runs", detail.stored.trial.number, words_for(campaign))));
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, ShowOptions& options) {
   subcommand.add_option("trial", options.trial, "Number of the trial; 0 is the default configuration")
       ->type_name("TRIAL")
@@ -316,6 +326,12 @@ ExitCode run(const ShowOptions& options, Context& context) {
     print_runs(context, campaign, detail);
   }
   return ExitCode::Ok;
+}
+
+}  // namespace
+
+SubcommandAction add_show(CLI::App& subcommand) {
+  return add_options<ShowOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

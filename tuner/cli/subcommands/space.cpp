@@ -1,8 +1,13 @@
-#include "tuner/cli/subcommands/space.hpp"
+// `nocturne space FILE`: what a campaign file describes, before anything is measured.
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,18 +20,24 @@
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/installation/installation.hpp"
-#include "tuner/preview/environments.hpp"
 #include "tuner/preview/forecast.hpp"
 #include "tuner/preview/survey.hpp"
 
 namespace nocturne::cli {
 namespace {
+
+struct SpaceOptions {
+  std::string file;
+  std::optional<std::int64_t> list;    ///< print the first N valid configurations
+  std::optional<std::int64_t> sample;  ///< print N valid configurations drawn at random
+  std::uint64_t seed = 1;              ///< seed of the drawn configurations
+};
 
 using nlohmann::json;
 
@@ -234,8 +245,6 @@ ExitCode report_problems(const std::vector<tuner::Problem>& problems, const Cont
   return ExitCode::Usage;
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, SpaceOptions& options) {
   subcommand.add_option("file", options.file, "The campaign file")->type_name("FILE")->required();
   subcommand.add_option("--list", options.list, "Print the first N valid configurations")
@@ -254,6 +263,7 @@ void setup(CLI::App& subcommand, SpaceOptions& options) {
       "  nocturne space examples/mnist.json --sample 5 --seed 7");
 }
 
+/// Usage where the file has problems.
 ExitCode run(const SpaceOptions& options, Context& context) {
   const tuner::Installation installation = tuner::find_installation();
   const measure::MachineRoots roots{.root = "/", .onednn_prefix = installation.onednn_prefix};
@@ -284,6 +294,12 @@ ExitCode run(const SpaceOptions& options, Context& context) {
     print_text(preview, context);
   }
   return ExitCode::Ok;
+}
+
+}  // namespace
+
+SubcommandAction add_space(CLI::App& subcommand) {
+  return add_options<SpaceOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

@@ -1,4 +1,7 @@
-#include "tuner/cli/subcommands/status.hpp"
+// `nocturne status [CAMPAIGN]`: what a campaign is doing now, and its answer so far. For another terminal: reads the
+// database and the heartbeat, writes nothing, takes no lock.
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -10,14 +13,19 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/heartbeat/observed_status.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/output/answer_page.hpp"
-#include "tuner/cli/output/command_line.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/layout.hpp"
 #include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
+
+struct StatusOptions {
+  CampaignChoice campaign;
+};
 
 using nlohmann::json;
 using tuner::Condition;
@@ -170,8 +178,6 @@ json report_json(const Report& report) {
   return document;
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, StatusOptions& options) {
   add_campaign_choice(subcommand, options.campaign);
   subcommand.footer(
@@ -217,6 +223,12 @@ ExitCode run(const StatusOptions& options, Context& context) {
   }
   const bool is_error = report.condition == Condition::Hanging || report.condition == Condition::Died;
   return is_error ? ExitCode::Negative : ExitCode::Ok;
+}
+
+}  // namespace
+
+SubcommandAction add_status(CLI::App& subcommand) {
+  return add_options<StatusOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

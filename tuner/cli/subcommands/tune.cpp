@@ -1,11 +1,15 @@
-#include "tuner/cli/subcommands/tune.hpp"
+// `nocturne tune FILE`, `nocturne tune -- COMMAND`: starts a campaign, or goes on with it.
 
+#include "tuner/cli/subcommand.hpp"
+
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <expected>
 #include <optional>
 #include <ostream>
-#include <string_view>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,22 +17,119 @@
 #include <CLI/CLI.hpp>
 
 #include "db/store.hpp"
+#include "search/registry.hpp"
 #include "tuner/campaign/campaign.hpp"
-#include "tuner/campaign/downloads.hpp"
 #include "tuner/campaign/heartbeat/heartbeat_writer.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/measuring/machine_measuring.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/measuring/noise_settling.hpp"
-#include "tuner/cli/subcommands/tune_overrides.hpp"
+#include "tuner/cli/measuring/on_finish.hpp"
+#include "tuner/cli/measuring/preflight.hpp"
+#include "tuner/cli/subcommands/tune_command.hpp"
 #include "tuner/cli/subcommands/tune_report.hpp"
-#include "tuner/cli/subcommands/tune_source.hpp"
+#include "tuner/deploy/shell_quote.hpp"
 #include "tuner/executor/stray_runs.hpp"
+#include "tuner/installation/frameworks.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
+
+struct TuneOptions {
+  std::string file;  ///< or a command behind `--`
+  CommandOptions command;
+  bool fresh = false;
+  std::optional<std::int64_t> trials;  ///< these six replace what the file says
+  std::string wall;
+  std::string until;
+  std::string strategy;
+  std::optional<std::uint64_t> seed;
+  bool no_history = false;
+  std::vector<std::string> measure;  ///< configurations that the user wants measured: name=value,…
+  OnFinish on_finish;
+  PreflightOptions preflight;
+  bool no_noise = false;
+  MachineMeasuringOptions machine;
+  std::string grace = "20s";  ///< after SIGTERM, for the run in flight
+};
+
+/// The campaign of a file, or of the words behind `--`. What is wrong has been said.
+std::expected<tuner::CampaignSpec, ExitCode> read_campaign(const TuneOptions& options, const Context& context,
+                                                           const tuner::Installation& installation,
+                                                           const space::Facts& facts,
+                                                           const tuner::Frameworks* frameworks) {
+  const auto refuse = [&](std::string_view sentence) {
+    *context.err << "nocturne tune: " << sentence << "\nTry '" << tuner::command_text({"tune", "--help"}) << "'.\n";
+    return std::unexpected(ExitCode::Usage);
+  };
+  if (!options.file.empty() && context.command_given) return refuse("a campaign file or a command, not both");
+  if (!options.file.empty() || !context.command_given) {
+    if (options.file.empty()) return refuse("file is required, or a command behind '--'");
+    if (options.command.any())
+      return refuse(
+          "--name, --vary, --examples, --time, --pattern, --allow, --in-place, --share, --writes-outside and "
+          "--write-campaign belong to a command behind '--'");
+    auto spec = tuner::load_campaign(options.file, facts, frameworks);
+    if (spec) return *std::move(spec);
+    *context.err << tuner::to_text(spec.error()) << '\n';
+    return std::unexpected(ExitCode::Usage);
+  }
+  if (context.command.empty() || context.command.front().empty()) return refuse("there is no command behind '--'");
+  const bool budgeted = options.trials || !options.wall.empty() || !options.until.empty();
+  const auto wall = tuner::parse_duration(options.wall);
+  return command_campaign(options.command, budgeted, wall ? std::optional(*wall) : std::nullopt, context, installation,
+                          facts);
+}
+
+/// The command that goes on with the same campaign: as it was called, without --fresh.
+std::string same_again(const Context& context) {
+  std::vector<std::string> words = {context.program};
+  words.insert(words.end(), context.arguments.begin(), context.arguments.end());
+  const auto own_end = std::ranges::find(words, "--");
+  words.erase(std::remove(words.begin(), own_end, "--fresh"), own_end);  // goes on, and begins nothing
+  return deploy::shell_command(words);
+}
+
+/// Budget, strategy, seed and history, in the spec and in the document that is stored. The error is a sentence.
+std::expected<void, std::string> override_file(const TuneOptions& options, tuner::CampaignSpec& spec) {
+  if (options.trials) {
+    if (*options.trials < 1) return std::unexpected("--trials must be at least 1");
+    spec.budget.trials = options.trials;
+    spec.document["budget"]["trials"] = *options.trials;
+  }
+  if (!options.wall.empty()) {
+    const auto wall = tuner::parse_duration(options.wall);
+    if (!wall) return std::unexpected("--wall: " + wall.error());
+    spec.budget.wall = std::chrono::ceil<std::chrono::seconds>(*wall);
+    spec.document["budget"]["wall"] = options.wall;
+  }
+  if (!options.until.empty()) {
+    const auto until = tuner::parse_time_of_day(options.until);
+    if (!until) return std::unexpected("--until: " + until.error());
+    spec.budget.until = *until;
+    spec.document["budget"]["until"] = options.until;
+  }
+  if (!options.strategy.empty()) {
+    spec.strategy.name = options.strategy;
+    spec.document["strategy"]["name"] = options.strategy;
+  }
+  if (options.seed) {
+    spec.strategy.seed = *options.seed;
+    spec.document["strategy"]["seed"] = *options.seed;
+  }
+  if (options.no_history) {
+    spec.strategy.history = false;
+    spec.document["strategy"]["history"] = false;
+  }
+  const auto strategy = search::make_strategy(spec.strategy.name, spec.space, {.seed = spec.strategy.seed});
+  if (!strategy) return std::unexpected(strategy.error());
+  return {};
+}
 
 /// A campaign during which the machine changes this often is on a machine that is being worked on.
 constexpr int kMostGenerationsInOneSession = 5;
@@ -105,6 +206,20 @@ std::expected<std::vector<space::Configuration>, ExitCode> wanted_configurations
   return wanted;
 }
 
+/// What the sessions before of the campaign of this name as it is now have downloaded for its environments, in bytes,
+/// by what the recipes say. 0: there is no such campaign yet.
+std::int64_t downloaded_bytes(const db::Store& store, const std::string& campaign) {
+  const auto known = store.find_campaign(campaign);
+  if (!known) return 0;
+  const auto builds = store.list_builds();
+  std::int64_t bytes = 0;
+  for (const db::BuildRecord& build : builds) {
+    if (!db::environment_of(build) || build.created_unix_ns < known->created_unix_ns) continue;
+    bytes += build.flags.value("download_bytes", std::int64_t{0});
+  }
+  return bytes;
+}
+
 /// One session of a campaign, with as many generations as the machine changes while it lasts.
 class TuneSession {
  public:
@@ -123,7 +238,7 @@ class TuneSession {
                const measure::SweepReport& swept) {
     tuner::LocalExecutor::Options local = measuring_.executor_options();
     local.installing = [this](std::string_view line) { observers_.installing(std::string(line)); };
-    local.downloaded_bytes = tuner::downloaded_bytes(measuring_.store(), spec_.name);
+    local.downloaded_bytes = downloaded_bytes(measuring_.store(), spec_.name);
     tuner::LocalExecutor executor(spec_, std::move(local));
     if (preflight.preflight != tuner::PreflightMode::Only) {
       settle_noise(measuring_, spec_, executor, {.fresh = options_.fresh, .may_measure = !options_.no_noise});
@@ -233,8 +348,6 @@ ExitCode tune_or_say_why(const TuneOptions& options, Context& context, Finish& f
   }
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, TuneOptions& options) {
   subcommand.add_option("file", options.file, "The campaign file, or behind '--' a command of your own")
       ->type_name("FILE");
@@ -285,6 +398,12 @@ ExitCode run(const TuneOptions& options, Context& context) {
     run_on_finish(context, options.on_finish, *program, finish, ExitCode::Internal);
     throw;
   }
+}
+
+}  // namespace
+
+SubcommandAction add_tune(CLI::App& subcommand) {
+  return add_options<TuneOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

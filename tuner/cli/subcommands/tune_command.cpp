@@ -12,7 +12,7 @@
 #include "measure/run/launch.hpp"
 #include "space/write_file.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
-#include "tuner/cli/measuring/measuring.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/measuring/signals.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/seen_training_lines.hpp"

@@ -11,7 +11,6 @@
 
 #include "space/facts.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
-#include "tuner/cli/app.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 #include "tuner/installation/installation.hpp"

@@ -1,10 +1,10 @@
-#include "tuner/cli/subcommands/verify.hpp"
+// `nocturne verify PROFILE`: does it still hold, here and now?
+
+#include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -14,14 +14,13 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "measure/comparison/planned_looks.hpp"
 #include "space/folder_entries.hpp"
 #include "tuner/campaign/finals/pair_driver.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
-#include "tuner/cli/choice/pair_options.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
-#include "tuner/cli/output/colour.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
@@ -30,6 +29,13 @@
 
 namespace nocturne::cli {
 namespace {
+
+struct VerifyOptions {
+  std::vector<std::string> profiles;  ///< files, or names of campaigns that were exported
+  bool all = false;                   ///< every profile of the profiles folder
+  measure::ComparisonPolicy policy;
+  std::string time;  ///< for all of them; empty: as long as it takes
+};
 
 namespace fs = std::filesystem;
 
@@ -230,8 +236,6 @@ std::expected<std::vector<fs::path>, ExitCode> chosen_profiles(const VerifyOptio
       complain(context, ExitCode::NotFound, "no profile is in " + context.profiles_folder().string()));
 }
 
-}  // namespace
-
 void setup(CLI::App& subcommand, VerifyOptions& options) {
   auto* profiles =
       subcommand
@@ -266,6 +270,8 @@ void setup(CLI::App& subcommand, VerifyOptions& options) {
       "  nocturne verify --all --json\n");
 }
 
+/// All profiles are one sequential test. Ok: all hold. Negative: one does not. Unavailable: one could not be measured,
+/// and none was found not to hold.
 ExitCode run(const VerifyOptions& options, Context& context) {
   const auto files = chosen_profiles(options, context);
   if (!files) return files.error();
@@ -289,6 +295,12 @@ ExitCode run(const VerifyOptions& options, Context& context) {
   };
   if (any(deploy::VerificationOutcome::DoesNotHold)) return ExitCode::Negative;
   return any(deploy::VerificationOutcome::NotMeasured) ? ExitCode::Unavailable : ExitCode::Ok;
+}
+
+}  // namespace
+
+SubcommandAction add_verify(CLI::App& subcommand) {
+  return add_options<VerifyOptions>(subcommand);
 }
 
 }  // namespace nocturne::cli

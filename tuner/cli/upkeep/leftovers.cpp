@@ -1,13 +1,13 @@
 #include "tuner/cli/upkeep/leftovers.hpp"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <set>
 #include <system_error>
+
+#include <fmt/format.h>
 
 #include "measure/artifact/artifact.hpp"
 #include "measure/environment/environment_store.hpp"
@@ -207,6 +207,29 @@ std::expected<void, std::string> remove_leftover(const Leftover& leftover, db::S
   }
   store.forget_run_folder(leftover.name);
   return {};
+}
+
+std::vector<Leftover> choose_leftovers(std::span<const Leftover> all, const UpkeepRule& rule,
+                                       std::int64_t now_unix_ns) {
+  std::vector<Leftover> candidates;
+  std::int64_t total = 0;
+  for (const Leftover& each : all) {
+    total += each.bytes;
+    if (each.kept_because.empty()) {
+      candidates.push_back(each);
+    }
+  }
+  std::ranges::stable_sort(candidates, {}, &Leftover::used_unix_ns);
+  std::vector<Leftover> chosen;
+  for (Leftover& each : candidates) {
+    const bool old = rule.older_than && now_unix_ns - each.used_unix_ns > rule.older_than->count();
+    const bool too_much = rule.max_bytes && total > *rule.max_bytes;
+    if (each.forgotten || old || too_much) {
+      total -= each.bytes;
+      chosen.push_back(std::move(each));
+    }
+  }
+  return chosen;
 }
 
 }  // namespace nocturne::cli
