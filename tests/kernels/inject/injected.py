@@ -55,7 +55,7 @@ class Injected(object):
     def run(self, *arguments, **more):
         """Returns (exit code, stdout, stderr)."""
         process = self.start(*arguments, **more)
-        out, errors = process.communicate(timeout=300)
+        out, errors = process.communicate(timeout=60)
         return process.returncode, out, errors
 
     def events(self, name):
