@@ -13,6 +13,7 @@ class Periods(object):
     def __init__(self, irregular=lambda: None):
         self.irregular = irregular  # called when each event is made a step for want of a period
         self.failures = 0           # periods that were found and did not last
+        self.others = set()         # who made up the last of them
         self.forget()
 
     def forget(self):
@@ -38,13 +39,14 @@ class Periods(object):
                 self.place = (self.place + 1) % len(self.pattern)
                 return self.place == 0
             self.failures += 1
+            self.others = set(self.pattern)
             self.forget()
         self.history.append(key)
         if self.failures > 2 or len(self.history) >= UNDECIDED:
             self.pattern = [None]
             self.irregular()
             return True
-        period = self.found(set(awaited))
+        period = self.found(self.others.union(awaited))
         if period:
             self.pattern = self.history[-period:]
         return bool(period)

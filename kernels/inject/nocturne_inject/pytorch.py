@@ -93,7 +93,7 @@ class Training(object):
         self.unscaled = None          # (scaled loss, loss) that a GradScaler has seen last
         self.thread = None            # that trains
         self.loader = self.batch = None  # of the batch that came last; the batch until its shapes are known
-        self.loaders = []             # [(weak DataLoader, [trained with])]
+        self.loaders = {}             # {levers.Loader: trained with}
         self.fetched = self.asked = 0
         self.exhausted = False        # a loader, since the last step
         self.evaluating = False
@@ -396,9 +396,9 @@ class Training(object):
     def loader_begins(self, iterator, loader):
         if self.session.learning:
             self.session.learning.seed()
-        if not any(each() is loader for each, _ in self.loaders):
-            self.loaders.append((weakref.ref(loader), []))
-        iterator._nocturne_loader = weakref.ref(loader)
+        known = self.describe(loader)  # now: many a loader is gone as soon as its iterator is made
+        self.loaders.setdefault(known, False)
+        iterator._nocturne_loader = known
 
     def data_asked(self, iterator):
         self.asked, self.asked_cpu = time.monotonic(), 0.0
@@ -441,17 +441,14 @@ class Training(object):
 
     def know_loader(self):
         """At the end of the first step: the batch's loader, and how many batches a step takes."""
-        loader, facts = self.loader() if self.loader else None, self.recorder.facts
+        known, facts = self.loader, self.recorder.facts
         self.shapes = tuple((tuple(each.shape), str(each.dtype).replace("torch.", ""))
                             for each in _tensors(self.torch, self.batch))
         self.batch = None
-        if loader is None:
+        if known is None:
             self.session.note("no DataLoader gave the batches: epochs and waiting for data are not known")
             return
-        for each, trained in self.loaders:
-            if each() is loader:
-                trained.append(True)
-        known = self.describe(loader, True)
+        self.loaders[known] = True
         batch = known.batch or next((shape[0] for shape, _ in self.shapes if shape), None)
         events = max(1, len(self.periods.history))
         a_step = min(self.fetched, len(self.losses)) * (self.periods.length or 1) // events
@@ -460,7 +457,7 @@ class Training(object):
             ("steps_per_epoch", known.batches and self.unit == "optimizer step" and -(-known.batches // max(1, a_step))))
             if value})
 
-    def describe(self, loader, training):
+    def describe(self, loader):
         batch_sampler = getattr(loader, "batch_sampler", None)
         batch = loader.batch_size or getattr(batch_sampler, "batch_size", None)
         iterable = isinstance(loader.dataset, self.torch.utils.data.IterableDataset)
@@ -475,7 +472,7 @@ class Training(object):
                 pass
         return levers.Loader("iterable" if iterable else "map", batch, loader.num_workers, bool(loader.pin_memory),
                              bool(getattr(loader, "persistent_workers", False)),
-                             getattr(loader, "prefetch_factor", None), batches, examples, training,
+                             getattr(loader, "prefetch_factor", None), batches, examples, False,
                              type(loader.dataset).__name__)
 
     # --- the report -------------------------------------------------------------------------------------------------
@@ -490,8 +487,7 @@ class Training(object):
         if seen.device == "cuda":
             seen.device_name = torch.cuda.get_device_name()
             seen.capability = torch.cuda.get_device_capability()
-        loaders = [(each(), bool(trained)) for each, trained in self.loaders]
-        seen.loaders = [self.describe(loader, trained) for loader, trained in loaders if loader is not None]
+        seen.loaders = [each._replace(training=trained) for each, trained in self.loaders.items()]
         seen.optimizers = [levers.Optimizer(type(each).__name__, dict(each.defaults), sum(
             parameter.numel() for group in each.param_groups for parameter in group["params"]))
             for each in list(self.optimizers.values())]

@@ -18,21 +18,21 @@ import signal
 import sys
 import time
 
-_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KINDS = ("data", "forward", "backward", "optimizer", "other")
 DROPPED = 5  # steps after a turn's wait: queues that a loader filled meanwhile made up to 14 look free
 QUIET_S = 60  # without a sign of training for so long, the report says so
 
 
 def _load_steps():
-    for path in (os.path.join(_FOLDER, "nocturne_steps.py"),
-                 os.path.join(os.path.dirname(_FOLDER), "python", "nocturne_steps.py")):
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for path in (os.path.join(folder, "nocturne_steps.py"),
+                 os.path.join(os.path.dirname(os.path.realpath(folder)), "python", "nocturne_steps.py")):
         if os.path.exists(path):
             spec = importlib.util.spec_from_file_location("_nocturne_steps", path)
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
             return module
-    raise ImportError("nocturne_steps.py is not beside %s" % _FOLDER)
+    raise ImportError("nocturne_steps.py is not in %s" % folder)
 
 
 steps = _load_steps()

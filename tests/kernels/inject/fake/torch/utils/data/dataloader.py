@@ -1,0 +1,39 @@
+import torch
+
+
+class IterableDataset(object):
+    pass
+
+
+class _BaseDataLoaderIter(object):
+    def __init__(self, loader):
+        self.loader = loader
+        self._num_workers = loader.num_workers
+        self._num_yielded = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.loader.dataset == "broken":
+            raise ValueError("a file that cannot be read")
+        if self._num_yielded == len(self.loader):
+            raise StopIteration
+        self._num_yielded += 1
+        torch.clock.spend(self.loader.seconds)
+        return torch.Tensor(shape=(self.loader.batch_size, 3)), torch.Tensor(shape=(self.loader.batch_size,))
+
+
+class DataLoader(object):
+    """`batches` of 8 examples, each of which takes `seconds`."""
+
+    def __init__(self, batches=10, seconds=0.5, batch_size=8, num_workers=0, dataset=""):
+        self.batches, self.seconds, self.batch_size, self.num_workers = batches, seconds, batch_size, num_workers
+        self.dataset = dataset or range(batches * batch_size)
+        self.sampler, self.batch_sampler, self.pin_memory, self.drop_last = self.dataset, None, False, False
+
+    def __len__(self):
+        return self.batches
+
+    def __iter__(self):
+        return _BaseDataLoaderIter(self)

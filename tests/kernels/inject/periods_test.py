@@ -1,0 +1,53 @@
+"""Which events make a step."""
+
+import sys
+import unittest
+
+from injected import INJECT
+
+sys.path.insert(0, str(INJECT / "nocturne_inject"))
+
+from periods import ALONE, UNDECIDED, Periods  # noqa: E402
+
+
+class Patterns(unittest.TestCase):
+    def ends(self, events, awaited=""):
+        """For each event whether it ends a step: "DG" → "01"."""
+        self.periods = Periods(lambda: self.irregular.append(True))
+        self.irregular = []
+        return "".join("01"[self.periods.event(key, awaited)] for key in events)
+
+    def test_one_optimizers_events_are_steps_at_once(self):
+        self.assertEqual(self.ends("AAA", "A"), "111")
+        self.assertEqual(self.periods.length, 1)
+
+    def test_a_period_is_seen_twice_before_it_counts(self):
+        self.assertEqual(self.ends("DGDGDGDG", "DG"), "00010101")
+        self.assertEqual(self.ends("DDDDDGDDDDDGDDDDDG", "DG"), "000000000001000001")
+        self.assertEqual((self.periods.length, self.irregular), (6, []))
+
+    def test_it_contains_all_that_were_seen(self):
+        self.assertEqual(self.ends("ABBABBABB", "AB"), "000001001")
+
+    def test_one_that_was_made_and_is_never_used_is_awaited_for_a_while(self):
+        self.assertEqual(self.ends("A" * (ALONE + 1), "AB"), "0" * (ALONE - 1) + "11")
+
+    def test_without_a_period_each_event_is_a_step(self):
+        events = "".join("AB"[(n * n * n + n // 7 + n // 3) % 5 % 2] for n in range(200))
+        found = self.ends(events, "AB")
+        if self.periods.regular:  # the sequence is meant to have none
+            self.fail("period %s" % self.periods.length)
+        self.assertEqual(found[UNDECIDED:], "1" * (200 - UNDECIDED))
+        self.assertEqual(self.irregular, [True])
+
+    def test_a_period_that_breaks_is_looked_for_anew(self):
+        self.assertEqual(self.ends("DDD" + "GDGDGD", ""), "111" + "000101")
+        self.assertEqual(self.ends("DGDGDG" + "A" * ALONE, "DG"), "000101" + "0" * (ALONE - 1) + "1")
+
+    def test_periods_that_never_last_are_given_up(self):
+        self.ends("AABBAABBABABABAABBBBBBABBBAAAA" * 2, "")
+        self.assertFalse(self.periods.regular)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,444 @@
+"""What is seen of a training by the hooks, on a PyTorch whose work takes seconds of a clock that only it moves."""
+
+import json
+import os
+import shutil
+import signal
+import tempfile
+import textwrap
+import time
+import unittest
+
+from injected import INJECT, Injected
+
+# A step: 0.5 s of waiting for data, 3 forward, 2 backward, 1 optimizer, 0.25 of something else.
+TRAINING = """
+    import torch
+    spend = torch.clock.spend
+    model = torch.nn.Module()
+    model.owned["weight"] = torch.Tensor(1.0)
+    optimizer = torch.optim.SGD(model.parameters())
+    loader = torch.utils.data.DataLoader(batches=10)
+    def train(epochs=1, update=lambda loss: (loss.backward(), optimizer.step())):
+        for _ in range(epochs):
+            for step, (images, labels) in enumerate(loader):
+                model(images)
+                update(torch.Tensor(0.25))
+                spend(0.25)
+"""
+
+
+def trained(script, **environment):
+    return Injected(textwrap.dedent(TRAINING) + textwrap.dedent(script), **environment)
+
+
+class Steps(unittest.TestCase):
+    def ran(self, run, code=0, **environment):
+        left, out, errors = run.run(**environment)
+        self.assertEqual((left, errors if code == 0 else ""), (code, ""), errors)
+        return out
+
+    def test_steps_are_told_with_their_parts_epochs_and_batch(self):
+        with trained("train(2)\nprint('done')") as run:
+            self.assertEqual(self.ran(run), "done\n")
+            samples = run.events("sample")
+            self.assertEqual([each["first_step"] for each in samples], list(range(1, 20)))
+            # The first one of an epoch has no step before it whose rest it could bear; all but that is the same.
+            self.assertEqual(run.seconds(), [6.75] * 9 + [6.5] + [6.75] * 9)
+            for key, seconds in (("data_wait_ns", 0.5), ("forward_ns", 3), ("backward_ns", 2), ("optimizer_ns", 1)):
+                self.assertEqual(set(run.seconds(key)), {seconds}, key)
+            self.assertEqual({each["loss"] for each in samples}, {0.25})
+            ready = run.events("ready")[0]
+            self.assertEqual([ready[key] for key in ("timing", "batch", "steps_per_epoch", "examples_per_epoch")],
+                             ["steps", 8, 10, 80])
+            report = run.json()
+            self.assertEqual([report[key] for key in ("version", "framework", "framework_version", "device", "unit",
+                                                      "events_per_step", "steps", "batch", "step_seconds", "notes")],
+                             [1, "pytorch", "2.15.0+cpu", "cpu", "optimizer step", 1, 19, 8, 6.75, []])
+            self.assertAlmostEqual(sum(report["share"].values()), 1, 3)
+            self.assertAlmostEqual(report["share"]["forward"], 3 / 6.75, 2)
+
+    def test_evaluation_is_no_part_of_a_step(self):
+        evaluations = {
+            "behind an epoch": """
+    for _ in range(2):
+        train()
+        for batch in torch.utils.data.DataLoader(batches=7): spend(9)
+        spend(50)""",
+            "in the midst of one": """
+    def update(loss):
+        loss.backward(); optimizer.step()
+        if step_at() == 4:
+            for batch in torch.utils.data.DataLoader(batches=7): spend(9)
+    step_at = iter([0, 1, 2, 3, 4, 5, 6, 7, 8, 9] * 2).__next__
+    train(2, update)""",
+            "without gradients, left early": """
+    def update(loss):
+        loss.backward(); optimizer.step()
+        if step_at() == 4:
+            with torch.no_grad():
+                for number, batch in enumerate(torch.utils.data.DataLoader(batches=7)):
+                    spend(9)
+                    if number == 3: break
+    step_at = iter([0, 1, 2, 3, 4, 5, 6, 7, 8, 9] * 2).__next__
+    train(2, update)"""}
+        for name, script in evaluations.items():
+            with self.subTest(name), trained(script) as run:
+                self.ran(run)
+                self.assertEqual(len(run.seconds()), 19)
+                self.assertLessEqual(max(run.seconds()), 6.75, run.seconds())
+                self.assertGreaterEqual(min(run.seconds()), 5.99, run.seconds())
+
+    def test_a_loader_that_is_begun_for_each_batch_has_no_epochs(self):
+        with trained("""
+    for _ in range(8):
+        images, labels = next(iter(loader)); model(images)
+        torch.Tensor(0.5).backward(); optimizer.step(); spend(0.25)""") as run:
+            self.ran(run)
+            self.assertEqual(run.seconds(), [6.75] * 7)
+
+    def test_events_of_one_backward_merge(self):
+        with trained("""
+    second = torch.optim.SGD([torch.Tensor(1.0)])
+    train(1, lambda loss: (loss.backward(), optimizer.step(), second.step()))""") as run:
+            self.ran(run)
+            self.assertEqual(run.seconds(), [7.75] * 8)  # two until it is known that the second one always follows
+            self.assertEqual(run.json()["events_per_step"], 1)
+
+    def test_an_optimizer_around_another_is_one(self):
+        with trained("""
+    class Around(torch.optim.Optimizer):
+        def __init__(self, inner):
+            self.inner, self.param_groups = inner, inner.param_groups
+        def step(self):
+            self.inner.step()
+    around = Around(optimizer)
+    train(1, lambda loss: (loss.backward(), around.step()))""") as run:
+            self.ran(run)
+            self.assertEqual(run.seconds(), [6.75] * 9)
+
+    def test_a_gans_step_is_its_optimizers_period(self):
+        with trained("""
+    critic = torch.optim.SGD([torch.Tensor(1.0)])
+    def update(loss):
+        for _ in range(5):
+            loss.backward(); critic.step()
+        loss.backward(); optimizer.step()
+    train(1, update)""") as run:
+            self.ran(run)
+            self.assertEqual(run.seconds(), [0.5 + 3 + 6 * 3 + 0.25] * 8)
+            report, sample = run.json(), run.events("sample")[0]
+            self.assertEqual((report["events_per_step"], report["steps_per_epoch"], "loss" in sample), (6, 10, False))
+
+    def test_accumulated_gradients_are_one_step(self):
+        with trained("""
+    torch.clock.scale = 0.1
+    count = 0
+    def update(loss):
+        global count
+        loss.backward()
+        count += 1
+        if count % 5 == 0: optimizer.step()
+    train(4, update)""") as run:
+            self.ran(run)
+            self.assertEqual(len(run.seconds()), 7)
+            self.assertEqual(run.seconds()[0], round(0.5 * 5.75 + 0.1, 3))
+            self.assertEqual(run.json()["steps_per_epoch"], 2)
+            self.assertNotIn("loss", run.events("sample")[0])
+
+    def test_a_step_that_a_scaler_skips_is_a_step_and_its_loss_is_not_scaled(self):
+        with trained("""
+    scaler = torch.amp.GradScaler()
+    scaler.skips = 3
+    train(1, lambda loss: (scaler.scale(loss).backward(), scaler.step(optimizer)))""") as run:
+            self.ran(run)
+            self.assertEqual(run.seconds(), [5.75, 5.75] + [6.75] * 7)
+            self.assertEqual({each["loss"] for each in run.events("sample")}, {0.25})
+
+    def test_without_an_optimizer_backwards_are_counted(self):
+        with trained("del optimizer\ntrain(1, lambda loss: (loss.backward(), spend(1)))") as run:
+            self.ran(run)
+            self.assertEqual(run.seconds(), [6.75] * 9)
+            self.assertEqual(run.json()["unit"], "backward")
+            self.assertIn("no optimizer of PyTorch is used", run.notes())
+
+    def test_slow_steps_of_many_backwards_are_told_by_backwards(self):
+        with trained("""
+    def closure():
+        for _ in range(20):
+            spend(1); torch.Tensor(0.5).backward()
+    train(1, lambda loss: optimizer.step(closure))""") as run:
+            self.ran(run)
+            self.assertGreater(len(run.seconds()), 180)
+            self.assertEqual(sorted(run.seconds())[90], 3)
+            self.assertEqual(run.json()["unit"], "backward")
+            self.assertIn("takes more than 5 s", run.notes())
+
+    def test_a_backward_within_another_is_a_part_of_it(self):
+        with trained("""
+    def update(loss):
+        loss.inner = torch.Tensor(1.0).backward
+        loss.backward(); optimizer.step()
+    train(1, update)""") as run:
+            self.ran(run)
+            self.assertEqual(run.seconds(), [8.75] * 9)
+            self.assertEqual(run.events("sample")[0]["loss"], 0.25)
+
+    def test_it_ends_at_the_limit_and_the_script_does_not_go_on(self):
+        with trained("""
+    import atexit, sys
+    atexit.register(print, 'at exit')
+    sys.stdout.write('begun ')
+    try:
+        train(2)
+    finally:
+        print('not reached')""", NOCTURNE_STEPS_LIMIT=7, NOCTURNE_STEPS_PER_SAMPLE=3) as run:
+            self.assertEqual(self.ran(run), "begun ")
+            self.assertEqual([each["steps"] for each in run.events("sample")], [3, 3, 1])
+            self.assertEqual(run.json()["steps"], 7)
+
+    def test_another_batch_than_expected_fails(self):
+        with trained("train()", NOCTURNE_INJECT_BATCH=16) as run:
+            self.ran(run, code=1)
+            end = run.events("end")[0]
+            self.assertEqual((end["status"], run.events("sample")), ("failed", []))
+            self.assertIn("has 8 examples, and 16 were expected", end["reason"])
+            self.ran(run, NOCTURNE_INJECT_BATCH=8)
+
+    def test_only_the_report_or_nothing_may_be_asked_for(self):
+        with trained("train()\nprint('done')", NOCTURNE_STEPS_EVENTS=None) as run:
+            self.assertEqual(self.ran(run), "done\n")
+            self.assertEqual((run.json()["steps"], os.path.getsize(run.path("events.jsonl"))), (9, 0))
+            self.assertEqual(self.ran(run, NOCTURNE_DISABLE=1), "done\n")
+            self.assertFalse(os.path.exists(run.path("report.json")))
+
+    def test_what_trained_nothing_says_so_unless_another_did(self):
+        with trained("print('done')") as run:
+            self.ran(run)
+            self.assertIn("no step of a training was seen", run.notes())
+            self.assertFalse(os.path.exists(run.path("claim")))
+
+    def test_trouble_of_the_hooks_becomes_a_note(self):
+        with trained("train(1, lambda loss: (torch.autograd.backward(loss), optimizer.step()))\nprint('done')") as run:
+            script = run.script.read_text().replace("def train", "torch.is_grad_enabled = 7\ndef train")
+            run.script.write_text(script)
+            self.assertEqual(self.ran(run), "done\n")
+            self.assertIn("'int' object is not callable", run.notes())
+            self.assertEqual(len(run.seconds()), 9)
+
+    def test_what_took_long_to_begin_is_said(self):
+        with trained("spend(100)\ntrain()") as run:
+            self.ran(run)
+            self.assertIn("the first step began 104 s after the framework's import", run.notes())
+
+
+class Processes(unittest.TestCase):
+    ran = Steps.ran
+
+    def test_only_the_first_rank_speaks(self):
+        with trained("train()") as run:
+            for name in ("RANK", "LOCAL_RANK"):
+                self.ran(run, **{name: 1})
+                self.assertEqual(run.events("sample"), [])
+            self.ran(run, RANK=0, LOCAL_RANK=0, WORLD_SIZE=1)
+            self.assertEqual(len(run.events("sample")), 9)
+
+    def test_children_are_silent_and_a_child_that_trains_for_its_parent_is_not(self):
+        child = """
+import os
+def forked(function):
+    pid = os.fork()
+    if not pid:
+        function()
+        os._exit(0)
+    os.waitpid(pid, 0)
+"""
+        with trained(child + "train(); forked(train); print('done')") as run:
+            self.assertEqual(self.ran(run), "done\n")
+            self.assertEqual(len(run.events("sample")), 9)
+        with trained(child + "forked(train); print('done')") as run:
+            self.ran(run)
+            self.assertEqual(len(run.events("sample")), 9)
+        with trained(child + "forked(train); train()") as run:
+            self.ran(run)
+            self.assertEqual(len(run.events("sample")), 9)
+
+    def test_a_second_process_that_trains_is_told(self):
+        with trained("""
+    import subprocess, sys
+    train()
+    if len(sys.argv) == 1: subprocess.run([sys.executable, __file__, "second"], check=True)""") as run:
+            self.ran(run)
+            self.assertEqual(len(run.events("sample")), 9)
+            self.assertIn("more than one process trains", run.notes())
+
+    def test_a_script_that_tells_its_steps_itself_keeps_them(self):
+        with trained("""
+    import sys
+    sys.path.insert(0, %r)
+    import nocturne_steps
+    for _ in range(3):
+        train()
+        nocturne_steps.step()""" % str(INJECT.parent / "python")) as run:
+            self.ran(run)
+            self.assertEqual([each["first_step"] for each in run.events("sample")], [1, 2])
+            self.assertIn("tells its steps itself", run.notes())
+
+    def test_descendants_stop_while_a_turn_is_awaited_and_steps_behind_it_are_dropped(self):
+        with trained("""
+    import subprocess, sys
+    other = subprocess.Popen([sys.executable, "-S", "-c", "import time\\nwhile True: time.sleep(0.01)"],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    print(other.pid, flush=True)
+    try:
+        train(100)
+    finally:
+        print("not reached")""") as run:
+            turns = run.path("turns")
+            os.mkfifo(turns)
+            process = run.start(NOCTURNE_STEPS_TURNS=turns, NOCTURNE_STEPS_PER_SAMPLE=4)
+            child = int(process.stdout.readline())
+            self.addCleanup(os.kill, child, signal.SIGKILL)
+            with open(turns, "w") as file:
+                for slice_steps, expected in ((6, [4, 2]), (2, [4, 2, 2])):
+                    self.until(lambda: self.state(child) == "T")
+                    file.write("%d\n" % slice_steps)
+                    file.flush()
+                    self.until(lambda: [each["steps"] for each in run.events("sample")] == expected)
+                self.until(lambda: self.state(child) == "T")
+            out, errors = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, out, errors), (0, "", ""))
+            self.assertNotEqual(self.state(child), "T")
+            # The first step, five dropped, six timed; five dropped, two timed.
+            self.assertEqual([each["first_step"] for each in run.events("sample")], [1, 5, 7])
+            self.assertEqual(run.seconds(), [27.0, 13.25, 13.5])  # an epoch ends behind the first
+
+    def state(self, pid):
+        with open("/proc/%d/stat" % pid) as file:
+            return file.read().rpartition(")")[2].split()[0]
+
+    def until(self, condition):
+        end = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.005)
+
+
+LEVER = """
+NAME, FRAMEWORK, CHANGES, DESCRIPTION = "tempo", "pytorch", "nothing", "How fast it goes."
+LINES = {"fast": "torch.tempo = 'fast'"}
+def values(seen):
+    if seen.modules[0].parameters != 7 and not seen.loaders[0].training:
+        raise RuntimeError("not seen")
+    return ["script", "fast"], None
+def install(value, torch):
+    from . import Refused
+    if value == "never": raise Refused("it never is")
+    torch.tempo = value
+"""
+REFUSED = LEVER.replace("tempo", "other").replace('return ["script", "fast"], None', 'return None, "there is no GPU"')
+
+
+class Levers(unittest.TestCase):
+    ran = Steps.ran
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="nocturne-levers-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.inject = os.path.join(self.folder, "inject")
+        shutil.copytree(str(INJECT), self.inject, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(str(INJECT.parent / "python" / "nocturne_steps.py"), self.inject)
+        levers = os.path.join(self.inject, "nocturne_inject", "levers")
+        for name in os.listdir(levers):
+            if name != "__init__.py":
+                os.unlink(os.path.join(levers, name))
+        for name, text in (("tempo", LEVER), ("refused", REFUSED)):
+            with open(os.path.join(levers, name + ".py"), "w") as file:
+                file.write(text)
+
+    def test_a_lever_is_installed_and_offered(self):
+        with trained("train(); print(getattr(torch, 'tempo', 'as it is'))", folder=self.inject) as run:
+            self.assertEqual(self.ran(run), "as it is\n")
+            self.assertEqual(run.json()["levers"], [
+                {"name": "tempo", "values": ["script", "fast"], "default": "script", "type": "categorical",
+                 "description": "How fast it goes.", "changes": "nothing", "variable": "NOCTURNE_LEVER_TEMPO",
+                 "lines": {"fast": "torch.tempo = 'fast'"}}])
+            self.assertEqual(run.json()["refused"], [{"name": "other", "reason": "there is no GPU"}])
+            self.assertEqual(self.ran(run, NOCTURNE_LEVER_TEMPO="fast"), "fast\n")
+            self.assertEqual(self.ran(run, NOCTURNE_LEVER_TEMPO="script"), "as it is\n")
+
+    def test_a_lever_that_cannot_be_ends_the_trial(self):
+        for name, value, status, reason in (("TEMPO", "never", "unsupported", "lever tempo: it never is"),
+                                            ("UNKNOWN", "x", "failed", "lever unknown: there is no lever of this name")):
+            with trained("train()", folder=self.inject) as run:
+                self.ran(run, code=1, **{"NOCTURNE_LEVER_" + name: value})
+                self.assertEqual(run.events("end"), [{"event": "end", "status": status, "reason": reason}])
+
+    def test_levers_alone_need_no_timing(self):
+        with trained("train(); print(torch.tempo, torch.autograd.backward.__module__)", folder=self.inject,
+                     NOCTURNE_STEPS_EVENTS=None, NOCTURNE_INJECT_REPORT=None, NOCTURNE_LEVER_TEMPO="fast") as run:
+            os.unlink(os.path.join(self.inject, "nocturne_steps.py"))
+            self.assertEqual(self.ran(run), "fast torch.autograd\n")
+            code, out, errors = run.run(NOCTURNE_LEVER_TEMPO="never")
+            self.assertEqual(errors.splitlines()[0], "nocturne: tempo is left as it is: it never is")
+
+
+class Learning(unittest.TestCase):
+    ran = Steps.ran
+
+    def recorded(self, script, mode="start", **environment):
+        with trained(script, NOCTURNE_INJECT_LEARNING="learning.json", NOCTURNE_INJECT_LEARNING_MODE=mode,
+                     **environment) as run:
+            run.variables["NOCTURNE_INJECT_LEARNING"] = run.path("learning.json")
+            self.ran(run)
+            return run.json("learning.json")
+
+    def test_a_paired_start_is_the_same_twice(self):
+        script = """
+    import random, time
+    random.seed()
+    def update(loss):
+        torch.nn.functional.dropout(loss)
+        torch.Tensor(random.random()).backward(); optimizer.step()
+    train(1, update)"""
+        first = self.recorded(script)
+        self.assertEqual((first["version"], first["mode"], len(set(first["losses"]))), (1, "start", 5))
+        self.assertEqual(first["updates"], {"0.weight": 1.0})
+        self.assertEqual(self.recorded(script), first)
+        self.assertNotEqual(self.recorded(script, NOCTURNE_INJECT_SEED=9)["losses"], first["losses"])
+
+    def test_what_moves_more_or_not_at_all_is_seen(self):
+        self.assertEqual(self.recorded("optimizer.moves = 2.0\ntrain()")["updates"], {"0.weight": 2.0})
+        self.assertEqual(self.recorded("optimizer.moves = 0.0\ntrain()")["updates"], {"0.weight": 0.0})
+
+    def test_a_gans_first_step_is_its_first_period(self):
+        found = self.recorded("""
+    critic = torch.nn.Module()
+    critic.owned["weight"] = torch.Tensor(1.0)
+    second = torch.optim.SGD(critic.parameters())
+    def update(loss):
+        for _ in range(3):
+            loss.backward(); second.step()
+        loss.backward(); optimizer.step()
+    train(1, update)""")
+        self.assertEqual((found["updates"], found["losses"]), ({"0.weight": 1.0, "1.weight": 3.0}, [None] * 5))
+        self.assertIn("loss not seen", found["notes"][0])
+
+    def test_a_run_records_the_losses_of_its_steps(self):
+        script = """
+    import random
+    torch.nn.functional.dropout = None
+    random.seed(1)
+    train(2, lambda loss: (torch.Tensor(random.random()).backward(), optimizer.step()))"""
+        found = self.recorded(script, "run", NOCTURNE_STEPS_LIMIT=12)
+        self.assertEqual((found["mode"], len(set(found["losses"])), "updates" in found), ("run", 12, False))
+        self.assertNotEqual(self.recorded(script, "run", NOCTURNE_STEPS_LIMIT=12, NOCTURNE_INJECT_SEED=2), found)
+
+    def test_one_that_ends_early_says_so(self):
+        found = self.recorded("train()", "run", NOCTURNE_STEPS_LIMIT=12)
+        self.assertEqual((len(found["losses"]), found["notes"]),
+                         (10, ["the script ended before 12 steps had been seen"]))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
