@@ -17,7 +17,8 @@ import os
 import sys
 import time
 
-_FILES = {"torch": "pytorch", "tensorflow": "tensorflow", "keras": "tensorflow", "mxnet": "mxnet", "paddle": "paddle"}
+_FILES = {"torch": "pytorch", "tensorflow": "tensorflow", "keras": "tensorflow", "tf_keras": "tensorflow",
+          "mxnet": "mxnet", "paddle": "paddle"}
 
 
 def hide(error):
@@ -97,6 +98,12 @@ class Session(object):
 
 
 _session = None
+
+
+def importing(name):
+    """The framework `name` is about to be imported."""
+    from . import levers
+    os.environ.update(levers.variables(_FILES[name], os.environ))
 
 
 def imported(name, module, leave):
