@@ -1,0 +1,246 @@
+"""The scripts of examples/scripts under the module that sees their steps and puts levers in.
+
+Of each script, run with the module in front and without:
+- the steps that the module sees are those that the script counts, and take what its own clock says, to 2 %;
+- without a lever nothing that it prints, writes or returns changes;
+- each lever is applied, and the training goes on to its end, or it is refused with a reason.
+
+Both clocks are of one process, so a loaded machine moves both. Scripts run with a Python that has their framework: one of
+those that NOCTURNE_FRAMEWORKS names ("pytorch=/…/bin/python lightning=/… tensorflow=/…"), this one, or that of an
+environment that `nocturne env install` made. Without PyTorch there is nothing to do (77). `--long`: the scripts of TensorFlow
+and of what stands on PyTorch, and every value of every lever of every script.
+"""
+
+import glob
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SKIPPED = 77
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SCRIPTS = ROOT / "examples" / "scripts"
+MODULE = ROOT / "kernels" / "inject"
+LONG = "--long" in sys.argv
+FIRST = 5  # steps that neither clock counts in its median
+
+
+class Script(object):
+    def __init__(self, name, *arguments, **more):
+        self.words = [name] + list(arguments)
+        self.needs = more.pop("needs", ("torch",))
+        self.unit = more.pop("unit", "optimizer step")   # what the module says a step is
+        self.events = more.pop("events", 1)              # of them a step
+        self.clock = more.pop("clock", "step")           # the script's own word
+        self.batches = more.pop("batches", 1)            # steps that the script counts as one
+        self.epoch = more.pop("epoch", None)             # batch, steps and examples of an epoch, where a loader tells
+        self.long = more.pop("long", False)
+        self.missed = more.pop("missed", 0)              # steps at most that the module needs to understand
+        assert not more, more
+
+    def __str__(self):
+        return " ".join(self.words)
+
+
+LIGHTNING = dict(needs=("torch", "lightning"), long=True)
+TRANSFORMERS = dict(needs=("torch", "transformers", "accelerate"), long=True)
+# Whose levers are tested in every run: a few steps, for each lever is a process.
+SMALL = [Script("mnist.py", "--epochs", "1", "--images", "1536")]
+LIMIT = {"NOCTURNE_STEPS_LIMIT": "10"}
+ONE, FOUR = dict(epoch=(64, 200, 12800)), dict(epoch=(256, 50, 12800))
+TENSORFLOW = dict(needs=("tensorflow", "keras"), long=True)
+ALL = [
+    Script("mnist.py", "--epochs", "2", "--images", "1536", "--save-model", epoch=(64, 24, 1536)),
+    Script("language_model.py", "--epochs", "2", "--tokens", "20000", "--width", "64", "--save", "model.pt",
+           unit="backward"),
+    Script("gan.py", "--epochs", "2", "--pictures", "1280", "--width", "8", "--out", ".", events=2, missed=1,
+           epoch=(64, 20, 1280)),
+    Script("vae.py", "--epochs", "2", "--pictures", "5120", "--results", "results", epoch=(128, 40, 5120)),
+    Script("lbfgs.py", "--steps", "16", "--evaluations", "6", "--waves", "8", "--length", "12", "--save", "ahead.pt"),
+    Script("classifier.py", "--epochs", "2", "--pictures", "1024", "--checkpoint", "checkpoint.pt", epoch=(64, 16, 1024)),
+    Script("lbfgs.py", "--steps", "2", "--evaluations", "15", "--length", "600", "--save", "ahead.pt", unit="backward",
+           clock="backward", missed=15, long=True),
+    Script("trainer.py", "lightning", "--epochs", "1", "--save", "model.pt", **ONE, **LIGHTNING),
+    Script("trainer.py", "lightning", "--epochs", "1", "--accumulate", "4", "--save", "model.pt", **FOUR, **LIGHTNING),
+    Script("trainer.py", "transformers", "--epochs", "1", "--save", "model.pt", **ONE, **TRANSFORMERS),
+    Script("trainer.py", "transformers", "--epochs", "1", "--accumulate", "4", "--save", "model.pt", **FOUR,
+           **TRANSFORMERS),
+    Script("keras_fit.py", "--epochs", "2", "--save", "model.weights.h5", unit="batch", **TENSORFLOW),
+    Script("keras_fit.py", "--epochs", "2", "--steps-per-execution", "5", unit="batch", batches=5, **TENSORFLOW),
+    Script("tensorflow_loop.py", "--epochs", "2", "--checkpoint", "training", unit="call", **TENSORFLOW),
+]
+
+
+def candidates():
+    if os.environ.get("NOCTURNE_PYTORCH"):
+        yield os.environ["NOCTURNE_PYTORCH"]
+    for entry in os.environ.get("NOCTURNE_FRAMEWORKS", "").split():
+        yield entry.rsplit("=", 1)[1]
+    yield sys.executable
+    data = os.environ.get("NOCTURNE_DATA") or os.path.expanduser("~/.local/share/nocturne")
+    for current in sorted(glob.glob(os.path.join(data, "environments", "*.current"))):
+        with open(current) as file:
+            yield os.path.join(os.path.dirname(current), file.read().strip(), "bin", "python")
+
+
+PYTHONS = {}
+
+
+def python_with(*modules):
+    """A Python that finds these modules, or None."""
+    if modules not in PYTHONS:
+        asks = "import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, sys.argv[1:])))"
+        PYTHONS[modules] = next((each for each in candidates() if os.path.exists(each) and
+                                 subprocess.call([each, "-c", asks] + list(modules), stderr=subprocess.DEVNULL) == 0), None)
+    return PYTHONS[modules]
+
+
+class Run(object):
+    """One run of a script in a folder of its own: what it printed, returned and wrote, and what the module said."""
+
+    def __init__(self, script, module=True, **variables):
+        self.home = tempfile.mkdtemp(prefix="nocturne-scripts-")
+        work = os.path.join(self.home, "work")
+        os.mkdir(work)
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("NOCTURNE_")}
+        environment.update(EXAMPLE_CLOCK=self.path("clock"), OMP_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1", TMPDIR=self.home,
+                           TF_CPP_MIN_LOG_LEVEL="3", HF_HUB_OFFLINE="1")
+        if module:
+            open(self.path("events"), "w").close()
+            environment.update(PYTHONPATH=str(MODULE), NOCTURNE_STEPS_EVENTS=self.path("events"),
+                               NOCTURNE_STEPS_CLAIM=self.path("claim"), NOCTURNE_STEPS_LIMIT="1000000",
+                               NOCTURNE_STEPS_PER_SAMPLE="1", NOCTURNE_INJECT_REPORT=self.path("report"))
+        environment.update(variables)
+        command = [python_with(*script.needs), str(SCRIPTS / script.words[0])] + script.words[1:]
+        done = subprocess.run(command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=600)
+        self.printed = done.stdout.decode()
+        self.complained = done.stderr.decode()
+        self.returned = done.returncode
+        self.files = {}
+        for folder, _, names in os.walk(work):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    self.files[os.path.relpath(os.path.join(folder, name), work)] = file.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.home)
+
+    def path(self, name):
+        return os.path.join(self.home, name)
+
+    def own(self, clock):
+        """Seconds of each step but the first, by the script's own clock."""
+        with open(self.path("clock")) as file:
+            return next(each["seconds"] for each in map(json.loads, file) if each["unit"] == clock)
+
+    def untimed(self):
+        return "".join(line for line in self.printed.splitlines(True) if not line.startswith("own clock:"))
+
+    def events(self, name):
+        with open(self.path("events")) as file:
+            return [event for event in map(json.loads, file) if event["event"] == name]
+
+    def report(self):
+        with open(self.path("report")) as file:
+            return json.load(file)
+
+
+def levers_of(framework):
+    """Names of the levers that the module has for a framework."""
+    found = []
+    for path in (MODULE / "nocturne_inject" / "levers").glob("*.py"):
+        says = dict(re.findall(r'^(NAME|FRAMEWORK) = "(\w+)"', path.read_text(), re.MULTILINE))
+        if says.get("FRAMEWORK") == framework:
+            found.append(says["NAME"])
+    return sorted(found)
+
+
+class Scripts(unittest.TestCase):
+    def subjects(self):
+        for script in ALL:
+            if script.long == LONG and python_with(*script.needs):
+                yield script
+
+    def check_steps(self, script, run):
+        own = run.own(script.clock)
+        samples = run.events("sample")
+        steps = [each["steps"] for each in samples]
+        self.assertEqual([each["first_step"] for each in samples], [1 + sum(steps[:index]) for index in range(len(steps))])
+        self.assertEqual(set(steps), {script.batches})
+        self.assertIn(len(own) - len(samples), range(script.missed + 1))
+        pairs = list(zip(reversed(samples), reversed(own)))[:-FIRST]
+        ratio = statistics.median(1e-9 * sample["wall_ns"] / seconds for sample, seconds in pairs)
+        print("%s: %d of %.3f ms, seen %d of %.4f times that" % (
+            script, len(own) + 1, 1e3 * statistics.median(own[FIRST:]), len(samples) + 1, ratio))
+        self.assertLessEqual(abs(ratio - 1), 0.02)
+
+    def check_report(self, script, report):
+        self.assertEqual((report["unit"], report["events_per_step"]), (script.unit, script.events))
+        if script.epoch:
+            self.assertEqual((report["batch"], report["steps_per_epoch"], report["examples_per_epoch"]), script.epoch)
+        self.assertAlmostEqual(sum(report["share"].values()), 1, places=2)
+        self.assertEqual([each for each in report["notes"] if re.search(r"\w(Error|Exception): ", each)], [])
+        named = [each["name"] for each in report["levers"] + report["refused"]]
+        self.assertEqual(sorted(named), levers_of(report["framework"]))
+        self.assertEqual([each for each in report["refused"] if not each["reason"] or "could not be judged" in each["reason"]], [])
+
+    def check_nothing_changes(self, script, run):
+        with Run(script, module=False) as plain:
+            self.assertEqual(plain.returned, 0, plain.complained)
+            self.assertEqual((run.untimed(), run.returned), (plain.untimed(), plain.returned))
+            if script.needs == ("torch",):  # the others complain with the time of day and their process
+                self.assertEqual(run.complained, plain.complained)
+            self.assertEqual({name: len(text) for name, text in run.files.items()},
+                             {name: len(text) for name, text in plain.files.items()})
+            self.assertEqual([name for name in plain.files if run.files[name] != plain.files[name]], [])
+
+    def test_steps_are_seen_as_the_script_counts_them_and_nothing_else_changes(self):
+        for script in self.subjects():
+            with Run(script) as run:
+                with self.subTest(str(script)):
+                    self.assertEqual(run.returned, 0, run.complained)
+                with self.subTest("%s: steps" % script):
+                    self.check_steps(script, run)
+                with self.subTest("%s: report" % script):
+                    self.check_report(script, run.report())
+                with self.subTest("%s: nothing changes" % script):
+                    self.check_nothing_changes(script, run)
+
+    def test_each_lever_is_applied_or_refused_with_a_reason(self):
+        for script in ALL if LONG else SMALL:
+            if not python_with(*script.needs):
+                continue
+            with Run(script, **LIMIT) as default:
+                report = default.report()
+            for lever in report["levers"]:
+                values = [each for each in lever["values"] if each != lever["default"]]
+                for value in values if LONG else values[:1]:
+                    with self.subTest("%s: %s %s" % (script, lever["name"], value)), \
+                            Run(script, **dict(LIMIT, **{lever["variable"]: value})) as run:
+                        self.check_lever(lever, value, run, report)
+
+    def check_lever(self, lever, value, run, default):
+        report = run.report()
+        print("%s %s: %.2f ms, as it is %.2f ms %s" % (lever["name"], value, 1e3 * (report["step_seconds"] or 0),
+                                                       1e3 * default["step_seconds"], report["notes"] or ""))
+        self.assertEqual((run.returned, run.events("end")), (0, []), run.complained)
+        self.assertTrue(report["steps"] == default["steps"] or lever["changes"] == "what is learnt", report["steps"])
+        self.assertNotRegex(run.printed, r"\b(nan|inf)\b")
+        self.assertTrue(lever["lines"].get(value), "no line of the script does the same")
+
+
+if __name__ == "__main__":
+    if not python_with("torch"):
+        print("skipped: no Python with PyTorch was found, and NOCTURNE_FRAMEWORKS names none")
+        sys.exit(SKIPPED)
+    unittest.main(argv=[each for each in sys.argv if each != "--long"])
