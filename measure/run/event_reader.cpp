@@ -213,8 +213,6 @@ void EventReader::accept(const json& event) {
     events_.accuracy = accuracy;
   } else if (name == "norms") {
     accept_norms(event);
-  } else if (name == "share") {
-    accept_share(event);
   } else if (name == "device") {
     accept_device(event);
   } else if (name == "memory") {
@@ -228,17 +226,6 @@ void EventReader::accept(const json& event) {
     }
     events_.end = std::move(end);
   }
-}
-
-void EventReader::accept_share(const json& event) {
-  if (!events_.ready.is_object()) throw Rejected("comes before 'ready'");
-  json share = json::object();
-  for (const char* part : space::kStepParts) {
-    if (!event.contains(part)) continue;
-    share[part] = real(event, part);
-    if (!(share[part] >= 0.0 && share[part] <= 1.0)) throw Rejected(fmt::format("'{}' is not between 0 and 1", part));
-  }
-  events_.ready["share"] = std::move(share);
 }
 
 // Whatever is said again and again adds up to a possible time, too.
@@ -311,6 +298,29 @@ void EventReader::accept_sample(const json& event) {
   if (!finite && !events_.not_finite_at) events_.not_finite_at = sample.first_step + sample.steps - 1;
   events_.samples.push_back(sample);
   events_.lines.samples.push_back(line_);
+  add_step_parts(event);
+}
+
+void EventReader::add_step_parts(const json& event) {
+  bool told = false;
+  for (const char* key : {"forward_ns", "backward_ns", "optimizer_ns"}) {
+    if (!event.contains(key)) continue;
+    bounded(key, nanoseconds(integer(event, key, 0)));
+    told = true;
+  }
+  if (!told || !events_.ready.is_object()) return;
+  json share = json::object();
+  double rest = 1;
+  for (const char* part : {"data", "forward", "backward", "optimizer"}) {
+    const std::string key = std::string(part) + (part == std::string_view("data") ? "_wait_ns" : "_ns");
+    const auto sum = sums_.find(key);
+    if (sum == sums_.end()) continue;
+    const double whole = static_cast<double>(sums_["wall_ns"]);
+    share[part] = std::min(1.0, static_cast<double>(sum->second) / whole);
+    rest -= share[part].get<double>();
+  }
+  share["other"] = std::max(0.0, rest);
+  events_.ready["share"] = std::move(share);
 }
 
 void EventReader::accept_norms(const json& event) {

@@ -83,7 +83,8 @@ class EventReader {
   void accept_sample(const nlohmann::json& event);
   void accept_norms(const nlohmann::json& event);
   void accept_device(const nlohmann::json& event);
-  void accept_share(const nlohmann::json& event);
+  /// Keeps in `ready` which share of the steps' time goes into what, as far as samples say it.
+  void add_step_parts(const nlohmann::json& event);
   std::chrono::nanoseconds bounded(const char* key, std::chrono::nanoseconds time);
   void begin_phase(const nlohmann::json& event);
   void end_phase(const nlohmann::json& event);

@@ -246,3 +246,22 @@ TEST_CASE("a file beyond its cap, and a line without end, are cut off", "[events
   CHECK(endless.overflow);
   CHECK_THAT(endless.error.value().what, ContainsSubstring("a line longer than"));
 }
+TEST_CASE("samples that say what their time goes into give shares of a step", "[events]") {
+  const Events reader = read_text(
+      std::string(kHello) +
+      "\n{\"event\":\"ready\",\"threads\":2}\n"
+      R"({"event":"sample","first_step":1,"steps":1,"wall_ns":100,"cpu_ns":0,"data_wait_ns":30,"forward_ns":20,"backward_ns":40})"
+      "\n"
+      R"({"event":"sample","first_step":2,"steps":1,"wall_ns":300,"cpu_ns":0,"data_wait_ns":10,"forward_ns":80,"backward_ns":60})"
+      "\n");
+  CHECK_FALSE(reader.error);
+  const nlohmann::json share = reader.ready.at("share");
+  CHECK(share.at("data") == 0.1);
+  CHECK(share.at("forward") == 0.25);
+  CHECK(share.at("backward") == 0.25);
+  CHECK_FALSE(share.contains("optimizer"));
+  CHECK(std::abs(share.at("other").get<double>() - 0.4) < 1e-12);
+  CHECK_THAT(error_of(R"({"event":"sample","first_step":1,"steps":1,"wall_ns":1,"cpu_ns":0,"data_wait_ns":0,"forward_ns":-1})"),
+             ContainsSubstring("forward_ns"));
+}
+
