@@ -261,7 +261,8 @@ TEST_CASE("samples that say what their time goes into give shares of a step", "[
   CHECK(share.at("backward") == 0.25);
   CHECK_FALSE(share.contains("optimizer"));
   CHECK(std::abs(share.at("other").get<double>() - 0.4) < 1e-12);
-  CHECK_THAT(error_of(R"({"event":"sample","first_step":1,"steps":1,"wall_ns":1,"cpu_ns":0,"data_wait_ns":0,"forward_ns":-1})"),
-             ContainsSubstring("forward_ns"));
+  CHECK_THAT(
+      error_of(
+          R"({"event":"sample","first_step":1,"steps":1,"wall_ns":1,"cpu_ns":0,"data_wait_ns":0,"forward_ns":-1})"),
+      ContainsSubstring("forward_ns"));
 }
-
