@@ -311,6 +311,7 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
   // Without a batch size each example is a step, and lines come after many.
   if (counts_examples && !names.contains("batch")) document["run"]["steps"] = steps_of_examples(*command.examples);
   if (command.steps) document["run"]["steps"] = *command.steps;
+  if (command.slice_steps) document["verify"]["slice_steps"] = *command.slice_steps;
   if (command.deadline) document["run"]["deadline"] = fmt::format("{}s", command.deadline->count());
   return document;
 }

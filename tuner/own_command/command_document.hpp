@@ -36,6 +36,7 @@ struct OwnCommand {
   measure::Timing timing = measure::Timing::Process;
   std::string pattern;                           ///< with Timing::Pattern
   std::optional<std::int64_t> steps;             ///< timed steps of a run; empty: as usual
+  std::optional<std::int64_t> slice_steps;       ///< steps of a turn in a pair; empty: as usual
   std::optional<std::chrono::seconds> deadline;  ///< longest time of a run; empty: as usual
 };
 

@@ -132,6 +132,14 @@ std::optional<std::int64_t> steps_of_run(const tuner::CommandProbe& seen) {
                                         : steps;
 }
 
+/// Steps of a turn: behind the pause before it the first ones are not timed, and should be few beside the others.
+std::optional<std::int64_t> steps_of_turn(const tuner::CommandProbe& seen) {
+  constexpr double kSeconds = 0.6;
+  constexpr std::int64_t kFewest = 4, kMost = 100;
+  if (seen.timing != Timing::Steps || !seen.training || !seen.training->step_seconds) return std::nullopt;
+  return std::clamp(static_cast<std::int64_t>(kSeconds / *seen.training->step_seconds), kFewest, kMost);
+}
+
 /// About what a run takes: it starts, and trains so many steps. 0: not known.
 double seconds_of_run(const tuner::CommandProbe& seen, std::optional<std::int64_t> steps) {
   const double wall = std::chrono::duration<double>(seen.wall).count();
@@ -161,6 +169,7 @@ std::expected<void, ExitCode> check_writes(const CommandOptions& options, const 
 void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
   command.timing = seen.timing;
   command.steps = steps_of_run(seen);
+  command.slice_steps = steps_of_turn(seen);
   if (seen.training) {
     command.levers = seen.training->levers;
     command.batch = seen.training->batch;
@@ -291,8 +300,9 @@ std::expected<tuner::CampaignSpec, ExitCode> command_campaign(const CommandOptio
     auto document = tuner::command_document(command);
     if (!document) return refuse(context, document.error());
     if (!budgeted) (*document)["budget"]["trials"] = kUsualTrials;
-    if (const auto run = known->document.find("run"); run != known->document.end() && run->is_object()) {
-      (*document)["run"] = *run;
+    for (const char* section : {"run", "verify"}) {
+      const auto stored = known->document.find(section);
+      if (stored != known->document.end() && stored->is_object()) (*document)[section] = *stored;
     }
     return parsed(context, *document, command.folder, facts);
   }
