@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/command/private_view.hpp"
+
 namespace nocturne::command {
 
 enum class Timing {
@@ -22,6 +24,7 @@ struct Options {
   std::string folder;      ///< where the command starts; empty: the worker's own
   std::string shim;        ///< path of nocturne_steps.py; empty: none
   std::string inject;      ///< folder of the module in front of Python scripts (kernels/inject); empty: none
+  ViewPlan view;           ///< not prepared; its folders are those of the command line
   std::vector<std::string> command;
   std::string request, events;
 };
