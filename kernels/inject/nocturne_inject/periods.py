@@ -10,10 +10,10 @@ ALONE = 12      # events of one optimizer after which another, made but never us
 class Periods(object):
     """event() says where a step ends. Until a period is found none ends; what passed until then is no step."""
 
-    def __init__(self, irregular=lambda: None):
+    def __init__(self, irregular=lambda: None, alive=lambda: ()):
         self.irregular = irregular  # called when each event is made a step for want of a period
+        self.alive = alive          # the keys that may yet come
         self.failures = 0           # periods that were found and did not last
-        self.others = set()         # who made up the last of them
         self.forget()
 
     def forget(self):
@@ -30,23 +30,23 @@ class Periods(object):
     def regular(self):
         return self.pattern != [None]
 
-    def event(self, key, awaited=()):
-        """An event caused by `key`. `awaited`: the keys that may yet come. Returns whether a step ends here."""
+    def event(self, key):
+        """An event caused by `key`. Returns whether a step ends here."""
         if self.pattern == [None]:
             return True
         if self.pattern:
             if self.pattern[self.place] == key:
                 self.place = (self.place + 1) % len(self.pattern)
                 return self.place == 0
-            self.failures += 1
-            self.others = set(self.pattern)
+            if set(self.pattern).intersection(self.alive()):  # else another one has taken their place
+                self.failures += 1
             self.forget()
         self.history.append(key)
         if self.failures > 2 or len(self.history) >= UNDECIDED:
             self.pattern = [None]
             self.irregular()
             return True
-        period = self.found(self.others.union(awaited))
+        period = self.found(set(self.alive()))
         if period:
             self.pattern = self.history[-period:]
         return bool(period)

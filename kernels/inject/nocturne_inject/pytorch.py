@@ -77,7 +77,7 @@ class Training(object):
         self.recorder = None
         self.cuda = False
         self.periods = Periods(lambda: session.note(
-            "the optimizers' steps follow no pattern: each of them counts as a step"))
+            "the optimizers' steps follow no pattern: each of them counts as a step"), self.awaited)
         self.optimizers = weakref.WeakValueDictionary()  # by id, those that were made and live
         self.unit = "optimizer step"
         self.in_backward = False
@@ -372,10 +372,14 @@ class Training(object):
             self.group.add(key)
             self.merged.add(key)
 
+    def awaited(self):
+        """The optimizers whose steps may be events."""
+        return () if self.unit == "backward" else set(self.optimizers) - self.merged
+
     def event(self, key):
         """It may end a step; where it does, what passed since the last one is it."""
         undecided = self.periods.length is None
-        ends = self.periods.event(key, set(self.optimizers) - self.merged if undecided and key != "backward" else ())
+        ends = self.periods.event(key)
         self.backwards = 0
         if self.session.learning:
             self.session.learning.event(self.periods, self.losses[self.told:])

@@ -155,6 +155,15 @@ class Recorder(steps._Recorder):
         return {kind + "_ns": int(self.spent_on[kind] * 1e9)
                 for kind in ("forward", "backward", "optimizer") if self.spent_in_all[kind]}
 
+    def write(self, **event):
+        if event["event"] != "sample":
+            super(Recorder, self).write(**event)
+            return
+        # Ten times as fast as json.dumps, of which each step would pay a part.
+        os.write(self.file, ("{%s}\n" % ", ".join(
+            ['"%s": %s' % (name, '"%s"' % value if type(value) is str else value) for name, value in event.items()])
+        ).encode())
+
     def step_seconds(self):
         """The median of the samples' steps; None before the first."""
         each = sorted(wall / count for count, wall in self.samples)

@@ -11,11 +11,17 @@ from periods import ALONE, UNDECIDED, Periods  # noqa: E402
 
 
 class Patterns(unittest.TestCase):
-    def ends(self, events, awaited=""):
-        """For each event whether it ends a step: "DG" → "01"."""
-        self.periods = Periods(lambda: self.irregular.append(True))
-        self.irregular = []
-        return "".join("01"[self.periods.event(key, awaited)] for key in events)
+    def ends(self, events, *alive):
+        """For each event whether it ends a step: "DG" → "01". `alive`: those there are; or, from the n-th event on, (n, those)."""
+        self.irregular, self.count = [], 0
+        phases = [(0, alive[0])] + list(alive[1:])
+        self.periods = Periods(lambda: self.irregular.append(True),
+                               lambda: [keys for begin, keys in phases if begin <= self.count][-1])
+        found = ""
+        for key in events:
+            found += "01"[self.periods.event(key)]
+            self.count += 1
+        return found
 
     def test_one_optimizers_events_are_steps_at_once(self):
         self.assertEqual(self.ends("AAA", "A"), "111")
@@ -41,11 +47,15 @@ class Patterns(unittest.TestCase):
         self.assertEqual(self.irregular, [True])
 
     def test_a_period_that_breaks_is_looked_for_anew(self):
-        self.assertEqual(self.ends("DDD" + "GDGDGD", ""), "111" + "000101")
+        self.assertEqual(self.ends("DDD" + "GDGDGD", "D", (2, "DG")), "111" + "000101")
         self.assertEqual(self.ends("DGDGDG" + "A" * ALONE, "DG"), "000101" + "0" * (ALONE - 1) + "1")
 
+    def test_one_that_takes_anothers_place_changes_nothing(self):
+        self.assertEqual(self.ends("AABBCCDDEE", "A", (2, "B"), (4, "C"), (6, "D"), (8, "E")), "1" * 10)
+        self.assertEqual(self.irregular, [])
+
     def test_periods_that_never_last_are_given_up(self):
-        self.ends("AABBAABBABABABAABBBBBBABBBAAAA" * 2, "")
+        self.ends("AABBAABBABABABAABBBBBBABBBAAAA" * 2, "AB")
         self.assertFalse(self.periods.regular)
 
 
