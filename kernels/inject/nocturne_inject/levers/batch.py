@@ -1,0 +1,54 @@
+"""Multiplies the batch of the training's DataLoader.
+
+A loader is taken for the training's where its order is random, for an evaluation's (whose batch stays) where it is not:
+when a loader is constructed, nothing else is known of it. values() offers this lever only where that was right for each
+loader whose batches were seen: a backward pass followed them, or none did.
+"""
+
+from .. import loader_arguments
+from ..lever_error import LeverError
+
+NAME = "batch"
+FRAMEWORK = "pytorch"
+CHANGES = "what is learnt"
+DESCRIPTION = "examples of a training step, as a multiple of the script's"
+MULTIPLES = {"2x": 2, "4x": 4, "8x": 8}
+LINES = {value: "train_loader = DataLoader(..., batch_size=%d * batch_size)" % times for value, times in MULTIPLES.items()}
+LEAST_STEPS = 8  # of an epoch, at the largest batch
+
+
+def values(seen):
+    training = [loader for loader in seen.loaders if loader["training"]]
+    if not training:
+        return None, "no DataLoader was seen whose batches are trained on"
+    if any(loader["kind"] != "map" for loader in training):
+        return None, "the training's data set is an iterable one"
+    if any(not loader["batch_size"] for loader in training):
+        return None, "the batches are made by a batch sampler of the script's own, or by none"
+    if any(loader["random_order"] != loader["training"] for loader in seen.loaders if loader["training"] is not None):
+        return None, "the training's DataLoader cannot be told from an evaluation's by its random order"
+    steps = min(loader["examples"] // loader["batch_size"] for loader in training)
+    offered = [value for value, times in MULTIPLES.items() if steps >= LEAST_STEPS * times]
+    if not offered:
+        return None, "an epoch has %d steps, too few for larger batches" % steps
+    return ["script"] + offered, None
+
+
+def install(value, torch):
+    if value not in MULTIPLES:
+        raise LeverError(NAME, "unknown value %r" % (value,))
+    times = MULTIPLES[value]
+
+    def rule(arguments):
+        if not loader_arguments.draws_at_random(torch, arguments):
+            return
+        sampler = arguments.get("batch_sampler")
+        if type(sampler) is torch.utils.data.BatchSampler:
+            remade = torch.utils.data.BatchSampler(sampler.sampler, sampler.batch_size * times, sampler.drop_last)
+            arguments["batch_sampler"] = remade
+        elif sampler is None and arguments.get("batch_size", 1) is not None:
+            arguments["batch_size"] = arguments.get("batch_size", 1) * times
+        else:
+            raise ValueError("batches are made by %s" % type(sampler).__name__)
+
+    loader_arguments.change(torch, 2, NAME, rule)

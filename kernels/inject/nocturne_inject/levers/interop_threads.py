@@ -1,0 +1,26 @@
+"""Sets how many operations that do not depend on each other run at once. Only TorchScript runs any so."""
+
+from ..lever_error import LeverError
+from . import threads
+
+NAME = "interop_threads"
+FRAMEWORK = "pytorch"
+CHANGES = "nothing"
+DESCRIPTION = "operations of TorchScript that run at the same time on the CPU"
+LINES = {count: line.replace("num", "num_interop") for count, line in threads.LINES.items()}
+
+
+def values(seen):
+    if seen.cores < 2:
+        return None, "the process may use one core only"
+    if "set_num_interop_threads" in seen.sets:
+        return None, "the script sets the number of inter-op threads itself"
+    if not any(model["scripted"] for model in seen.models):
+        return None, "only TorchScript runs operations at the same time, and no scripted module was seen"
+    return ["script"] + [str(count) for count in threads.counts(seen.cores)], None
+
+
+def install(value, torch):
+    if value not in LINES:
+        raise LeverError(NAME, "unknown value %r" % (value,))
+    torch.set_num_interop_threads(int(value))

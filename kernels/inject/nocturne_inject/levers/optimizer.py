@@ -1,0 +1,88 @@
+"""Chooses the implementation of PyTorch's optimizers, by the arguments of their construction.
+
+The script's checkpoints stay as they were: `fused` and `foreach` are not in what state_dict() returns.
+"""
+
+import functools
+import inspect
+
+from ..lever_error import LeverError
+
+NAME = "optimizer"
+FRAMEWORK = "pytorch"
+CHANGES = "rounding"
+DESCRIPTION = "the optimizer's update: one kernel for all weights (fused), operations over lists (foreach), or the script's"
+LINES = {"fused": "optimizer = torch.optim.Adam(..., fused=True)", "foreach": "optimizer = torch.optim.Adam(..., foreach=True)"}
+# The classes that have both. Their subclasses may update in their own way.
+CLASSES = ("Adam", "AdamW", "SGD", "Adagrad")
+
+
+def values(seen):
+    if not seen.optimizers:
+        return None, "no optimizer was constructed"
+    able = [each for each in seen.optimizers if each["class"] in CLASSES]
+    if not able:
+        return None, "%s has no fused implementation" % seen.optimizers[0]["class"]
+    if any(set(each["given"]) & {"fused", "foreach", "differentiable"} for each in able):
+        return None, "the script chooses the optimizer's implementation itself"
+    if not all(each["floating"] for each in able):
+        return None, "a fused optimizer needs real floating-point weights"
+    if any(model["sparse"] for model in seen.models):
+        return None, "a fused optimizer cannot use sparse gradients"
+    return ["script", "fused", "foreach"], None
+
+
+def install(value, torch):
+    if value not in LINES:
+        raise LeverError(NAME, "unknown value %r" % (value,))
+    for name in CLASSES:
+        optimizer_class = getattr(torch.optim, name)
+        if value in inspect.signature(optimizer_class.__init__).parameters:
+            _patch(optimizer_class, value, torch)
+
+
+def _patch(optimizer_class, choice, torch):
+    original = optimizer_class.__init__
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def __init__(self, *args, **kwargs):
+        if type(self) is not optimizer_class or _chosen(signature, self, args, kwargs):
+            return original(self, *args, **kwargs)
+        kwargs[choice] = True
+        try:
+            original(self, *args, **kwargs)
+        except (RuntimeError, ValueError) as error:
+            raise LeverError(NAME, error)
+        _hide(self, choice)
+
+    optimizer_class.__init__ = __init__
+
+
+def _chosen(signature, optimizer, args, kwargs):
+    try:
+        arguments = signature.bind(optimizer, *args, **kwargs).arguments
+    except TypeError:  # the script's error: the constructor says it
+        return True
+    return any(arguments.get(choice) is not None for choice in ("fused", "foreach")) or bool(arguments.get("differentiable"))
+
+
+def _hide(optimizer, choice):
+    """Takes the choice out of what state_dict() returns, and puts it into what load_state_dict() reads."""
+
+    def saved(optimizer, state):
+        state["param_groups"] = [dict(group, **{choice: None}) for group in state["param_groups"]]
+        state["state"] = {key: _step_on_cpu(its) for key, its in state["state"].items()}
+        return state
+
+    def loaded(optimizer, state):
+        return dict(state, param_groups=[dict(group, **{choice: True}) for group in state["param_groups"]])
+
+    optimizer.register_state_dict_post_hook(saved)
+    optimizer.register_load_state_dict_pre_hook(loaded)
+
+
+def _step_on_cpu(state):
+    """A fused optimizer keeps its count on the GPU, the others on the CPU."""
+    step = state.get("step") if isinstance(state, dict) else None
+    return dict(state, step=step.cpu()) if hasattr(step, "cpu") else state
