@@ -16,8 +16,9 @@ import shutil
 import sys
 import tempfile
 import traceback
-import types
 import unittest
+import warnings
+from unittest import mock
 
 try:
     import torch
@@ -33,6 +34,8 @@ from torch.nn import functional
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "kernels" / "inject"))
+from nocturne_inject import levers, loaders  # noqa: E402
+
 LEVERS = sorted(path.stem for path in (ROOT / "kernels/inject/nocturne_inject/levers").glob("*.py") if path.stem != "__init__")
 
 
@@ -46,7 +49,11 @@ def put_in(**chosen):
 
 
 def watch():
-    return importlib.import_module("nocturne_inject.torch_seen").Seen(torch)
+    """Returns a function that returns the report of what has happened since."""
+    import nocturne_inject
+    os.environ["NOCTURNE_INJECT_REPORT"] = os.devnull
+    nocturne_inject.imported("torch", torch, lambda: None)
+    return nocturne_inject._session.report.content
 
 
 def in_a_process(test):
@@ -133,6 +140,12 @@ class Words(nn.Module):
         return self.last(hidden), state
 
 
+def scripted():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is deprecated
+        return torch.jit.script(nn.Linear(2, 2))
+
+
 Images = collections.namedtuple("Images", "pixels labels")
 
 
@@ -193,31 +206,43 @@ def layout(model):
     return [(name, value.dtype, tuple(value.shape)) for name, value in model.state_dict().items()]
 
 
-def facts(**changed):
-    """What a run on a CPU with bf16 saw of a classifier, unless something else is said."""
-    seen = types.SimpleNamespace(
-        device="cpu", framework_version="2.15.0", cores=4, cpu_flags={"avx512_bf16"}, cuda_capability=None, cudnn_tf32=True,
-        sets=set(), absolute_schedule=None, optimizers=[{"class": "Adam", "given": set(), "floating": True}],
-        models=[{"class": "Net", "device": "cpu", "dtypes": ["float32"], "conv2d": True, "channels_last": False,
-                 "dropout": False, "sparse": False, "scripted": False, "compiled": False}],
-        loaders=[{"kind": "map", "examples": 6400, "batch_size": 64, "num_workers": 0, "pin_memory": False,
-                  "persistent_workers": False, "random_order": True, "unshareable": None, "draws": False,
-                  "batch_device": "cpu", "training": True}])
-    for name, value in changed.items():
-        records = getattr(seen, name + "s", None)
-        if isinstance(records, list) and isinstance(value, dict):  # model={"conv2d": False}: of each
-            setattr(seen, name + "s", [dict(each, **value) for each in records])
-        else:
-            setattr(seen, name, value)
+def described(module, **changed):
+    types = collections.Counter(type(each).__name__ for each in module.modules())
+    return levers.Module(type(module).__name__, 1, types, False, module)._replace(**changed)
+
+
+LOADER = {"kind": "map", "examples": 6400, "batch_size": 64, "num_workers": 0, "pin_memory": False,
+          "persistent_workers": False, "random_order": True, "unshareable": None, "draws": False, "batch_device": "cpu",
+          "training": True, "fetches": 3}
+
+
+def facts(model=None, **changed):
+    """What a run on a CPU with bf16 has seen of a classifier, unless something else is said."""
+    seen = levers.Seen()
+    known = dict(device="cpu", framework="pytorch", module=torch, version=(2, 15, 0), cpus=4, cpu_flags=frozenset(["avx512_bf16"]),
+                 compiler="/usr/bin/g++", threads=4, interop_threads=4, parameter_types=["float32"],
+                 modules=[described(model or Classifier())],
+                 optimizers=[levers.Optimizer("Adam", {"lr": 0.1, "fused": None, "foreach": None}, 1)])
+    vars(seen).update(known, **changed)
     return seen
 
 
+GPU = {"device": "cuda", "capability": (9, 0)}
+
+
 class Lever(unittest.TestCase):
+    """`loader`: what is other at the script's DataLoader; `loaders`: all of them."""
+
+    def judged(self, name, loader=None, loaders=None, **seen):
+        loaders = [dict(LOADER, **(loader or {}))] if loaders is None else loaders
+        with mock.patch.object(sys.modules["nocturne_inject.loaders"], "watched", loaders):
+            return lever(name).values(facts(**seen))
+
     def offered(self, name, *values, **seen):
-        self.assertEqual(lever(name).values(facts(**seen)), (["script"] + list(values), None))
+        self.assertEqual(self.judged(name, **seen), (["script"] + list(values), None))
 
     def refused(self, name, words, **seen):
-        values, reason = lever(name).values(facts(**seen))
+        values, reason = self.judged(name, **seen)
         self.assertIsNone(values)
         self.assertIn(words, reason)
 
@@ -233,12 +258,12 @@ class Every(Lever):
             self.assertTrue(one.DESCRIPTION)
 
     def test_offers_values_with_lines_or_says_why_not(self):
-        situations = [facts(), facts(device="cuda", cuda_capability=(9, 0)), facts(models=[], loaders=[], optimizers=[])]
+        torch.backends.cudnn.allow_tf32 = False
+        self.addCleanup(setattr, torch.backends.cudnn, "allow_tf32", True)
         for name in LEVERS:
             offered = 0
-            for seen in situations + [facts(device="cuda", cuda_capability=(9, 0), cudnn_tf32=False),
-                                      facts(model={"scripted": True})]:
-                values, reason = lever(name).values(seen)
+            for situation in ({}, GPU, {"modules": [], "loaders": [], "optimizers": []}, {"model": scripted()}):
+                values, reason = self.judged(name, **situation)
                 self.assertEqual(values is None, reason is not None, name)
                 if values:
                     offered += 1
@@ -250,10 +275,10 @@ class Every(Lever):
             self.assertTrue(offered, name)
 
     @in_a_process
-    def test_refuses_a_value_that_it_does_not_know_by_its_name(self):
+    def test_one_without_this_value_is_not_supported(self):
         for name in LEVERS:
-            with self.assertRaisesRegex(RuntimeError, "nocturne lever %s: unknown value 'no'" % name):
-                lever(name).install("no", torch)
+            failed = levers.install("pytorch", torch, {"NOCTURNE_LEVER_" + name.upper(): "no"})
+            self.assertEqual(failed, {name: ("unsupported", "it has no value 'no'")})
 
     @in_a_process
     def test_leaves_the_names_and_kinds_of_a_checkpoint(self):
@@ -416,13 +441,12 @@ class Autocast(Lever):
 
     def test_where_it_is_offered(self):
         self.offered("autocast", "bf16")
-        self.offered("autocast", "bf16", device="cuda", cuda_capability=(8, 0))
-        self.refused("autocast", "compute capability", device="cuda", cuda_capability=(7, 5))
-        self.refused("autocast", "no bf16 instructions", cpu_flags={"avx2"})
-        self.refused("autocast", "uses autocast itself", sets={"autocast"})
-        self.refused("autocast", "16 bits already", model={"dtypes": ["bfloat16"]})
-        self.refused("autocast", "no module with float32", model={"dtypes": ["float64"]})
-        self.refused("autocast", "no call of a module", models=[])
+        self.offered("autocast", "bf16", device="cuda", capability=(8, 0))
+        self.refused("autocast", "compute capability", device="cuda", capability=(7, 5))
+        self.refused("autocast", "no bf16 instructions", cpu_flags=frozenset(["avx2"]))
+        self.refused("autocast", "16 bits already", parameter_types=["bfloat16"])
+        self.refused("autocast", "no module with float32", parameter_types=["float64"])
+        self.refused("autocast", "no module", modules=[])
 
 
 class ChannelsLast(Lever):
@@ -474,15 +498,16 @@ class ChannelsLast(Lever):
 
     def test_where_it_is_offered(self):
         self.offered("channels_last", "true")
-        self.refused("channels_last", "no Conv2d", model={"conv2d": False})
-        self.refused("channels_last", "itself", model={"channels_last": True})
+        self.refused("channels_last", "no Conv2d", model=Words())
+        self.refused("channels_last", "itself", model=Classifier().to(memory_format=torch.channels_last))
 
 
 class Compile(Lever):
     @in_a_process
     def test_compiles_in_place(self):
-        if lever("compile").values(facts())[0] is None:
-            self.skipTest(lever("compile").values(facts())[1])
+        reason = lever("compile").values(facts(compiler=shutil.which("g++") or shutil.which("clang++")))[1]
+        if reason:
+            self.skipTest(reason)
         folder = tempfile.mkdtemp(prefix="nocturne-levers-")
         os.environ.update(TORCHINDUCTOR_CACHE_DIR=folder, TORCHINDUCTOR_COMPILE_THREADS="1")
         try:
@@ -517,29 +542,22 @@ class Compile(Lever):
     @in_a_process
     def test_leaves_what_the_script_compiled(self):
         put_in(compile="default", autocast="bf16")
-        seen = watch()
+        report = watch()
         model = torch.compile(Classifier(), backend="eager")
         inside = dtypes_of_outputs(first=model._orig_mod.first)
         output, _ = train(model)
         self.assertEqual(output.dtype, torch.float32)
         self.assertEqual(inside["first"], {torch.bfloat16})
-        self.assertIn("itself", lever("compile").values(seen)[1])
+        self.assertIn("itself", refusals(report())["compile"])
 
     def test_where_it_is_offered(self):
-        path, named = os.environ["PATH"], os.environ.pop("CXX", None)
-        try:
-            os.environ["PATH"] = "/nowhere"
-            self.refused("compile", "no C++ compiler (g++ or clang++) was found")
-        finally:
-            os.environ["PATH"] = path
-            if named:
-                os.environ["CXX"] = named
-        self.refused("compile", "compiles its model itself", sets={"torch.compile"})
-        self.refused("compile", "compiles its model itself", model={"compiled": True})
-        self.refused("compile", "before 2.2", framework_version="2.1.2")
-        self.refused("compile", "one by one", models=facts().models * 5)
-        self.assertEqual(lever("compile").changes(facts(model={"dropout": True})), "random stream")
-        self.assertEqual(lever("compile").changes(facts()), "rounding")
+        self.refused("compile", "no C++ compiler (g++ or clang++) was found", compiler=None)
+        self.refused("compile", "compiles its model itself", calls={"compile"})
+        self.refused("compile", "compiles its model itself", modules=[described(Classifier(), compiled=True)])
+        self.refused("compile", "before 2.2", version=(2, 1, 2))
+        self.refused("compile", "no module", modules=[])
+        self.assertEqual(lever("compile").changes(facts()), "random stream")
+        self.assertEqual(lever("compile").changes(facts(Words())), "rounding")
 
 
 class Optimizer(Lever):
@@ -608,10 +626,11 @@ class Optimizer(Lever):
     def test_where_it_is_offered(self):
         self.offered("optimizer", "fused", "foreach")
         self.refused("optimizer", "no optimizer", optimizers=[])
-        self.refused("optimizer", "Adadelta has no fused", optimizer={"class": "Adadelta"})
-        self.refused("optimizer", "itself", optimizer={"given": {"foreach"}})
-        self.refused("optimizer", "floating-point", optimizer={"floating": False})
-        self.refused("optimizer", "sparse", model={"sparse": True})
+        self.refused("optimizer", "Adadelta has no fused", optimizers=[levers.Optimizer("Adadelta", {"foreach": None}, 1)])
+        for chosen in ({"foreach": False, "fused": None}, {"fused": True}, {"fused": None, "differentiable": True}):
+            self.refused("optimizer", "itself", optimizers=[levers.Optimizer("Adam", chosen, 1)])
+        self.refused("optimizer", "real weights", parameter_types=["complex64"])
+        self.refused("optimizer", "sparse", model=nn.Embedding(4, 2, sparse=True))
 
 
 class Settings(Lever):
@@ -622,11 +641,11 @@ class Settings(Lever):
 
     def test_where_matmul_precision_is_offered(self):
         self.offered("matmul_precision", "medium")
-        self.offered("matmul_precision", "high", "medium", cpu_flags={"amx_bf16", "amx_fp16"})
-        self.offered("matmul_precision", "high", "medium", device="cuda", cuda_capability=(8, 6))
-        self.refused("matmul_precision", "TF32", device="cuda", cuda_capability=(7, 0))
-        self.refused("matmul_precision", "no bf16", cpu_flags=set())
-        self.refused("matmul_precision", "itself", sets={"set_float32_matmul_precision"})
+        self.offered("matmul_precision", "high", "medium", cpu_flags=frozenset(["amx_bf16", "amx_fp16"]))
+        self.offered("matmul_precision", "high", "medium", device="cuda", capability=(8, 6))
+        self.refused("matmul_precision", "TF32", device="cuda", capability=(7, 0))
+        self.refused("matmul_precision", "no bf16", cpu_flags=frozenset())
+        self.refused("matmul_precision", "itself", calls={"set_float32_matmul_precision"})
 
     @in_a_process
     def test_threads(self):
@@ -634,13 +653,14 @@ class Settings(Lever):
         self.assertEqual((torch.get_num_threads(), torch.get_num_interop_threads()), (2, 3))
 
     def test_where_threads_are_offered(self):
-        self.offered("threads", "1", "2", "3", "4")
+        self.offered("threads", "1", "2", "3")
+        self.offered("threads", "1", "2", "3", "4", threads=8)
         self.assertEqual(lever("threads").counts(40), [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 40])
-        self.refused("threads", "one core", cores=1)
-        self.refused("threads", "itself", sets={"set_num_threads"})
+        self.refused("threads", "one core", cpus=1)
+        self.refused("threads", "itself", calls={"set_num_threads"})
         self.refused("interop_threads", "TorchScript")
-        self.refused("interop_threads", "itself", sets={"set_num_interop_threads"})
-        self.offered("interop_threads", "1", "2", model={"scripted": True}, cores=2)
+        self.refused("interop_threads", "itself", calls={"set_num_interop_threads"})
+        self.offered("interop_threads", "1", "2", model=scripted(), cpus=2)
 
     @in_a_process
     def test_those_of_a_gpu(self):
@@ -650,18 +670,20 @@ class Settings(Lever):
         self.assertTrue(torch.backends.cudnn.benchmark and torch.backends.cudnn.allow_tf32)
 
     def test_where_those_of_a_gpu_are_offered(self):
-        gpu = {"device": "cuda", "cuda_capability": (9, 0)}
         for name in ("cudnn_benchmark", "tf32", "loader_pin_memory"):
             self.refused(name, "not on a GPU")
-        self.offered("cudnn_benchmark", "true", **gpu)
-        self.refused("cudnn_benchmark", "itself", sets={"cudnn.deterministic"}, **gpu)
-        self.refused("cudnn_benchmark", "no Conv2d", model={"conv2d": False}, **gpu)
-        self.offered("tf32", "true", cudnn_tf32=False, **gpu)
-        self.refused("tf32", "already", **gpu)
-        self.refused("tf32", "compute capability", device="cuda", cuda_capability=(7, 5))
-        self.offered("loader_pin_memory", "true", **gpu)
-        self.refused("loader_pin_memory", "already", loader={"pin_memory": True}, **gpu)
-        self.refused("loader_pin_memory", "on the GPU", loader={"batch_device": "cuda"}, **gpu)
+        self.offered("cudnn_benchmark", "true", **GPU)
+        self.refused("cudnn_benchmark", "deterministic", calls={"use_deterministic_algorithms"}, **GPU)
+        self.refused("cudnn_benchmark", "no convolution", model=Words(), **GPU)
+        with torch.backends.cudnn.flags(benchmark=True, allow_tf32=True):
+            self.refused("cudnn_benchmark", "itself", **GPU)
+        self.refused("tf32", "already", **GPU)
+        with torch.backends.cudnn.flags(allow_tf32=False):
+            self.offered("tf32", "true", **GPU)
+        self.refused("tf32", "compute capability", device="cuda", capability=(7, 5))
+        self.offered("loader_pin_memory", "true", **GPU)
+        self.refused("loader_pin_memory", "already", loader={"pin_memory": True}, **GPU)
+        self.refused("loader_pin_memory", "on the GPU", loader={"batch_device": "cuda"}, **GPU)
 
 
 class Loader(Lever):
@@ -729,9 +751,9 @@ class Loader(Lever):
         self.refused("loader_workers", "no DataLoader", loaders=[])
         self.refused("loader_workers", "iterable", loader={"kind": "iterable"})
         self.refused("loader_workers", "an open file", loader={"unshareable": "the data set holds an open file"})
-        self.assertEqual(lever("loader_workers").changes(facts()), "nothing")
-        for draws in (True, None):
-            self.assertEqual(lever("loader_workers").changes(facts(loader={"draws": draws})), "random stream")
+        for draws, changes in ((False, "nothing"), (True, "random stream"), (None, "random stream")):
+            with mock.patch.object(loaders, "watched", [dict(LOADER, draws=draws)]):
+                self.assertEqual(lever("loader_workers").changes(facts()), changes)
         self.offered("loader_prefetch", "1", "4", "8", "16")
         self.offered("loader_persistent", "true", loader={"kind": "iterable", "num_workers": 1})
         self.refused("loader_prefetch", "no processes", loader={"kind": "iterable"})
@@ -780,92 +802,90 @@ class Batch(Lever):
         self.refused("batch", "batch sampler of the script's own", loader={"batch_size": None})
         self.refused("batch", "iterable", loader={"kind": "iterable"})
         self.refused("batch", "told from an evaluation's", loader={"random_order": False})
-        evaluation = dict(facts().loaders[0], training=False)
-        self.refused("batch", "told from an evaluation's", loaders=facts().loaders + [evaluation])
-        self.offered("batch", "2x", "4x", "8x", loaders=facts().loaders + [dict(evaluation, random_order=False)])
+        evaluation = dict(LOADER, training=False)
+        self.refused("batch", "told from an evaluation's", loaders=[LOADER, evaluation])
+        self.offered("batch", "2x", "4x", "8x", loaders=[LOADER, dict(evaluation, random_order=False)])
         self.offered("learning_rate", "linear", "sqrt")
         self.refused("learning_rate", "the batch stays", loaders=[])
-        self.refused("learning_rate", "OneCycleLR", absolute_schedule="OneCycleLR")
 
 
-class Seen(Lever):
-    """What a real training shows."""
+def refusals(report):
+    return {each["name"]: each["reason"] for each in report["refused"]}
 
-    def epochs(self, model, train_loader, test_loader, optimizer, epochs=2):
-        for _ in range(epochs):
-            for pixels, _, labels in train_loader:
-                optimizer.zero_grad()
-                functional.cross_entropy(model(pixels), labels).backward()
-                optimizer.step()
-            with torch.no_grad():
-                for pixels, _, labels in test_loader:
-                    model(pixels)
 
-    def seen_of(self, draw=None, **arguments):
-        seen = watch()
+def values(report):
+    return {each["name"]: each["values"] for each in report["levers"]}
+
+
+class Report(unittest.TestCase):
+    """What levers say of real trainings."""
+
+    def trained(self, draw=None, **arguments):
+        """The report on a classifier and an evaluation, two epochs."""
+        report = watch()
         model = Classifier(0.2)
-        loaders = [torch.utils.data.DataLoader(Examples(draw), batch_size=8, shuffle=True, **arguments),
-                   torch.utils.data.DataLoader(Examples(count=8), batch_size=8)]
-        self.epochs(model, *loaders, torch.optim.Adam(model.parameters()))
-        return seen
+        data = torch.utils.data
+        training = data.DataLoader(Examples(draw, count=512), batch_size=8, shuffle=True, **arguments)
+        evaluation = data.DataLoader(Examples(count=8), batch_size=8)
+        optimizer = torch.optim.Adam(model.parameters())
+        for _ in range(2):
+            for pixels, _, labels in training:
+                train(model, optimizer, 1, Images(pixels, labels))
+            with torch.no_grad():
+                for pixels, _, _ in evaluation:
+                    model(pixels)
+        return report()
 
     @in_a_process
     def test_a_classifier(self):
-        seen = self.seen_of()
-        model, = seen.models
-        self.assertEqual((seen.device, seen.framework_version), ("cpu", torch.__version__.split("+")[0]))
-        self.assertEqual((model["class"], model["dtypes"], model["conv2d"], model["dropout"], model["channels_last"]),
-                         ("Classifier", ["float32"], True, True, False))
+        report = self.trained()
+        offered, refused = values(report), refusals(report)
+        self.assertEqual(report["notes"], [])
+        self.assertEqual(sorted(list(offered) + list(refused)), LEVERS)
+        for name in ("channels_last", "optimizer", "batch", "learning_rate", "loader_workers"):
+            self.assertIn(name, offered, refused)
+        for name in ("tf32", "cudnn_benchmark", "loader_pin_memory"):
+            self.assertEqual(refused[name], "the training is not on a GPU")
         self.assertEqual([(each["training"], each["random_order"], each["draws"], each["unshareable"], each["batch_size"],
-                           each["examples"]) for each in seen.loaders],
-                         [(True, True, False, None, 8, 64), (False, False, False, None, 8, 8)])
-        self.assertEqual(seen.optimizers, [{"class": "Adam", "given": set(), "floating": True}])
-        self.assertEqual((seen.sets, seen.absolute_schedule), (set(), None))
-        for name in LEVERS:
-            values, reason = lever(name).values(seen)
-            self.assertTrue(values or reason, name)
+                           each["examples"]) for each in loaders.watched],
+                         [(True, True, False, None, 8, 512), (False, False, False, None, 8, 8)])
+        changes = {each["name"]: each["changes"] for each in report["levers"]}
+        self.assertEqual((changes["loader_workers"], changes.get("compile", "random stream")), ("nothing", "random stream"))
 
     @in_a_process
     def test_examples_that_draw_numbers(self):
-        self.assertEqual([each["draws"] for each in self.seen_of(lambda: torch.rand(1)).loaders], [True, False])
+        self.trained(lambda: torch.rand(1))
+        self.assertEqual([each["draws"] for each in loaders.watched], [True, False])
 
     @in_a_process
     def test_examples_that_draw_from_python(self):
-        self.assertTrue(self.seen_of(random.random).loaders[0]["draws"])
+        self.trained(random.random)
+        self.assertTrue(loaders.watched[0]["draws"])
 
     @in_a_process
     def test_what_processes_draw_is_not_known(self):
-        self.assertIsNone(self.seen_of(num_workers=1).loaders[0]["draws"])
+        self.trained(num_workers=1)
+        self.assertEqual((loaders.watched[0]["draws"], loaders.watched[0]["training"]), (None, True))
 
     @in_a_process
     def test_what_the_script_sets(self):
-        seen = watch()
+        report = watch()
         torch.set_num_threads(1)
         torch.set_num_interop_threads(1)
         torch.set_float32_matmul_precision("high")
-        torch.backends.cudnn.benchmark = True
-        torch.backends.cudnn.allow_tf32 = False
+        model = Classifier()
         with torch.autocast("cpu", torch.bfloat16, enabled=False):
-            self.assertNotIn("autocast", seen.sets)
+            train(model)
+        self.assertNotIn("itself", refusals(report()).get("autocast", ""))
         with torch.autocast("cpu", torch.bfloat16):
-            nn.Linear(2, 2)(torch.ones(1, 2))
-        self.assertEqual(seen.sets, {"set_num_threads", "set_num_interop_threads", "set_float32_matmul_precision",
-                                     "cudnn.benchmark", "tf32", "autocast"})
-
-    @in_a_process
-    def test_models_of_other_kinds(self):
-        seen = watch()
-        Normalize()(torch.rand(2))
-        nn.Sequential(nn.Conv2d(3, 4, 3)).to(memory_format=torch.channels_last)(torch.rand(1, 3, 8, 8))
-        torch.jit.script(nn.Linear(2, 2))(torch.ones(1, 2))
-        nn.Embedding(4, 2, sparse=True)(torch.tensor([1]))
-        nn.Linear(2, 2).bfloat16()(torch.ones(1, 2).bfloat16())
-        found = [[key for key in ("channels_last", "scripted", "sparse") if each[key]] + each["dtypes"] for each in seen.models]
-        self.assertEqual(found, [["channels_last", "float32"], ["scripted", "float32"], ["sparse", "float32"], ["bfloat16"]])
+            train(model)
+        refused = refusals(report())
+        for name in ("autocast", "threads", "interop_threads", "matmul_precision"):
+            self.assertIn("itself", refused[name])
 
     @in_a_process
     def test_data_sets_that_cannot_be_shared(self):
-        seen = watch()
+        watch()
         data = torch.utils.data
         with_file = Examples()
         with_file.file = open(os.devnull)
@@ -875,26 +895,34 @@ class Seen(Lever):
         data.DataLoader(Examples(), collate_fn=local)
         data.DataLoader(Examples(), collate_fn=local, num_workers=1, multiprocessing_context="spawn")
         data.DataLoader(Stream())
-        reasons = [each["unshareable"] for each in seen.loaders]
+        reasons = [each["unshareable"] for each in loaders.watched]
         self.assertIn("holds an open file", reasons[0])
         self.assertEqual((reasons[1], reasons[3]), (None, None))
         self.assertIn("started by spawn", reasons[2])
-        self.assertEqual(seen.loaders[3]["kind"], "iterable")
+        self.assertEqual(loaders.watched[3]["kind"], "iterable")
+
+    def rates(self, change):
+        """Who sets learning rates, when `change` has been called between two steps."""
+        watch()
+        optimizer = torch.optim.SGD(Classifier().parameters(), lr=0.1)
+        change = change(optimizer)
+        optimizer.step()
+        change()
+        optimizer.step()
+        return lever("learning_rate")._absolute
 
     @in_a_process
-    def test_learning_rates_that_are_set(self):
-        seen = watch()
-        optimizer = torch.optim.SGD(Classifier().parameters(), lr=0.1)
-        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1)
-        for _ in range(2):
-            optimizer.step()
-            schedule.step()
-        self.assertIsNone(seen.absolute_schedule)
-        optimizer = torch.optim.SGD(Classifier().parameters(), lr=0.1, foreach=False)
-        optimizer.step()
-        optimizer.param_groups[0]["lr"] = 0.01
-        optimizer.step()
-        self.assertEqual((seen.absolute_schedule, seen.optimizers[1]["given"]), ("the script", {"foreach"}))
+    def test_a_schedule_of_factors(self):
+        self.assertEqual(self.rates(lambda optimizer: torch.optim.lr_scheduler.StepLR(optimizer, 1).step), [])
+
+    @in_a_process
+    def test_a_schedule_of_rates(self):
+        self.assertEqual(self.rates(lambda optimizer: torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.5, 10).step),
+                         ["OneCycleLR"])
+
+    @in_a_process
+    def test_rates_that_the_script_sets(self):
+        self.assertEqual(self.rates(lambda optimizer: lambda: optimizer.param_groups[0].update(lr=0.01)), ["the script"])
 
 
 if __name__ == "__main__":

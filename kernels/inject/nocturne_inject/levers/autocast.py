@@ -1,6 +1,7 @@
 """Runs the outermost modules that own parameters in bf16 where PyTorch deems it safe; weights stay float32."""
 
 import copy
+import functools
 
 from .. import outermost
 from ..lever_error import LeverError
@@ -14,27 +15,41 @@ LINES = {"bf16": "with torch.autocast(device, torch.bfloat16):  # around the mod
 CPU_FLAGS = frozenset(["avx512_bf16", "amx_bf16", "bf16"])
 
 
+_regions = []  # of the script's own, that were entered
+
+
 def values(seen):
-    if not seen.models:
-        return None, "no call of a module that owns parameters was seen"
-    if "autocast" in seen.sets:
+    if not seen.modules:
+        return None, "no module that owns parameters was seen"
+    if _regions:
         return None, "the script uses autocast itself"
-    if any(set(model["dtypes"]) & {"bfloat16", "float16"} for model in seen.models):
+    if {"bfloat16", "float16"} & set(seen.parameter_types):
         return None, "the script's model is in 16 bits already"
-    if not any("float32" in model["dtypes"] for model in seen.models):
+    if "float32" not in seen.parameter_types:
         return None, "no module with float32 parameters was seen"
-    if seen.device == "cpu" and not CPU_FLAGS & set(seen.cpu_flags):
+    if seen.device == "cpu" and not CPU_FLAGS & seen.cpu_flags:
         return None, "the processor has no bf16 instructions (avx512_bf16, amx_bf16)"
-    if seen.device == "cuda" and (seen.cuda_capability or (0, 0)) < (8, 0):
+    if seen.device == "cuda" and (seen.capability or (0, 0)) < (8, 0):
         return None, "the GPU has no bf16 units (compute capability 8.0)"
     if seen.device not in ("cpu", "cuda"):
-        return None, "not tried on the device %s" % seen.device
+        return None, "no such training was tried on the device %s" % seen.device
     return ["script", "bf16"], None
 
 
+def watch(torch):
+    """seen.calls has "autocast" for regions that are switched off too, as recomputed checkpoints enter them."""
+    original = torch.autocast.__enter__
+
+    @functools.wraps(original)
+    def __enter__(region):
+        if getattr(region, "_enabled", True):
+            _regions.append(region.device if hasattr(region, "device") else None)
+        return original(region)
+
+    torch.autocast.__enter__ = __enter__
+
+
 def install(value, torch):
-    if value != "bf16":
-        raise LeverError(NAME, "unknown value %r" % (value,))
 
     def in_bf16(module, args, kwargs, proceed):
         parameter = next(module.parameters())

@@ -5,8 +5,7 @@ when a loader is constructed, nothing else is known of it. values() offers this 
 loader whose batches were seen: a backward pass followed them, or none did.
 """
 
-from .. import loader_arguments
-from ..lever_error import LeverError
+from .. import loaders
 
 NAME = "batch"
 FRAMEWORK = "pytorch"
@@ -18,14 +17,14 @@ LEAST_STEPS = 8  # of an epoch, at the largest batch
 
 
 def values(seen):
-    training = [loader for loader in seen.loaders if loader["training"]]
+    training = [loader for loader in loaders.watched if loader["training"]]
     if not training:
         return None, "no DataLoader was seen whose batches are trained on"
     if any(loader["kind"] != "map" for loader in training):
         return None, "the training's data set is an iterable one"
     if any(not loader["batch_size"] for loader in training):
         return None, "the batches are made by a batch sampler of the script's own, or by none"
-    if any(loader["random_order"] != loader["training"] for loader in seen.loaders if loader["training"] is not None):
+    if any(loader["random_order"] != loader["training"] for loader in loaders.watched if loader["training"] is not None):
         return None, "the training's DataLoader cannot be told from an evaluation's by its random order"
     steps = min(loader["examples"] // loader["batch_size"] for loader in training)
     offered = [value for value, times in MULTIPLES.items() if steps >= LEAST_STEPS * times]
@@ -35,12 +34,10 @@ def values(seen):
 
 
 def install(value, torch):
-    if value not in MULTIPLES:
-        raise LeverError(NAME, "unknown value %r" % (value,))
     times = MULTIPLES[value]
 
     def rule(arguments):
-        if not loader_arguments.draws_at_random(torch, arguments):
+        if not loaders.draws_at_random(torch, arguments):
             return
         sampler = arguments.get("batch_sampler")
         if type(sampler) is torch.utils.data.BatchSampler:
@@ -51,4 +48,8 @@ def install(value, torch):
         else:
             raise ValueError("batches are made by %s" % type(sampler).__name__)
 
-    loader_arguments.change(torch, 2, NAME, rule)
+    loaders.change(torch, 2, NAME, rule)
+
+
+def watch(torch):
+    loaders.watch(torch)

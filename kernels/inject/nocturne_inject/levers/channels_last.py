@@ -19,16 +19,22 @@ LINES = {"true": "model = model.to(memory_format=torch.channels_last)\n"
 
 
 def values(seen):
-    if not any(model["conv2d"] for model in seen.models):
+    if not any(_has_convolutions(seen.module, each.module) for each in seen.modules):
         return None, "no Conv2d was seen"
-    if any(model["channels_last"] for model in seen.models):
+    if any(_is_last(seen.module, weight) for each in seen.modules for weight in each.module.parameters()):
         return None, "the script uses channels_last itself"
     return ["script", "true"], None
 
 
+def _has_convolutions(torch, module):
+    return any(isinstance(each, (torch.nn.Conv2d, torch.nn.ConvTranspose2d)) for each in module.modules())
+
+
+def _is_last(torch, weight):
+    return weight.dim() == 4 and not weight.is_contiguous() and weight.is_contiguous(memory_format=torch.channels_last)
+
+
 def install(value, torch):
-    if value != "true":
-        raise LeverError(NAME, "unknown value %r" % (value,))
     layout = _Layout(torch)
     outermost.add(torch, 10, layout.around)
     sys.modules[torch.optim.Optimizer.__module__].register_optimizer_step_pre_hook(layout.before_step)
@@ -53,11 +59,10 @@ class _Layout(object):
         return proceed(args, kwargs)
 
     def convert(self, module):
-        nn = self.torch.nn
-        if not any(isinstance(each, (nn.Conv2d, nn.ConvTranspose2d)) for each in module.modules()):
+        if not _has_convolutions(self.torch, module):
             return False
         for parameter in module.parameters():
-            if parameter.dim() == 4 and not isinstance(parameter, nn.parameter.UninitializedTensorMixin):
+            if parameter.dim() == 4 and not isinstance(parameter, self.torch.nn.parameter.UninitializedTensorMixin):
                 parameter.data = self.last(parameter.data)
                 if parameter.grad is not None:
                     parameter.grad.data = self.last(parameter.grad.data)

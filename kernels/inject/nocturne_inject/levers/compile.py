@@ -1,12 +1,12 @@
 """Compiles the outermost modules that own parameters, in place, at their first call: names in state_dict() stay."""
 
 import os
-import shutil
 import sysconfig
 import weakref
 
 from .. import outermost
 from ..lever_error import LeverError
+from . import notes
 
 NAME = "compile"
 FRAMEWORK = "pytorch"
@@ -15,49 +15,39 @@ DESCRIPTION = "torch.compile() of the model, with its mode; the first step takes
 LINES = {"default": "model.compile()",
          "max-autotune": "model.compile(mode='max-autotune')",
          "reduce-overhead": "model.compile(mode='reduce-overhead')"}
-# More are the parts of a model whose forward() is not called: each would be compiled for itself.
-MOST_MODULES = 4
+# Where forward() is not called, each of the model's parts is compiled for itself; so many, the rest stays as it is.
+MOST_MODULES = 8
 
 
 def changes(seen):
     """A compiled dropout draws other numbers."""
-    return "random stream" if any(model["dropout"] for model in seen.models) else CHANGES
+    drops = any("drop" in kind.lower() for each in seen.modules for kind in each.types)
+    return "random stream" if drops else CHANGES
 
 
 def values(seen):
-    if not seen.models:
-        return None, "no call of a module that owns parameters was seen"
-    if "torch.compile" in seen.sets or any(model["compiled"] for model in seen.models):
+    if not seen.modules:
+        return None, "no module that owns parameters was seen"
+    if "compile" in seen.calls or any(each.compiled for each in seen.modules):
         return None, "the script compiles its model itself"
-    if len(seen.models) > MOST_MODULES:
-        return None, "the script calls %d modules one by one, no model as a whole" % len(seen.models)
-    if _version(seen.framework_version) < (2, 2):
+    if seen.version < (2, 2):
         return None, "PyTorch before 2.2 has no Module.compile()"
-    if not _compiler():
+    if not seen.compiler:
         return None, "no C++ compiler (g++ or clang++) was found"
     if not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")):
         return None, "Python.h, which compiled code includes, was not found"
     return ["script", "default", "max-autotune"] + (["reduce-overhead"] if seen.device == "cuda" else []), None
 
 
-def _version(text):
-    return tuple(int(part) for part in text.split("+")[0].split(".")[:2])
-
-
-def _compiler():
-    named = os.environ.get("CXX")
-    return any(shutil.which(each) for each in ([named] if named else ["g++", "clang++"]))
-
-
 def install(value, torch):
-    if value not in LINES:
-        raise LeverError(NAME, "unknown value %r" % (value,))
     called = weakref.WeakSet()
 
     def compiled(module, args, kwargs, proceed):
         if module not in called:
             called.add(module)
-            if not outermost.is_compiled(torch, module):
+            if len(called) == MOST_MODULES + 1:
+                notes.append("compile: the script calls more than %d modules one by one; the first are compiled" % MOST_MODULES)
+            if len(called) <= MOST_MODULES and not outermost.is_compiled(torch, module):
                 module.compile(mode=None if value == "default" else value)
         try:
             return proceed(args, kwargs)

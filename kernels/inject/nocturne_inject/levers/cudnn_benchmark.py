@@ -1,7 +1,5 @@
 """Lets cuDNN time its algorithms for each new shape and take the fastest."""
 
-from ..lever_error import LeverError
-
 NAME = "cudnn_benchmark"
 FRAMEWORK = "pytorch"
 CHANGES = "rounding"
@@ -12,14 +10,15 @@ LINES = {"true": "torch.backends.cudnn.benchmark = True"}
 def values(seen):
     if seen.device != "cuda":
         return None, "the training is not on a GPU"
-    if not any(model["conv2d"] for model in seen.models):
-        return None, "no Conv2d was seen"
-    if "cudnn.benchmark" in seen.sets or "cudnn.deterministic" in seen.sets:
-        return None, "the script sets cudnn.benchmark or cudnn.deterministic itself"
+    if not any(kind.startswith("Conv") for each in seen.modules for kind in each.types):
+        return None, "no convolution was seen"
+    cudnn = seen.module.backends.cudnn
+    if cudnn.benchmark:
+        return None, "the script sets cudnn.benchmark itself"
+    if cudnn.deterministic or "use_deterministic_algorithms" in seen.calls:
+        return None, "the script asks for deterministic algorithms"
     return ["script", "true"], None
 
 
 def install(value, torch):
-    if value != "true":
-        raise LeverError(NAME, "unknown value %r" % (value,))
     torch.backends.cudnn.benchmark = True

@@ -1,6 +1,5 @@
 """Sets how many operations that do not depend on each other run at once. Only TorchScript runs any so."""
 
-from ..lever_error import LeverError
 from . import threads
 
 NAME = "interop_threads"
@@ -11,16 +10,15 @@ LINES = {count: line.replace("num", "num_interop") for count, line in threads.LI
 
 
 def values(seen):
-    if seen.cores < 2:
+    if seen.cpus < 2:
         return None, "the process may use one core only"
-    if "set_num_interop_threads" in seen.sets:
+    if "set_num_interop_threads" in seen.calls:
         return None, "the script sets the number of inter-op threads itself"
-    if not any(model["scripted"] for model in seen.models):
+    scripted = seen.module.jit.ScriptModule
+    if not any(isinstance(part, scripted) for each in seen.modules for part in each.module.modules()):
         return None, "only TorchScript runs operations at the same time, and no scripted module was seen"
-    return ["script"] + [str(count) for count in threads.counts(seen.cores)], None
+    return ["script"] + [str(count) for count in threads.counts(seen.cpus) if count != seen.interop_threads], None
 
 
 def install(value, torch):
-    if value not in LINES:
-        raise LeverError(NAME, "unknown value %r" % (value,))
     torch.set_num_interop_threads(int(value))

@@ -3,8 +3,9 @@
 import functools
 import math
 import os
+import sys
+import weakref
 
-from ..lever_error import LeverError
 from . import batch
 
 NAME = "learning_rate"
@@ -14,6 +15,9 @@ DESCRIPTION = "the learning rate follows the batch: times the ratio (linear) or 
 RULES = {"linear": float, "sqrt": math.sqrt}
 LINES = {"linear": "optimizer = torch.optim.SGD(..., lr=lr * ratio)  # ratio: the batch over the script's",
          "sqrt": "optimizer = torch.optim.SGD(..., lr=lr * ratio ** 0.5)  # ratio: the batch over the script's"}
+# Schedules that take learning rates as arguments.
+ABSOLUTE = ("OneCycleLR", "CyclicLR")
+_absolute = []  # who sets learning rates that no factor of ours would reach
 
 
 def values(seen):
@@ -22,14 +26,12 @@ def values(seen):
         return None, "the batch stays: " + reason
     if not seen.optimizers:
         return None, "no optimizer was constructed"
-    if seen.absolute_schedule:
-        return None, "%s sets learning rates of its own" % seen.absolute_schedule
+    if _absolute:
+        return None, "%s sets learning rates of its own" % _absolute[0]
     return ["script"] + list(RULES), None
 
 
 def install(value, torch):
-    if value not in RULES:
-        raise LeverError(NAME, "unknown value %r" % (value,))
     factor = RULES[value](batch.MULTIPLES.get(os.environ.get("NOCTURNE_LEVER_BATCH"), 1))
     original = torch.optim.Optimizer.__init__
 
@@ -41,3 +43,27 @@ def install(value, torch):
                 group["lr"] = group["lr"] * factor
 
     torch.optim.Optimizer.__init__ = __init__
+
+
+def watch(torch):
+    schedules = torch.optim.lr_scheduler
+    base = getattr(schedules, "LRScheduler", None) or schedules._LRScheduler
+    scheduled = weakref.WeakSet()
+    rates = weakref.WeakKeyDictionary()  # optimizer: learning rates at its first step
+
+    def constructed(original):
+        def __init__(schedule, optimizer, *args, **kwargs):
+            if type(schedule).__name__ in ABSOLUTE:
+                _absolute.append(type(schedule).__name__)
+            scheduled.add(optimizer)
+            original(schedule, optimizer, *args, **kwargs)
+        return __init__
+
+    def before_step(optimizer, args, kwargs):
+        if optimizer not in scheduled and not _absolute:
+            now = [group.get("lr") for group in optimizer.param_groups]
+            if all(isinstance(rate, (int, float)) for rate in now) and rates.setdefault(optimizer, now) != now:
+                _absolute.append("the script")
+
+    base.__init__ = functools.wraps(base.__init__)(constructed(base.__init__))
+    sys.modules[torch.optim.Optimizer.__module__].register_optimizer_step_pre_hook(before_step)

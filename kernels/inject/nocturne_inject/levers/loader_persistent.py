@@ -1,28 +1,30 @@
 """Keeps a DataLoader's processes from one epoch to the next."""
 
-from .. import loader_arguments
-from ..lever_error import LeverError
+from .. import loaders
 from . import loader_prefetch
 
 NAME = "loader_persistent"
 FRAMEWORK = "pytorch"
 CHANGES = "random stream"  # from the second epoch on, processes go on with their streams and the order is another
+LOADER = True
 DESCRIPTION = "a DataLoader's processes stay between epochs; nothing without such processes"
 LINES = {"true": "DataLoader(..., persistent_workers=True)"}
 
 
 def values(seen):
-    if seen.loaders and all(loader["persistent_workers"] for loader in seen.loaders):
+    if loaders.watched and all(loader["persistent_workers"] for loader in loaders.watched):
         return None, "the script's DataLoader keeps its processes already"
     return loader_prefetch.with_processes(seen, ["true"])
 
 
 def install(value, torch):
-    if value != "true":
-        raise LeverError(NAME, "unknown value %r" % (value,))
 
     def rule(arguments):
         if arguments.get("num_workers"):
             arguments["persistent_workers"] = True
 
-    loader_arguments.change(torch, 1, NAME, rule)
+    loaders.change(torch, 1, NAME, rule)
+
+
+def watch(torch):
+    loaders.watch(torch)

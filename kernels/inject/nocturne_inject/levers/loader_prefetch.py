@@ -1,12 +1,12 @@
 """Sets how many batches each of a DataLoader's processes reads ahead."""
 
-from .. import loader_arguments
-from ..lever_error import LeverError
+from .. import loaders
 from . import loader_workers
 
 NAME = "loader_prefetch"
 FRAMEWORK = "pytorch"
 CHANGES = "nothing"
+LOADER = True
 DESCRIPTION = "batches that each process of a DataLoader reads ahead (PyTorch: 2); nothing without such processes"
 LINES = {value: "DataLoader(..., prefetch_factor=%s)" % value for value in ("1", "4", "8", "16")}
 
@@ -17,9 +17,9 @@ def values(seen):
 
 def with_processes(seen, offered):
     """For levers that act where a loader has processes, by the script or by the lever loader_workers."""
-    if not seen.loaders:
+    if not loaders.watched:
         return None, "no DataLoader was constructed"
-    if not any(loader["num_workers"] for loader in seen.loaders):
+    if not any(loader["num_workers"] for loader in loaders.watched):
         possible, reason = loader_workers.values(seen)
         if not possible:
             return None, "the DataLoader has no processes: " + reason
@@ -27,11 +27,13 @@ def with_processes(seen, offered):
 
 
 def install(value, torch):
-    if value not in LINES:
-        raise LeverError(NAME, "unknown value %r" % (value,))
 
     def rule(arguments):
         if arguments.get("num_workers"):
             arguments["prefetch_factor"] = int(value)
 
-    loader_arguments.change(torch, 1, NAME, rule)
+    loaders.change(torch, 1, NAME, rule)
+
+
+def watch(torch):
+    loaders.watch(torch)

@@ -3,12 +3,12 @@
 Map-style data sets only: each process would yield all of an iterable one. The order of the examples stays.
 """
 
-from .. import loader_arguments
-from ..lever_error import LeverError
+from .. import loaders
 
 NAME = "loader_workers"
 FRAMEWORK = "pytorch"
 CHANGES = "random stream"
+LOADER = True
 DESCRIPTION = "processes that read and transform examples while the model trains"
 MOST = 64
 LINES = {str(count): "DataLoader(..., num_workers=%d)" % count for count in range(MOST + 1)}
@@ -16,40 +16,42 @@ LINES = {str(count): "DataLoader(..., num_workers=%d)" % count for count in rang
 
 def changes(seen):
     """Each process draws from a stream of its own; nothing changes where no example draws any numbers."""
-    return "nothing" if all(loader["draws"] is False for loader in map_style(seen)) else CHANGES
+    return "nothing" if all(loader["draws"] is False for loader in _map_style()) else CHANGES
 
 
-def map_style(seen):
-    return [loader for loader in seen.loaders if loader["kind"] == "map"]
+def _map_style():
+    return [loader for loader in loaders.watched if loader["kind"] == "map"]
 
 
 def values(seen):
-    if not seen.loaders:
+    if not loaders.watched:
         return None, "no DataLoader was constructed"
-    loaders = map_style(seen)
-    if not loaders:
+    able = _map_style()
+    if not able:
         return None, "each process would yield all of an iterable data set"
-    for loader in loaders:
+    for loader in able:
         if loader["unshareable"]:
             return None, loader["unshareable"]
     counts = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, MOST]
-    counts = sorted({count for count in counts if count <= seen.cores} | {min(seen.cores, MOST)})
-    used = {loader["num_workers"] for loader in loaders}
+    counts = sorted({count for count in counts if count <= seen.cpus} | {min(seen.cpus, MOST)})
+    used = {loader["num_workers"] for loader in able}
     offered = [str(count) for count in counts if used != {count}]
     return ["script"] + offered, None
 
 
 def install(value, torch):
-    if value not in LINES:
-        raise LeverError(NAME, "unknown value %r" % (value,))
     count = int(value)
 
     def rule(arguments):
-        if not loader_arguments.is_map_style(torch, arguments["dataset"]):
+        if not loaders.is_map_style(torch, arguments["dataset"]):
             return
         arguments["num_workers"] = count
         if not count:  # what PyTorch refuses without processes
             for name in ("prefetch_factor", "persistent_workers", "multiprocessing_context", "timeout"):
                 arguments.pop(name, None)
 
-    loader_arguments.change(torch, 0, NAME, rule)
+    loaders.change(torch, 0, NAME, rule)
+
+
+def watch(torch):
+    loaders.watch(torch)

@@ -1,7 +1,5 @@
 """Lets float32 matrix products (linear and recurrent layers) be computed with fewer bits of their factors."""
 
-from ..lever_error import LeverError
-
 NAME = "matmul_precision"
 FRAMEWORK = "pytorch"
 CHANGES = "precision"
@@ -10,20 +8,18 @@ LINES = {value: "torch.set_float32_matmul_precision('%s')" % value for value in 
 
 
 def values(seen):
-    if "set_float32_matmul_precision" in seen.sets or "tf32" in seen.sets:
+    if "set_float32_matmul_precision" in seen.calls or seen.module.get_float32_matmul_precision() != "highest":
         return None, "the script sets the precision of matrix products itself"
     if seen.device == "cuda":
-        if (seen.cuda_capability or (0, 0)) < (8, 0):
+        if (seen.capability or (0, 0)) < (8, 0):
             return None, "the GPU has no TF32 units (compute capability 8.0)"
         return ["script", "high", "medium"], None
-    flags = set(seen.cpu_flags)
-    able = (["high"] if "amx_fp16" in flags else []) + (["medium"] if flags & {"amx_bf16", "avx512_bf16"} else [])
+    able = (["high"] if "amx_fp16" in seen.cpu_flags else []) + (
+        ["medium"] if {"amx_bf16", "avx512_bf16"} & seen.cpu_flags else [])
     if not able:
         return None, "the processor has no bf16 instructions (avx512_bf16, amx_bf16)"
     return ["script"] + able, None
 
 
 def install(value, torch):
-    if value not in LINES:
-        raise LeverError(NAME, "unknown value %r" % (value,))
     torch.set_float32_matmul_precision(value)

@@ -20,21 +20,19 @@ CLASSES = ("Adam", "AdamW", "SGD", "Adagrad")
 def values(seen):
     if not seen.optimizers:
         return None, "no optimizer was constructed"
-    able = [each for each in seen.optimizers if each["class"] in CLASSES]
+    able = [each for each in seen.optimizers if each.kind in CLASSES and "fused" in each.settings]
     if not able:
-        return None, "%s has no fused implementation" % seen.optimizers[0]["class"]
-    if any(set(each["given"]) & {"fused", "foreach", "differentiable"} for each in able):
+        return None, "%s has no fused implementation" % seen.optimizers[0].kind
+    if any(_chosen(each.settings) for each in able):
         return None, "the script chooses the optimizer's implementation itself"
-    if not all(each["floating"] for each in able):
-        return None, "a fused optimizer needs real floating-point weights"
-    if any(model["sparse"] for model in seen.models):
+    if any("complex" in each for each in seen.parameter_types):
+        return None, "a fused optimizer needs real weights"
+    if any(getattr(part, "sparse", False) is True for each in seen.modules for part in each.module.modules()):
         return None, "a fused optimizer cannot use sparse gradients"
     return ["script", "fused", "foreach"], None
 
 
 def install(value, torch):
-    if value not in LINES:
-        raise LeverError(NAME, "unknown value %r" % (value,))
     for name in CLASSES:
         optimizer_class = getattr(torch.optim, name)
         if value in inspect.signature(optimizer_class.__init__).parameters:
@@ -47,7 +45,11 @@ def _patch(optimizer_class, choice, torch):
 
     @functools.wraps(original)
     def __init__(self, *args, **kwargs):
-        if type(self) is not optimizer_class or _chosen(signature, self, args, kwargs):
+        try:
+            left = type(self) is not optimizer_class or _chosen(signature.bind(self, *args, **kwargs).arguments)
+        except TypeError:  # the script's error: the constructor says it
+            left = True
+        if left:
             return original(self, *args, **kwargs)
         kwargs[choice] = True
         try:
@@ -59,12 +61,9 @@ def _patch(optimizer_class, choice, torch):
     optimizer_class.__init__ = __init__
 
 
-def _chosen(signature, optimizer, args, kwargs):
-    try:
-        arguments = signature.bind(optimizer, *args, **kwargs).arguments
-    except TypeError:  # the script's error: the constructor says it
-        return True
-    return any(arguments.get(choice) is not None for choice in ("fused", "foreach")) or bool(arguments.get("differentiable"))
+def _chosen(settings):
+    """Whether a script has chosen itself, by these arguments."""
+    return any(settings.get(name) is not None for name in ("fused", "foreach")) or bool(settings.get("differentiable"))
 
 
 def _hide(optimizer, choice):

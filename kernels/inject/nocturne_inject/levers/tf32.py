@@ -1,7 +1,5 @@
 """Lets cuDNN's convolutions and recurrent layers read TF32; matrix products are matmul_precision's."""
 
-from ..lever_error import LeverError
-
 NAME = "tf32"
 FRAMEWORK = "pytorch"
 CHANGES = "precision"
@@ -12,16 +10,12 @@ LINES = {"true": "torch.backends.cudnn.allow_tf32 = True"}
 def values(seen):
     if seen.device != "cuda":
         return None, "the training is not on a GPU"
-    if "tf32" in seen.sets:
-        return None, "the script sets TF32 itself"
-    if (seen.cuda_capability or (0, 0)) < (8, 0):
+    if (seen.capability or (0, 0)) < (8, 0):
         return None, "the GPU has no TF32 units (compute capability 8.0)"
-    if seen.cudnn_tf32:
+    if seen.module.backends.cudnn.allow_tf32:
         return None, "cuDNN's convolutions use TF32 already, as PyTorch's default is"
     return ["script", "true"], None
 
 
 def install(value, torch):
-    if value != "true":
-        raise LeverError(NAME, "unknown value %r" % (value,))
     torch.backends.cudnn.allow_tf32 = True
