@@ -184,7 +184,8 @@ def _described(torch, loader):
         "persistent_workers": bool(getattr(loader, "persistent_workers", False)),
         "random_order": is_map and draws_at_random(
             torch, {"batch_sampler": batches} if batches is not None else {"sampler": loader.sampler}),
-        "unshareable": _unshareable(torch, loader) if is_map else None,  # why processes cannot read the data set
+        # Why processes cannot read the data set; None: nothing says so, or they do.
+        "unshareable": _unshareable(torch, loader) if is_map and not loader.num_workers else None,
         # Whether examples draw random numbers; None: unknown, as for what processes draw.
         "draws": None if loader.num_workers else _holds_generator(dataset),
         "batch_device": None,
@@ -209,25 +210,31 @@ def _random_states(torch):
     return states
 
 
-def _holds_generator(dataset):
-    """True: examples may be drawn from a stream of the data set's own; False: none was found."""
-    held = list(getattr(dataset, "__dict__", {}).values())
-    return any(type(each).__name__ in ("Generator", "RandomState", "Random") for each in held)
+def _holds_generator(value, depth=4):
+    """Whether a data set, or what it is made of, draws from a stream of its own, so far as attributes show."""
+    if type(value).__name__ in ("Generator", "RandomState", "Random"):
+        return True
+    if isinstance(value, (list, tuple)):
+        parts = value[:50]
+    elif isinstance(value, dict):
+        parts = list(value.values())[:50]
+    else:
+        parts = [] if isinstance(value, type) else list(getattr(value, "__dict__", {}).values())
+    return depth > 0 and any(_holds_generator(each, depth - 1) for each in parts)
 
 
 def _unshareable(torch, loader):
-    """Why a loader's processes could not read its data set; None: nothing says so."""
     for each in getattr(loader.dataset, "__dict__", {}).values():
         if isinstance(each, torch.Tensor) and each.device.type != "cpu":
             return "the data set is on the GPU already"
         if isinstance(each, tuple) and each and _device(torch, each) not in (None, "cpu"):
             return "the data set is on the GPU already"
-        if type(each).__module__.split(".")[0] in OPEN_FILES and not type(each).__name__.startswith(("BytesIO", "StringIO")):
-            return "the data set holds an open file (%s), which processes cannot share" % type(each).__module__.split(".")[0]
-    context = loader.multiprocessing_context
-    # get_start_method() without allow_none would settle what the script may still set.
-    method = context.get_start_method() if context else multiprocessing.get_start_method(allow_none=True)
-    if (method or multiprocessing.get_all_start_methods()[0]) == "fork":
+        kind = type(each).__module__.split(".")[0]
+        if kind in OPEN_FILES and type(each).__name__ not in ("BytesIO", "StringIO"):
+            return "the data set holds an open file (%s), which processes cannot share" % kind
+    # Without allow_none it would settle what the script may still set; the first of all is the default.
+    method = multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
+    if method == "fork":
         return None
     try:
         pickle.Pickler(_Sink(), pickle.HIGHEST_PROTOCOL).dump((loader.dataset, loader.collate_fn, loader.worker_init_fn))

@@ -466,6 +466,14 @@ class ChannelsLast(Lever):
         self.assertTrue(model.deep.weight.is_contiguous())
 
     @in_a_process
+    def test_weights_that_the_first_call_makes(self):
+        put_in(channels_last="true")
+        model = nn.Sequential(nn.LazyConv2d(4, 3))
+        for _ in range(2):
+            model(torch.randn(1, 3, 8, 8))
+        self.assertTrue(model[0].weight.is_contiguous(memory_format=torch.channels_last))
+
+    @in_a_process
     def test_the_losses_change_by_rounding(self):
         model, data = Classifier(), images()
         _, plain = train(copy.deepcopy(model), data=data)
@@ -625,6 +633,7 @@ class Optimizer(Lever):
 
     def test_where_it_is_offered(self):
         self.offered("optimizer", "fused", "foreach")
+        self.offered("optimizer", "fused", **GPU)
         self.refused("optimizer", "no optimizer", optimizers=[])
         self.refused("optimizer", "Adadelta has no fused", optimizers=[levers.Optimizer("Adadelta", {"foreach": None}, 1)])
         for chosen in ({"foreach": False, "fused": None}, {"fused": True}, {"fused": None, "differentiable": True}):
@@ -769,6 +778,9 @@ class Batch(Lever):
         self.assertEqual(data.DataLoader(examples, batch_size=8, shuffle=True).batch_size, 16)
         self.assertEqual(data.DataLoader(examples, 8, sampler=data.SubsetRandomSampler(range(64))).batch_size, 16)
         self.assertEqual(data.DataLoader(examples, batch_size=8).batch_size, 8)
+        again = data.DataLoader(examples, batch_size=8, shuffle=True)
+        self.assertEqual(data.DataLoader(examples, again.batch_size, sampler=again.sampler).batch_size, 16)
+        self.assertEqual(data.DataLoader(examples, batch_sampler=again.batch_sampler).batch_sampler.batch_size, 16)
         batches = data.BatchSampler(data.RandomSampler(examples), 8, True)
         remade = data.DataLoader(examples, batch_sampler=batches).batch_sampler
         self.assertIs(remade.sampler, batches.sampler)
@@ -863,6 +875,13 @@ class Report(unittest.TestCase):
         self.assertTrue(loaders.watched[0]["draws"])
 
     @in_a_process
+    def test_examples_that_draw_from_a_stream_of_their_own(self):
+        watch()
+        examples = Examples(draw=[functools.partial(random.Random(1).random), {"by": random.Random(1)}])
+        torch.utils.data.DataLoader(examples)
+        self.assertTrue(loaders.watched[0]["draws"])
+
+    @in_a_process
     def test_what_processes_draw_is_not_known(self):
         self.trained(num_workers=1)
         self.assertEqual((loaders.watched[0]["draws"], loaders.watched[0]["training"]), (None, True))
@@ -893,11 +912,13 @@ class Report(unittest.TestCase):
         local = lambda batch: batch  # noqa: E731
         data.DataLoader(with_file)
         data.DataLoader(Examples(), collate_fn=local)
-        data.DataLoader(Examples(), collate_fn=local, num_workers=1, multiprocessing_context="spawn")
+        torch.multiprocessing.set_start_method("spawn")
+        data.DataLoader(Examples(), collate_fn=local)
         data.DataLoader(Stream())
+        data.DataLoader(with_file, num_workers=1)
         reasons = [each["unshareable"] for each in loaders.watched]
         self.assertIn("holds an open file", reasons[0])
-        self.assertEqual((reasons[1], reasons[3]), (None, None))
+        self.assertEqual((reasons[1], reasons[3], reasons[4]), (None, None, None))
         self.assertIn("started by spawn", reasons[2])
         self.assertEqual(loaders.watched[3]["kind"], "iterable")
 

@@ -12,7 +12,7 @@ FRAMEWORK = "pytorch"
 CHANGES = "what is learnt"
 DESCRIPTION = "examples of a training step, as a multiple of the script's"
 MULTIPLES = {"2x": 2, "4x": 4, "8x": 8}
-LINES = {value: "train_loader = DataLoader(..., batch_size=%d * batch_size)" % times for value, times in MULTIPLES.items()}
+LINES = {value: "train_loader = DataLoader(..., batch_size=%d * batch_size)" % MULTIPLES[value] for value in MULTIPLES}
 LEAST_STEPS = 8  # of an epoch, at the largest batch
 
 
@@ -24,7 +24,8 @@ def values(seen):
         return None, "the training's data set is an iterable one"
     if any(not loader["batch_size"] for loader in training):
         return None, "the batches are made by a batch sampler of the script's own, or by none"
-    if any(loader["random_order"] != loader["training"] for loader in loaders.watched if loader["training"] is not None):
+    known = [loader for loader in loaders.watched if loader["training"] is not None]
+    if any(loader["random_order"] != loader["training"] for loader in known):
         return None, "the training's DataLoader cannot be told from an evaluation's by its random order"
     steps = min(loader["examples"] // loader["batch_size"] for loader in training)
     offered = [value for value, times in MULTIPLES.items() if steps >= LEAST_STEPS * times]
@@ -35,18 +36,23 @@ def values(seen):
 
 def install(value, torch):
     times = MULTIPLES[value]
+    made = set()  # (data set, batch): libraries make a loader anew from what they were given
 
     def rule(arguments):
         if not loaders.draws_at_random(torch, arguments):
             return
         sampler = arguments.get("batch_sampler")
-        if type(sampler) is torch.utils.data.BatchSampler:
-            remade = torch.utils.data.BatchSampler(sampler.sampler, sampler.batch_size * times, sampler.drop_last)
-            arguments["batch_sampler"] = remade
-        elif sampler is None and arguments.get("batch_size", 1) is not None:
-            arguments["batch_size"] = arguments.get("batch_size", 1) * times
+        plain = type(sampler) is torch.utils.data.BatchSampler
+        size = sampler.batch_size if plain else arguments.get("batch_size", 1)
+        if size is None or (sampler is not None and not plain):
+            raise ValueError("batches are made by %s" % type(sampler or arguments.get("sampler")).__name__)
+        if (id(arguments["dataset"]), size) in made:
+            return
+        made.add((id(arguments["dataset"]), size * times))
+        if plain:
+            arguments["batch_sampler"] = torch.utils.data.BatchSampler(sampler.sampler, size * times, sampler.drop_last)
         else:
-            raise ValueError("batches are made by %s" % type(sampler).__name__)
+            arguments["batch_size"] = size * times
 
     loaders.change(torch, 2, NAME, rule)
 

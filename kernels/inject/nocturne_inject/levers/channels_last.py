@@ -48,21 +48,25 @@ class _Layout(object):
         self.converted = 0
 
     def around(self, module, args, kwargs, proceed):
-        if module not in self.called:
+        if module not in self.called and not self.is_lazy(module):
             try:
                 self.called[module] = self.convert(module)
             except Exception as error:
                 raise LeverError(NAME, "cannot convert %s: %s" % (type(module).__name__, error))
-        if self.called[module]:
+        if self.called.get(module):
             args = tuple(self.last(each) for each in args)
             kwargs = {name: self.last(each) for name, each in kwargs.items()}
         return proceed(args, kwargs)
+
+    def is_lazy(self, module):
+        """Whether its first call, which is to come, makes weights yet."""
+        return any(isinstance(each, self.torch.nn.parameter.UninitializedTensorMixin) for each in module.parameters())
 
     def convert(self, module):
         if not _has_convolutions(self.torch, module):
             return False
         for parameter in module.parameters():
-            if parameter.dim() == 4 and not isinstance(parameter, self.torch.nn.parameter.UninitializedTensorMixin):
+            if parameter.dim() == 4:
                 parameter.data = self.last(parameter.data)
                 if parameter.grad is not None:
                     parameter.grad.data = self.last(parameter.grad.data)
@@ -79,8 +83,9 @@ class _Layout(object):
         if state is optimizer.state and converted == self.converted:
             return
         for parameter, its in optimizer.state.items():
-            if isinstance(parameter, self.torch.Tensor) and parameter.dim() == 4 and parameter.stride() == self.last(parameter).stride():
-                for key, value in its.items():
-                    if isinstance(value, self.torch.Tensor) and value.shape == parameter.shape:
-                        its[key] = self.last(value)
+            if not isinstance(parameter, self.torch.Tensor) or self.last(parameter) is not parameter:
+                continue
+            for key, value in its.items():
+                if isinstance(value, self.torch.Tensor) and value.shape == parameter.shape:
+                    its[key] = self.last(value)
         self.followed[optimizer] = (optimizer.state, self.converted)

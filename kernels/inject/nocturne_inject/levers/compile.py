@@ -1,5 +1,6 @@
 """Compiles the outermost modules that own parameters, in place, at their first call: names in state_dict() stay."""
 
+import importlib.util
 import os
 import sysconfig
 import weakref
@@ -36,6 +37,8 @@ def values(seen):
         return None, "no C++ compiler (g++ or clang++) was found"
     if not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")):
         return None, "Python.h, which compiled code includes, was not found"
+    if seen.device == "cuda" and importlib.util.find_spec("triton") is None:
+        return None, "Triton, which compiles for the GPU, is not installed"
     return ["script", "default", "max-autotune"] + (["reduce-overhead"] if seen.device == "cuda" else []), None
 
 
@@ -46,7 +49,7 @@ def install(value, torch):
         if module not in called:
             called.add(module)
             if len(called) == MOST_MODULES + 1:
-                notes.append("compile: the script calls more than %d modules one by one; the first are compiled" % MOST_MODULES)
+                notes.append("compile: of more modules than %d, called one by one, the first are compiled" % MOST_MODULES)
             if len(called) <= MOST_MODULES and not outermost.is_compiled(torch, module):
                 module.compile(mode=None if value == "default" else value)
         try:

@@ -3,7 +3,7 @@
 NAME = "matmul_precision"
 FRAMEWORK = "pytorch"
 CHANGES = "precision"
-DESCRIPTION = "bits that float32 matrix products read of their factors: high is TF32, medium may be bf16; sums stay float32"
+DESCRIPTION = "bits that float32 matrix products read of their factors: high is TF32, medium may be bf16"
 LINES = {value: "torch.set_float32_matmul_precision('%s')" % value for value in ("high", "medium")}
 
 

@@ -11,8 +11,9 @@ from ..lever_error import LeverError
 NAME = "optimizer"
 FRAMEWORK = "pytorch"
 CHANGES = "rounding"
-DESCRIPTION = "the optimizer's update: one kernel for all weights (fused), operations over lists (foreach), or the script's"
-LINES = {"fused": "optimizer = torch.optim.Adam(..., fused=True)", "foreach": "optimizer = torch.optim.Adam(..., foreach=True)"}
+DESCRIPTION = "the optimizer's update: one kernel for all weights (fused) or operations over lists of them (foreach)"
+LINES = {choice: "optimizer = torch.optim.Adam(..., %s=True)  # or the script's class" % choice
+         for choice in ("fused", "foreach")}
 # The classes that have both. Their subclasses may update in their own way.
 CLASSES = ("Adam", "AdamW", "SGD", "Adagrad")
 
@@ -29,7 +30,8 @@ def values(seen):
         return None, "a fused optimizer needs real weights"
     if any(getattr(part, "sparse", False) is True for each in seen.modules for part in each.module.modules()):
         return None, "a fused optimizer cannot use sparse gradients"
-    return ["script", "fused", "foreach"], None
+    # On a GPU PyTorch takes foreach by itself.
+    return ["script", "fused"] + (["foreach"] if seen.device == "cpu" else []), None
 
 
 def install(value, torch):
