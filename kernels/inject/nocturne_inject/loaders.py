@@ -95,80 +95,89 @@ class _Watch(object):
         self.waiting = []     # those of loaders whose batch no backward pass has followed yet
         data = torch.utils.data
         iterator = data.dataloader._BaseDataLoaderIter
-        _wrap(data.DataLoader, "__init__", self.constructed)
-        _wrap(iterator, "__init__", self.iterated)
-        _wrap(iterator, "__next__", self.asked)
-        _wrap(data._utils.fetch._MapDatasetFetcher, "fetch", self.fetched)
-        _wrap(torch.autograd, "backward", self.backward)
+        _around(data.DataLoader, "__init__", after=self.constructed)
+        _around(iterator, "__init__", before=self.iterated)
+        _around(iterator, "__next__", before=self.asked, after=self.came)
+        _around(data._utils.fetch._MapDatasetFetcher, "fetch", before=self.fetch, after=self.fetched)
+        _around(torch.autograd, "backward", before=self.backward)
 
-    def constructed(self, original, loader, *args, **kwargs):
-        original(loader, *args, **kwargs)
+    def constructed(self, _, result, loader, *args, **kwargs):
         if self.torch.utils.data.get_worker_info() is None and loader not in self.known:
-            try:
-                self.known[loader] = _described(self.torch, loader)
-            except Exception as error:  # of a data set or a sampler that is asked what it was not made for
-                notes.append("a DataLoader is not known: %s: %s" % (type(error).__name__, error))
-            else:
-                watched.append(self.known[loader])
+            self.known[loader] = _described(self.torch, loader)
+            watched.append(self.known[loader])
 
-    def iterated(self, original, iterator, loader, *args, **kwargs):
+    def iterated(self, iterator, loader, *args, **kwargs):
         iterator._nocturne_watched = self.known.get(loader)
-        original(iterator, loader, *args, **kwargs)
 
-    def asked(self, original, iterator):
-        loader = getattr(iterator, "_nocturne_watched", None)
+    def asked(self, iterator):
+        loader = self.fetching = getattr(iterator, "_nocturne_watched", None)
         if loader is None:
-            return original(iterator)
+            return
         # Whose last batch no backward pass has followed, or who is asked where gradients are off, evaluates.
         waited = any(each is loader for each in self.waiting)
         if (waited or not self.torch.is_grad_enabled()) and loader["training"] is None:
             loader["training"] = False
         self.waiting = [each for each in self.waiting if each is not loader]
-        self.fetching = loader
-        try:
-            batch = original(iterator)
-        finally:
-            self.fetching = None
+
+    def came(self, _, batch, iterator):
+        loader, self.fetching = self.fetching, None
+        if loader is None:
+            return
         self.waiting.append(loader)
         if loader["batch_device"] is None:
             loader["batch_device"] = _device(self.torch, batch) or "cpu"
             if loader["batch_device"] != "cpu":
                 loader["unshareable"] = "the data set makes tensors on the GPU"
-        return batch
 
-    def fetched(self, original, fetcher, index):
+    def fetch(self, fetcher, index):
+        """Returns the random streams' states where the fetch that follows is to be looked at."""
         loader = self.fetching
         if loader is None or loader["draws"] or loader["fetches"] >= FETCHES_WATCHED or loader["num_workers"]:
-            return original(fetcher, index)
+            return None
         loader["fetches"] += 1
-        before = _random_states(self.torch)
-        batch = original(fetcher, index)
-        loader["draws"] = _random_states(self.torch) != before
-        return batch
+        return _random_states(self.torch)
 
-    def backward(self, original, *args, **kwargs):
+    def fetched(self, states, batch, fetcher, index):
+        if states is not None:
+            self.fetching["draws"] = _random_states(self.torch) != states
+
+    def backward(self, *args, **kwargs):
         for loader in self.waiting:
             if loader["training"] is None:
                 loader["training"] = True
         self.waiting = []
-        return original(*args, **kwargs)
 
 
-def _wrap(owner, name, around):
-    """owner.name(...) becomes around(owner.name, ...); tracebacks do not show it."""
+def _around(owner, name, before=None, after=None):
+    """Calls before(...) and after(what it returned, the result, ...) around owner.name(...), as if they were not there:
+    their trouble is a note, and tracebacks do not show them."""
     original = getattr(owner, name)
+    before, after = _guarded(before), _guarded(after)
 
     @functools.wraps(original)
     def call(*args, **kwargs):
+        found = before(*args, **kwargs)
         try:
-            return around(original, *args, **kwargs)
+            result = original(*args, **kwargs)
         except BaseException as error:
             hide(error)
-            hide(error)
             raise
+        after(found, result, *args, **kwargs)
+        return result
 
     call._torchdynamo_disable = True
     setattr(owner, name, call)
+
+
+def _guarded(hook):
+    def call(*args, **kwargs):
+        try:
+            return hook and hook(*args, **kwargs)
+        except Exception as error:
+            note = "watching DataLoaders: %s: %s: %s" % (hook.__name__, type(error).__name__, error)
+            if note not in notes:
+                notes.append(note)
+    return call
 
 
 def _described(torch, loader):
