@@ -174,7 +174,7 @@ def _guarded(hook):
         try:
             return hook and hook(*args, **kwargs)
         except Exception as error:
-            note = "watching DataLoaders: %s: %s: %s" % (hook.__name__, type(error).__name__, error)
+            note = "levers of DataLoaders: %s: %s: %s" % (hook.__name__, type(error).__name__, error)
             if note not in notes:
                 notes.append(note)
     return call

@@ -455,11 +455,13 @@ class ChannelsLast(Lever):
         put_in(channels_last="true")
         model = Classifier()
         model.deep = nn.Conv3d(2, 2, 3)
-        formats = []
+        formats, given = [], []
+        model.first.register_forward_hook(lambda module, inputs, output: given.append(inputs[0].stride()))
         model.second.register_forward_hook(lambda module, inputs, output: formats.append(
             [each.is_contiguous(memory_format=torch.channels_last) for each in (inputs[0], output)]))
         train(model)
         self.assertEqual(formats, [[True, True]] * 3)
+        self.assertEqual(given, [(3 * 8 * 8, 1, 3 * 8, 3)] * 3)
         for layer in (model.first, model.second):
             self.assertTrue(layer.weight.is_contiguous(memory_format=torch.channels_last))
             self.assertTrue(layer.weight.grad.is_contiguous(memory_format=torch.channels_last))
