@@ -186,7 +186,7 @@ def _described(torch, loader):
     is_map = is_map_style(torch, dataset)
     return {
         "kind": "map" if is_map else "iterable",
-        "examples": len(dataset) if is_map and hasattr(dataset, "__len__") else 0,
+        "batches": _length(loader) if is_map else None,  # of an epoch; None: unknown
         "batch_size": batches.batch_size if plain else None,  # None: batches are made in another way
         "num_workers": loader.num_workers,
         "pin_memory": bool(loader.pin_memory),
@@ -201,6 +201,13 @@ def _described(torch, loader):
         "training": None,  # whether backward passes follow its batches; None: no batch was taken yet
         "fetches": 0,
     }
+
+
+def _length(loader):
+    try:
+        return len(loader)
+    except (TypeError, NotImplementedError, AttributeError):
+        return None
 
 
 def _device(torch, batch):

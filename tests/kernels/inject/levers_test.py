@@ -211,7 +211,7 @@ def described(module, **changed):
     return levers.Module(type(module).__name__, 1, types, False, module)._replace(**changed)
 
 
-LOADER = {"kind": "map", "examples": 6400, "batch_size": 64, "num_workers": 0, "pin_memory": False,
+LOADER = {"kind": "map", "batches": 100, "batch_size": 64, "num_workers": 0, "pin_memory": False,
           "persistent_workers": False, "random_order": True, "unshareable": None, "draws": False, "batch_device": "cpu",
           "training": True, "fetches": 3}
 
@@ -810,9 +810,10 @@ class Batch(Lever):
 
     def test_where_they_are_offered(self):
         self.offered("batch", "2x", "4x", "8x")
-        self.offered("batch", "2x", loader={"examples": 64 * 20})
-        self.refused("batch", "10 steps", loader={"examples": 640})
+        self.offered("batch", "2x", loader={"batches": 20})
+        self.refused("batch", "10 steps", loader={"batches": 10})
         self.refused("batch", "no DataLoader", loader={"training": None})
+        self.refused("batch", "not known", loader={"batches": None})
         self.refused("batch", "batch sampler of the script's own", loader={"batch_size": None})
         self.refused("batch", "iterable", loader={"kind": "iterable"})
         self.refused("batch", "told from an evaluation's", loader={"random_order": False})
@@ -861,8 +862,8 @@ class Report(unittest.TestCase):
         for name in ("tf32", "cudnn_benchmark", "loader_pin_memory"):
             self.assertEqual(refused[name], "the training is not on a GPU")
         self.assertEqual([(each["training"], each["random_order"], each["draws"], each["unshareable"], each["batch_size"],
-                           each["examples"]) for each in loaders.watched],
-                         [(True, True, False, None, 8, 512), (False, False, False, None, 8, 8)])
+                           each["batches"]) for each in loaders.watched],
+                         [(True, True, False, None, 8, 64), (False, False, False, None, 8, 1)])
         changes = {each["name"]: each["changes"] for each in report["levers"]}
         self.assertEqual((changes["loader_workers"], changes.get("compile", "random stream")), ("nothing", "random stream"))
 
@@ -923,6 +924,38 @@ class Report(unittest.TestCase):
         self.assertEqual((reasons[1], reasons[3], reasons[4]), (None, None, None))
         self.assertIn("started by spawn", reasons[2])
         self.assertEqual(loaders.watched[3]["kind"], "iterable")
+
+    @in_a_process
+    def test_a_sampler_without_a_length(self):
+        watch()
+
+        class Endless(torch.utils.data.Sampler):
+            def __iter__(self):
+                return iter(range(64))
+
+        torch.utils.data.DataLoader(Examples(), sampler=Endless())
+        self.assertIsNone(loaders.watched[0]["batches"])
+        self.assertEqual(levers.notes, [])
+
+    @in_a_process
+    def test_trouble_of_a_hook_is_a_note(self):
+        watch()
+        with mock.patch.object(loaders, "_described", side_effect=KeyError("odd")):
+            loader = torch.utils.data.DataLoader(Examples(), batch_size=32)
+        self.assertEqual(len(list(loader)), 2)
+        self.assertEqual(levers.notes, ["levers of DataLoaders: constructed: KeyError: 'odd'"])
+
+    @in_a_process
+    def test_tracebacks_do_not_show_the_hooks(self):
+        watch()
+
+        def fails():
+            raise ValueError("broken")
+
+        try:
+            next(iter(torch.utils.data.DataLoader(Examples(draw=fails))))
+        except ValueError:
+            self.assertNotIn("nocturne_inject", traceback.format_exc())
 
     def rates(self, change):
         """Who sets learning rates, when `change` has been called between two steps."""

@@ -10,7 +10,8 @@ NAME = "autocast"
 FRAMEWORK = "pytorch"
 CHANGES = "precision"
 DESCRIPTION = "bf16 for what the model computes in its forward and backward pass; weights and outputs stay float32"
-LINES = {"bf16": "with torch.autocast(device, torch.bfloat16):  # around the model's call; then output.float()"}
+LINES = {"bf16": "with torch.autocast(inputs.device.type, torch.bfloat16):  # around the call of the model\n"
+                 "    output = model(inputs)\noutput = output.float()"}
 # CPUs that multiply bf16; elsewhere each product is emulated.
 CPU_FLAGS = frozenset(["avx512_bf16", "amx_bf16", "bf16"])
 

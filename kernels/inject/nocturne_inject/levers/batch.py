@@ -27,7 +27,9 @@ def values(seen):
     known = [loader for loader in loaders.watched if loader["training"] is not None]
     if any(loader["random_order"] != loader["training"] for loader in known):
         return None, "the training's DataLoader cannot be told from an evaluation's by its random order"
-    steps = min(loader["examples"] // loader["batch_size"] for loader in training)
+    if any(loader["batches"] is None for loader in training):
+        return None, "how many batches an epoch has is not known"
+    steps = min(loader["batches"] for loader in training)
     offered = [value for value, times in MULTIPLES.items() if steps >= LEAST_STEPS * times]
     if not offered:
         return None, "an epoch has %d steps, too few for larger batches" % steps
