@@ -424,6 +424,15 @@ class Autocast(Lever):
         self.assertEqual(inside(torch.randn(2, 4).double()).dtype, torch.float64)
 
     @in_a_process
+    def test_what_is_exported_or_traced_is_the_scripts(self):
+        put_in(autocast="bf16")
+        model, example = Classifier(), (images().pixels,)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for found in (torch.export.export(model, example).graph, torch.jit.trace(model, example).graph):
+                self.assertNotRegex(str(found), "(?i)autocast|bfloat16|_to_copy|aten::to")
+
+    @in_a_process
     def test_names_itself_where_it_cannot_turn_an_output_back(self):
         put_in(autocast="bf16")
 
