@@ -1,7 +1,7 @@
 """PyTorch's levers on small trainings: each acts where it applies, says why where it does not, and breaks nothing.
 
-Needs a Python with PyTorch: this one, or the one that NOCTURNE_PYTORCH names. Levers change classes of the framework,
-so each test runs in a process of its own, forked from one that has imported it.
+Runs in the Python that pytorch_test.py finds where this one has no PyTorch. Levers change classes of the framework, so
+each test runs in a process of its own, forked from one that has imported it.
 """
 
 import collections
@@ -23,11 +23,11 @@ from unittest import mock
 try:
     import torch
 except ImportError:
-    if not os.environ.get("NOCTURNE_PYTORCH"):
-        print("no PyTorch here, and NOCTURNE_PYTORCH names no Python that has it")
+    from pytorch_test import PYTHON
+    if not PYTHON:
+        print("no PyTorch here, and none in an installed environment")
         sys.exit(77)
-    python = os.environ.pop("NOCTURNE_PYTORCH")
-    os.execv(python, [python] + sys.argv)
+    os.execv(PYTHON, [PYTHON] + sys.argv)
 
 from torch import nn
 from torch.nn import functional
@@ -422,6 +422,29 @@ class Autocast(Lever):
         inside = nn.Sequential(nn.Linear(4, 4)).double()
         self.assertEqual(dtypes_of_outputs(layer=inside[0]), {"layer": set()})
         self.assertEqual(inside(torch.randn(2, 4).double()).dtype, torch.float64)
+
+    @in_a_process
+    def test_what_is_exported_or_traced_is_the_scripts(self):
+        put_in(autocast="bf16")
+        model, example = Classifier(), (images().pixels,)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for found in (torch.export.export(model, example).graph, torch.jit.trace(model, example).graph):
+                self.assertNotRegex(str(found), r"(?i)autocast|bfloat16|_to_copy|aten(::|\.)to\b")
+
+    @in_a_process
+    def test_leaves_a_model_inside_a_function_that_the_script_compiles(self):
+        import torch._dynamo  # noqa: F401  it remembers how modules are called
+        put_in(autocast="bf16")
+        model, graphs = nn.Linear(4, 4), []
+
+        def kept(module, inputs):
+            graphs.append(str(module.graph))
+            return module
+
+        torch.compile(lambda values: model(values), backend=kept)(torch.randn(2, 4))
+        self.assertEqual(len(graphs), 1)
+        self.assertNotIn("autocast", graphs[0])
 
     @in_a_process
     def test_names_itself_where_it_cannot_turn_an_output_back(self):
