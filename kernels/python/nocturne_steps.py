@@ -71,7 +71,8 @@ class _Recorder(object):
     def ours(self):
         return os.getpid() == self.pid  # a forked child, such as a loader's worker, has nothing to say
 
-    def step(self, loss):
+    def step(self, loss, count=1):
+        """`count` steps have ended at once; those beyond what was asked for are left out, with their share of the time."""
         if self.ending:
             os._exit(0)
         if self.steps < 0:
@@ -80,11 +81,14 @@ class _Recorder(object):
             wall, cpu = self.spent()
             self.write(event="phase_end", name="first_step", wall_s=wall, cpu_s=cpu)
         else:
-            self.steps += 1
-            self.pending += 1
-            last = self.allowed == 1 or (self.limit and self.steps >= self.limit)
+            counted = min(count, self.allowed or count, self.limit - self.steps if self.limit else count)
+            if counted < count:
+                self.leave_out(1 - counted / float(count))
+            self.steps += counted
+            self.pending += counted
+            last = self.allowed == counted or (self.limit and self.steps >= self.limit)
             if self.allowed:
-                self.allowed -= 1
+                self.allowed -= counted
             if self.pending < self.per_sample and not last:
                 self.step_ended()
                 return
@@ -106,6 +110,11 @@ class _Recorder(object):
     def step_ended(self):
         self.last, self.last_cpu = time.monotonic(), time.process_time()
         self.before = self.outside, self.outside_cpu, self.waited
+
+    def leave_out(self, share):
+        """Of the time since the last step."""
+        self.outside += share * (time.monotonic() - self.last)
+        self.outside_cpu += share * (time.process_time() - self.last_cpu)
 
     def spent(self):
         """Seconds since the mark, of the clock and of the processor, without what is no part of a step."""

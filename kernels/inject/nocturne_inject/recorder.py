@@ -3,7 +3,7 @@
     recorder = session.recorder    once session.claim() said yes, at the first sign of training
     recorder.facts.update(...)     before the first step() has ended: batch, steps_per_epoch, examples_per_epoch, versions
     recorder.lap(kind)             what passed since the last lap was "data", "forward", "backward", "optimizer" or "other"
-    recorder.step(loss)            a step has ended. loss: None, or anything float() understands; asked on samples alone
+    recorder.step(loss, count)     a step has ended, or `count` of them in one call. loss: None, or anything float() understands; asked on samples alone
     recorder.epoch()               what passed since the last step is no part of a step
 
 The clock is that of nocturne_steps.py, whose recorder this is, with these differences: data and graphs before the first
@@ -130,15 +130,15 @@ class Recorder(steps._Recorder):
             self.waited += credit
             self.spent_on["data"] += credit
 
-    def step(self, loss):
+    def step(self, loss, count=1):
         if self.steps < 0:
             self.ready()
         elif self.dropped:
-            self.dropped -= 1
+            self.dropped = max(0, self.dropped - count)
             self.restart()
             return
         self.lap("other")
-        super(Recorder, self).step(loss)
+        super(Recorder, self).step(loss, count)
 
     def ready(self):
         expected, batch = self.session.environment.get("NOCTURNE_INJECT_BATCH"), self.facts.get("batch")

@@ -77,6 +77,17 @@ class Steps(unittest.TestCase):
     def phase_end(self, name):
         return next(event for event in self.events("phase_end") if event["name"] == name)
 
+    def test_steps_that_end_at_once_are_one_sample_and_none_beyond_what_was_asked_for(self):
+        recorder = self.recorder(LIMIT=6)
+        recorder.step(0.25)
+        self.clock.spend(8)
+        recorder.step(0.25, 4)
+        self.clock.spend(8)
+        with self.assertRaises(SystemExit):
+            recorder.step(0.25, 4)
+        self.assertEqual([(each["first_step"], each["steps"]) for each in self.events("sample")], [(1, 4), (5, 2)])
+        self.assertEqual(self.seconds(), [8, 4])
+
     def test_steps_are_samples_and_what_lies_before_the_first_is_told_apart(self):
         recorder = self.recorder(PER_SAMPLE=2)
         with recorder.phase("data"):
