@@ -15,7 +15,7 @@ class _Finder(object):
 
     def __init__(self, folder):
         self.folder = folder
-        self.awaited = {"torch", "tensorflow", "keras", "mxnet", "paddle"}
+        self.awaited = {"torch", "tensorflow", "keras", "tf_keras", "mxnet", "paddle"}
         self.asking = set()  # a finder that asks all finders again asks this one too
 
     def find_spec(self, name, path=None, target=None):
@@ -46,6 +46,8 @@ class _Finder(object):
         load = loader.exec_module
 
         def exec_module(module):
+            if module.__name__ == name:
+                self.importing(name)
             try:
                 load(module)
             except BaseException as error:
@@ -57,6 +59,13 @@ class _Finder(object):
                 self.imported(name, module)
 
         loader.exec_module = exec_module
+
+    def importing(self, name):
+        if any(each.startswith("NOCTURNE_LEVER_") for each in os.environ):
+            try:
+                self.package().importing(name)
+            except Exception as error:
+                sys.stderr.write("nocturne: no variables are set: %s: %s\n" % (type(error).__name__, error))
 
     def imported(self, name, module):
         self.awaited.discard(name)  # only now: whoever merely asks where a framework is does not import it

@@ -10,6 +10,7 @@ A lever's file has
     def values(seen):              (["script", "bf16"], None), or (None, "why it cannot apply"); seen is a Seen, below
     def install(value, framework): puts it in: the framework's module has just been imported. Raises Refused where the
                                    value cannot work; any other exception is a failed trial too
+    def variables(value): optional: {name: text} of the environment, set before the framework is imported
     LOADER = True                  optional: changes how data are loaded; left out of the paired start of a learning check
 
 "script" stands for what the script does: nothing is installed then. What a lever finds out later (an operator without
@@ -97,6 +98,16 @@ def install(framework, module, environment, without_loaders=False):
         except Exception as error:
             failed[lever.NAME] = ("failed", "%s: %s" % (type(error).__name__, error))
     return failed
+
+
+def variables(framework, environment):
+    """What the chosen levers set in the environment before the framework is imported."""
+    values, found = chosen(environment), {}
+    for lever in every() if values else []:
+        value = values.get(lever.NAME.lower())
+        if value is not None and lever.FRAMEWORK == framework and hasattr(lever, "variables"):
+            found.update(lever.variables(value))
+    return found
 
 
 def offered(seen):
