@@ -1,0 +1,25 @@
+"""Threads of operations that run side by side. A script that sets them itself has the last word."""
+
+from .. import tensorflow
+
+NAME = "tf_inter_threads"
+FRAMEWORK = "tensorflow"
+CHANGES = "rounding"
+DESCRIPTION = "threads of operations that run side by side"
+CALL = "set_inter_op_parallelism_threads"
+
+
+def values(seen):
+    if seen.cpus < 2:
+        return None, "the process may use one processor only"
+    if CALL in seen.calls:
+        return None, "the script sets them itself"
+    return ["script"] + tensorflow.thread_counts(seen.cpus), None
+
+
+def install(value, tf):
+    getattr(tf.config.threading, CALL)(int(value))
+
+
+def LINES(value):
+    return "tf.config.threading.%s(%s)" % (CALL, value)

@@ -1,0 +1,25 @@
+"""Threads of one operation. A script that sets them itself has the last word."""
+
+from .. import tensorflow
+
+NAME = "tf_intra_threads"
+FRAMEWORK = "tensorflow"
+CHANGES = "rounding"
+DESCRIPTION = "threads of one operation"
+CALL = "set_intra_op_parallelism_threads"
+
+
+def values(seen):
+    if seen.cpus < 2:
+        return None, "the process may use one processor only"
+    if CALL in seen.calls:
+        return None, "the script sets them itself"
+    return ["script"] + tensorflow.thread_counts(seen.cpus), None
+
+
+def install(value, tf):
+    getattr(tf.config.threading, CALL)(int(value))
+
+
+def LINES(value):
+    return "tf.config.threading.%s(%s)" % (CALL, value)
