@@ -1,0 +1,128 @@
+"""PaddlePaddle in its dynamic graph: a step ends with Optimizer.step, Model.fit's too.
+
+Shares of a step are by the clock of Python, which on a GPU is that of launching; a sample waits for the device. The loss
+is what the step's only backward was called on.
+"""
+
+import weakref
+
+from . import levers
+from .hooks import Alternating, Events, hook
+
+
+def install(name, paddle, session):
+    session.install_levers("paddle", paddle)
+    if session.timing:
+        report = session.report
+        report.seen.framework, report.seen.module = "paddle", paddle
+        report.seen.framework_version = str(paddle.__version__)
+        Training(paddle, session)
+
+
+class Training(object):
+    def __init__(self, paddle, session):
+        self.paddle = paddle
+        self.session = session
+        self.optimizers = weakref.WeakSet()  # that live
+        self.events = Events(session, lambda: {id(each) for each in self.optimizers})
+        self.alternating = Alternating()
+        self.losses = []       # of the backwards since the last step
+        self.stepping = False
+        self.loader = self.batch = None
+        session.report.look = lambda seen: None
+        base = paddle.optimizer.Optimizer
+        hook(session, base, "__init__", lambda arguments, named: self.optimizers.add(arguments[0]))
+        for kind in {base} | {each for each in vars(paddle.optimizer).values()
+                              if isinstance(each, type) and issubclass(each, base) and "step" in each.__dict__}:
+            hook(session, kind, "step", self.step_begins, self.step_ended, self.step_left)
+        hook(session, paddle.Tensor, "backward", self.backward_begins, self.backward_ended)
+        hook(session, paddle.io.DataLoader, "__iter__", self.iter_begins, self.iterated)
+
+    def lap(self, kind):
+        if self.events.recorder and self.session.listening:
+            self.events.recorder.lap(kind)
+
+    def backward_begins(self, arguments, named):
+        self.lap("forward")
+        self.losses.append(arguments[0].detach())
+        return True
+
+    def backward_ended(self, token, result):
+        self.lap("backward")
+
+    def step_begins(self, arguments, named):
+        if self.stepping or not self.session.listening:
+            return None
+        self.stepping = True
+        return arguments[0]
+
+    def step_left(self, optimizer):
+        self.stepping = False
+
+    def step_ended(self, optimizer, result):
+        losses, self.losses = self.losses, []
+        if not self.events.speaks("optimizer step"):
+            return
+        self.lap("optimizer")
+        if self.events.recorder.steps < 0:
+            self.know()
+        if self.events.event(id(optimizer), Loss(self.paddle, losses)):
+            self.alternating.stepped()
+
+    def iter_begins(self, arguments, named):
+        return arguments[0]
+
+    def iterated(self, loader, iterator):
+        return self.batches(loader, iterator),
+
+    def batches(self, loader, iterator):
+        """The loader's iterator, whose batches are waited for."""
+        new = True
+        while True:
+            between = self.alternating.asked(iterator, new)
+            new = False
+            if between and self.events.recorder and self.session.listening:
+                self.events.recorder.epoch()
+            self.lap("other")
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                return
+            self.lap("data")
+            self.alternating.came()
+            self.loader, self.batch = loader, batch
+            yield batch
+
+    def know(self):
+        facts = self.events.recorder.facts
+        facts["versions"]["paddle"] = str(self.paddle.__version__)
+        self.session.report.seen.device = "cuda" if self.paddle.device.get_device().startswith("gpu") else "cpu"
+        loader, batch, self.loader, self.batch = self.loader, self.batch, None, None
+        if loader is None:
+            self.session.note("no DataLoader gave the batches: epochs and waiting for data are not known")
+            return
+        while isinstance(batch, (list, tuple, dict)) and len(batch):
+            batch = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
+        if len(getattr(batch, "shape", ())):
+            facts["batch"] = int(batch.shape[0])
+        try:
+            facts["steps_per_epoch"] = len(loader)
+        except (TypeError, RuntimeError):  # of an iterable data set
+            pass
+        self.session.report.seen.loaders = [levers.Loader(
+            "map", facts.get("batch"), getattr(loader, "num_workers", None), None, None, None,
+            facts.get("steps_per_epoch"), None, True, type(getattr(loader, "dataset", None)).__name__)]
+
+
+class Loss(object):
+    """float() waits for the device and gives what the only backward of a step was called on."""
+
+    def __init__(self, paddle, losses):
+        self.paddle, self.losses = paddle, losses
+
+    def __float__(self):
+        if self.paddle.device.get_device().startswith("gpu"):
+            self.paddle.device.synchronize()
+        if len(self.losses) != 1:
+            raise TypeError("no loss, or more than one, was seen")
+        return float(self.losses[0].mean())
