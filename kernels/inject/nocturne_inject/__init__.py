@@ -98,6 +98,15 @@ class Session(object):
 
 
 _session = None
+_prepared = set()  # frameworks whose levers have set their variables
+
+
+def importing(name):
+    """The framework `name` is about to be imported."""
+    from . import levers
+    if _FILES[name] not in _prepared:
+        _prepared.add(_FILES[name])
+        os.environ.update(levers.variables(_FILES[name], os.environ))
 
 
 def importing(name):

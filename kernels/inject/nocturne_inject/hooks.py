@@ -1,6 +1,7 @@
 """Replaces a method of a framework by one that tells of its calls and is otherwise as it was."""
 
 from . import hide
+from .periods import Periods
 
 
 def hook(session, owner, name, begins, ended=None, left=None):
@@ -43,12 +44,12 @@ def class_that_defines(kind, name):
 class Events(object):
     """What ends with an optimizer's work in any framework: which event is a step, and the recorder that is told."""
 
-    def __init__(self, session):
-        from .periods import Periods
+    def __init__(self, session, alive=lambda: ()):
+        """`alive`: the keys that may yet cause an event."""
         self.session = session
         self.recorder = None
         self.periods = Periods(lambda: session.note(
-            "the optimizers' steps follow no pattern: each of them counts as a step"))
+            "the optimizers' steps follow no pattern: each of them counts as a step"), alive)
 
     def speaks(self, unit):
         """At the first sign of training. Returns whether this process is the one that is timed."""
@@ -57,17 +58,17 @@ class Events(object):
             self.session.report.unit = unit
         return self.session.listening and self.recorder is not None
 
-    def event(self, key, awaited, loss, count=1):
-        """`key` caused an event; `awaited`: the keys that may yet come. Returns whether a step has ended."""
+    def event(self, key, loss, count=1):
+        """`key` caused an event. Returns whether a step has ended."""
         recorder = self.recorder
         undecided = self.periods.length is None
-        if not self.periods.event(key, awaited):
+        if not self.periods.event(key):
             return False
         self.session.report.events_per_step = self.periods.length
         if undecided and recorder.steps >= 0:  # a period that began anew: nobody knows where it began
             recorder.epoch()
             return False
-        if self.periods.length != 1:
+        if self.periods.length != 1 or not self.periods.regular:
             self.session.note("loss not seen: a step is of several optimizers")
             loss = NotSeen(loss)
         recorder.step(loss, count)
@@ -94,7 +95,6 @@ class Alternating(object):
 
     def __init__(self):
         self.last = None     # the iterator that was asked last: its id, and it is alive while it is asked
-        self.begun = set()   # ids
         self.batches = 0     # since the last step
         self.steps = 0       # since an iterator began
 

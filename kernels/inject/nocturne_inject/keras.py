@@ -110,85 +110,88 @@ def given(arguments, named, name):
     return arguments[place] if len(arguments) > place else named.get(name)
 
 
+class Counter(object):
+    """The callback of one call of fit, but for Keras's base. It changes no logs: they may stay on the device."""
+
+    _supports_tf_logs = True
+    fit = None  # a Fit
+
+    def __init__(self, arguments, named):
+        super(Counter, self).__init__()
+        x = given(arguments, named, "x")
+        self.examples = None if hasattr(x, "element_spec") else length(x)
+        self.batch = given(arguments, named, "batch_size") or batch_of(x)
+        if any(asks_for_batches(each, self.fit.keras) for each in as_list(given(arguments, named, "callbacks"))):
+            self.fit.calls("batch callbacks")
+        if self.examples:
+            self.batch = self.batch or 32  # fit's own
+            self.examples = int(self.examples * (1 - (given(arguments, named, "validation_split") or 0)))
+        self.loader = None if self.examples else x
+        self.before = None      # the number of the last batch of this epoch
+        self.iterations = None
+        self.begins, self.ends = self.fit.session.guarded(self.batch_begins), self.fit.session.guarded(self.batch_ended)
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.before = None
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if self.before is None:
+            self.before = batch - 1
+            self.begins()
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self.before is not None:
+            count, self.before = batch - self.before, batch
+            self.ends(count, logs)
+
+    def batch_begins(self):
+        if not self.fit.events.speaks("batch"):
+            return
+        self.hidden = getattr(self.model, "steps_per_execution", getattr(self.model, "_steps_per_execution", 1)) != 1
+        self.iterations = self.applied() if self.hidden else None
+        recorder = self.fit.events.recorder
+        if recorder.steps < 0:
+            self.know(recorder.facts)
+        recorder.epoch()
+
+    def know(self, facts):
+        self.fit.calls("fit")
+        known = {"batch": self.batch, "steps_per_epoch": (self.params or {}).get("steps"),
+                 "examples_per_epoch": self.examples}
+        facts.update({name: value for name, value in known.items() if value})
+        facts["versions"]["keras"] = str(self.fit.keras.__version__)
+        if self.fit.watch:
+            from . import tensorflow
+            tf = self.fit.watch.tf
+            facts["versions"]["tensorflow"] = str(tf.__version__)
+            self.fit.session.report.seen.device = tensorflow.device(tf)
+            steps = facts.get("steps_per_epoch") or 0
+            self.fit.watch.listener.loaders.append(
+                tensorflow.loader(self.loader, self.batch, steps) if hasattr(self.loader, "element_spec")
+                else levers.Loader("keras", self.batch, None, None, None, None, steps, self.examples, True, None))
+            if type(self.model.optimizer).__name__ == "LossScaleOptimizer":
+                self.fit.watch.loss.not_seen("it is scaled")
+
+    def batch_ended(self, count, logs):
+        if self.iterations is not None:
+            now, before = self.applied(), self.iterations
+            self.iterations = now
+            count = now - before or count
+        if count > 0 and self.fit.events.recorder:
+            loss = self.fit.watch.loss if self.fit.watch else (logs or {}).get("loss")
+            self.fit.events.event("fit", loss, count)
+
+    def applied(self):
+        """What the optimizer counts; None where it says no more than the batch's number."""
+        try:
+            return int(self.model.optimizer.iterations.numpy())
+        except Exception:  # a model with several optimizers or one of its own; another backend
+            return None
+
+
 def make_callbacks(fit):
-    """The class of the callback that one call of fit gets. It changes no logs, so that they may stay on the device."""
-
-    class NocturneSteps(fit.keras.callbacks.Callback):
-        _supports_tf_logs = True
-
-        def __init__(self, arguments, named):
-            super(NocturneSteps, self).__init__()
-            x = given(arguments, named, "x")
-            self.examples = None if hasattr(x, "element_spec") else length(x)
-            self.batch = given(arguments, named, "batch_size") or batch_of(x)
-            if any(asks_for_batches(each, fit.keras) for each in as_list(given(arguments, named, "callbacks"))):
-                fit.calls("batch callbacks")
-            if self.examples:
-                self.batch = self.batch or 32  # fit's own
-                self.examples = int(self.examples * (1 - (given(arguments, named, "validation_split") or 0)))
-            self.loader = None if self.examples else x
-            self.before = None      # the number of the last batch of this epoch
-            self.iterations = None
-            self.begins, self.ends = fit.session.guarded(self.batch_begins), fit.session.guarded(self.batch_ended)
-
-        def on_epoch_begin(self, epoch, logs=None):
-            self.before = None
-
-        def on_train_batch_begin(self, batch, logs=None):
-            if self.before is None:
-                self.before = batch - 1
-                self.begins()
-
-        def on_train_batch_end(self, batch, logs=None):
-            if self.before is not None:
-                count, self.before = batch - self.before, batch
-                self.ends(count, logs)
-
-        def batch_begins(self):
-            if not fit.events.speaks("batch"):
-                return
-            self.hidden = getattr(self.model, "steps_per_execution", getattr(self.model, "_steps_per_execution", 1)) != 1
-            self.iterations = self.applied() if self.hidden else None
-            recorder = fit.events.recorder
-            if recorder.steps < 0:
-                self.know(recorder.facts)
-            recorder.epoch()
-
-        def know(self, facts):
-            fit.calls("fit")
-            known = {"batch": self.batch, "steps_per_epoch": (self.params or {}).get("steps"),
-                     "examples_per_epoch": self.examples}
-            facts.update({name: value for name, value in known.items() if value})
-            facts["versions"]["keras"] = str(fit.keras.__version__)
-            if fit.watch:
-                from . import tensorflow
-                tf = fit.watch.tf
-                facts["versions"]["tensorflow"] = str(tf.__version__)
-                fit.session.report.seen.device = tensorflow.device(tf)
-                steps = facts.get("steps_per_epoch") or 0
-                fit.watch.listener.loaders.append(
-                    tensorflow.loader(self.loader, self.batch, steps) if hasattr(self.loader, "element_spec")
-                    else levers.Loader("keras", self.batch, None, None, None, None, steps, self.examples, True, None))
-                if type(self.model.optimizer).__name__ == "LossScaleOptimizer":
-                    fit.watch.loss.not_seen("it is scaled")
-
-        def batch_ended(self, count, logs):
-            if self.iterations is not None:
-                now, before = self.applied(), self.iterations
-                self.iterations = now
-                count = now - before or count
-            if count > 0 and fit.events.recorder:
-                loss = fit.watch.loss if fit.watch else (logs or {}).get("loss")
-                fit.events.event("fit", {"fit"}, loss, count)
-
-        def applied(self):
-            """What the optimizer counts; None where it says no more than the batch's number."""
-            try:
-                return int(self.model.optimizer.iterations.numpy())
-            except Exception:  # a model with several optimizers or one of its own; another backend
-                return None
-
-    return NocturneSteps
+    """The class of the callbacks."""
+    return type("NocturneSteps", (Counter, fit.keras.callbacks.Callback), {"fit": fit})
 
 
 def as_list(callbacks):

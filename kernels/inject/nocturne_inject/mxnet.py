@@ -4,6 +4,8 @@ MXNet works behind Python's back: a sample waits for all of it at its end; share
 and are not told but for waiting for data. The loss is what the step's only backward was called on, its mean.
 """
 
+import weakref
+
 from . import levers
 from .hooks import Alternating, Events, hook
 
@@ -21,16 +23,16 @@ class Training(object):
     def __init__(self, mxnet, session):
         self.mxnet = mxnet
         self.session = session
-        self.events = Events(session)
+        self.trainers = weakref.WeakSet()  # that live
+        self.events = Events(session, lambda: {id(each) for each in self.trainers})
         self.alternating = Alternating()
         self.heads = []        # of the backwards since the last step
         self.backwards = 0     # under way, one inside the other
         self.stepping = None   # the trainer whose step is under way
-        self.trainers = {}     # id: whether it has stepped
         self.loaders = {}
         session.report.look = self.look
         trainer = mxnet.gluon.Trainer
-        hook(session, trainer, "__init__", lambda arguments, named: self.trainers.setdefault(id(arguments[0]), False))
+        hook(session, trainer, "__init__", lambda arguments, named: self.trainers.add(arguments[0]))
         for name in ("step", "update"):
             hook(session, trainer, name, self.step_begins, self.step_ended, self.step_left)
         hook(session, mxnet.nd.NDArray, "backward", self.backward_begins, None, self.backward_left)
@@ -60,14 +62,12 @@ class Training(object):
 
     def step_ended(self, token, result):
         trainer, batch = token
-        self.trainers[id(trainer)] = True
         heads, self.heads = self.heads, []
         if not self.events.speaks("optimizer step"):
             return
         if self.events.recorder.steps < 0:
             self.know(batch)
-        awaited = {key for key, stepped in self.trainers.items() if not stepped} | {id(trainer)}
-        if self.events.event(id(trainer), awaited, Loss(self.mxnet, heads)):
+        if self.events.event(id(trainer), Loss(self.mxnet, heads)):
             self.alternating.stepped()
 
     def iterated(self, loader, iterator):

@@ -4,6 +4,8 @@ Shares of a step are by the clock of Python, which on a GPU is that of launching
 is what the step's only backward was called on.
 """
 
+import weakref
+
 from . import levers
 from .hooks import Alternating, Events, hook
 
@@ -21,17 +23,15 @@ class Training(object):
     def __init__(self, paddle, session):
         self.paddle = paddle
         self.session = session
-        self.events = Events(session)
+        self.optimizers = weakref.WeakSet()  # that live
+        self.events = Events(session, lambda: {id(each) for each in self.optimizers})
         self.alternating = Alternating()
         self.losses = []       # of the backwards since the last step
-        self.optimizers = {}   # id: whether it has stepped
         self.stepping = False
-        self.asked = 0         # calls of __next__ under way
-        self.begun = set()     # ids of iterators
         self.loader = self.batch = None
         session.report.look = lambda seen: None
         base = paddle.optimizer.Optimizer
-        hook(session, base, "__init__", lambda arguments, named: self.optimizers.setdefault(id(arguments[0]), False))
+        hook(session, base, "__init__", lambda arguments, named: self.optimizers.add(arguments[0]))
         for kind in {base} | {each for each in vars(paddle.optimizer).values()
                               if isinstance(each, type) and issubclass(each, base) and "step" in each.__dict__}:
             hook(session, kind, "step", self.step_begins, self.step_ended, self.step_left)
@@ -60,15 +60,13 @@ class Training(object):
         self.stepping = False
 
     def step_ended(self, optimizer, result):
-        self.optimizers[id(optimizer)] = True
         losses, self.losses = self.losses, []
         if not self.events.speaks("optimizer step"):
             return
         self.lap("optimizer")
         if self.events.recorder.steps < 0:
             self.know()
-        awaited = {key for key, stepped in self.optimizers.items() if not stepped} | {id(optimizer)}
-        if self.events.event(id(optimizer), awaited, Loss(self.paddle, losses)):
+        if self.events.event(id(optimizer), Loss(self.paddle, losses)):
             self.alternating.stepped()
 
     def iter_begins(self, arguments, named):

@@ -174,6 +174,7 @@ class Loss(object):
         self.cell = None      # a variable, assigned in graphs
         self.value = None     # of an eager step
         self.why_not = None
+        self.cuda = None      # not known yet
         self.targets = weakref.WeakKeyDictionary()  # how many losses a graph has
 
     def keep(self, target):
@@ -204,7 +205,9 @@ class Loss(object):
 
     def __float__(self):
         tf = self.tf
-        if device(tf) == "cuda":
+        if self.cuda is None:
+            self.cuda = device(tf) == "cuda"
+        if self.cuda:
             tf.test.experimental.sync_devices()
         if self.why_not or (self.value is None and self.cell is None):
             raise TypeError(self.why_not or "no gradient was taken by a GradientTape")
@@ -218,7 +221,7 @@ class OwnLoop(object):
 
     def __init__(self, tf, session):
         self.tf = tf
-        self.events = Events(session)
+        self.events = Events(session, self.alive)
         self.session = session
         self.alternating = Alternating()
         self.begun = weakref.WeakSet()      # iterators
@@ -226,6 +229,7 @@ class OwnLoop(object):
         self.batch = None
         self.optimizers = weakref.WeakSet()  # that live
         self.applied = weakref.WeakSet()
+        self.sources = weakref.WeakSet()    # functions and optimizers that have caused an event
         self.calls = set()                  # what the script does, for Seen
         self.loaders = []
         # Making an iterator would start the devices, which a script may still set up.
@@ -256,9 +260,12 @@ class OwnLoop(object):
             return
         if self.events.recorder.steps < 0:
             self.know()
-        awaited = {id(optimizer) for optimizer in self.optimizers if optimizer not in self.applied}
-        if self.events.event(id(source), awaited | {id(source)}, loss, count):
+        self.sources.add(source)
+        if self.events.event(id(source), loss, count):
             self.alternating.stepped(count)
+
+    def alive(self):
+        return {id(each) for each in list(self.sources) + [each for each in self.optimizers if each not in self.applied]}
 
     def data_asked(self, arguments, named):
         if self.busy() or not self.session.listening:

@@ -1,0 +1,302 @@
+"""What is seen of trainings with TensorFlow, Keras, MXNet and PaddlePaddle, by stand-ins of them whose work takes seconds of
+a clock that only it moves. Real ones: tensorflow_test.py."""
+
+import textwrap
+import unittest
+
+from injected import Injected
+
+KERAS = """
+    import tensorflow as tf
+    import keras
+    def model(count, **settings):
+        made = keras.Model([number / 100 for number in range(count)])
+        made.compile(keras.optimizers.Optimizer(), **settings)
+        return made
+"""
+
+# A step: 0.5 s of waiting for data, 3 forward, 2 backward, 1 optimizer, 0.25 of something else.
+TENSORFLOW = KERAS + """
+    spend = tf.clock.spend
+    weight, losses, optimizer = tf.Variable(1.0), [number / 100 for number in range(1000)], keras.optimizers.Optimizer()
+    def step(optimizer=optimizer, losses=losses):
+        gradients = tf.GradientTape().gradient(tf.loss(losses), [weight])
+        optimizer.apply_gradients(list(zip(gradients, [weight])))
+    def train(step, data=tf.data.Dataset(10), epochs=2):
+        for _ in range(epochs):
+            for batch in data:
+                step()
+                spend(0.25)
+"""
+
+MXNET = """
+    import mxnet
+    trainer, losses = mxnet.gluon.Trainer(), [number / 100 for number in range(1000)]
+    def train(batches=10, epochs=2):
+        loader = mxnet.gluon.data.DataLoader(batches)
+        for _ in range(epochs):
+            for batch in loader:
+                mxnet.nd.NDArray(losses.pop(0)).backward()
+                trainer.step(8)
+"""
+
+PADDLE = """
+    import paddle
+    optimizer, losses = paddle.optimizer.Adam(), [number / 100 for number in range(1000)]
+    def train(batches=10, epochs=2):
+        loader = paddle.io.DataLoader(batches)
+        for _ in range(epochs):
+            for batch in loader:
+                paddle.clock.spend(3)
+                paddle.Tensor(losses.pop(0)).backward()
+                optimizer.step()
+                paddle.clock.spend(0.25)
+"""
+
+
+class Case(unittest.TestCase):
+    def script(self, beginning, script, **environment):
+        run = Injected(textwrap.dedent(beginning) + textwrap.dedent(script), **environment)
+        self.addCleanup(run.__exit__)
+        return run
+
+    def ran(self, run, code=0, **environment):
+        left, out, errors = run.run(**environment)
+        self.assertEqual((left, errors), (code, ""))
+        return out
+
+    def counts(self, run):
+        return [each["steps"] for each in run.events("sample")]
+
+    def losses(self, run):
+        return [each.get("loss") for each in run.events("sample")]
+
+    def facts(self, run):
+        ready = run.events("ready")[0]
+        return [ready.get(key) for key in ("batch", "steps_per_epoch", "examples_per_epoch")]
+
+    def report(self, run, *keys):
+        return [run.json()[key] for key in keys]
+
+
+class Fit(Case):
+    def test_steps_losses_epochs_and_batch(self):
+        run = self.script(KERAS, "model(30).fit(tf.Tensor(shape=(80, 4)), batch_size=8, epochs=3)\nprint('done')")
+        self.assertEqual(self.ran(run), "done\n")
+        self.assertEqual(run.seconds(), [6] * 29)
+        self.assertEqual(self.losses(run), [number / 100 for number in range(1, 30)])
+        self.assertEqual(self.facts(run), [8, 10, 80])
+        self.assertEqual(self.report(run, "framework", "framework_version", "device", "unit", "events_per_step", "steps",
+                                     "notes"), ["tensorflow", "2.21.0", "cpu", "batch", 1, 29, []])
+
+    def test_an_evaluation_between_epochs_is_no_step(self):
+        run = self.script(KERAS, "model(30).fit(tf.data.Dataset(10), epochs=3, validation_data=tf.data.Dataset(2))")
+        self.ran(run)
+        self.assertEqual((run.seconds(), self.facts(run)), ([6] * 29, [8, 10, None]))
+
+    def test_steps_that_an_execution_hides_are_counted_and_none_beyond_the_limit(self):
+        run = self.script(KERAS, "model(30, steps_per_execution=4).fit(tf.data.Dataset(10), epochs=3)\nprint('done')")
+        self.ran(run)
+        self.assertEqual((self.counts(run), run.seconds()), ([4, 2] + [4, 4, 2] * 2, [24, 12] + [24, 24, 12] * 2))
+        self.assertEqual(self.ran(run, NOCTURNE_STEPS_LIMIT=7), "")
+        self.assertEqual((self.counts(run), run.seconds()), ([4, 2, 1], [24, 12, 6]))
+
+    def test_the_scripts_list_of_callbacks_is_left_alone(self):
+        run = self.script(KERAS, """
+            mine = [keras.callbacks.Callback()]
+            model(10).fit(tf.data.Dataset(10), callbacks=mine)
+            model(10).fit(tf.data.Dataset(10), None, None, 1, 0, mine)
+            print(len(mine))
+        """)
+        self.assertEqual(self.ran(run), "1\n")
+        self.assertEqual(run.seconds(), [6] * 19)
+
+    def test_an_exception_of_the_scripts_ends_it_as_without(self):
+        run = self.script(KERAS, "model(3).fit(tf.data.Dataset(10))")
+        code, _, errors = run.run()
+        self.assertEqual((code, self.counts(run)), (1, [1, 1]))
+        self.assertIn("IndexError", errors)
+
+
+class OwnLoops(Case):
+    def test_calls_of_the_outermost_function_that_applies_an_optimizer(self):
+        for script in ("train(tf.function(step))", "inner = tf.function(step)\ntrain(tf.function(lambda: inner()))",
+                       "train(tf.function(step, traces=2))"):
+            with self.subTest(script):
+                run = self.script(TENSORFLOW, "\nother = tf.function(lambda: spend(0))\nother()\n" + script)
+                self.ran(run)
+                self.assertEqual(run.seconds(), [6.75] * 9 + [6.5] + [6.75] * 9)
+                self.assertEqual(set(run.seconds("data_wait_ns")), {0.5})
+                self.assertEqual(self.losses(run), [number / 100 for number in range(1, 20)])
+                self.assertEqual(self.facts(run), [8, 10, None])
+                self.assertEqual(self.report(run, "unit", "notes"), ["optimizer step", []])
+
+    def test_without_a_function_each_apply(self):
+        run = self.script(TENSORFLOW, "train(step)")
+        self.ran(run)
+        self.assertEqual(run.seconds(), [6.75] * 9 + [6.5] + [6.75] * 9)
+        for key, seconds in (("data_wait_ns", 0.5), ("forward_ns", 3), ("backward_ns", 2), ("optimizer_ns", 1)):
+            self.assertEqual(set(run.seconds(key)), {seconds}, key)
+        self.assertEqual(self.losses(run), [number / 100 for number in range(1, 20)])
+
+    def test_without_an_optimizer_the_calls_that_take_gradients(self):
+        run = self.script(TENSORFLOW, """
+            del optimizer, step.__defaults__
+            train(tf.function(lambda: tf.GradientTape().gradient(tf.loss(losses), [weight])))
+        """.replace("del optimizer, step.__defaults__", "step.__defaults__, optimizer = None, None"))
+        self.ran(run)
+        self.assertEqual(run.seconds(), [5.75] * 9 + [5.5] + [5.75] * 9)
+        self.assertEqual(self.report(run, "unit", "notes"), ["call", []])
+
+    def test_a_loop_inside_a_function_is_counted_by_the_optimizer(self):
+        run = self.script(TENSORFLOW, """
+            trained = tf.function(step, repeat=10)
+            for _ in range(5):
+                trained()
+                spend(100)
+        """)
+        self.ran(run)
+        self.assertEqual((self.counts(run), run.seconds()[1:]), ([10] * 4, [60] * 3))
+
+    def test_an_evaluation_is_no_step(self):
+        for evaluation in ("for batch in tf.data.Dataset(5): spend(20)", "made.predict(0)", "made.evaluate(0)"):
+            with self.subTest(evaluation):
+                run = self.script(TENSORFLOW, """
+                    made = keras.Model([])
+                    function = tf.function(step)
+                    for _ in range(3):
+                        train(function, epochs=1)
+                        %s
+                """ % evaluation)
+                self.ran(run)
+                self.assertEqual(run.seconds(), ([6.75] * 9 + [6.5] + [6.75] * 9 + [6.5] + [6.75] * 9))
+
+    def test_neither_is_one_of_a_loop_without_data_sets(self):
+        run = self.script(TENSORFLOW, """
+            function = tf.function(step)
+            for number in range(20):
+                function()
+                if number % 5 == 4: keras.Model([]).predict(0)
+        """)
+        self.ran(run)
+        self.assertEqual(run.seconds(), [6] * 19)
+
+    def test_a_step_of_two_optimizers(self):
+        run = self.script(TENSORFLOW, """
+            other, more = keras.optimizers.Optimizer(), [0.5] * 100
+            one, two = tf.function(step), tf.function(lambda: step(other, more))
+            train(lambda: (one(), two()))
+        """)
+        self.ran(run)
+        self.assertEqual(set(run.seconds()), {12.75, 12.5})
+        self.assertEqual(set(self.losses(run)), {None})
+        self.assertEqual(self.report(run, "events_per_step", "notes"),
+                         [2, ["loss not seen: a step is of several optimizers"]])
+
+    def test_the_gradients_of_two_losses_are_said_not_to_be_judged(self):
+        run = self.script(TENSORFLOW, """
+            def both():
+                tf.GradientTape().gradient(tf.loss([0.5] * 100), [weight])
+                step()
+            train(tf.function(both))
+        """)
+        self.ran(run)
+        self.assertEqual(set(self.losses(run)), {None})
+        self.assertEqual(self.report(run, "notes"), [["loss not seen: a step takes the gradients of more than one loss"]])
+
+
+class Levers(Case):
+    TOLD = """
+        import os
+        train(tf.function(step))
+        made = model(40)
+        made.fit(tf.data.Dataset(40))
+        print(made.jit_compile, made.steps_per_execution, keras._policy[0], tf.onednn_at_import, tf._threads,
+              os.environ.get("TF_XLA_FLAGS"))
+    """
+
+    def test_each_does_what_it_says(self):
+        usual = "auto 1 float32 None {} None"
+        run = self.script(TENSORFLOW, self.TOLD)
+        self.assertEqual(self.ran(run), usual + "\n")
+        for name, value, told in (
+                ("JIT_COMPILE", "true", usual.replace("auto", "True")),
+                ("STEPS_PER_EXECUTION", "4", usual.replace("1", "4")),
+                ("MIXED_PRECISION", "mixed_bfloat16", usual.replace("float32", "mixed_bfloat16")),
+                ("ONEDNN", "false", usual.replace("None", "0", 1)),
+                ("INTRA_THREADS", "2", usual.replace("{}", "{'intra': 2}")),
+                ("INTER_THREADS", "1", usual.replace("{}", "{'inter': 1}")),
+                ("BF16", "bf16", usual.replace("{}", "{'auto_mixed_precision_onednn_bfloat16': True}")),
+                ("XLA", "clusters", usual[:-4] + "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit")):
+            with self.subTest(name):
+                self.assertEqual(self.ran(run, **{"NOCTURNE_LEVER_TF_" + name: value}), told + "\n")
+                self.assertEqual(self.report(run, "notes"), [[]])
+
+    def test_they_act_where_nobody_listens(self):
+        run = self.script(TENSORFLOW, self.TOLD, NOCTURNE_STEPS_EVENTS=None, NOCTURNE_INJECT_REPORT=None)
+        self.assertEqual(self.ran(run, NOCTURNE_LEVER_TF_JIT_COMPILE="true"), "True 1 float32 None {} None\n")
+
+    def test_data_are_read_ahead(self):
+        run = self.script(TENSORFLOW, "train(tf.function(step))")
+        self.ran(run, NOCTURNE_LEVER_TF_PREFETCH="2")
+        self.assertEqual(run.seconds(), [6.25] * 9 + [6] + [6.25] * 9)
+
+    def test_a_function_of_the_scripts_own_is_compiled_before_the_first_sample(self):
+        run = self.script(TENSORFLOW, "train(tf.function(step))")
+        self.ran(run, NOCTURNE_LEVER_TF_JIT_COMPILE="true")
+        self.assertEqual((len(run.seconds()), self.losses(run)[0]), (18, 0.02))
+
+    def test_each_is_offered_or_refused_with_a_reason(self):
+        run = self.script(TENSORFLOW, """
+            tf.config.threading.set_intra_op_parallelism_threads(3)
+            keras.mixed_precision.set_global_policy("mixed_float16")
+            model(10, jit_compile=True, steps_per_execution=2).fit(tf.data.Dataset(10).prefetch(1))
+        """)
+        self.ran(run)
+        refused = {each["name"]: each["reason"] for each in run.json()["refused"]}
+        itself = "the script sets %s itself"
+        self.assertEqual(refused.pop("tf_jit_compile"), itself % "jit_compile")
+        self.assertEqual(refused.pop("tf_steps_per_execution"), itself % "steps_per_execution")
+        self.assertEqual(refused.pop("tf_mixed_precision"), itself % "a policy of mixed precision")
+        self.assertEqual(refused.pop("tf_prefetch"), "the data set is prefetched already")
+        self.assertIn(refused.pop("tf_intra_threads"), (itself % "them", "the process may use one processor only"))
+        self.assertLessEqual({each["name"] for each in run.json()["levers"]}, {"tf_onednn", "tf_xla", "tf_inter_threads"})
+
+    def test_a_value_that_is_unknown_is_a_failed_trial(self):
+        run = self.script(TENSORFLOW, "train(tf.function(step))")
+        code, _, _ = run.run(NOCTURNE_LEVER_TF_BF16="fp8")
+        self.assertEqual((code, run.events("end")[0]["status"]), (1, "failed"))
+
+
+class MXNet(Case):
+    def test_a_trainers_step_is_one_and_its_device_is_waited_for(self):
+        run = self.script(MXNET, "train()")
+        self.ran(run)
+        self.assertEqual(run.seconds(), [6.5] * 19)
+        self.assertEqual((self.losses(run), self.facts(run)), ([number / 100 for number in range(1, 20)], [8, 10, None]))
+        self.assertEqual(self.report(run, "framework", "unit", "notes"), ["mxnet", "optimizer step", []])
+
+
+    def test_the_device_is_waited_for_where_no_loss_can_be_told(self):
+        run = self.script(MXNET, """
+            for _ in range(5):
+                mxnet.autograd.backward([mxnet.nd.NDArray(0.5), mxnet.nd.NDArray(0.5)])
+                trainer.step(1)
+        """)
+        self.ran(run)
+        self.assertEqual((run.seconds(), self.losses(run), self.facts(run)[0]), ([6] * 4, [None] * 4, None))
+
+
+class Paddle(Case):
+    def test_an_optimizers_step_is_one(self):
+        run = self.script(PADDLE, "train()")
+        self.ran(run)
+        self.assertEqual(run.seconds(), [6.75] * 9 + [6.5] + [6.75] * 9)
+        for key, seconds in (("data_wait_ns", 0.5), ("forward_ns", 3), ("backward_ns", 2), ("optimizer_ns", 1)):
+            self.assertEqual(set(run.seconds(key)), {seconds}, key)
+        self.assertEqual((self.losses(run), self.facts(run)), ([number / 100 for number in range(1, 20)], [8, 10, None]))
+        self.assertEqual(self.report(run, "framework", "unit", "notes"), ["paddle", "optimizer step", []])
+
+
+if __name__ == "__main__":
+    unittest.main()
