@@ -59,8 +59,10 @@ def main():
     options = parser.parse_args()
     random.seed(options.seed)
     torch.manual_seed(options.seed)
-    loader = DataLoader(Pictures(options.pictures, crops=True), options.batch_size, shuffle=True, num_workers=options.workers, drop_last=True)
-    model = nn.Sequential(Block(3, 16, 1), Block(16, 32, 2), Block(32, 64, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+    pictures = Pictures(options.pictures, crops=True)
+    loader = DataLoader(pictures, options.batch_size, shuffle=True, num_workers=options.workers, drop_last=True)
+    model = nn.Sequential(
+        Block(3, 16, 1), Block(16, 32, 2), Block(32, 64, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=0.9, weight_decay=5e-4)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=options.epochs)
     first, clock = 0, OwnClock()
@@ -73,9 +75,9 @@ def main():
     for epoch in range(first, options.epochs):
         model.train()
         right = seen = 0
-        for step, (pictures, labels) in enumerate(loader):
+        for step, (inputs, labels) in enumerate(loader):
             optimizer.zero_grad(set_to_none=True)
-            outputs = model(pictures)
+            outputs = model(inputs)
             loss = F.cross_entropy(outputs, labels)
             loss.backward()
             optimizer.step()

@@ -20,7 +20,7 @@ def main():
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--checkpoints", help="folder: a checkpoint after each epoch, resumed where there is one")
+    parser.add_argument("--checkpoint", help="files of this name: read where they are, written after each epoch")
     options = parser.parse_args()
     tf.keras.utils.set_random_seed(options.seed)
     model = tf.keras.Sequential([
@@ -48,11 +48,10 @@ def main():
         accuracy.update_state(labels, outputs)
         return loss
 
-    manager = None
-    if options.checkpoints:
-        manager = tf.train.CheckpointManager(tf.train.Checkpoint(model=model, optimizer=optimizer), options.checkpoints, max_to_keep=2)
-        if manager.restore_or_initialize():
-            print("resumed", manager.latest_checkpoint)
+    checkpoint = tf.train.Checkpoint(model=model, optimizer=optimizer)
+    if options.checkpoint and tf.io.gfile.exists(options.checkpoint + ".index"):
+        checkpoint.read(options.checkpoint)
+        print("resumed from", options.checkpoint)
     for epoch in range(options.epochs):
         accuracy.reset_state()
         for step, (inputs, labels) in enumerate(batches):
@@ -60,8 +59,8 @@ def main():
             clock.step()
             if step % 20 == 0:
                 print("epoch %d step %d loss %.4f accuracy %.3f" % (epoch, step, loss.numpy(), accuracy.result().numpy()), flush=True)
-        if manager:
-            manager.save()
+        if options.checkpoint:
+            checkpoint.write(options.checkpoint)
     clock.report()
 
 

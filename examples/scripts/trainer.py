@@ -1,4 +1,4 @@
-"""Lightning's or transformers' training loop over made data, the model written by hand: `trainer.py lightning`, `trainer.py transformers`."""
+"""The training loop of Lightning or of transformers over made data: `trainer.py lightning`, `trainer.py transformers`."""
 
 import argparse
 import logging
@@ -77,7 +77,8 @@ def with_transformers(options, clock):
 
     examples = [{"inputs": inputs, "labels": label} for inputs, label in zip(*made(options.examples))]
     arguments = transformers.TrainingArguments(
-        output_dir="trainer", learning_rate=1e-3, num_train_epochs=options.epochs, per_device_train_batch_size=options.batch_size, seed=options.seed,
+        output_dir="trainer", learning_rate=1e-3, num_train_epochs=options.epochs, seed=options.seed,
+        per_device_train_batch_size=options.batch_size,
         gradient_accumulation_steps=options.accumulate, logging_steps=20, save_strategy="no", report_to="none", disable_tqdm=True,
         use_cpu=True, dataloader_drop_last=True, dataloader_pin_memory=False)
     trainer = transformers.Trainer(Model(), arguments, train_dataset=examples, callbacks=[Clock()])

@@ -1,0 +1,217 @@
+"""The scripts of examples/scripts under the module that sees their steps and puts levers in.
+
+Of each script, run with the module in front and without:
+- the steps that the module sees are those that the script counts, and take what its own clock says, to 2 %;
+- without a lever nothing that it prints, writes or returns changes;
+- each lever is applied, and the training goes on to its end, or it is refused with a reason.
+
+Both clocks are of one process, so a loaded machine moves both. Scripts run with a Python that has their framework: one of
+those that NOCTURNE_FRAMEWORKS names ("pytorch=/…/bin/python lightning=/… tensorflow=/…"), this one, or that of an
+environment that `nocturne env install` made. Without PyTorch there is nothing to do (77). `--long` tests the levers of every
+script, and the scripts of frameworks above PyTorch and of TensorFlow.
+"""
+
+import glob
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SKIPPED = 77
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SCRIPTS = ROOT / "examples" / "scripts"
+MODULE = ROOT / "kernels" / "inject"
+LONG = "--long" in sys.argv
+FIRST = 5  # steps that neither clock counts in its median
+
+
+class Script(object):
+    def __init__(self, name, *arguments, **more):
+        self.words = [name] + list(arguments)
+        self.needs = more.pop("needs", ("torch",))
+        self.unit = more.pop("unit", "optimizer step")   # what the module says a step is
+        self.events = more.pop("events", 1)              # of them a step
+        self.clock = more.pop("clock", "step")           # the script's own word
+        self.batches = more.pop("batches", 1)            # steps that the script counts as one
+        self.long = more.pop("long", False)
+        self.levers = more.pop("levers", False)          # its levers are tested in every run
+        assert not more, more
+
+    def __str__(self):
+        return " ".join(self.words)
+
+
+LIGHTNING = dict(needs=("torch", "lightning"), long=True)
+TRANSFORMERS = dict(needs=("torch", "transformers", "accelerate"), long=True)
+TENSORFLOW = dict(needs=("tensorflow", "keras"), long=True)
+ALL = [
+    Script("mnist.py", "--epochs", "2", "--images", "1536", "--save-model", levers=True),
+    Script("language_model.py", "--epochs", "2", "--tokens", "20000", "--width", "64", "--save", "model.pt",
+           unit="backward"),
+    Script("gan.py", "--epochs", "2", "--pictures", "1280", "--width", "8", "--out", ".", events=2),
+    Script("vae.py", "--epochs", "2", "--pictures", "5120", "--results", "results"),
+    Script("lbfgs.py", "--steps", "16", "--evaluations", "6", "--waves", "8", "--length", "12", "--save", "ahead.pt"),
+    Script("classifier.py", "--epochs", "2", "--pictures", "1024", "--checkpoint", "checkpoint.pt"),
+    Script("lbfgs.py", "--steps", "2", "--save", "ahead.pt", unit="backward", clock="backward", long=True),
+    Script("trainer.py", "lightning", "--epochs", "1", "--save", "model.pt", **LIGHTNING),
+    Script("trainer.py", "lightning", "--epochs", "1", "--accumulate", "4", "--save", "model.pt", **LIGHTNING),
+    Script("trainer.py", "transformers", "--epochs", "1", "--save", "model.pt", **TRANSFORMERS),
+    Script("trainer.py", "transformers", "--epochs", "1", "--accumulate", "4", "--save", "model.pt", **TRANSFORMERS),
+    Script("keras_fit.py", "--epochs", "2", "--save", "model.weights.h5", unit="batch", **TENSORFLOW),
+    Script("keras_fit.py", "--epochs", "2", "--steps-per-execution", "5", unit="batch", batches=5, **TENSORFLOW),
+    Script("tensorflow_loop.py", "--epochs", "2", "--checkpoint", "training", unit="call", **TENSORFLOW),
+]
+
+
+def candidates():
+    for entry in os.environ.get("NOCTURNE_FRAMEWORKS", "").split():
+        yield entry.rsplit("=", 1)[1]
+    yield sys.executable
+    data = os.environ.get("NOCTURNE_DATA") or os.path.expanduser("~/.local/share/nocturne")
+    for current in sorted(glob.glob(os.path.join(data, "environments", "*.current"))):
+        with open(current) as file:
+            yield os.path.join(os.path.dirname(current), file.read().strip(), "bin", "python")
+
+
+PYTHONS = {}
+
+
+def python_with(*modules):
+    """A Python that finds these modules, or None."""
+    if modules not in PYTHONS:
+        asks = "import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, sys.argv[1:])))"
+        PYTHONS[modules] = next((each for each in candidates() if os.path.exists(each) and
+                                 subprocess.call([each, "-c", asks] + list(modules), stderr=subprocess.DEVNULL) == 0), None)
+    return PYTHONS[modules]
+
+
+class Run(object):
+    """One run of a script in a folder of its own: what it printed, returned and wrote, and what the module said."""
+
+    def __init__(self, script, module=True, **variables):
+        self.home = tempfile.mkdtemp(prefix="nocturne-scripts-")
+        work = os.path.join(self.home, "work")
+        os.mkdir(work)
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("NOCTURNE_")}
+        environment.update(EXAMPLE_CLOCK="1", OMP_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1", TMPDIR=self.home,
+                           TF_CPP_MIN_LOG_LEVEL="3", HF_HUB_OFFLINE="1")
+        if module:
+            open(self.path("events"), "w").close()
+            environment.update(PYTHONPATH=str(MODULE), NOCTURNE_STEPS_EVENTS=self.path("events"),
+                               NOCTURNE_STEPS_CLAIM=self.path("claim"), NOCTURNE_STEPS_LIMIT="1000000",
+                               NOCTURNE_STEPS_PER_SAMPLE="1", NOCTURNE_INJECT_REPORT=self.path("report"))
+        environment.update(variables)
+        command = [python_with(*script.needs), str(SCRIPTS / script.words[0])] + script.words[1:]
+        done = subprocess.run(command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=600)
+        self.printed = done.stdout.decode()
+        self.complained = done.stderr.decode()
+        self.returned = done.returncode
+        self.files = {}
+        for folder, _, names in os.walk(work):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    self.files[os.path.relpath(os.path.join(folder, name), work)] = file.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.home)
+
+    def path(self, name):
+        return os.path.join(self.home, name)
+
+    def own(self, clock):
+        """(how often, milliseconds) by the script's own clock."""
+        found = re.search(r"own clock: (\d+) times a %s, median (\S+) ms" % clock, self.printed)
+        return int(found.group(1)), float(found.group(2))
+
+    def untimed(self):
+        return "".join(line for line in self.printed.splitlines(True) if not line.startswith("own clock:"))
+
+    def events(self, name):
+        with open(self.path("events")) as file:
+            return [event for event in map(json.loads, file) if event["event"] == name]
+
+    def report(self):
+        with open(self.path("report")) as file:
+            return json.load(file)
+
+
+def lever_variables(report):
+    """[(name, value, its variable)] of all that could be set, but for what the script does anyway."""
+    return [(lever["name"], value, lever["variable"]) for lever in report["levers"] for value in lever["values"]
+            if value != lever["default"]]
+
+
+class Scripts(unittest.TestCase):
+    def subjects(self):
+        for script in ALL:
+            if script.long == LONG and python_with(*script.needs):
+                yield script
+
+    def check_steps(self, script, run):
+        counted, milliseconds = run.own(script.clock)
+        samples = run.events("sample")
+        report = run.report()
+        self.assertEqual((report["unit"], report["events_per_step"]), (script.unit, script.events))
+        self.assertEqual([each["first_step"] for each in samples],
+                         [1 + sum(each["steps"] for each in samples[:index]) for index in range(len(samples))])
+        seen = 1 + sum(each["steps"] for each in samples)
+        self.assertLessEqual(abs(seen / float(script.batches * counted) - 1), 0.02, (seen, counted))
+        each_step = [1e-6 * each["wall_ns"] / each["steps"] for each in samples if each["first_step"] > FIRST]
+        ratio = statistics.median(each_step) * script.batches / milliseconds
+        self.assertLessEqual(abs(ratio - 1), 0.02, "%.4f of the script's own %.3f ms" % (ratio, milliseconds))
+
+    def check_levers_named(self, run):
+        report = run.report()
+        named = [each["name"] for each in report["levers"]] + [each["name"] for each in report["refused"]]
+        self.assertEqual(len(named), len(set(named)), named)
+        for each in report["refused"]:
+            self.assertTrue(each["reason"], each)
+
+    def check_nothing_changes(self, script, run):
+        with Run(script, module=False) as plain:
+            self.assertEqual(plain.returned, 0, plain.complained)
+            self.assertEqual((run.untimed(), run.returned), (plain.untimed(), plain.returned))
+            if "tensorflow" not in script.needs:  # it complains with the time of day and its thread
+                self.assertEqual(run.complained, plain.complained)
+            self.assertEqual({name: len(text) for name, text in run.files.items()},
+                             {name: len(text) for name, text in plain.files.items()})
+            self.assertEqual([name for name in plain.files if run.files[name] != plain.files[name]], [])
+
+    def test_steps_are_seen_as_the_script_counts_them_and_nothing_else_changes(self):
+        for script in self.subjects():
+            with self.subTest(str(script)), Run(script) as run:
+                self.assertEqual(run.returned, 0, run.complained)
+                with self.subTest("steps"):
+                    self.check_steps(script, run)
+                with self.subTest("levers are named"):
+                    self.check_levers_named(run)
+                with self.subTest("nothing changes"):
+                    self.check_nothing_changes(script, run)
+
+    def test_each_lever_is_applied_or_refused_with_a_reason(self):
+        for script in ALL:
+            if not python_with(*script.needs) or not (LONG or script.levers):
+                continue
+            with Run(script) as default:
+                report = default.report()
+            for name, value, variable in lever_variables(report):
+                with self.subTest(str(script), lever=name, value=value), Run(script, **{variable: value}) as run:
+                    self.assertEqual(run.returned, 0, run.complained)
+                    self.assertEqual(run.report()["steps"], report["steps"])
+
+
+if __name__ == "__main__":
+    if not python_with("torch"):
+        print("skipped: no Python with PyTorch was found, and NOCTURNE_FRAMEWORKS names none")
+        sys.exit(SKIPPED)
+    unittest.main(argv=[each for each in sys.argv if each != "--long"])
