@@ -60,7 +60,8 @@ def main():
     random.seed(options.seed)
     torch.manual_seed(options.seed)
     pictures = Pictures(options.pictures, crops=True)
-    loader = DataLoader(pictures, options.batch_size, shuffle=True, num_workers=options.workers, drop_last=True)
+    loader = DataLoader(
+        pictures, options.batch_size, shuffle=True, num_workers=options.workers, pin_memory=True, drop_last=True)
     model = nn.Sequential(
         Block(3, 16, 1), Block(16, 32, 2), Block(32, 64, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=0.9, weight_decay=5e-4)
