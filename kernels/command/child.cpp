@@ -37,15 +37,32 @@ nanoseconds time_of(const timeval& time) {
     ::dup2(output, STDOUT_FILENO);
     ::dup2(output, STDERR_FILENO);
   }
-  int failure = 0;
-  if (!plan.folder.empty() && ::chdir(plan.folder.c_str()) != 0) {
-    failure = -errno;
-  } else {
-    ::execvp(argv[0], argv);
-    failure = errno;
+  std::string failure;
+  try {
+    enter_view(plan.view);
+    if (!plan.folder.empty() && ::chdir(plan.folder.c_str()) != 0) {
+      failure = "cannot start the command in '" + plan.folder + "': " + std::strerror(errno);
+    } else {
+      ::execvp(argv[0], argv);
+      failure = "cannot start '" + plan.argv.front() + "': " + std::strerror(errno);
+    }
+  } catch (const std::exception& error) {
+    failure = std::string("there is no private view of its files: ") + error.what();
   }
-  if (::write(report, &failure, sizeof failure) < 0) ::_exit(126);
+  if (::write(report, failure.data(), failure.size()) < 0) ::_exit(126);
   ::_exit(127);
+}
+
+/// Until it is closed.
+std::string read_all(int pipe) {
+  std::string text;
+  std::array<char, 512> piece;
+  for (;;) {
+    const ssize_t count = ::read(pipe, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(count));
+  }
 }
 
 }  // namespace
@@ -71,17 +88,14 @@ Child::Child(const ChildPlan& plan) : Child() {
     ::close(report[0]);
     throw std::runtime_error(std::string("fork: ") + std::strerror(fork_error));
   }
-  int failure = 0;
-  ssize_t count = 0;
-  do count = ::read(report[0], &failure, sizeof failure);
-  while (count < 0 && errno == EINTR);
+  const std::string failure = read_all(report[0]);
   ::close(report[0]);
-  if (count <= 0) return;  // closed by exec
-  static_cast<void>(reap(0));
-  if (failure < 0) {
-    throw std::runtime_error("cannot start the command in '" + plan.folder + "': " + std::strerror(-failure));
+  if (!failure.empty()) {
+    static_cast<void>(reap(0));
+    throw std::runtime_error(failure);
   }
-  throw std::runtime_error("cannot start '" + plan.argv.front() + "': " + std::strerror(failure));
+  view_ = plan.view;                                                            // closed by exec: the command runs
+  if (view_.kind != ViewKind::None) began_ = std::chrono::steady_clock::now();  // the view is no part of its time
 }
 
 Child::~Child() {
@@ -100,6 +114,7 @@ std::optional<ChildEnd> Child::reap(int flags) {
   end_ = ChildEnd{.status = status,
                   .wall = std::chrono::steady_clock::now() - began_,
                   .cpu = time_of(usage.ru_utime) + time_of(usage.ru_stime)};
+  record_view(view_);
   return end_;
 }
 

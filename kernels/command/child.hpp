@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/command/private_view.hpp"
+
 namespace nocturne::command {
 
 struct ChildPlan {
@@ -17,6 +19,7 @@ struct ChildPlan {
   std::string folder;                              ///< empty: as it is
   std::map<std::string, std::string> environment;  ///< beside the worker's own
   bool read_output = false;                        ///< stdout and stderr come through output()
+  ViewPlan view;                                   ///< prepared; it starts inside, or not at all
 };
 
 struct ChildEnd {
@@ -50,6 +53,7 @@ class Child {
   int output_ = -1;
   std::chrono::steady_clock::time_point began_;
   std::optional<ChildEnd> end_;
+  ViewPlan view_;  ///< to be recorded at its end
 };
 
 }  // namespace nocturne::command

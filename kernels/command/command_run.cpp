@@ -208,6 +208,18 @@ int run_steps(const Options& options, ChildPlan plan, const protocol::Request& r
   return 0;
 }
 
+ChildPlan plan_for(const Options& options) {
+  ChildPlan plan{.argv = options.command, .folder = options.folder, .environment = {}};
+  if (options.view.kind == ViewKind::None) return plan;
+  ViewPlan wish = options.view;
+  wish.folder = options.folder;
+  wish.run = fs::absolute(options.events).parent_path();
+  plan.view = prepare_view(std::move(wish));
+  plan.folder = start_folder(plan.view).string();
+  plan.environment = view_environment(plan.view);
+  return plan;
+}
+
 }  // namespace
 
 int converse(const Options& options, const protocol::Request& request, protocol::EventWriter& events) {
@@ -215,8 +227,8 @@ int converse(const Options& options, const protocol::Request& request, protocol:
     events.end("unsupported", "a command of the user's own knows nothing of the gate");
     return 0;
   }
-  const ChildPlan plan{.argv = options.command, .folder = options.folder, .environment = {}};
   try {
+    const ChildPlan plan = plan_for(options);
     switch (options.timing) {
       case Timing::Process:
         return run_process(plan, events);

@@ -1,10 +1,15 @@
 #include "kernels/command/options.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
+#include <string_view>
 
 namespace nocturne::command {
 namespace {
+
+constexpr std::array<std::string_view, 8> kWithValue = {"--time", "--pattern", "--batch",      "--folder",
+                                                        "--shim", "--view",    "--view-limit", "--share"};
 
 Timing timing_of(const std::string& word) {
   if (word == "process") return Timing::Process;
@@ -14,10 +19,37 @@ Timing timing_of(const std::string& word) {
   throw std::runtime_error("--time is '" + word + "'; allowed: process, steps, pattern, detect");
 }
 
+ViewKind view_of(const std::string& word) {
+  if (word == "none") return ViewKind::None;
+  if (word == "overlay") return ViewKind::Overlay;
+  if (word == "copy") return ViewKind::Copy;
+  if (word == "auto") return ViewKind::Auto;
+  throw std::runtime_error("--view is '" + word + "'; allowed: none, overlay, copy, auto");
+}
+
 std::int64_t whole_number(const std::string& option, const std::string& word) {
   const bool digits = !word.empty() && word.size() < 18 && word.find_first_not_of("0123456789") == std::string::npos;
   if (!digits || word == "0") throw std::runtime_error(option + " is '" + word + "', not a whole number above 0");
   return std::stoll(word);
+}
+
+/// The word behind an option is its value.
+void set_option(const std::string& name, const std::string& word, Options& options) {
+  if (name == "--time") options.timing = timing_of(word);
+  if (name == "--pattern") options.pattern = word;
+  if (name == "--batch") options.batch = whole_number(name, word);
+  if (name == "--folder") options.folder = word;
+  if (name == "--shim") options.shim = word;
+  if (name == "--view") options.view.kind = view_of(word);
+  if (name == "--view-limit") options.view.limit_bytes = static_cast<std::uintmax_t>(whole_number(name, word));
+  if (name == "--share") options.view.shares.emplace_back(word);
+}
+
+void check_view(const Options& options) {
+  const ViewPlan& view = options.view;
+  if (view.kind == ViewKind::None && (view.watch_outside || !view.shares.empty())) {
+    throw std::runtime_error("--share and --watch-outside belong to a --view");
+  }
 }
 
 }  // namespace
@@ -42,22 +74,33 @@ const char* const kHelp =
     "                     the time between two lines\n"
     "  --batch N          examples of a step, for samples and samples_per_second\n"
     "  --folder DIR       where the command starts\n"
-    "  --shim FILE        nocturne_steps.py, put where Python finds it\n";
+    "  --shim FILE        nocturne_steps.py, put where Python finds it\n"
+    "  --view none        it writes for real (the default)\n"
+    "  --view overlay     it has a private view of its folder: what it writes there goes into the run's folder, and "
+    "view.json\n"
+    "                     beside the events says what that was; TMPDIR, caches of compiled code and experiment "
+    "trackers "
+    "are\n"
+    "                     the run's own\n"
+    "  --view copy        likewise, in a copy of its folder\n"
+    "  --view auto        overlay, else copy, else an error\n"
+    "  --view-limit N     bytes of the largest folder that is copied; 1073741824\n"
+    "  --share DIR        writes for real in there; as often as needed\n"
+    "  --watch-outside    what it writes beside its folder is kept apart as well, and named\n";
 
 Options read_options(const std::vector<std::string>& arguments) {
   Options options;
   const auto dashes = std::ranges::find(arguments, "--");
   for (auto word = arguments.begin(); word != dashes; ++word) {
     const std::string& name = *word;
-    const bool known =
-        name == "--time" || name == "--pattern" || name == "--batch" || name == "--folder" || name == "--shim";
-    if (!known) throw std::runtime_error("unknown option '" + name + "'; --help lists them");
+    if (name == "--watch-outside") {
+      options.view.watch_outside = true;
+      continue;
+    }
+    if (std::ranges::find(kWithValue, name) == kWithValue.end())
+      throw std::runtime_error("unknown option '" + name + "'; --help lists them");
     if (++word == dashes) throw std::runtime_error(name + " needs a value");
-    if (name == "--time") options.timing = timing_of(*word);
-    if (name == "--pattern") options.pattern = *word;
-    if (name == "--batch") options.batch = whole_number(name, *word);
-    if (name == "--folder") options.folder = *word;
-    if (name == "--shim") options.shim = *word;
+    set_option(name, *word, options);
   }
   if (dashes == arguments.end()) throw std::runtime_error("there is no command: it stands behind '--'");
   std::vector<std::string> words(dashes + 1, arguments.end());
@@ -71,6 +114,7 @@ Options read_options(const std::vector<std::string>& arguments) {
   if (words.empty() || words.front().empty())
     throw std::runtime_error("there is no command between '--' and --request");
   options.command = std::move(words);
+  check_view(options);
   if ((options.timing == Timing::Pattern) == options.pattern.empty()) {
     throw std::runtime_error("--time pattern and --pattern go together");
   }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/command/private_view.hpp"
+
 namespace nocturne::command {
 
 enum class Timing {
@@ -21,6 +23,7 @@ struct Options {
   std::int64_t batch = 1;  ///< examples of a step, where the output tells examples a second
   std::string folder;      ///< where the command starts; empty: the worker's own
   std::string shim;        ///< path of nocturne_steps.py; empty: none
+  ViewPlan view;           ///< not prepared; its folders are those of the command line
   std::vector<std::string> command;
   std::string request, events;
 };

@@ -1,0 +1,347 @@
+#include "kernels/command/private_view.hpp"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "kernels/command/folder_copy.hpp"
+#include "kernels/command/mount_table.hpp"
+#include "kernels/command/overlay_tree.hpp"
+#include "kernels/command/written_files.hpp"
+
+namespace nocturne::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// So many written files are named, the others counted.
+constexpr std::size_t kNamedFiles = 1000;
+/// Largest file beside the folder that a watched run copies, where no overlay can cover it: others it writes for real.
+constexpr std::uintmax_t kWatchedFileBytes = 16 << 20;
+/// Longest TMPDIR: Python's multiprocessing, and with it each loader of data, makes sockets 32 characters below it, and
+/// the path of a socket has 107 at most.
+constexpr std::size_t kLongestTemporary = 75;
+
+fs::path view_folder(const ViewPlan& plan) {
+  return plan.run / "view";
+}
+
+fs::path copies(const ViewPlan& plan) {
+  return view_folder(plan) / "copy";
+}
+
+fs::path copy_of_folder(const ViewPlan& plan) {
+  return copies(plan) / plan.folder.relative_path();
+}
+
+void check_places(const ViewPlan& plan) {
+  if (plan.folder == "/") throw std::runtime_error("there is no private view of '/': start in a folder, or --in-place");
+  for (const fs::path& share : plan.shares) {
+    if (!fs::is_directory(share)) throw std::runtime_error("the shared '" + share.string() + "' is no folder");
+    if (is_within(plan.folder, share)) {
+      throw std::runtime_error("the shared '" + share.string() + "' holds the command's own folder, of which nothing " +
+                               "would be private: use --in-place");
+    }
+  }
+}
+
+// --- overlay --------------------------------------------------------------------------------------------------------
+
+bool needs_showing(const fs::path& path, const ViewPlan& plan) {
+  return plan.watch_outside || is_within(path, plan.folder);
+}
+
+/// Covers the folder below `root`, which is "/" or where the new root is being made, and shows through it what is real.
+void cover_folder(const ViewPlan& plan, const fs::path& root, OverlayTree& tree) {
+  const auto below_root = [&](const fs::path& path) { return root / path.relative_path(); };
+  std::vector<HeldFolder> shares;
+  for (const fs::path& share : plan.shares) shares.emplace_back(share);
+  const HeldFolder run(plan.run);
+  tree.cover(plan.folder, below_root(plan.folder), {.whole = true, .copied_bytes = plan.limit_bytes});
+  for (std::size_t place = 0; place < shares.size(); ++place) {
+    if (needs_showing(plan.shares[place], plan)) show(shares[place].name(), below_root(plan.shares[place]));
+  }
+  if (needs_showing(plan.run, plan)) run.show_alone(below_root(plan.run));
+}
+
+/// A root in which everything that this user may write is covered.
+void enter_watched_root(const ViewPlan& plan, const fs::path& layers, OverlayTree& tree) {
+  const fs::path root = layers / "root";
+  fs::create_directory(root);
+  tree.cover("/", root, {.whole = false, .copied_bytes = kWatchedFileBytes});
+  cover_folder(plan, root, tree);
+  change_root(root);
+}
+
+OverlayState enter_layers(const ViewPlan& plan, const fs::path& layers) {
+  fs::create_directories(layers);
+  enter_namespace();
+  std::string unwatched;
+  if (plan.watch_outside) {
+    try {
+      const fs::path watched = layers / "watched";
+      fs::create_directory(watched);
+      OverlayTree tree(watched);
+      enter_watched_root(plan, watched, tree);
+      return tree.state();
+    } catch (const std::exception& error) {
+      unwatched = std::string("nothing beside its folder is watched: ") + error.what();
+    }
+  }
+  ViewPlan plain = plan;
+  plain.watch_outside = false;
+  OverlayTree tree(layers);
+  cover_folder(plain, "/", tree);
+  OverlayState state = tree.state();
+  if (!unwatched.empty()) state.notes.push_back(unwatched);
+  return state;
+}
+
+/// Tries it in a process that ends then. Empty: it works.
+std::string refusal_of_overlay(ViewPlan plan) {
+  plan.watch_outside = false;
+  const fs::path layers = view_folder(plan) / "attempt";
+  std::array<int, 2> ends{-1, -1};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::strerror(errno);
+  const pid_t attempt = ::fork();
+  if (attempt == 0) {
+    std::string reason;
+    try {
+      enter_layers(plan, layers);
+    } catch (const std::exception& error) {
+      reason = error.what();
+    }
+    ::_exit(::write(ends[1], reason.data(), reason.size()) < 0 ? 1 : 0);
+  }
+  ::close(ends[1]);
+  std::string reason;
+  std::array<char, 512> piece;
+  for (ssize_t count = 0; (count = ::read(ends[0], piece.data(), piece.size())) != 0;) {
+    if (count > 0) reason.append(piece.data(), static_cast<std::size_t>(count));
+    if (count < 0 && errno != EINTR) break;
+  }
+  ::close(ends[0]);
+  int status = 1;
+  if (attempt > 0) ::waitpid(attempt, &status, 0);
+  if (reason.empty() && status != 0) reason = "no process could try it";
+  make_removable(layers);
+  fs::remove_all(layers);
+  return reason;
+}
+
+// --- copy -----------------------------------------------------------------------------------------------------------
+
+std::vector<fs::path> left_out_of_copy(const ViewPlan& plan) {
+  std::vector<fs::path> all = plan.shares;
+  all.push_back(plan.run);
+  return all;
+}
+
+/// Something of the first 10,000 files that this user may change, but not in an overlay: it belongs to another user or
+/// group, who is not known in the user namespace. Empty: nothing.
+fs::path foreign_in(const fs::path& folder) {
+  if (::geteuid() == 0) return {};
+  const auto is_foreign = [](const fs::path& path) {
+    struct stat state{};
+    return ::lstat(path.c_str(), &state) == 0 && !S_ISLNK(state.st_mode) && ::access(path.c_str(), W_OK) == 0 &&
+           (state.st_uid != ::geteuid() || state.st_gid != ::getegid());
+  };
+  int left = 10'000;
+  std::error_code unreadable;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, unreadable);
+  for (; !unreadable && entry != fs::recursive_directory_iterator() && left > 0; entry.increment(unreadable), --left) {
+    if (is_foreign(entry->path())) return entry->path();
+  }
+  return {};
+}
+
+void make_copy(ViewPlan& plan) {
+  link_surroundings(plan.folder, copies(plan));
+  const auto refused = copy_folder(plan.folder, copy_of_folder(plan),
+                                   {.limit_bytes = plan.limit_bytes, .shared = plan.shares, .left_out = plan.run});
+  plan.notes.push_back("it runs in a copy of '" + plan.folder.string() +
+                       "': absolute paths into that folder, in its arguments or its files, are not turned to the copy, "
+                       "and what it writes there is real");
+  for (const fs::path& file : refused) plan.notes.push_back("not in the copy: " + file.string() + " is no file");
+  if (plan.watch_outside) plan.notes.emplace_back("nothing beside its folder is watched: that takes an overlay");
+}
+
+// --- what was written -----------------------------------------------------------------------------------------------
+
+/// "temporary" and "cache": what nobody keeps, and what is made again. Who trains in /tmp keeps files there.
+std::string_view kind_of(const fs::path& path, const fs::path& folder) {
+  for (const char* scratch : {"/tmp", "/var/tmp"}) {
+    if (is_within(path, scratch) && !is_within(folder, scratch)) return "temporary";
+  }
+  const char* home = std::getenv("HOME");
+  const char* caches = std::getenv("XDG_CACHE_HOME");
+  if (caches != nullptr && *caches == '/' && is_within(path, caches)) return "cache";
+  if (home != nullptr && *home == '/' && is_within(path, fs::path(home) / ".cache")) return "cache";
+  return path.parent_path().filename() == "__pycache__" ? "cache" : "file";
+}
+
+nlohmann::json entry_of(const WrittenFile& file, const std::string& path) {
+  if (file.deleted) return {{"path", path}, {"deleted", true}};
+  return {{"path", path}, {"bytes", file.bytes}};
+}
+
+nlohmann::json record_of(const ViewPlan& plan, const WrittenFiles& files, const std::vector<std::string>& notes) {
+  nlohmann::json written = nlohmann::json::array(), outside = nlohmann::json::array();
+  std::size_t more = 0;
+  for (const WrittenFile& file : files) {
+    const bool inside = is_within(file.path, plan.folder);
+    nlohmann::json& list = inside ? written : outside;
+    if (list.size() == kNamedFiles) {
+      ++more;
+      continue;
+    }
+    list.push_back(entry_of(file, (inside ? file.path.lexically_relative(plan.folder) : file.path).string()));
+    if (!inside) list.back()["kind"] = kind_of(file.path, plan.folder);
+  }
+  return {{"version", 1},
+          {"kind", plan.kind == ViewKind::Copy ? "copy" : "overlay"},
+          {"folder", plan.folder.string()},
+          {"written", written},
+          {"outside", outside},
+          {"more", more},
+          {"notes", notes}};
+}
+
+std::string as_uri(const fs::path& path) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string uri = "file:";
+  for (const char each : path.string()) {
+    if (kPlain.find(each) != std::string_view::npos) {
+      uri += each;
+    } else {
+      const auto byte = static_cast<unsigned char>(each);
+      (uri += '%').append({kDigits[byte / 16], kDigits[byte % 16]});
+    }
+  }
+  return uri;
+}
+
+/// The run's own folder for temporary files, by a link where its path is too long.
+fs::path temporary_folder(const fs::path& run) {
+  const fs::path folder = run / "tmp";
+  if (folder.native().size() <= kLongestTemporary) return folder;
+  const std::string name = run.filename().string();
+  const fs::path link = "/tmp/nocturne-" + name.substr(name.size() - std::min<std::size_t>(name.size(), 12));
+  std::error_code taken;
+  fs::create_symlink(folder, link, taken);
+  return taken ? folder : link;
+}
+
+/// Makes the copy if there is to be one.
+void settle(ViewPlan& plan) {
+  if (plan.kind == ViewKind::Copy) make_copy(plan);
+  if (plan.kind != ViewKind::Auto) return;
+  const std::string refusal = refusal_of_overlay(plan);
+  if (!refusal.empty()) plan.notes.push_back("this system allows no overlay: " + refusal);
+  const fs::path foreign = refusal.empty() ? foreign_in(plan.folder) : fs::path();
+  if (!foreign.empty()) {
+    plan.notes.push_back("'" + foreign.string() + "' belongs to another user or group: no overlay lets it be changed");
+  }
+  plan.kind = ViewKind::Copy;
+  if (!refusal.empty()) return make_copy(plan);
+  try {
+    if (!foreign.empty()) return make_copy(plan);
+  } catch (const std::exception& too_large) {
+    fs::remove_all(copies(plan));
+    plan.notes.emplace_back(too_large.what());
+  }
+  plan.kind = ViewKind::Overlay;
+}
+
+}  // namespace
+
+ViewPlan prepare_view(ViewPlan plan) {
+  if (plan.kind == ViewKind::None) return plan;
+  plan.folder = fs::canonical(plan.folder.empty() ? fs::path(".") : plan.folder);
+  plan.run = fs::canonical(plan.run.empty() ? fs::path(".") : plan.run);
+  for (fs::path& share : plan.shares) share = fs::canonical(share);
+  check_places(plan);
+  for (const char* folder : {"view", "tmp", "cache", "trackers"}) fs::create_directories(plan.run / folder);
+  settle(plan);
+  plan.temporary = temporary_folder(plan.run);
+  return plan;
+}
+
+std::map<std::string, std::string> view_environment(const ViewPlan& plan) {
+  if (plan.kind == ViewKind::None) return {};
+  const auto own = [&](const char* folder, const char* name) { return (plan.run / folder / name).string(); };
+  std::map<std::string, std::string> variables = {
+      {"TMPDIR", plan.temporary.string()},
+      // Compiled code.
+      {"CUDA_CACHE_PATH", own("cache", "cuda")},
+      {"CUPY_CACHE_DIR", own("cache", "cupy")},
+      {"NUMBA_CACHE_DIR", own("cache", "numba")},
+      {"PYTORCH_KERNEL_CACHE_PATH", own("cache", "pytorch")},
+      {"TORCHINDUCTOR_CACHE_DIR", own("cache", "inductor")},
+      {"TORCH_EXTENSIONS_DIR", own("cache", "extensions")},
+      {"TRITON_CACHE_DIR", own("cache", "triton")},
+      // Experiment trackers.
+      {"CLEARML_OFFLINE_MODE", "1"},
+      {"COMET_OFFLINE_DIRECTORY", own("trackers", "comet")},
+      {"COMET_START_ONLINE", "0"},
+      {"HF_HUB_DISABLE_TELEMETRY", "1"},
+      {"MLFLOW_ALLOW_FILE_STORE", "true"},  // newer ones want to be told
+      {"MLFLOW_TRACKING_URI", as_uri(plan.run / "trackers" / "mlruns")},
+      {"NEPTUNE_MODE", "offline"},
+      {"WANDB_DIR", (plan.run / "trackers").string()},
+      {"WANDB_MODE", "offline"},
+  };
+  // Without it, JAX keeps no compiled code.
+  if (std::getenv("JAX_COMPILATION_CACHE_DIR") != nullptr) variables["JAX_COMPILATION_CACHE_DIR"] = own("cache", "jax");
+  for (const char* mode : {"NEPTUNE_MODE", "WANDB_MODE"}) {
+    const char* wanted = std::getenv(mode);
+    if (wanted != nullptr && std::string_view(wanted) == "disabled") variables.erase(mode);
+  }
+  return variables;
+}
+
+fs::path start_folder(const ViewPlan& plan) {
+  return plan.kind == ViewKind::Copy ? copy_of_folder(plan) : plan.folder;
+}
+
+void enter_view(const ViewPlan& plan) {
+  if (plan.kind != ViewKind::Overlay) return;
+  const OverlayState state = enter_layers(plan, view_folder(plan) / "layers");
+  std::ofstream file(view_folder(plan) / "layers.json");
+  file << to_json(state).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (!file.flush()) throw std::runtime_error("cannot write '" + (view_folder(plan) / "layers.json").string() + "'");
+}
+
+void record_view(const ViewPlan& plan) {
+  if (plan.kind == ViewKind::None) return;
+  for (const char* folder : {"view", "tmp"}) make_removable(plan.run / folder);
+  if (fs::is_symlink(plan.temporary)) fs::remove(plan.temporary);
+  WrittenFiles files;
+  std::vector<std::string> notes = plan.notes;
+  if (plan.kind == ViewKind::Copy) {
+    files = written_in_copy(copies(plan), plan.folder, left_out_of_copy(plan));
+  } else {
+    std::ifstream layers(view_folder(plan) / "layers.json");
+    const OverlayState state = overlay_state_from(nlohmann::json::parse(layers));
+    files = written_in(state);
+    notes.insert(notes.end(), state.notes.begin(), state.notes.end());
+  }
+  std::ofstream file(plan.run / "view.json");
+  file << record_of(plan, files, notes).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  if (!file.flush()) throw std::runtime_error("cannot write '" + (plan.run / "view.json").string() + "'");
+}
+
+}  // namespace nocturne::command
