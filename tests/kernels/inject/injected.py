@@ -38,7 +38,7 @@ class Injected(object):
 
     def environment(self, **more):
         known = {name: value for name, value in os.environ.items()
-                 if not name.startswith("NOCTURNE_") and name not in ("RANK", "LOCAL_RANK", "PYTHONPATH")}
+                 if not name.startswith("NOCTURNE_") and name not in ("RANK", "LOCAL_RANK", "PYTHONPATH", "PYTHONUNBUFFERED")}
         known.update(self.variables)
         known.update(more)
         return {name: str(value) for name, value in known.items() if value is not None}

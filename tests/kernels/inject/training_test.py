@@ -396,16 +396,19 @@ class Learning(unittest.TestCase):
 
     def test_a_paired_start_is_the_same_twice(self):
         script = """
-    import random, time
+    import random, sys
     random.seed()
     def update(loss):
         torch.nn.functional.dropout(loss)
-        torch.Tensor(random.random()).backward(); optimizer.step()
+        torch.Tensor(random.random()).backward()
+        if len(sys.argv) > 1: random.random()  # as a lever may draw one number more
+        optimizer.step()
     train(1, update)"""
         first = self.recorded(script)
         self.assertEqual((first["version"], first["mode"], len(set(first["losses"]))), (1, "start", 5))
         self.assertEqual(first["updates"], {"0.weight": 1.0})
         self.assertEqual(self.recorded(script), first)
+        self.assertEqual(self.recorded(script.replace("len(sys.argv) > 1", "True")), first)
         self.assertNotEqual(self.recorded(script, NOCTURNE_INJECT_SEED=9)["losses"], first["losses"])
 
     def test_what_moves_more_or_not_at_all_is_seen(self):
