@@ -21,7 +21,7 @@ class Behaviour(unittest.TestCase):
             for name, text in self.files.items():
                 (run.folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (run.folder / name).write_text(textwrap.dedent(text))
-            run.variables["PYTHONPATH"] += os.pathsep + run.path("more")
+            run.variables["PYTHONPATH"] = os.pathsep.join((str(INJECT), run.path("more"), str(FAKE)))
             arguments = [each.replace("train.py", str(run.script)) for each in arguments]
             known = run.variables["PYTHONPATH"]
             alone = run.run(*arguments, PYTHONPATH=known.replace(str(INJECT) + os.pathsep, ""))
@@ -170,6 +170,25 @@ class Behaviour(unittest.TestCase):
             import torch
             print(torch.hooked, type(torch.__loader__).__name__)
         """) + textwrap.dedent(self.TRAIN) + "train()")
+        self.assertEqual(self.samples, 2)
+
+    def test_a_finder_that_asks_all_others_again(self):
+        self.both(textwrap.dedent("""
+            import importlib.util, sys
+            class Finder(object):
+                def find_spec(self, name, path=None, target=None):
+                    if name != "torch": return None
+                    sys.meta_path.remove(self)
+                    try:
+                        return importlib.util.find_spec(name)
+                    finally:
+                        sys.meta_path.insert(-1, self)
+            sys.meta_path.insert(-1, Finder())
+        """) + textwrap.dedent(self.TRAIN) + textwrap.dedent("""
+            train()
+            once = getattr(torch.autograd.backward, "__wrapped__", torch.autograd.backward)
+            print(hasattr(once, "__wrapped__"))
+        """))
         self.assertEqual(self.samples, 2)
 
     def test_shut_out_it_is_not_there(self):
