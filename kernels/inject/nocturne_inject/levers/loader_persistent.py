@@ -1,0 +1,30 @@
+"""Keeps a DataLoader's processes from one epoch to the next."""
+
+from .. import loaders
+from . import loader_prefetch
+
+NAME = "loader_persistent"
+FRAMEWORK = "pytorch"
+CHANGES = "random stream"  # from the second epoch on, processes go on with their streams and the order is another
+LOADER = True
+DESCRIPTION = "a DataLoader's processes stay between epochs; nothing without such processes"
+LINES = {"true": "DataLoader(..., persistent_workers=True)"}
+
+
+def values(seen):
+    if loaders.watched and all(loader["persistent_workers"] for loader in loaders.watched):
+        return None, "the script's DataLoader keeps its processes already"
+    return loader_prefetch.with_processes(seen, ["true"])
+
+
+def install(value, torch):
+
+    def rule(arguments):
+        if arguments.get("num_workers"):
+            arguments["persistent_workers"] = True
+
+    loaders.change(torch, 1, NAME, rule)
+
+
+def watch(torch):
+    loaders.watch(torch)

@@ -1,0 +1,39 @@
+"""Sets how many batches each of a DataLoader's processes reads ahead."""
+
+from .. import loaders
+from . import loader_workers
+
+NAME = "loader_prefetch"
+FRAMEWORK = "pytorch"
+CHANGES = "nothing"
+LOADER = True
+DESCRIPTION = "batches that each process of a DataLoader reads ahead (PyTorch: 2); nothing without such processes"
+LINES = {value: "DataLoader(..., prefetch_factor=%s)" % value for value in ("1", "4", "8", "16")}
+
+
+def values(seen):
+    return with_processes(seen, list(LINES))
+
+
+def with_processes(seen, offered):
+    """For levers that act where a loader has processes, by the script or by the lever loader_workers."""
+    if not loaders.watched:
+        return None, "no DataLoader was constructed"
+    if not any(loader["num_workers"] for loader in loaders.watched):
+        possible, reason = loader_workers.values(seen)
+        if not possible:
+            return None, "the DataLoader has no processes: " + reason
+    return ["script"] + offered, None
+
+
+def install(value, torch):
+
+    def rule(arguments):
+        if arguments.get("num_workers"):
+            arguments["prefetch_factor"] = int(value)
+
+    loaders.change(torch, 1, NAME, rule)
+
+
+def watch(torch):
+    loaders.watch(torch)

@@ -1,0 +1,57 @@
+"""Sets how many processes a DataLoader reads examples with; 0 reads them in the training's process.
+
+Map-style data sets only: each process would yield all of an iterable one. The order of the examples stays.
+"""
+
+from .. import loaders
+
+NAME = "loader_workers"
+FRAMEWORK = "pytorch"
+CHANGES = "random stream"
+LOADER = True
+DESCRIPTION = "processes that read and transform examples while the model trains"
+MOST = 64
+LINES = {str(count): "DataLoader(..., num_workers=%d)" % count for count in range(MOST + 1)}
+
+
+def changes(seen):
+    """Each process draws from a stream of its own; nothing changes where no example draws any numbers."""
+    return "nothing" if all(loader["draws"] is False for loader in _map_style()) else CHANGES
+
+
+def _map_style():
+    return [loader for loader in loaders.watched if loader["kind"] == "map"]
+
+
+def values(seen):
+    if not loaders.watched:
+        return None, "no DataLoader was constructed"
+    able = _map_style()
+    if not able:
+        return None, "each process would yield all of an iterable data set"
+    for loader in able:
+        if loader["unshareable"]:
+            return None, loader["unshareable"]
+    counts = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, MOST]
+    counts = sorted({count for count in counts if count <= seen.cpus} | {min(seen.cpus, MOST)})
+    used = {loader["num_workers"] for loader in able}
+    offered = [str(count) for count in counts if used != {count}]
+    return ["script"] + offered, None
+
+
+def install(value, torch):
+    count = int(value)
+
+    def rule(arguments):
+        if not loaders.is_map_style(torch, arguments["dataset"]):
+            return
+        arguments["num_workers"] = count
+        if not count:  # what PyTorch refuses without processes
+            for name in ("prefetch_factor", "persistent_workers", "multiprocessing_context", "timeout"):
+                arguments.pop(name, None)
+
+    loaders.change(torch, 0, NAME, rule)
+
+
+def watch(torch):
+    loaders.watch(torch)

@@ -1,0 +1,89 @@
+"""Chooses the implementation of PyTorch's optimizers, by the arguments of their construction.
+
+The script's checkpoints stay as they were: `fused` and `foreach` are not in what state_dict() returns.
+"""
+
+import functools
+import inspect
+
+from ..lever_error import LeverError
+
+NAME = "optimizer"
+FRAMEWORK = "pytorch"
+CHANGES = "rounding"
+DESCRIPTION = "the optimizer's update: one kernel for all weights (fused) or operations over lists of them (foreach)"
+LINES = {choice: "optimizer = torch.optim.Adam(..., %s=True)  # or the script's class" % choice
+         for choice in ("fused", "foreach")}
+# The classes that have both. Their subclasses may update in their own way.
+CLASSES = ("Adam", "AdamW", "SGD", "Adagrad")
+
+
+def values(seen):
+    if not seen.optimizers:
+        return None, "no optimizer was constructed"
+    able = [each for each in seen.optimizers if each.kind in CLASSES and "fused" in each.settings]
+    if not able:
+        return None, "%s has no fused implementation" % seen.optimizers[0].kind
+    if any(_chosen(each.settings) for each in able):
+        return None, "the script chooses the optimizer's implementation itself"
+    if any("complex" in each for each in seen.parameter_types):
+        return None, "a fused optimizer needs real weights"
+    if any(getattr(part, "sparse", False) is True for each in seen.modules for part in each.module.modules()):
+        return None, "a fused optimizer cannot use sparse gradients"
+    # On a GPU PyTorch takes foreach by itself.
+    return ["script", "fused"] + (["foreach"] if seen.device == "cpu" else []), None
+
+
+def install(value, torch):
+    for name in CLASSES:
+        optimizer_class = getattr(torch.optim, name)
+        if value in inspect.signature(optimizer_class.__init__).parameters:
+            _patch(optimizer_class, value, torch)
+
+
+def _patch(optimizer_class, choice, torch):
+    original = optimizer_class.__init__
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def __init__(self, *args, **kwargs):
+        try:
+            left = type(self) is not optimizer_class or _chosen(signature.bind(self, *args, **kwargs).arguments)
+        except TypeError:  # the script's error: the constructor says it
+            left = True
+        if left:
+            return original(self, *args, **kwargs)
+        kwargs[choice] = True
+        try:
+            original(self, *args, **kwargs)
+        except (RuntimeError, ValueError) as error:
+            raise LeverError(NAME, error)
+        _hide(self, choice)
+
+    optimizer_class.__init__ = __init__
+
+
+def _chosen(settings):
+    """Whether a script has chosen itself, by these arguments."""
+    return any(settings.get(name) is not None for name in ("fused", "foreach")) or bool(settings.get("differentiable"))
+
+
+def _hide(optimizer, choice):
+    """Takes the choice out of what state_dict() returns, and puts it into what load_state_dict() reads."""
+
+    def saved(optimizer, state):
+        state["param_groups"] = [dict(group, **{choice: None}) for group in state["param_groups"]]
+        state["state"] = {key: _step_on_cpu(its) for key, its in state["state"].items()}
+        return state
+
+    def loaded(optimizer, state):
+        return dict(state, param_groups=[dict(group, **{choice: True}) for group in state["param_groups"]])
+
+    optimizer.register_state_dict_post_hook(saved)
+    optimizer.register_load_state_dict_pre_hook(loaded)
+
+
+def _step_on_cpu(state):
+    """A fused optimizer keeps its count on the GPU, the others on the CPU."""
+    step = state.get("step") if isinstance(state, dict) else None
+    return dict(state, step=step.cpu()) if hasattr(step, "cpu") else state
