@@ -96,7 +96,8 @@ class _Watch(object):
         data = torch.utils.data
         iterator = data.dataloader._BaseDataLoaderIter
         _around(data.DataLoader, "__init__", after=self.constructed)
-        _around(iterator, "__init__", before=self.iterated)
+        # Not around the iterator's __init__: what that warns of would name this file.
+        _around(data.DataLoader, "_get_iterator" if hasattr(data.DataLoader, "_get_iterator") else "__iter__", after=self.iterated)
         _around(iterator, "__next__", before=self.asked, after=self.came)
         _around(data._utils.fetch._MapDatasetFetcher, "fetch", before=self.fetch, after=self.fetched)
         _around(torch.autograd, "backward", before=self.backward)
@@ -106,7 +107,7 @@ class _Watch(object):
             self.known[loader] = _described(self.torch, loader)
             watched.append(self.known[loader])
 
-    def iterated(self, iterator, loader, *args, **kwargs):
+    def iterated(self, _, iterator, loader):
         iterator._nocturne_watched = self.known.get(loader)
 
     def asked(self, iterator):

@@ -227,17 +227,19 @@ class Training(object):
         from torch.utils.data import dataloader
         asked, came = self.session.guarded(self.data_asked), self.session.guarded(self.data_came)
         ended = self.session.guarded(self.data_ended)
-        known = self.session.guarded(self.loader_begins)
+        known, told = self.session.guarded(self.loader_begins), self.session.guarded(self.loader_began)
 
-        def make_init(original):
-            def __init__(iterator, loader, *arguments, **named):
-                known(iterator, loader)
+        def make_iterator(original):
+            def iterate(loader):
+                facts = known(loader)
                 try:
-                    original(iterator, loader, *arguments, **named)
+                    iterator = original(loader)
                 except BaseException as error:
                     hide(error)
                     raise
-            return __init__
+                told(iterator, facts)
+                return iterator
+            return iterate
 
         def make_next(original):
             def __next__(iterator):
@@ -260,7 +262,9 @@ class Training(object):
                     came(iterator, batch, begun)
                 return batch
             return __next__
-        self.replace(dataloader._BaseDataLoaderIter, "__init__", make_init)
+        # Not the iterator's own __init__: what that warns of would name this file.
+        makes = "_get_iterator" if hasattr(dataloader.DataLoader, "_get_iterator") else "__iter__"
+        self.replace(dataloader.DataLoader, makes, make_iterator)
         self.replace(dataloader._BaseDataLoaderIter, "__next__", make_next)
 
     def hook_calls(self):
@@ -391,17 +395,21 @@ class Training(object):
         else:
             if self.recorder.steps < 0:
                 self.know_loader()
+                self.session.guarded(self.session.report.offer)()
             self.recorder.step(Losses(self, self.losses if self.periods.regular and self.periods.length == 1 else []))
         self.losses, self.told = [], 0
         self.exhausted = False
 
     # --- data -------------------------------------------------------------------------------------------------------
 
-    def loader_begins(self, iterator, loader):
+    def loader_begins(self, loader):
         if self.session.learning:
             self.session.learning.seed()
         known = self.describe(loader)  # now: many a loader is gone as soon as its iterator is made
         self.loaders.setdefault(known, False)
+        return known
+
+    def loader_began(self, iterator, known):
         iterator._nocturne_loader = known
 
     def data_asked(self, iterator):
@@ -457,7 +465,7 @@ class Training(object):
         events = max(1, len(self.periods.history))
         a_step = min(self.fetched, len(self.losses)) * (self.periods.length or 1) // events
         facts.update({name: value for name, value in (
-            ("batch", batch), ("examples_per_epoch", known.examples),
+            ("batch", batch and batch * max(1, a_step)), ("examples_per_epoch", known.examples),
             ("steps_per_epoch", known.batches and self.unit == "optimizer step" and -(-known.batches // max(1, a_step))))
             if value})
 

@@ -52,6 +52,7 @@ class Report(object):
         self.seen.python = platform.python_version()
         self.seen.cpus = cpus()
         self.written = False
+        self.first_offered = None    # what levers.offered() said at the first step's end, and by how much it had seen
         atexit.register(self.at_exit)
 
     def others_path(self):
@@ -91,10 +92,26 @@ class Report(object):
         os.replace(beside, self.path)
         self.written = True
 
-    def content(self):
-        seen, speaker, note = self.seen, self.session.recorder, self.session.note
+    def offer(self):
+        """At the first step's end: at exit a model that was a function's own is no more."""
+        if self.path:
+            self.first_offered = self.offered(), len(self.seen.modules), len(self.seen.optimizers)
+            self.seen.modules = []  # they live as long as without this
+
+    def offered(self):
+        """What levers.offered() says now, or said when there was more to be seen."""
+        seen = self.seen
         seen.cpu_flags, seen.compiler = cpu_flags(), compiler()
         self.session.guarded(self.look)(seen)
+        if self.first_offered:
+            offered, modules, optimizers = self.first_offered
+            if len(seen.modules) < modules or len(seen.optimizers) < optimizers:
+                return offered
+        return self.session.guarded(levers.offered)(seen) or ([], [], [])
+
+    def content(self):
+        seen, speaker, note = self.seen, self.session.recorder, self.session.note
+        offered = self.offered()
         found = {"version": 1, "framework": seen.framework, "framework_version": seen.framework_version,
                  "python": seen.python, "device": seen.device, "unit": self.unit,
                  "events_per_step": self.events_per_step}
@@ -106,7 +123,6 @@ class Report(object):
             note("more than one process trains: one of them is timed")
         for name, (_, reason) in sorted(self.session.failed_levers.items()):
             note("lever %s: %s" % (name, reason))
-        offered = self.session.guarded(levers.offered)(seen) or ([], [], [])
         found["levers"], found["refused"] = offered[:2]
         for text in offered[2]:
             note(text)
