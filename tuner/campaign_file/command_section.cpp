@@ -242,6 +242,7 @@ std::vector<std::string> names_in(const CommandTemplate& command) {
   for (const auto& group : command.groups) std::ranges::for_each(group, note);
   for (const auto& [name, text] : command.environment) note(text);
   for (const auto& [name, lever] : command.levers) names.push_back(name);
+  if (command.timing == Timing::Steps) names.emplace_back("batch");  // what the steps are compared by
   return names;
 }
 

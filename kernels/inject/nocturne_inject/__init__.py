@@ -109,12 +109,6 @@ def importing(name):
         os.environ.update(levers.variables(_FILES[name], os.environ))
 
 
-def importing(name):
-    """The framework `name` is about to be imported."""
-    from . import levers
-    os.environ.update(levers.variables(_FILES[name], os.environ))
-
-
 def imported(name, module, leave):
     """The module `name`, which is a framework, has just been imported."""
     global _session

@@ -89,9 +89,12 @@ std::string seen_training_text(const tuner::CommandProbe& seen, double trial_sec
   const tuner::SeenTraining& training = *seen.training;
   std::string text = labelled("training", framework_name(training)) + labelled("a step", step_text(training));
   if (!training.share.empty()) text += labelled("its time", share_text(training));
-  std::vector<std::string> levers;
-  for (const tuner::SeenLever& each : training.levers) levers.push_back(each.name);
+  std::vector<std::string> levers, learnt;
+  for (const tuner::SeenLever& each : training.levers) {
+    (each.lever.changes == "what is learnt" ? learnt : levers).push_back(each.name);
+  }
   if (!levers.empty()) text += labelled("levers", fmt::format("{}", fmt::join(levers, ", ")));
+  if (!learnt.empty()) text += labelled("and with", fmt::format("--allow batch: {}", fmt::join(learnt, ", ")));
   std::vector<std::string> refused;
   for (const auto& [name, reason] : training.refused) refused.push_back(fmt::format("{} ({})", name, reason));
   if (!refused.empty()) text += labelled("not offered", fmt::format("{}", fmt::join(refused, "; ")));
