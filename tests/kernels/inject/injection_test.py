@@ -63,7 +63,7 @@ class Behaviour(unittest.TestCase):
     @needs_hiding
     def test_a_framework_that_fails_to_import_fails_as_ever(self):
         for text in ("raise ImportError('no library')", "1 / 0", "import missing_module", "this is no Python"):
-            self.files = {"more/tensorflow/__init__.py": text, "more/keras.py": text}
+            self.files = {"more/tensorflow/__init__.py": text, "more/keras.py": text, "more/mxnet.py": text}
             for name in ("tensorflow", "keras", "mxnet"):
                 with self.subTest(text, name=name):
                     self.assertEqual(self.both("import " + name)[0], 1)
@@ -71,7 +71,7 @@ class Behaviour(unittest.TestCase):
     def test_whoever_asks_where_a_framework_is_does_not_import_it(self):
         self.both(textwrap.dedent("""
             import importlib.util
-            print(type(importlib.util.find_spec("torch").loader).__name__, importlib.util.find_spec("mxnet"))
+            print(type(importlib.util.find_spec("torch").loader).__name__, bool(importlib.util.find_spec("mxnet")))
             import torch
             print(torch.__spec__.loader is torch.__loader__, torch.__loader__.exec_module.__qualname__)
         """) + textwrap.dedent(self.TRAIN) + "train()")
