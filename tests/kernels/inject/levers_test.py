@@ -13,6 +13,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import traceback
@@ -37,6 +38,9 @@ sys.path.insert(0, str(ROOT / "kernels" / "inject"))
 from nocturne_inject import levers, loaders  # noqa: E402
 
 LEVERS = sorted(path.stem for path in (ROOT / "kernels/inject/nocturne_inject/levers").glob("*.py") if path.stem != "__init__")
+
+
+LONGEST_S = 150  # of a test; the slowest compiles, 10 s on an idle machine
 
 
 def lever(name):
@@ -65,6 +69,7 @@ def in_a_process(test):
         child = os.fork()
         if not child:
             status = 1
+            signal.alarm(LONGEST_S)  # ends it, and its status says so
             try:
                 os.close(reader)
                 torch.manual_seed(1)
@@ -81,7 +86,7 @@ def in_a_process(test):
         os.close(writer)
         with open(reader, "rb") as pipe:
             said = pipe.read().decode()
-        status = os.WEXITSTATUS(os.waitpid(child, 0)[1])
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if status == 2:
             self.skipTest(said)
         self.assertEqual(status, 0, said)
@@ -257,6 +262,7 @@ class Every(Lever):
             self.assertIn(one.CHANGES, allowed)
             self.assertTrue(one.DESCRIPTION)
 
+    @in_a_process  # the process that forks shall run nothing of TorchScript
     def test_offers_values_with_lines_or_says_why_not(self):
         torch.backends.cudnn.allow_tf32 = False
         self.addCleanup(setattr, torch.backends.cudnn, "allow_tf32", True)
@@ -686,6 +692,7 @@ class Settings(Lever):
         put_in(threads="2", interop_threads="3")
         self.assertEqual((torch.get_num_threads(), torch.get_num_interop_threads()), (2, 3))
 
+    @in_a_process  # the process that forks shall run nothing of TorchScript
     def test_where_threads_are_offered(self):
         self.offered("threads", "1", "2", "3")
         self.offered("threads", "1", "2", "3", "4", threads=8)
