@@ -9,7 +9,7 @@
 namespace nocturne::deploy {
 namespace {
 
-std::string heading(const Profile& profile) {
+std::string changes_heading(const Profile& profile) {
   std::string text = fmt::format("# What trial {} of campaign {} changes, for your own files.\n", profile.trial,
                                  comment_text(profile.campaign));
   if (profile.gain) text += fmt::format("# All together it {}.\n", comment_text(gain_text(*profile.gain)));
@@ -55,7 +55,7 @@ std::string shell_lines(const Profile& profile) {
 }  // namespace
 
 std::string export_changes(const Profile& profile) {
-  std::string text = heading(profile);
+  std::string text = changes_heading(profile);
   const auto command = has_own_command(profile) ? measure::command_from_json(profile.training.own_command)
                                                 : std::expected<measure::CommandTemplate, std::string>();
   const std::string script = command ? script_lines(profile, *command) : std::string();
