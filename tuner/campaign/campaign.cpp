@@ -10,6 +10,7 @@
 
 #include "db/records.hpp"
 #include "tuner/campaign/campaign_open.hpp"
+#include "tuner/campaign/finals/finalists.hpp"
 #include "tuner/campaign/finals/finals.hpp"
 #include "tuner/campaign/machine_changes.hpp"
 #include "tuner/campaign/pacing.hpp"
@@ -79,6 +80,13 @@ std::vector<std::string> warnings_after(const space::Trial& trial, const SearchS
                     state.finished(), command_text({"show", fmt::format("{}", trial.number), "--log"})));
   }
   return warnings;
+}
+
+/// The one that the finals begin with; empty: none ended well.
+std::optional<db::TrialId> fastest_trial(const Session& session) {
+  const auto trials = session.store.list_trials({.campaign = session.campaign, .state = db::TrialState::Finished});
+  const auto first = choose_finalists(trials, 1, session.spec.run.process_sd);
+  return first.empty() ? std::nullopt : std::optional(trials[first.front()].id);
 }
 
 db::Asked numbered(search::Proposal proposal, std::int64_t number) {
@@ -278,7 +286,30 @@ std::optional<db::StoredTrial> Campaign::measure_for_finals(const space::Configu
   return trials.empty() ? std::nullopt : std::optional(std::move(trials.front()));
 }
 
-void Campaign::finish(SessionResult& result) {
+void Campaign::announce_end(const SessionResult& result) {
+  const std::string sentence = fmt::format("the search ended after {} trials, {} of them failed: {}", state_.finished(),
+                                           state_.failed(), result.because);
+  log_.log(result.ending == Ending::Complete ? db::Level::Info : db::Level::Warning, sentence);
+  session_.observer.search_ended(sentence);
+}
+
+void Campaign::search_and_verify(SessionResult& result) {
+  std::optional<std::optional<db::TrialId>> verified;  // the best after the finals before; empty: there were none
+  do {
+    const auto finished = state_.finished();
+    SearchEnd end = search();
+    if (verified && end.ending == Ending::Complete && state_.finished() == finished) return;  // nothing is left to try
+    result.ending = end.ending;
+    result.because = std::move(end.because);
+    announce_end(result);
+    if (result.ending != Ending::Complete) return;
+    if (verified && fastest_trial(session_) == *verified) continue;
+    verify_best(result);
+    verified = fastest_trial(session_);
+  } while (result.ending == Ending::Complete && !session_.interruption.requested() && state_.goes_on_after_finals());
+}
+
+void Campaign::verify_best(SessionResult& result) {
   Finals finals(session_, time_frame(session_.spec.budget, state_.pace(), session_.clock.steady()),
                 [this](const auto& configuration, const std::string& reason) {
                   return measure_for_finals(configuration, reason);
@@ -289,7 +320,8 @@ void Campaign::finish(SessionResult& result) {
     suspensions = session_.interruption.suspensions();
     complete = finals.run();  // does only what is missing
   }
-  if (complete || !session_.interruption.requested()) return session_.store.finish_campaign(session_.campaign);
+  if (const auto pair = finals.pair_time()) state_.pair_took(*pair);
+  if (complete || !session_.interruption.requested()) return;
   result.ending = Ending::Interrupted;
   result.because = "interrupted while the best was measured again";
   log_.log(db::Level::Warning, result.because);
@@ -311,18 +343,12 @@ SessionResult Campaign::run(const measure::SweepReport& swept) {
 
   SessionResult result = preflight();
   if (result.ending == Ending::Complete) {
-    auto end = search();
-    result.ending = end.ending;
-    result.because = std::move(end.because);
-  }
-  if (result.ending != Ending::PreflightOnly) {
-    const std::string sentence = fmt::format("the search ended after {} trials, {} of them failed: {}",
-                                             state_.finished(), state_.failed(), result.because);
-    log_.log(result.ending == Ending::Complete ? db::Level::Info : db::Level::Warning, sentence);
-    session_.observer.search_ended(sentence);
+    search_and_verify(result);
+  } else if (result.ending != Ending::PreflightOnly) {
+    announce_end(result);
   }
   if (result.ending == Ending::Complete) {
-    finish(result);
+    session_.store.finish_campaign(session_.campaign);
   } else if (preflight_only && was_finished && known->id == session_.campaign) {
     // Opening it took that mark away; a preflight takes nothing away.
     session_.store.finish_campaign(session_.campaign);

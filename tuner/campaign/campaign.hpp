@@ -1,9 +1,9 @@
 #pragma once
 
-/// The loop: ask, submit, store, tell; then the finals. Proposals come from a list of sources (proposal_sources.hpp),
-/// go through one queue (scheduler.hpp) to an executor (executor/order.hpp), and are told in the order in which they
-/// finish. The database is the only memory: asks and tells are stored as they happen, so a campaign that was killed at
-/// any moment is opened again and is the same campaign, with one slot or with many.
+/// The loop: ask, submit, store, tell; then the finals, and again while there is time. Proposals come from a list of
+/// sources (proposal_sources.hpp), go through one queue (scheduler.hpp) to an executor (executor/order.hpp), and are
+/// told in the order in which they finish. The database is the only memory: asks and tells are stored as they happen,
+/// so a campaign that was killed at any moment is opened again and is the same campaign, with one slot or with many.
 
 #include <chrono>
 #include <memory>
@@ -79,8 +79,13 @@ class Campaign {
   /// A trial that the finals want; one that is known is not measured again. Empty: interrupted.
   [[nodiscard]] std::optional<db::StoredTrial> measure_for_finals(const space::Configuration& configuration,
                                                                   const std::string& reason);
-  /// Measures the best again; completes the result.
-  void finish(SessionResult& result);
+  /// Searches and measures the best again; what the finals leave of the time goes back to the search, and the best is
+  /// measured again where it is another one. Completes the result.
+  void search_and_verify(SessionResult& result);
+  /// Says and logs that the search ended.
+  void announce_end(const SessionResult& result);
+  /// Measures the best again. Interrupted: says so in the result.
+  void verify_best(SessionResult& result);
 
   Session& session_;
   bool fresh_;

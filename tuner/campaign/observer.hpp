@@ -79,7 +79,7 @@ class Observer {
   virtual void running(std::int64_t /*number*/, const space::Configuration& /*configuration*/) {}
   virtual void progress(const measure::RunProgress& /*progress*/) {}
   virtual void finished(const space::Trial& /*trial*/, bool /*reused*/, const Progress& /*progress*/) {}
-  /// No trial follows; the finals may.
+  /// The finals may follow; and where they leave time, trials again.
   virtual void search_ended(const std::string& /*sentence*/) {}
   /// Until chosen(), pairs are between finalists.
   virtual void choosing(std::int64_t /*finalists*/) {}

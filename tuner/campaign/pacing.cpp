@@ -14,18 +14,40 @@ nanoseconds share(nanoseconds whole, double part) {
   return nanoseconds(static_cast<std::int64_t>(static_cast<double>(whole.count()) * part));
 }
 
-constexpr double kMargin = 1.2;  // process ends, evaluation on the test set
+constexpr double kMargin = 1.2;  // process ends, evaluation on the test set; in what a whole run lasted, they are
 
 /// Seconds until the first step is over.
 double first_step(const space::Parts& parts) {
   return space::startup_time(parts) + parts.steady_step;
 }
 
-/// What is kept for the finals out of a stretch of time.
-nanoseconds reserve(nanoseconds whole, const PaceState& state) {
+/// What is kept for the finals out of a stretch of time, of which so much is left.
+nanoseconds reserve(nanoseconds whole, nanoseconds left, const PaceState& state) {
   whole = std::max(whole, nanoseconds{0});  // the machine slept past the hour
+  if (state.verified) {
+    const bool fits = state.finals <= share(whole, kLargestReservedShare);
+    return fits ? state.finals : share(std::max(left, nanoseconds{0}), kLargestReservedShare);
+  }
   const nanoseconds finals = state.finals + std::min(state.choice, share(whole, kChoiceShare));
   return std::clamp(finals, share(whole, kReservedShare), share(whole, kLargestReservedShare));
+}
+
+/// What is left for the search alone; empty: not bounded in that way.
+struct SearchTime {
+  std::optional<nanoseconds> of_wall, until;
+};
+
+SearchTime search_time(const Budget& budget, const PaceState& state) {
+  SearchTime time;
+  if (budget.wall) {
+    const nanoseconds left = *budget.wall - state.spent;
+    time.of_wall = left - reserve(*budget.wall, left, state);
+  }
+  if (state.until_left) {
+    const nanoseconds left = *state.until_left;
+    time.until = left - reserve(state.session + left, left, state);
+  }
+  return time;
 }
 
 }  // namespace
@@ -58,16 +80,35 @@ std::optional<TimeFrame> time_frame(const Budget& budget, const PaceState& state
 
 std::optional<std::string> search_ends(const Budget& budget, const PaceState& state) {
   if (budget.trials && state.finished_trials >= *budget.trials) return "the budget of trials is used";
-  if (budget.wall && state.spent + state.next_trial + reserve(*budget.wall, state) > *budget.wall) {
+  const SearchTime left = search_time(budget, state);
+  if (left.of_wall && state.next_trial > *left.of_wall) {
     return "the rest of the budget's time is for measuring the best again";
   }
-  if (state.until_left) {
-    const nanoseconds whole = state.session + *state.until_left;
-    if (state.next_trial + reserve(whole, state) > *state.until_left) {
-      return "the time until the hour the campaign names is for measuring the best again";
-    }
+  if (left.until && state.next_trial > *left.until) {
+    return "the time until the hour the campaign names is for measuring the best again";
   }
   return std::nullopt;
+}
+
+bool is_time_for_more(const Budget& budget, PaceState state) {
+  if (!time_left(budget, state)) return false;
+  state.verified = true;
+  const nanoseconds before_the_last = (kFewestMoreTrials - 1) * state.next_trial;
+  state.spent += before_the_last;
+  state.session += before_the_last;
+  if (state.until_left) *state.until_left -= before_the_last;
+  return !search_ends(budget, state);
+}
+
+std::optional<std::int64_t> trials_in_budget(const Budget& budget, const PaceState& state) {
+  std::optional<std::int64_t> trials = budget.trials;
+  const SearchTime left = search_time(budget, state);
+  for (const auto& each : {left.of_wall, left.until}) {
+    if (!each || state.next_trial <= nanoseconds{0}) continue;
+    const std::int64_t fit = state.finished_trials + std::max(*each, nanoseconds{0}) / state.next_trial;
+    trials = std::min(trials.value_or(fit), fit);
+  }
+  return trials;
 }
 
 nanoseconds expected_trial(std::span<const nanoseconds> durations) {
@@ -117,9 +158,9 @@ nanoseconds forecast_pair(const VerifySettings& verify, const Paced& baseline, c
   const SliceSteps steps = slice_steps(verify, baseline.parts, candidate.parts);
   const auto side = [&](const Paced& each, std::int64_t turn) {
     if (each.whole_run) return *each.whole_run;
-    return first_step(each.parts) + static_cast<double>(verify.slices * turn) * each.turn_step;
+    return kMargin * (first_step(each.parts) + static_cast<double>(verify.slices * turn) * each.turn_step);
   };
-  return forecast_of(kMargin * (side(baseline, steps.baseline) + side(candidate, steps.candidate)));
+  return forecast_of(side(baseline, steps.baseline) + side(candidate, steps.candidate));
 }
 
 nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& baseline, const space::Parts& best) {
@@ -161,9 +202,9 @@ nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& base
 }
 
 nanoseconds forecast_finals(const VerifySettings& verify, const Paced& baseline, const Paced& best,
-                            std::optional<nanoseconds> whole) {
-  return forecast_pair(verify, baseline, best) * verify.pairs + forecast_accuracy(verify, baseline.parts, best.parts) +
-         forecast_gate(verify, baseline.parts, whole);
+                            std::optional<nanoseconds> whole, std::optional<nanoseconds> pair) {
+  return pair.value_or(forecast_pair(verify, baseline, best)) * verify.pairs +
+         forecast_accuracy(verify, baseline.parts, best.parts) + forecast_gate(verify, baseline.parts, whole);
 }
 
 nanoseconds forecast_choice(const VerifySettings& verify, const Paced& best) {

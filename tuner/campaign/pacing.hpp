@@ -31,10 +31,21 @@ struct PaceState {
   std::chrono::nanoseconds next_trial{};               ///< expected
   std::chrono::nanoseconds finals{};                   ///< forecast of what comes after the search in any case
   std::chrono::nanoseconds choice{};                   ///< likewise of what is done besides where there is time
+  /// What was found so far is measured again: time is kept only for what may yet be found. All that a verdict takes,
+  /// where that is within kLargestReservedShare of the budget; else, as it never fits, this share of what is left.
+  bool verified = false;
 };
 
 /// Why the search ends, in words; empty: another trial fits.
 [[nodiscard]] std::optional<std::string> search_ends(const Budget& budget, const PaceState& state);
+
+/// Fewer than this are not worth another look at the finals.
+inline constexpr int kFewestMoreTrials = 3;
+/// Whether the finals, which are done, left time for so many more trials and for measuring again what they find.
+[[nodiscard]] bool is_time_for_more(const Budget& budget, PaceState state);
+
+/// Trials that fit into the budget, those that were finished included; empty: it has no end.
+[[nodiscard]] std::optional<std::int64_t> trials_in_budget(const Budget& budget, const PaceState& state);
 
 /// Time left for the search and what comes after it together; empty: not bounded by time.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> time_left(const Budget& budget, const PaceState& state);
@@ -114,9 +125,11 @@ inline constexpr double kLearningShare = 0.2;
 
 /// How long what comes after the search in any case will take, from the parts of both: the pairs up to the first look,
 /// the epochs for the accuracy, the gate. `best` may be the default. `whole`: the budget's time, where there is one.
+/// `pair`: what a pair took, where some were measured.
 [[nodiscard]] std::chrono::nanoseconds forecast_finals(const VerifySettings& verify, const Paced& baseline,
                                                        const Paced& best,
-                                                       std::optional<std::chrono::nanoseconds> whole = {});
+                                                       std::optional<std::chrono::nanoseconds> whole = {},
+                                                       std::optional<std::chrono::nanoseconds> pair = {});
 
 /// Likewise the choice among the finalists, and the winner against a simpler one.
 [[nodiscard]] std::chrono::nanoseconds forecast_choice(const VerifySettings& verify, const Paced& best);

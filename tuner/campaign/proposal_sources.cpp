@@ -7,6 +7,7 @@
 
 #include "tuner/campaign/fitting.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/single_changes.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -139,6 +140,54 @@ class CoverageSource final : public ProposalSource {
   std::int64_t taken_before_ = 0;  // in earlier sessions, and not counted yet
 };
 
+/// A command that is timed as a whole begins with one change at a time (single_changes.hpp). Where steps are seen there
+/// are trials enough for points that are spread out, from which the model learns more: of levers of 20, 10 and 5 % it
+/// found all three in 99 of 100 campaigns of 40 trials, after single changes in 85 ([.single-changes-survey]).
+class SingleChangeSource final : public ProposalSource {
+ public:
+  explicit SingleChangeSource(const SourceContext& context) : spec_(context.spec), state_(context.state) {
+    if (!spec_.worker.own.whole() || spec_.worker.own.empty()) return;
+    if (!search::uses_history(spec_.strategy.name)) return;
+    left_ = single_changes(spec_.space, spec_.worker.own);
+    // What history of this machine has seen needs no trial of its own.
+    std::erase_if(left_, [&context](const SingleChange& change) {
+      return std::ranges::any_of(context.history, [&change](const search::History& each) {
+        return each.same_machine_and_workload && std::ranges::any_of(each.trials, [&change](const space::Trial& trial) {
+                 return trial.configuration == change.configuration;
+               });
+      });
+    });
+  }
+
+  [[nodiscard]] bool needs_budget() const override { return true; }
+
+  std::optional<Asking> propose() override {
+    if (!state_.knows_default()) return std::nullopt;  // what trials take is not known yet
+    while (!left_.empty() && single_change_fits(taken_, state_.trials_in_budget())) {
+      SingleChange change = std::move(left_.front());
+      left_.erase(left_.begin());
+      if (state_.was_asked(change.configuration)) continue;
+      ++taken_;
+      std::string reason = fmt::format("{}={} alone", change.parameter, space::to_text(change.value));
+      return Asking{.source = kSingleChangeAsk,
+                    .proposal = {.configuration = std::move(change.configuration), .reason = std::move(reason)}};
+    }
+    left_.clear();
+    return std::nullopt;
+  }
+
+  void remember(const db::Ask& ask) override {
+    if (ask.strategy == spec_.strategy.name) left_.clear();  // the strategy has begun
+    if (ask.strategy == kSingleChangeAsk) ++taken_;
+  }
+
+ private:
+  const CampaignSpec& spec_;
+  const SearchState& state_;
+  std::vector<SingleChange> left_;
+  std::int64_t taken_ = 0;  // in all sessions
+};
+
 class StrategySource final : public ProposalSource {
  public:
   explicit StrategySource(const SourceContext& context)
@@ -174,6 +223,7 @@ std::vector<std::unique_ptr<ProposalSource>> make_sources(const SourceContext& c
   sources.push_back(std::make_unique<FailedStackSource>(context));
   sources.push_back(std::make_unique<EnqueuedSource>(context));
   sources.push_back(std::make_unique<CoverageSource>(context));
+  sources.push_back(std::make_unique<SingleChangeSource>(context));
   sources.push_back(std::make_unique<StrategySource>(context));
   return sources;
 }

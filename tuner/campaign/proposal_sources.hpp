@@ -53,8 +53,8 @@ struct SourceContext {
   std::span<const search::History> history{};             ///< read by make_sources() alone
 };
 
-/// In this order: the default, stacks that failed in the preflight, what the user enqueued, coverage trials, the
-/// strategy.
+/// In this order: the default, stacks that failed in the preflight, what the user enqueued, coverage trials, single
+/// changes of a command of the user's own, the strategy.
 [[nodiscard]] std::vector<std::unique_ptr<ProposalSource>> make_sources(const SourceContext& context);
 
 // Each framework and each container once, before the strategy weighs them. Pure.

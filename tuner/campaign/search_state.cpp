@@ -102,11 +102,13 @@ PaceState SearchState::pace() const {
   PaceState state{.finished_trials = finished_,
                   .spent = spent_before_ + session,
                   .session = session,
-                  .next_trial = expected_trial(durations_)};
+                  .next_trial = expected_trial(durations_),
+                  .verified = verified_};
   if (until_) state.until_left = *until_ - clock_.wall();
   if (baseline_ && baseline_->parts && best_ && best_->parts) {
     const Paced best = paced_by_its_run(*best_);
-    state.finals = forecast_finals(spec_.verify, paced_by_its_run(*baseline_), best, whole_time(spec_.budget, state));
+    state.finals =
+        forecast_finals(spec_.verify, paced_by_its_run(*baseline_), best, whole_time(spec_.budget, state), pair_time_);
     state.choice = forecast_choice(spec_.verify, best);
   }
   return state;
@@ -127,6 +129,11 @@ Progress SearchState::progress() const {
     progress.left = progress.left ? std::min(*progress.left, by_trials) : by_trials;
   }
   return progress;
+}
+
+bool SearchState::goes_on_after_finals() {
+  verified_ = true;
+  return !dead_end_.reached() && is_time_for_more(spec_.budget, pace());
 }
 
 std::optional<std::string> SearchState::is_over() const {

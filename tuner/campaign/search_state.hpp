@@ -52,6 +52,8 @@ class SearchState {
   void took(std::int64_t number, std::chrono::nanoseconds duration, std::int64_t runs);
   /// The same in an earlier session.
   void took_before(std::int64_t number, std::chrono::nanoseconds duration, std::int64_t runs);
+  /// What a pair of the finals took.
+  void pair_took(std::chrono::nanoseconds duration) { pair_time_ = duration; }
   /// What earlier sessions spent beside trials.
   void spent_before(std::chrono::nanoseconds time) { spent_before_ += time; }
   /// A sentence where the wall clock was set, or the machine slept; finds the hour of --until anew then.
@@ -76,6 +78,12 @@ class SearchState {
   [[nodiscard]] Progress progress() const;
   /// Why nothing more is to be asked, in a sentence. What is in flight counts as finished.
   [[nodiscard]] std::optional<std::string> is_over() const;
+  /// Trials that fit into the budget by what they took so far; empty: it has no end.
+  [[nodiscard]] std::optional<std::int64_t> trials_in_budget() const {
+    return tuner::trials_in_budget(spec_.budget, pace());
+  }
+  /// What was found so far is measured again. Whether there is time to go on with the search.
+  [[nodiscard]] bool goes_on_after_finals();
 
  private:
   [[nodiscard]] std::chrono::nanoseconds since_begin() const { return clock_.steady() - began_; }
@@ -92,12 +100,14 @@ class SearchState {
   std::set<std::string> known_;  // identities of finished trials
   std::int64_t finished_ = 0, failed_ = 0;
   DeadEnd dead_end_;
+  bool verified_ = false;  // PaceState::verified
   std::optional<space::Trial> baseline_, best_;
   bool is_new_best_ = false;                       // the trial learnt last beats the announced one, or is the first
   std::optional<space::Estimate> announced_best_;  // the last that beat all before it by more than noise
 
   std::vector<std::chrono::nanoseconds> durations_;             // of finished trials, in order
   std::map<std::int64_t, std::chrono::nanoseconds> run_times_;  // of one of their runs each, by number
+  std::optional<std::chrono::nanoseconds> pair_time_;           // of the last finals of this session
   std::chrono::nanoseconds spent_before_{};
 };
 

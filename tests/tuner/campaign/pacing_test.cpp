@@ -38,6 +38,45 @@ TEST_CASE("choosing and simplifying take no more than a tenth beyond what must b
   CHECK_FALSE(tuner::search_ends(budget, PaceState{.spent = 60s, .next_trial = 1s, .finals = 30s, .choice = 5s}));
 }
 
+TEST_CASE("after the finals only the time of a further verdict is kept", "[pacing]") {
+  const tuner::Budget budget{.wall = 100s};
+  PaceState state{.spent = 70s, .next_trial = 5s, .finals = 10s, .choice = 500s, .verified = true};
+  CHECK_FALSE(tuner::search_ends(budget, state));
+  state.spent = 86s;
+  CHECK(tuner::search_ends(budget, state));
+  state.finals = 70s;  // never fits: of 14 s, 5.6 s are left for the search
+  CHECK_FALSE(tuner::search_ends(budget, state));
+  state.spent = 88s;
+  CHECK(tuner::search_ends(budget, state));
+  const tuner::Budget night{.until = space::TimeOfDay{7, 0}};
+  CHECK_FALSE(tuner::search_ends(
+      night, {.until_left = 30s, .next_trial = 5s, .finals = 10s, .choice = 500s, .verified = true}));
+}
+
+TEST_CASE("the search goes on after the finals where three trials and a verdict fit", "[pacing]") {
+  const tuner::Budget budget{.wall = 100s};
+  const PaceState state{.spent = 74s, .next_trial = 5s, .finals = 10s};
+  CHECK(tuner::is_time_for_more(budget, state));  // 74 + 15 + 10 < 100
+  CHECK_FALSE(tuner::is_time_for_more(budget, {.spent = 76s, .next_trial = 5s, .finals = 10s}));
+  CHECK_FALSE(tuner::is_time_for_more({.trials = 3}, state));
+  CHECK_FALSE(tuner::is_time_for_more({.trials = 3, .wall = 100s}, {.finished_trials = 3}));
+  CHECK(
+      tuner::is_time_for_more({.until = space::TimeOfDay{7, 0}}, {.until_left = 26s, .next_trial = 5s, .finals = 10s}));
+  CHECK_FALSE(
+      tuner::is_time_for_more({.until = space::TimeOfDay{7, 0}}, {.until_left = 24s, .next_trial = 5s, .finals = 10s}));
+}
+
+TEST_CASE("trials that fit into a budget are counted beside the finals", "[pacing]") {
+  CHECK_FALSE(tuner::trials_in_budget({}, {.finished_trials = 3, .next_trial = 5s}));
+  CHECK(tuner::trials_in_budget({.trials = 7}, {.finished_trials = 3, .next_trial = 5s}) == 7);
+  // 100 - 20 spent - 15 kept: 13 of them.
+  const PaceState state{.finished_trials = 3, .spent = 20s, .next_trial = 5s};
+  CHECK(tuner::trials_in_budget({.wall = 100s}, state) == 16);
+  CHECK(tuner::trials_in_budget({.trials = 7, .wall = 100s}, state) == 7);
+  CHECK(tuner::trials_in_budget({.wall = 10s}, state) == 3);
+  CHECK_FALSE(tuner::trials_in_budget({.wall = 100s}, {.spent = 20s}));  // nothing is known of trials
+}
+
 TEST_CASE("an hour of the day ends the search in time for the finals", "[pacing]") {
   const tuner::Budget budget{.until = space::TimeOfDay{7, 0}};
   CHECK_FALSE(tuner::search_ends(budget, PaceState{.session = 1h, .until_left = 5h, .next_trial = 30s, .finals = 60s}));
@@ -111,6 +150,13 @@ TEST_CASE("epochs of the reference that nobody asked for are forecast where they
   CHECK(band(other, 661s) == 0);
 }
 
+TEST_CASE("once pairs were measured the finals are forecast by what they took", "[pacing]") {
+  const tuner::Paced side = tuner::paced(space::Parts{.import = 1, .steady_step = 0.1});
+  const tuner::VerifySettings verify{.accuracy_epochs = 0, .gate = {.on = false}};
+  CHECK(tuner::forecast_finals(verify, side, side, 900s, 7s) == 42s);
+  CHECK(tuner::forecast_finals(verify, side, side, 900s) == 6 * tuner::forecast_pair(verify, side, side));
+}
+
 TEST_CASE("a trial that is still to be run is forecast with all its processes", "[pacing]") {
   const space::Parts parts{.import = 1, .steady_step = 0.1};
   const auto forecast = tuner::forecast_trial({.steps = 40, .repeats = 2}, tuner::paced(parts));
@@ -159,7 +205,7 @@ TEST_CASE("pairs of a command last as long as its lines, or its runs, do", "[pac
   CHECK(tuner::paced(spec, stored).turn_step == tuner::paced(spec, trial, 33s).turn_step);
 
   spec.worker.own.timing = measure::Timing::Process;
-  CHECK(std::abs(pair(tuner::paced(spec, trial, 33s)) - 1.2 * 66) < 1e-6);
+  CHECK(std::abs(pair(tuner::paced(spec, trial, 33s)) - 66) < 1e-6);  // a whole run has its end in it
   spec.worker.own = {};
   CHECK(std::abs(pair(tuner::paced(spec, trial, 33s)) - 1.2 * 2 * (5.001 + 24 * 0.001)) < 1e-6);
 }

@@ -271,6 +271,7 @@ bool Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& cand
     return true;
   };
   const auto end = driver.run({.time_for = time_until_look});
+  if (const auto took = comparing.pair_time(); took > std::chrono::nanoseconds{0}) pair_time_ = took;
   if (end == PairsEnd::Complete) return !has_left(driver.comparison().members().front());
   if (end == PairsEnd::Interrupted) return false;
   driver.stop();

@@ -43,6 +43,9 @@ class Finals {
   /// refused, or one when the time is over (said to the observer). Returns whether everything is there.
   [[nodiscard]] bool run();
 
+  /// Mean time of the pairs with the default that run() measured last; empty: it measured none.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> pair_time() const { return pair_time_; }
+
  private:
   /// Whether another winner is looked for after so many that the gate refused; says why not.
   [[nodiscard]] bool may_choose(int refused) const;
@@ -72,6 +75,7 @@ class Finals {
   std::optional<TimeFrame> time_;
   FinalistGate gate_;
   ExtraTrial extra_trial_;
+  std::optional<std::chrono::nanoseconds> pair_time_;
 };
 
 // The smallest change that wins: of the settings in which a winner differs from the default, most do nothing; they

@@ -1,0 +1,114 @@
+// What the finals leave of a budget of time goes back to the search: on a clock that only the test moves.
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/tuner/campaign/campaign_fixture.hpp"
+#include "tests/tuner/campaign/manual_clock.hpp"
+
+namespace nocturne::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A command that is timed as a whole.
+tuner::CampaignSpec whole_command(const std::string& wall) {
+  const std::string text = fmt::format(R"json({{
+    "campaign": "test", "objective": {{"minimise": "time", "epochs": [1]}},
+    "worker": {{"template": ["/bin/true", "{{size}}"], "time": "process"}},
+    "space": {{"parameters": [{{"name": "size", "stage": "run", "range": [1, 500], "default": 1}},
+                              {{"name": "threads", "stage": "run", "range": [1, 16], "default": 16}}]}},
+    "strategy": {{"name": "auto", "seed": 3}}, "budget": {{"wall": "{}"}}, "run": {{"deadline": "600s"}},
+    "verify": {{"finalists": 1, "simplify": false}}}})json",
+                                       wall);
+  auto spec = tuner::parse_campaign(text, "test.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  return std::move(*spec);
+}
+
+/// Each run takes its time, and each pair what it is told to. Some trials, by their number, are faster than others.
+struct Afternoon : SessionFixture<ManualClock> {
+  explicit Afternoon(const CampaignFolder& used) : SessionFixture(used) {
+    executor.fate = [this](std::size_t count, const space::Configuration& configuration) {
+      clock.pass(run);
+      if (faster.contains(count)) seconds[configuration.identity()] = faster[count];
+      return space::Outcome::Ok;
+    };
+    // Fates come after times, so the time of a run is asked for once more.
+    executor.process_sd = [this](const space::Configuration& configuration) {
+      const std::size_t count = executor.run_configurations.size() - 1;
+      const bool is_now = faster.contains(count) && executor.run_configurations.back() == configuration;
+      return is_now ? faster[count] / 72.0 : 1.0;
+    };
+    executor.step_seconds = [this](const space::Configuration& configuration) {
+      const auto known = seconds.find(configuration.identity());
+      return known == seconds.end() ? 72.0 : known->second;
+    };
+    executor.while_in_turns = [this] { clock.pass(pair); };
+  }
+
+  tuner::SessionResult sit(const tuner::CampaignSpec& spec) {
+    const auto began = clock.steady();
+    auto result = with_session(spec, [](tuner::Session& session) { return tuner::Campaign(session, false).run(); });
+    took = clock.steady() - began;
+    return result;
+  }
+
+  std::chrono::nanoseconds run = 72s, pair = 144s, took{};
+  std::map<std::size_t, double> faster;  ///< seconds of a trial, by its number; 72 else
+  std::map<std::string, double> seconds;
+};
+
+}  // namespace
+
+TEST_CASE("a search that finds nothing to verify uses the time that was kept for that", "[rest-of-time]") {
+  const CampaignFolder folder;
+  Afternoon afternoon(folder);
+  CHECK(afternoon.sit(whole_command("15min")).ending == tuner::Ending::Complete);
+  CHECK(afternoon.executor.pairs == 0);
+  CHECK(afternoon.took > 12min);
+  CHECK(afternoon.took <= 15min);
+}
+
+TEST_CASE("short finals give their time back, and a better trial found then is measured again", "[rest-of-time]") {
+  const CampaignFolder folder;
+  Afternoon afternoon(folder);
+  afternoon.pair = 10s;
+  afternoon.faster = {{2, 60.0}};
+  SECTION("nothing better") {
+    CHECK(afternoon.sit(whole_command("15min")).ending == tuner::Ending::Complete);
+    CHECK(afternoon.executor.pairs == 6);
+  }
+  SECTION("something better") {
+    afternoon.faster[7] = 40.0;
+    CHECK(afternoon.sit(whole_command("15min")).ending == tuner::Ending::Complete);
+    CHECK(afternoon.executor.pairs == 12);
+    const db::Store store = afternoon.reading();
+    const auto answer = tuner::answer_of(store, store.load_campaign("test"));
+    REQUIRE(answer.best);
+    CHECK(answer.best->trial.number == 7);
+    CHECK(answer.verified_faster());
+  }
+  CHECK(afternoon.watcher.numbers.size() > 7);
+  CHECK(afternoon.took > 12min);
+  CHECK(afternoon.took <= 15min);
+}
+
+TEST_CASE("no time is left where the finals took it", "[rest-of-time]") {
+  const CampaignFolder folder;
+  Afternoon afternoon(folder);
+  afternoon.run = 10s;
+  afternoon.pair = 100s;
+  afternoon.faster = {{2, 60.0}};
+  CHECK(afternoon.sit(whole_command("15min")).ending == tuner::Ending::Complete);
+  CHECK(afternoon.executor.pairs == 6);
+  CHECK(afternoon.watcher.numbers.size() > 30);
+}
+
+}  // namespace nocturne::test
