@@ -13,9 +13,7 @@ nlohmann::json to_json(const Profile& profile) {
     (field.match == space::Match::Must ? must : verify)[field.name] = field.value;
   }
   nlohmann::json preload = nlohmann::json::array();
-  for (const std::filesystem::path& library : profile.launch.preload) {
-    preload.push_back(library.string());
-  }
+  for (const std::filesystem::path& library : profile.launch.preload) preload.push_back(library.string());
   nlohmann::json document = {
       {"profile", kProfileVersion},
       {"campaign",

@@ -87,6 +87,8 @@ std::vector<WrittenFile> files_at(const Json& object, const char* key) {
   if (found == object.end() || !found->is_array()) return files;
   for (const Json& each : *found) {
     if (!each.is_object() || files.size() == kMostFiles) continue;
+    const std::string kind = text_at(each, "kind");
+    if (kind == "temporary" || kind == "cache") continue;  // nobody's to miss
     WrittenFile file{.path = text_at(each, "path"), .bytes = count_at(each, "bytes").value_or(0)};
     file.deleted = each.value("deleted", Json()) == true;
     if (!file.path.empty()) files.push_back(std::move(file));

@@ -7,10 +7,14 @@ namespace {
 
 const nlohmann::json kDocument = {{"space",
                                    {{"parameters",
-                                     {{{"name", "threads"}, {"default", 4}},
-                                      {{"name", "batch"}, {"default", 64}},
-                                      {{"name", "compile"}, {"default", false}},
-                                      {{"name", "affinity"}, {"default", "close"}}}}}}};
+                                     {{{"name", "threads"}, {"stage", "run"}, {"values", {2, 4, 8}}, {"default", 4}},
+                                      {{"name", "batch"}, {"stage", "run"}, {"values", {64, 128}}, {"default", 64}},
+                                      {{"name", "compile"}, {"stage", "run"}, {"type", "boolean"}, {"default", false}},
+                                      {{"name", "affinity"},
+                                       {"stage", "run"},
+                                       {"type", "categorical"},
+                                       {"values", {"close", "spread"}},
+                                       {"default", "close"}}}}}}};
 
 db::StoredTrial trial(std::int64_t number, const space::Configuration::Values& values) {
   db::StoredTrial stored;

@@ -223,7 +223,7 @@ TEST_CASE("the lines for the user's own script say what each changes and what it
                                      "#   script would be 33 % slower than bf16 (20 to 45 %)\n"
                                      "with torch.autocast('cpu', torch.bfloat16):\n"));
   CHECK_THAT(text, ContainsSubstring("export OMP_NUM_THREADS=2"));
-  CHECK_THAT(text, !ContainsSubstring("NOCTURNE_LEVER"));
+  CHECK_THAT(text, !ContainsSubstring("export NOCTURNE_LEVER"));
   CHECK_THAT(text, !ContainsSubstring("compile"));
 }
 
@@ -231,7 +231,7 @@ TEST_CASE("the script of an unchanged training carries the module and puts it in
   const test::TemporaryFolder folder;
   auto profile = changed_script(folder.path());
   REQUIRE(deploy::pulls_levers(profile));
-  profile.module = {{"sitecustomize.py", "print('it''s $HOME `x`')\\n"}, {"part/two words.py", "no newline"}};
+  profile.module = {{"sitecustomize.py", "print('it''s $HOME `x`')\n"}, {"part/two words.py", "no newline"}};
   const fs::path script = folder.path() / "train.sh";
   test::make_file(script, deploy::export_sh(profile));
   const std::string cache = (folder.path() / "cache of mine").string();

@@ -151,7 +151,7 @@ TEST_CASE("what a run wrote is read as far as it makes sense", "[own_command]") 
   const auto file = folder.path() / "view.json";
   CHECK_FALSE(read_written_files(file));
   test::make_file(file, R"({"version": 1, "kind": "overlay", "folder": "/f", "written": [
-    {"path": "model.pt", "bytes": 123}, {"path": "old", "deleted": true}, {"bytes": 3}, 4], "outside": [{"path": "/home/x/y"}],
+    {"path": "model.pt", "bytes": 123}, {"path": "old", "deleted": true}, {"bytes": 3}, 4], "outside": [{"path": "/data/x/y", "kind": "file"}, {"path": "/tmp/z", "kind": "temporary"}, {"path": "/c", "kind": "cache"}],
     "more": 2, "notes": ["not watched: /mnt"]})");
   const auto written = read_written_files(file);
   REQUIRE(written);
