@@ -81,6 +81,20 @@ std::optional<SeenLever> read_lever(const Json& document) {
   return usable ? std::optional(std::move(seen)) : std::nullopt;
 }
 
+/// Where the parameter's values are not the module's words: those words, as a report has them.
+void call_as_told(SeenLever& seen) {
+  measure::Lever& lever = seen.lever;
+  const auto word = [&](const std::string& value) {
+    const auto told = lever.told.find(value);
+    return told != lever.told.end() ? told->second : value;
+  };
+  for (std::string& value : seen.values) value = word(value);
+  std::map<std::string, std::string> lines;
+  for (auto& [value, text] : lever.lines) lines[word(value)] = std::move(text);
+  lever.lines = std::move(lines);
+  lever.told.clear();
+}
+
 std::vector<WrittenFile> files_at(const Json& object, const char* key) {
   std::vector<WrittenFile> files;
   const auto found = object.find(key);
@@ -146,6 +160,7 @@ std::vector<SeenLever> levers_of(const Json& document) {
     for (const Json& value : parameter.value("values", Json::array())) {
       lever.values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
     }
+    call_as_told(lever);
     levers.push_back(std::move(lever));
   }
   return levers;

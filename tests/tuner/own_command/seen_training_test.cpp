@@ -144,6 +144,13 @@ TEST_CASE("a campaign's levers are found again in its document", "[own_command]"
   const auto levers = levers_of(spec.document);
   REQUIRE(levers.size() == 1);
   CHECK(levers[0] == trained(false).levers[0]);
+  // With the batch: the same campaign is made of what its document says.
+  const OwnCommand first = trained(/*allow_batch=*/true);
+  OwnCommand again = first;
+  again.levers = levers_of(spec_of(first).document);
+  CHECK(again.levers.size() == 3);
+  CHECK(command_document(again).value().at("space") == command_document(first).value().at("space"));
+  CHECK(command_document(again).value().at("worker") == command_document(first).value().at("worker"));
 }
 
 TEST_CASE("what a run wrote is read as far as it makes sense", "[own_command]") {
