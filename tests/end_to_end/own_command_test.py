@@ -238,7 +238,7 @@ class TuneCommand(unittest.TestCase):
             tune = ("tune", "--vary", "--delay=1", "--measure", "delay=1", *self.QUICK, "--", "python3", "train.py",
                     "--delay=10")
             done = workspace.run(*tune, check=0, cwd=workspace.folder)
-            self.assertIn("It reports its steps", done.stderr)
+            self.assertIn("Its steps are seen", done.stderr)
             self.assertIn("Command   python3 train.py --delay=1", done.stdout)
             best = workspace.json("best")
             self.assertEqual(best["campaign"], "train")

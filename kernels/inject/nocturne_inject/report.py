@@ -99,15 +99,19 @@ class Report(object):
             self.seen.modules = []  # they live as long as without this
 
     def offered(self):
-        """What levers.offered() says now, or said when there was more to be seen."""
+        """What levers.offered() says now, or said when there was more to be seen; not what the script has set since."""
         seen = self.seen
         seen.cpu_flags, seen.compiler = cpu_flags(), compiler()
         self.session.guarded(self.look)(seen)
+        now = self.session.guarded(levers.offered)(seen) or ([], [], [])
         if self.first_offered:
-            offered, modules, optimizers = self.first_offered
+            (offered, refused, trouble), modules, optimizers = self.first_offered
             if len(seen.modules) < modules or len(seen.optimizers) < optimizers:
-                return offered
-        return self.session.guarded(levers.offered)(seen) or ([], [], [])
+                own = [each for each in now[1] if "itself" in each["reason"]]
+                names = [each["name"] for each in own]
+                return ([each for each in offered if each["name"] not in names],
+                        [each for each in refused if each["name"] not in names] + own, trouble)
+        return now
 
     def content(self):
         seen, speaker, note = self.seen, self.session.recorder, self.session.note

@@ -37,7 +37,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "kernels" / "inject"))
 from nocturne_inject import levers, loaders  # noqa: E402
 
-LEVERS = sorted(path.stem for path in (ROOT / "kernels/inject/nocturne_inject/levers").glob("*.py") if path.stem != "__init__")
+LEVERS = sorted(path.stem for path in (ROOT / "kernels/inject/nocturne_inject/levers").glob("*.py")
+                if path.stem != "__init__" and 'FRAMEWORK = "pytorch"' in path.read_text())
 
 
 LONGEST_S = 150  # of a test; the slowest compiles, 10 s on an idle machine
