@@ -1,5 +1,6 @@
 """A script under the module in front of it, as a process: what it printed, the events and the report."""
 
+import glob
 import json
 import os
 import pathlib
@@ -12,6 +13,30 @@ import textwrap
 HERE = pathlib.Path(__file__).resolve().parent
 INJECT = HERE.parents[2] / "kernels" / "inject"
 FAKE = HERE / "fake"
+
+
+def _pythons():
+    for entry in os.environ.get("NOCTURNE_FRAMEWORKS", "").split():
+        yield entry.rsplit("=", 1)[1]
+    yield sys.executable
+    data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    data = os.environ.get("NOCTURNE_DATA") or os.path.join(data, "nocturne")
+    for current in sorted(glob.glob(os.path.join(data, "environments", "*.current")), reverse=True):
+        with open(current) as file:
+            yield os.path.join(os.path.dirname(current), file.read().strip(), "bin", "python")
+
+
+_known = {}
+
+
+def python_with(*modules):
+    """A Python that finds these modules, of those that NOCTURNE_FRAMEWORKS names ("pytorch=/…/bin/python …"), this one, and
+    those of environments that `nocturne env install` made; or None."""
+    if modules not in _known:
+        asks = "import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, sys.argv[1:])))"
+        _known[modules] = next((each for each in _pythons() if os.path.exists(each) and
+                                subprocess.call([each, "-c", asks] + list(modules), stderr=subprocess.DEVNULL) == 0), None)
+    return _known[modules]
 
 
 class Injected(object):

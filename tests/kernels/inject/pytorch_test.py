@@ -1,34 +1,19 @@
 """Real PyTorch: trainings of the kinds that people write, against the script's own clock, and the paired start.
 
-NOCTURNE_FRAMEWORKS names a PyTorch ("pytorch_worker=/…/bin/python"); without it that of an installed environment is taken.
+Run by a Python that has PyTorch, wherever one is found (injected.python_with).
 """
 
-import os
-import pathlib
 import statistics
-import subprocess
 import sys
 import textwrap
 import unittest
 
-from injected import Injected
+from injected import Injected, python_with
 
 SKIPPED = 77
 
 
-def python_with_pytorch():
-    for entry in os.environ.get("NOCTURNE_FRAMEWORKS", "").split():
-        if entry.startswith("pytorch_worker"):
-            return entry.rsplit("=", 1)[1]
-    data = pathlib.Path(os.environ.get("XDG_DATA_HOME") or pathlib.Path.home() / ".local" / "share")
-    for link in sorted((data / "nocturne" / "environments").glob("pytorch-2*.current"), reverse=True):
-        python = link.parent / link.read_text().strip() / "bin" / "python"
-        if python.exists() and subprocess.run([str(python), "-c", "import torch"], stderr=subprocess.DEVNULL).returncode == 0:
-            return str(python)
-    return None
-
-
-PYTHON = python_with_pytorch()
+PYTHON = python_with("torch")
 
 # The script's own clock: {number of a step: seconds since the end of the step before}, but for the first ones of epochs.
 BEGINNING = """
@@ -193,6 +178,6 @@ class RealTraining(unittest.TestCase):
 
 if __name__ == "__main__":
     if not PYTHON:
-        print("skipped: NOCTURNE_FRAMEWORKS names no pytorch_worker and its Python, and no environment of PyTorch is installed")
+        print("skipped: no Python with PyTorch was found, and NOCTURNE_FRAMEWORKS names none")
         sys.exit(SKIPPED)
     unittest.main(verbosity=2)

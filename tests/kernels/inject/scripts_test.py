@@ -11,7 +11,6 @@ environment that `nocturne env install` made. Without PyTorch there is nothing t
 and of what stands on PyTorch, and every value of every lever of every script.
 """
 
-import glob
 import json
 import os
 import pathlib
@@ -22,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+from injected import python_with
 
 SKIPPED = 77
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -75,30 +76,6 @@ ALL = [
     Script("keras_fit.py", "--epochs", "2", "--steps-per-execution", "5", unit="batch", batches=5, **TENSORFLOW),
     Script("tensorflow_loop.py", "--epochs", "2", "--checkpoint", "training", **TENSORFLOW),
 ]
-
-
-def candidates():
-    if os.environ.get("NOCTURNE_PYTORCH"):
-        yield os.environ["NOCTURNE_PYTORCH"]
-    for entry in os.environ.get("NOCTURNE_FRAMEWORKS", "").split():
-        yield entry.rsplit("=", 1)[1]
-    yield sys.executable
-    data = os.environ.get("NOCTURNE_DATA") or os.path.expanduser("~/.local/share/nocturne")
-    for current in sorted(glob.glob(os.path.join(data, "environments", "*.current"))):
-        with open(current) as file:
-            yield os.path.join(os.path.dirname(current), file.read().strip(), "bin", "python")
-
-
-PYTHONS = {}
-
-
-def python_with(*modules):
-    """A Python that finds these modules, or None."""
-    if modules not in PYTHONS:
-        asks = "import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, sys.argv[1:])))"
-        PYTHONS[modules] = next((each for each in candidates() if os.path.exists(each) and
-                                 subprocess.call([each, "-c", asks] + list(modules), stderr=subprocess.DEVNULL) == 0), None)
-    return PYTHONS[modules]
 
 
 class Run(object):

@@ -1,6 +1,6 @@
 """Real TensorFlow and Keras: trainings of the kinds that people write, against the script's own clock, and each lever.
 
-NOCTURNE_FRAMEWORKS names one ("tensorflow2_worker=/…/bin/python"); without it that of an installed environment is taken.
+Run by a Python that has TensorFlow, wherever one is found (injected.python_with).
 """
 
 import os
@@ -12,24 +12,12 @@ import textwrap
 import time
 import unittest
 
-from injected import Injected
+from injected import Injected, python_with
 
 SKIPPED = 77
 
 
-def python_with_tensorflow():
-    for entry in os.environ.get("NOCTURNE_FRAMEWORKS", "").split():
-        if entry.startswith("tensorflow2_worker"):
-            return entry.rsplit("=", 1)[1]
-    data = pathlib.Path(os.environ.get("XDG_DATA_HOME") or pathlib.Path.home() / ".local" / "share")
-    for link in sorted((data / "nocturne" / "environments").glob("tensorflow-2*.current"), reverse=True):
-        python = link.parent / link.read_text().strip() / "bin" / "python"
-        if python.exists():
-            return str(python)
-    return None
-
-
-PYTHON = python_with_tensorflow()
+PYTHON = python_with("tensorflow")
 
 # own: {number of a step: seconds since the end of the one before}, but for the first ones of epochs.
 BEGINNING = """
