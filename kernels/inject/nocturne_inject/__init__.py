@@ -88,8 +88,11 @@ class Session(object):
             self.guarded(self.report.write)()
 
     def install_levers(self, framework, module):
-        """To be called once a framework; `framework` as the levers' files name it."""
+        """To be called once a framework, which the report is then about; `framework` as the levers' files name it."""
         from . import levers
+        if self.report:
+            seen = self.report.seen
+            seen.framework, seen.module, seen.framework_version = framework, module, str(module.__version__)
         self.failed_levers.update(levers.install(
             framework, module, self.environment, self.environment.get("NOCTURNE_INJECT_LEARNING_MODE") == "start"))
         if self.failed_levers and not self.timing:  # nobody else says so

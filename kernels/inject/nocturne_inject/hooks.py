@@ -109,6 +109,26 @@ class Alternating(object):
     def came(self):
         self.batches += 1
 
+    def read(self, iterator, events, came):
+        """What `iterator` yields, whose waiting is data's and whose epochs' ends are no step's; came(batch) hears of each."""
+        iterator, new = iter(iterator), True
+        while True:
+            recorder = events.recorder if events.session.listening else None
+            between, new = self.asked(iterator, new), False
+            if recorder:
+                if between:
+                    recorder.epoch()
+                recorder.lap("other")
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                return
+            if recorder:
+                recorder.lap("data")
+            self.came()
+            came(batch)
+            yield batch
+
     def stepped(self, count=1):
         self.steps += count
         self.batches = 0

@@ -13,9 +13,6 @@ from .hooks import Alternating, Events, hook
 def install(name, mxnet, session):
     session.install_levers("mxnet", mxnet)
     if session.timing:
-        report = session.report
-        report.seen.framework, report.seen.module = "mxnet", mxnet
-        report.seen.framework_version = str(mxnet.__version__)
         Training(mxnet, session)
 
 
@@ -71,28 +68,9 @@ class Training(object):
             self.alternating.stepped()
 
     def iterated(self, loader, iterator):
-        return self.batches(loader, iterator),
-
-    def batches(self, loader, iterator):
-        """The loader's iterator, whose batches are waited for."""
-        iterator, new = iter(iterator), True
-        while True:
-            recorder = self.events.recorder if self.session.listening else None
-            between = self.alternating.asked(iterator, new)
-            new = False
-            if recorder:
-                if between:
-                    recorder.epoch()
-                recorder.lap("other")
-            try:
-                batch = next(iterator)
-            except StopIteration:
-                return
-            if recorder:
-                recorder.lap("data")
-            self.alternating.came()
+        def came(batch):
             self.loader = loader
-            yield batch
+        return self.alternating.read(iterator, self.events, came),
 
     loader = None  # that gave the last batch
 

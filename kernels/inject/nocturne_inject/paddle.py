@@ -13,9 +13,6 @@ from .hooks import Alternating, Events, hook
 def install(name, paddle, session):
     session.install_levers("paddle", paddle)
     if session.timing:
-        report = session.report
-        report.seen.framework, report.seen.module = "paddle", paddle
-        report.seen.framework_version = str(paddle.__version__)
         Training(paddle, session)
 
 
@@ -36,7 +33,7 @@ class Training(object):
                               if isinstance(each, type) and issubclass(each, base) and "step" in each.__dict__}:
             hook(session, kind, "step", self.step_begins, self.step_ended, self.step_left)
         hook(session, paddle.Tensor, "backward", self.backward_begins, self.backward_ended)
-        hook(session, paddle.io.DataLoader, "__iter__", self.iter_begins, self.iterated)
+        hook(session, paddle.io.DataLoader, "__iter__", lambda arguments, named: arguments[0], self.iterated)
 
     def lap(self, kind):
         if self.events.recorder and self.session.listening:
@@ -69,29 +66,10 @@ class Training(object):
         if self.events.event(id(optimizer), Loss(self.paddle, losses)):
             self.alternating.stepped()
 
-    def iter_begins(self, arguments, named):
-        return arguments[0]
-
     def iterated(self, loader, iterator):
-        return self.batches(loader, iterator),
-
-    def batches(self, loader, iterator):
-        """The loader's iterator, whose batches are waited for."""
-        new = True
-        while True:
-            between = self.alternating.asked(iterator, new)
-            new = False
-            if between and self.events.recorder and self.session.listening:
-                self.events.recorder.epoch()
-            self.lap("other")
-            try:
-                batch = next(iterator)
-            except StopIteration:
-                return
-            self.lap("data")
-            self.alternating.came()
+        def came(batch):
             self.loader, self.batch = loader, batch
-            yield batch
+        return self.alternating.read(iterator, self.events, came),
 
     def know(self):
         facts = self.events.recorder.facts

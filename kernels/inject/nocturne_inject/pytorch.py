@@ -102,11 +102,8 @@ class Training(object):
         self.calls = set()
 
     def install(self):
-        torch, session = self.torch, self.session
-        report = session.report
-        report.seen.framework, report.seen.module = "pytorch", torch
-        report.seen.framework_version = str(torch.__version__)
-        report.look = self.look
+        session = self.session
+        session.report.look = self.look
         for each in (self.hook_backward, self.hook_optimizers, self.hook_scaler, self.hook_loaders, self.hook_calls):
             session.guarded(each)()
 

@@ -33,10 +33,8 @@ def install(name, module, session):
         keras.install(module.keras, session)
     if session.timing:
         watch(module).listener = loop = OwnLoop(module, session)
-        report = session.report
-        report.seen.framework, report.seen.module = "tensorflow", module
-        report.seen.framework_version, report.seen.version = str(module.__version__), version_of(module)
-        report.look = loop.look
+        session.report.seen.version = version_of(module)
+        session.report.look = loop.look
 
 
 def version_of(module):
@@ -327,9 +325,14 @@ def device(tf):
     return "cuda" if tf.config.list_logical_devices("GPU") else "cpu"
 
 
-def thread_counts(cpus):
-    """Numbers of threads to try: powers of two, and all processors."""
-    return [str(count) for count in sorted({1 << bit for bit in range(10) if 1 << bit <= cpus} | {cpus})]
+def thread_values(seen, call):
+    """What a lever offers that sets threads by tf.config.threading.`call`: powers of two, and all processors."""
+    if seen.cpus < 2:
+        return None, "the process may use one processor only"
+    if call in seen.calls:
+        return None, "the script sets them itself"
+    counts = {1 << bit for bit in range(10) if 1 << bit <= seen.cpus} | {seen.cpus}
+    return ["script"] + [str(count) for count in sorted(counts)], None
 
 
 def prefetches(dataset):

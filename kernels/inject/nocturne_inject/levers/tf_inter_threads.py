@@ -10,11 +10,7 @@ CALL = "set_inter_op_parallelism_threads"
 
 
 def values(seen):
-    if seen.cpus < 2:
-        return None, "the process may use one processor only"
-    if CALL in seen.calls:
-        return None, "the script sets them itself"
-    return ["script"] + tensorflow.thread_counts(seen.cpus), None
+    return tensorflow.thread_values(seen, CALL)
 
 
 def install(value, tf):
