@@ -53,6 +53,8 @@ struct LearningJudgement {
   std::string sentence;  ///< the figures, or why it is not judged
 };
 
+/// Steps of the paired start, and how often the reference begins: the second shows whether it repeats itself.
+inline constexpr std::size_t kStartSteps = 5, kReferenceStarts = 2;
 /// So many losses of the paired start are compared.
 inline constexpr std::size_t kComparedLosses = 3;
 

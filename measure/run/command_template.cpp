@@ -160,6 +160,16 @@ bool CommandTemplate::whole() const {
          (timing == Timing::Pattern && pattern.find("<total_seconds>") != std::string::npos);
 }
 
+std::string Lever::word(const std::string& value) const {
+  const auto found = told.find(value);
+  return found != told.end() ? found->second : value;
+}
+
+bool Lever::is_pulled(const Configuration& configuration, const std::string& parameter) const {
+  const Value* value = configuration.find(parameter);
+  return value != nullptr && word(space::to_text(*value)) != kAsScript;
+}
+
 bool is_lever_variable(std::string_view name) {
   constexpr std::string_view kPrefix = "NOCTURNE_LEVER_";
   return name.size() > kPrefix.size() && name.starts_with(kPrefix) &&
@@ -228,8 +238,7 @@ std::expected<std::map<std::string, std::string>, std::string> fill_environment(
   for (const auto& [name, lever] : command.levers) {
     const Value* value = configuration.find(name);
     if (value == nullptr) continue;
-    const auto told = lever.told.find(space::to_text(*value));
-    variables[lever.variable] = told != lever.told.end() ? told->second : space::to_text(*value);
+    variables[lever.variable] = lever.word(space::to_text(*value));
   }
   return variables;
 }

@@ -32,13 +32,21 @@ enum class Timing {
   Detect,   ///< Steps where they are seen, else Process: for a run that finds out
 };
 
-/// What the module in front of an unchanged script changes in it. The parameter of the lever's name says how; "script":
-/// not at all.
+/// A lever's value that changes nothing, and what one may change that nothing can judge.
+inline constexpr const char* kAsScript = "script";
+inline constexpr const char* kChangesLearning = "what is learnt";
+
+/// What the module in front of an unchanged script changes in it. The parameter of the lever's name says how;
+/// kAsScript: not at all.
 struct Lever {
   std::string variable;  ///< NOCTURNE_LEVER_…, which the module reads
   std::string changes;   ///< nothing, rounding, precision, random stream, checkpoint, what is learnt
   std::map<std::string, std::string> lines;      ///< value → the lines that do the same in the script
   std::map<std::string, std::string> told = {};  ///< value → what the module calls it, where that is not its own text
+  /// What the module is told of this value.
+  [[nodiscard]] std::string word(const std::string& value) const;
+  /// Whether the configuration's value of the lever's parameter changes the script.
+  [[nodiscard]] bool is_pulled(const space::Configuration& configuration, const std::string& parameter) const;
   friend bool operator==(const Lever&, const Lever&) = default;
 };
 

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 namespace nocturne::measure {
 namespace {
 
@@ -152,6 +154,12 @@ std::expected<void, std::string> RunFolder::make_fifo(const std::string& name) c
 
 std::expected<OpenFile, std::string> RunFolder::open_fifo(const std::string& name) const {
   return open_as(name, O_RDWR, true);
+}
+
+nlohmann::json read_run_json(const std::filesystem::path& folder, const std::string& name, std::size_t most) {
+  const auto opened = RunFolder::open(folder);
+  const auto text = opened ? opened->text(name, most) : std::unexpected(opened.error());
+  return nlohmann::json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
 }
 
 }  // namespace nocturne::measure

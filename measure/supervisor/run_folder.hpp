@@ -15,6 +15,8 @@
 #include <string_view>
 #include <utility>
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace nocturne::measure {
 
 inline constexpr const char* kOwnerFile = "owner.json";  ///< who asks for it; written first, for the tuner's own use
@@ -80,5 +82,10 @@ class RunFolder {
   [[nodiscard]] std::expected<OpenFile, std::string> open_as(const std::string& name, int flags, bool fifo) const;
   OpenFile folder_;
 };
+
+/// A JSON file of a run's folder, which any process of the run may have written or put in its place. A discarded value
+/// where there is no such file, it is longer than `most` bytes, or it is no JSON.
+[[nodiscard]] nlohmann::json read_run_json(const std::filesystem::path& folder, const std::string& name,
+                                           std::size_t most);
 
 }  // namespace nocturne::measure

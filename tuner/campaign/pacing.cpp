@@ -183,8 +183,8 @@ nanoseconds forecast_band(const VerifySettings& verify, const space::Parts& base
 }
 
 nanoseconds forecast_learning(const space::Parts& baseline) {
-  constexpr double kStarts = 3, kStartSteps = 5, kLonger = 1 + measure::kLearningReferences;
-  return forecast_of(kMargin * (kStarts * (first_step(baseline) + kStartSteps * baseline.steady_step) +
+  constexpr double kStarts = 1 + measure::kReferenceStarts, kLonger = 1 + measure::kLearningReferences;
+  return forecast_of(kMargin * (kStarts * (first_step(baseline) + measure::kStartSteps * baseline.steady_step) +
                                 kLonger * (first_step(baseline) + measure::kLearningSteps * baseline.steady_step)));
 }
 

@@ -70,9 +70,7 @@ std::expected<void, std::string> use_own_command(const measure::CommandTemplate&
 /// The request of the run, while its folder exists: what was asked for, to the letter.
 std::optional<protocol::Request> stored_request(const space::Run& run) {
   constexpr std::size_t kMostBytes = 16 << 20;  // a worker may have put anything in its place
-  const auto folder = measure::RunFolder::open(run.folder);
-  const auto text = folder ? folder->text(measure::kRequestFile, kMostBytes) : std::unexpected(folder.error());
-  const json document = text ? json::parse(*text, nullptr, false) : json(json::value_t::discarded);
+  const json document = measure::read_run_json(run.folder, measure::kRequestFile, kMostBytes);
   if (document.is_discarded()) {
     return std::nullopt;
   }

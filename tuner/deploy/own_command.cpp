@@ -49,8 +49,7 @@ std::string script_heading(const Profile& profile) {
   std::string text = "#!/bin/sh\n";
   text += fmt::format("# The command of campaign {} as measured in its trial {}.\n", comment_text(profile.campaign),
                       profile.trial);
-  if (profile.gain) text += fmt::format("# This configuration {}.\n", comment_text(gain_text(*profile.gain)));
-  if (!profile.forced.empty()) text += fmt::format("# Exported by force: {}.\n", comment_text(profile.forced));
+  text += proof_comments(profile, "This configuration");
   text += "#\n# Configuration:\n";
   for (const auto& [name, value] : profile.configuration.values()) {
     text += fmt::format("#   {} = {}\n", comment_text(name), comment_text(space::to_text(value)));
@@ -102,7 +101,7 @@ bool pulls_levers(const Profile& profile) {
   if (!command) return false;
   return std::ranges::any_of(command->levers, [&](const auto& each) {
     const auto set = profile.launch.set.find(each.second.variable);
-    return set != profile.launch.set.end() && set->second != "script";
+    return set != profile.launch.set.end() && set->second != measure::kAsScript;
   });
 }
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "tuner/deploy/shell_quote.hpp"
+
 namespace nocturne::deploy {
 
 nlohmann::json to_json(const Profile& profile) {
@@ -81,6 +83,13 @@ std::string gain_text(const Gain& gain) {
     return fmt::format("is as fast as the default {} {}", horizon, evidence);
   }
   return fmt::format("is not told apart from the default {} {}", horizon, evidence);
+}
+
+std::string proof_comments(const Profile& profile, std::string_view subject) {
+  std::string text;
+  if (profile.gain) text += fmt::format("# {} {}.\n", subject, comment_text(gain_text(*profile.gain)));
+  if (!profile.forced.empty()) text += fmt::format("# Exported by force: {}.\n", comment_text(profile.forced));
+  return text;
 }
 
 std::string file_stem(std::string_view campaign) {

@@ -103,6 +103,9 @@ struct Profile {
 /// else the verdict is.
 [[nodiscard]] std::string gain_text(const Gain& gain);
 
+/// The same as lines of comments, "# It is 2.04 times …", and why it was exported all the same. `subject`: "It".
+[[nodiscard]] std::string proof_comments(const Profile& profile, std::string_view subject);
+
 /// The campaign's name as a file name: letters, digits, `_ . -`; everything else becomes '-'. Never empty, no leading
 /// dot.
 [[nodiscard]] std::string file_stem(std::string_view campaign);

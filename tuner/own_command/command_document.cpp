@@ -100,8 +100,6 @@ Json surroundings(const OwnCommand& command) {
   return parameters;
 }
 
-constexpr std::string_view kChangesLearning = "what is learnt";
-
 /// "2x" → 2; 0: it is no multiple.
 std::int64_t multiple_of(const std::string& value) {
   std::int64_t times = 0;
@@ -115,7 +113,7 @@ Json batch_parameter(const OwnCommand& command, Json& levers) {
   for (const SeenLever& each : command.levers) {
     if (each.name != "batch" || !command.allow_batch) continue;
     measure::Lever lever = each.lever;
-    lever.told = {{std::to_string(*command.batch), "script"}};
+    lever.told = {{std::to_string(*command.batch), measure::kAsScript}};
     for (const std::string& value : each.values) {
       const std::int64_t times = multiple_of(value);
       if (times == 0) continue;
@@ -136,10 +134,14 @@ void add_levers(const OwnCommand& command, const std::set<std::string>& taken, J
     parameters.push_back(batch_parameter(command, levers));
   }
   for (const SeenLever& each : command.levers) {
-    const bool learning = each.lever.changes == kChangesLearning;
+    const bool learning = each.lever.changes == measure::kChangesLearning;
     if (each.name == "batch" || taken.contains(each.name) || (learning && !command.allow_batch)) continue;
-    Json parameter = {{"name", each.name},     {"stage", "run"},      {"type", "categorical"},
-                      {"values", each.values}, {"default", "script"}, {"description", each.description}};
+    Json parameter = {{"name", each.name},
+                      {"stage", "run"},
+                      {"type", "categorical"},
+                      {"values", each.values},
+                      {"default", measure::kAsScript},
+                      {"description", each.description}};
     if (each.name == "learning_rate" && levers.contains("batch")) {
       parameter["active_if"] = fmt::format("batch > {}", *command.batch);
     }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "measure/run/launch.hpp"
-#include "space/file_contents.hpp"
+#include "measure/supervisor/run_folder.hpp"
 #include "tuner/own_command/utf8.hpp"
 
 namespace nocturne::tuner {
@@ -16,19 +16,13 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr std::uintmax_t kLargestReportBytes = 1 << 20;
+constexpr std::size_t kLargestReportBytes = 1 << 20;
 constexpr std::size_t kMostLevers = 100, kMostValues = 50, kMostFiles = 1000, kMostNotes = 50;
 constexpr std::size_t kLongestText = 1000;
 
 std::optional<Json> read_object(const fs::path& file) {
-  std::error_code error;
-  // A link, a pipe or a folder in its place is no report of ours.
-  if (fs::symlink_status(file, error).type() != fs::file_type::regular) return std::nullopt;
-  if (fs::file_size(file, error) > kLargestReportBytes || error) return std::nullopt;
-  const auto text = space::read_file(file);
-  Json document = Json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
-  if (!document.is_object()) return std::nullopt;
-  return document;
+  Json document = measure::read_run_json(file.parent_path(), file.filename().string(), kLargestReportBytes);
+  return document.is_object() ? std::optional(std::move(document)) : std::nullopt;
 }
 
 std::string text_at(const Json& object, const char* key) {
@@ -77,20 +71,16 @@ std::optional<SeenLever> read_lever(const Json& document) {
     }
   }
   const bool usable = is_parameter_name(seen.name) && measure::is_lever_variable(seen.lever.variable) &&
-                      seen.values.size() >= 2 && seen.values.front() == "script";
+                      seen.values.size() >= 2 && seen.values.front() == measure::kAsScript;
   return usable ? std::optional(std::move(seen)) : std::nullopt;
 }
 
 /// Where the parameter's values are not the module's words: those words, as a report has them.
 void call_as_told(SeenLever& seen) {
   measure::Lever& lever = seen.lever;
-  const auto word = [&](const std::string& value) {
-    const auto told = lever.told.find(value);
-    return told != lever.told.end() ? told->second : value;
-  };
-  for (std::string& value : seen.values) value = word(value);
+  for (std::string& value : seen.values) value = lever.word(value);
   std::map<std::string, std::string> lines;
-  for (auto& [value, text] : lever.lines) lines[word(value)] = std::move(text);
+  for (auto& [value, text] : lever.lines) lines[lever.word(value)] = std::move(text);
   lever.lines = std::move(lines);
   lever.told.clear();
 }

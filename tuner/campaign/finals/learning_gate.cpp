@@ -1,12 +1,11 @@
 #include "tuner/campaign/finals/learning_gate.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "space/file_contents.hpp"
+#include "measure/supervisor/run_folder.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -14,42 +13,29 @@ namespace {
 using measure::Learning;
 
 constexpr std::uint64_t kFirstSeed = 1'000'000;  // far from those of trials
-constexpr std::uintmax_t kLargestRecordBytes = 16 << 20;
-/// Starts of the reference: the second shows whether it repeats itself.
-constexpr std::size_t kStarts = 2;
+constexpr std::size_t kLargestRecordBytes = 16 << 20;
 
 const std::map<std::string, measure::Lever>& levers_of(const Session& session) {
   return session.spec.worker.own.levers;
 }
 
-/// The lever's value changes something. What is learnt is the user's to allow, and not judged.
-bool is_pulled(const space::Configuration& configuration, const std::string& name, const measure::Lever& lever) {
-  const space::Value* value = configuration.find(name);
-  return lever.changes != "what is learnt" && value != nullptr && space::to_text(*value) != "script";
+/// What it does to learning is to be judged. What is learnt is the user's to allow.
+bool is_judged(const space::Configuration& configuration, const std::string& name, const measure::Lever& lever) {
+  return lever.changes != measure::kChangesLearning && lever.is_pulled(configuration, name);
 }
 
 space::Configuration without_levers(const Session& session, space::Configuration configuration) {
   for (const auto& [name, lever] : levers_of(session)) {
-    if (is_pulled(configuration, name, lever)) configuration.set(name, space::Value(std::string("script")));
+    if (is_judged(configuration, name, lever)) configuration.set(name, space::Value(std::string(measure::kAsScript)));
   }
   return configuration;
 }
 
 measure::Arithmetic arithmetic_of(const Session& session, const space::Configuration& configuration) {
   for (const auto& [name, lever] : levers_of(session)) {
-    if (lever.changes == "precision" && is_pulled(configuration, name, lever)) return measure::Arithmetic::Precision;
+    if (lever.changes == "precision" && is_judged(configuration, name, lever)) return measure::Arithmetic::Precision;
   }
   return measure::Arithmetic::Rounding;
-}
-
-std::expected<measure::LearningRecord, std::string> read_record(const std::filesystem::path& file) {
-  std::error_code error;
-  const bool plain = std::filesystem::symlink_status(file, error).type() == std::filesystem::file_type::regular;
-  if (!plain || std::filesystem::file_size(file, error) > kLargestRecordBytes || error) {
-    return std::unexpected("it recorded nothing of its learning");
-  }
-  return measure::read_learning(
-      nlohmann::json::parse(space::read_file(file).value_or(""), nullptr, /*allow_exceptions=*/false));
 }
 
 /// Both parts together: what one of them refuses is refused, and what was not seen is said.
@@ -65,7 +51,7 @@ JudgedLearning joined(const measure::LearningJudgement& start, const measure::Le
 
 bool LearningGate::concerns(const db::StoredTrial& trial) const {
   return std::ranges::any_of(levers_of(session_), [&](const auto& each) {
-    return is_pulled(trial.trial.configuration, each.first, each.second);
+    return is_judged(trial.trial.configuration, each.first, each.second);
   });
 }
 
@@ -88,7 +74,7 @@ std::optional<LearningGate::Recorded> LearningGate::record(const space::Configur
   space::Run run =
       session_.run([&] { return session_.executor.plan(configuration, *prepared, order); }, [](const space::Run&) {});
   if (run.outcome == space::Outcome::Killed) return std::nullopt;
-  auto record = read_record(std::filesystem::path(run.folder) / kLearningFile);
+  auto record = measure::read_learning(measure::read_run_json(run.folder, kLearningFile, kLargestRecordBytes));
   if (run.outcome != space::Outcome::Ok) {
     record = std::unexpected(fmt::format("its run ended as {}: {}", space::to_text(run.outcome), run.reason));
   }
@@ -109,7 +95,7 @@ const LearningGate::References* LearningGate::references(const space::Configurat
     }
     return true;
   };
-  while (known.why_none.empty() && known.starts.size() < kStarts) {
+  while (known.why_none.empty() && known.starts.size() < measure::kReferenceStarts) {
     if (!add(RunOrder::Learning::Start, kFirstSeed, known.starts)) return nullptr;
   }
   while (longer && known.why_none.empty() && known.longer.size() < measure::kLearningReferences) {

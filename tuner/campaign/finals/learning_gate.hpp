@@ -35,12 +35,12 @@ class LearningGate {
   [[nodiscard]] std::optional<JudgedLearning> judge(const db::StoredTrial& trial);
 
  private:
-  /// What one configuration recorded, or a sentence why it did not. `run` is the last.
+  /// What one run of a configuration recorded, or a sentence why it did not.
   struct Recorded {
     std::expected<measure::LearningRecord, std::string> record;
     space::Run run;
   };
-  /// Both runs of one configuration are found again by their seeds.
+  /// Of one configuration without its levers; made anew in each session.
   struct References {
     std::vector<measure::LearningRecord> starts, longer;
     std::string why_none;  ///< not empty: there is no reference

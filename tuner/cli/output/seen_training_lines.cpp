@@ -91,7 +91,7 @@ std::string seen_training_text(const tuner::CommandProbe& seen, double trial_sec
   if (!training.share.empty()) text += labelled("its time", share_text(training));
   std::vector<std::string> levers, learnt;
   for (const tuner::SeenLever& each : training.levers) {
-    (each.lever.changes == "what is learnt" ? learnt : levers).push_back(each.name);
+    (each.lever.changes == measure::kChangesLearning ? learnt : levers).push_back(each.name);
   }
   if (!levers.empty()) text += labelled("levers", fmt::format("{}", fmt::join(levers, ", ")));
   if (!learnt.empty()) text += labelled("and with", fmt::format("--allow batch: {}", fmt::join(learnt, ", ")));

@@ -36,16 +36,12 @@ std::unexpected<ExitCode> refuse(const Context& context, const std::string& sent
   return std::unexpected(code);
 }
 
-/// What a campaign of the database that tunes the same command was timed by.
-struct KnownCampaign {
-  nlohmann::json document;
-};
-
-std::optional<KnownCampaign> known_campaign(const Context& context, const nlohmann::json& document) {
+/// The document of the last campaign of the database that tunes the same command.
+std::optional<nlohmann::json> known_campaign(const Context& context, const nlohmann::json& document) {
   std::error_code ignored;
   if (!fs::exists(context.database(), ignored)) return std::nullopt;
   const auto store = db::Store::open(context.database(), db::Mode::ReadOnly);
-  std::optional<KnownCampaign> known;
+  std::optional<nlohmann::json> known;
   for (const db::CampaignSummary& each : store.list_campaigns()) {
     if (each.name != document["campaign"].get<std::string>()) continue;
     const nlohmann::json worker = each.spec.value("worker", nlohmann::json::object());
@@ -53,7 +49,7 @@ std::optional<KnownCampaign> known_campaign(const Context& context, const nlohma
       return worker.value(key, nlohmann::json()) == document["worker"].value(key, nlohmann::json());
     };
     if (!same("template") || !same("folder") || !worker.value("time", nlohmann::json()).is_string()) continue;
-    known = KnownCampaign{.document = each.spec};
+    known = each.spec;
   }
   return known;
 }
@@ -279,10 +275,16 @@ std::expected<tuner::CampaignSpec, ExitCode> command_campaign(const CommandOptio
   auto asked = own_command(options, context);
   if (!asked) return std::unexpected(asked.error());
   tuner::OwnCommand command = *std::move(asked);
-  const auto made = [&]() -> std::expected<tuner::CampaignSpec, ExitCode> {
+  // `known`: whose steps and turns are used again.
+  const auto made = [&](const nlohmann::json& known =
+                            nlohmann::json::object()) -> std::expected<tuner::CampaignSpec, ExitCode> {
     auto document = tuner::command_document(command);
     if (!document) return refuse(context, document.error());
     if (!budgeted) (*document)["budget"]["trials"] = kUsualTrials;
+    for (const char* section : {"run", "verify"}) {
+      const auto stored = known.find(section);
+      if (stored != known.end() && stored->is_object()) (*document)[section] = *stored;
+    }
     return parsed(context, *document, command.folder, facts);
   };
   if (!options.pattern.empty()) {
@@ -296,15 +298,8 @@ std::expected<tuner::CampaignSpec, ExitCode> command_campaign(const CommandOptio
   const auto first = made();
   if (!first) return first;
   if (const auto known = known_campaign(context, first->document)) {
-    use_known(known->document, command);
-    auto document = tuner::command_document(command);
-    if (!document) return refuse(context, document.error());
-    if (!budgeted) (*document)["budget"]["trials"] = kUsualTrials;
-    for (const char* section : {"run", "verify"}) {
-      const auto stored = known->document.find(section);
-      if (stored != known->document.end() && stored->is_object()) (*document)[section] = *stored;
-    }
-    return parsed(context, *document, command.folder, facts);
+    use_known(*known, command);
+    return made(*known);
   }
   const auto seen = sight(context, *first, installation);
   if (!seen) return std::unexpected(seen.error());

@@ -10,11 +10,9 @@ namespace nocturne::deploy {
 namespace {
 
 std::string changes_heading(const Profile& profile) {
-  std::string text = fmt::format("# What trial {} of campaign {} changes, for your own files.\n", profile.trial,
-                                 comment_text(profile.campaign));
-  if (profile.gain) text += fmt::format("# All together it {}.\n", comment_text(gain_text(*profile.gain)));
-  if (!profile.forced.empty()) text += fmt::format("# Exported by force: {}.\n", comment_text(profile.forced));
-  return text;
+  return fmt::format("# What trial {} of campaign {} changes, for your own files.\n", profile.trial,
+                     comment_text(profile.campaign)) +
+         proof_comments(profile, "All together it");
 }
 
 /// What the model of the campaign says of a setting; empty: nothing.
@@ -26,11 +24,8 @@ std::string effect_comment(const Profile& profile, const std::string& parameter)
 std::string script_lines(const Profile& profile, const measure::CommandTemplate& command) {
   std::string text;
   for (const auto& [name, lever] : command.levers) {
-    const space::Value* value = profile.configuration.find(name);
-    if (value == nullptr) continue;
-    const std::string chosen = space::to_text(*value);
-    const auto told = lever.told.find(chosen);
-    if (chosen == "script" || (told != lever.told.end() && told->second == "script")) continue;
+    if (!lever.is_pulled(profile.configuration, name)) continue;
+    const std::string chosen = space::to_text(*profile.configuration.find(name));
     text += fmt::format("\n# {} = {}; may change: {}\n", comment_text(name), comment_text(chosen),
                         comment_text(lever.changes));
     text += effect_comment(profile, name);

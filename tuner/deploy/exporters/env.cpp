@@ -24,12 +24,7 @@ std::string export_env(const Profile& profile) {
   std::string text;
   text += fmt::format("# Campaign {}, trial {}: {} on {}.\n", comment_text(profile.campaign), profile.trial,
                       comment_text(profile.workload.network), comment_text(profile.workload.data));
-  if (profile.gain) {
-    text += fmt::format("# It {}.\n", comment_text(gain_text(*profile.gain)));
-  }
-  if (!profile.forced.empty()) {
-    text += fmt::format("# Exported by force: {}.\n", comment_text(profile.forced));
-  }
+  text += proof_comments(profile, "It");
   text += fmt::format("# Written by nocturne {} at {}. Use: set -a; . FILE; set +a\n\n",
                       comment_text(profile.nocturne_version), comment_text(profile.created));
 

@@ -21,12 +21,7 @@ std::string heading(const Profile& profile) {
   text +=
       fmt::format("# Trains {} on {} as measured in campaign {}, trial {}.\n", comment_text(profile.workload.network),
                   comment_text(profile.workload.data), comment_text(profile.campaign), profile.trial);
-  if (profile.gain) {
-    text += fmt::format("# This configuration {}.\n", comment_text(gain_text(*profile.gain)));
-  }
-  if (!profile.forced.empty()) {
-    text += fmt::format("# Exported by force: {}.\n", comment_text(profile.forced));
-  }
+  text += proof_comments(profile, "This configuration");
   text += "#\n# Configuration:\n";
   for (const auto& [name, value] : profile.configuration.values()) {
     text += fmt::format("#   {} = {}\n", comment_text(name), comment_text(space::to_text(value)));
