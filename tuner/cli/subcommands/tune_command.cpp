@@ -236,8 +236,8 @@ void add_command(CLI::App& subcommand, CommandOptions& options) {
       ->type_name("N")
       ->check(whole_number(1))
       ->group(own);
-  auto* time = subcommand.add_option("--time", options.time,
-                                     "process: the whole process; steps: it calls nocturne_steps.step()");
+  auto* time = subcommand.add_option(
+      "--time", options.time, "process: the whole process; steps: seen from outside, or told by nocturne_steps.step()");
   time->type_name("process|steps")->check(CLI::IsMember({"process", "steps"}).description(""))->group(own);
   subcommand
       .add_option("--pattern", options.pattern,
