@@ -40,6 +40,12 @@ std::optional<double> seconds_of(const space::Trial& trial) {
   return space::startup_time(*trial.parts) + static_cast<double>(trial.fidelity.steps) * trial.parts->steady_step;
 }
 
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
 constexpr std::size_t kSpreadFrom = 30;  // candidates of a spread start: of many more, corners are chosen
 constexpr std::size_t kCentres = 4;      // best trials whose neighbours are candidates
 constexpr std::size_t kParents = 6;      // best trials that are crossed
@@ -74,7 +80,11 @@ struct ModelSearch::State {
   [[nodiscard]] std::vector<std::size_t> best_trials(std::size_t count) const;
   [[nodiscard]] std::size_t most_worthwhile(const space::PointList& points);
   [[nodiscard]] std::size_t cheapest(const space::PointList& points);
-  [[nodiscard]] std::uint64_t preparation_key(space::Point point) const;
+  /// Of the levels of the stages before `end`.
+  [[nodiscard]] std::uint64_t key_before(space::Stage end, space::Point point) const;
+  /// What a trial of the point lasts: the median of those with the same values of the compile stage, for each process
+  /// pays for them; where there is none, of all.
+  [[nodiscard]] double trial_duration(space::Point point);
   [[nodiscard]] std::string explain(std::size_t candidate);
   void fit();
   void learn(space::Point point, double log_value);
@@ -95,7 +105,9 @@ struct ModelSearch::State {
   space::PointList told;  // in order, failed ones too
   space::PointList pending;
   Pool pool;
-  std::vector<double> trial_seconds;
+  bool compiles = false;          // whether there are parameters of the compile stage
+  std::vector<double> durations;  // of trials, s
+  std::unordered_map<std::uint64_t, std::vector<double>> compiled_durations;  // the same, by what is compiled
   std::uint64_t asks = 0;
   std::size_t suggested = 0;  // times that history was asked where to begin
   bool bound_asked = false;   // the bound was, likewise
@@ -121,6 +133,7 @@ ModelSearch::State::State(const space::Space& space_used, const Options& options
       pending(lattice.width()),
       pool(lattice.width()) {
   prior.teach(times, feasibility);
+  for (std::size_t i = 0; i < lattice.width(); ++i) compiles |= lattice.parameter(i).stage == space::Stage::Compile;
 }
 
 ModelSearch::ModelSearch(const space::Space& space, const Options& options)
@@ -160,7 +173,10 @@ void ModelSearch::tell(std::span<const space::Trial> finished) {
     if (!by_memory) s.feasibility.tell(*point, worked);
     if (worked) {
       s.learn(*point, std::log(trial.estimate->value));
-      if (const auto seconds = seconds_of(trial)) s.trial_seconds.push_back(*seconds);
+      if (const auto seconds = seconds_of(trial)) {
+        s.durations.push_back(*seconds);
+        s.compiled_durations[s.key_before(space::Stage::Run, *point)].push_back(*seconds);
+      }
     } else {
       s.prior.failed(*point);
       s.times.forget(*point);
@@ -253,14 +269,15 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose(space::Rand
   return choose_spread(random);
 }
 
-/// The points with the environment and the build of the first trial; those that are then forbidden are left out.
+/// The points with the environment, the build and the compiler of the first trial; those that are then forbidden are
+/// left out.
 space::PointList ModelSearch::State::prepared_like_the_first(const space::PointList& points) {
   space::PointList result(lattice.width());
   const std::vector<space::Level> first(told[0].begin(), told[0].end());
   for (std::size_t p = 0; p < points.size(); ++p) {
     std::vector<space::Level> point(points[p].begin(), points[p].end());
     for (std::size_t i = 0; i < point.size(); ++i) {
-      if (lattice.parameter(i).stage < space::Stage::Compile) point[i] = first[i];
+      if (lattice.parameter(i).stage < space::Stage::Run) point[i] = first[i];
     }
     if (lattice.settle(point)) result.push_back(point);
   }
@@ -277,9 +294,10 @@ std::optional<space::Configuration> ModelSearch::State::sample_other(space::Rand
 
 Candidates ModelSearch::State::start_candidates() {
   Candidates candidates(lattice, taken);
-  // A start that is spread over builds too would spend a short campaign on preparing what is measured once. What else
-  // matters is learnt first; from then on a build is weighed against its price.
-  if (options.preparation_seconds && !told.empty()) candidates.add(prepared_like_the_first(pool.points()));
+  // A start that is spread over builds and compilers too would spend a short campaign on preparing what is measured
+  // once. What else matters is learnt first; from then on they are weighed against their price.
+  if ((options.preparation_seconds || compiles) && !told.empty())
+    candidates.add(prepared_like_the_first(pool.points()));
   if (candidates.points().empty()) candidates.add(pool.points());
   return candidates;
 }
@@ -415,24 +433,25 @@ std::size_t ModelSearch::State::most_worthwhile(const space::PointList& points) 
 
 std::size_t ModelSearch::State::cheapest(const space::PointList& points) {
   const auto best_of_all = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
-  if (!options.preparation_seconds || trial_seconds.empty()) return best_of_all;
-  auto durations = trial_seconds;
-  const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
-  std::ranges::nth_element(durations, middle);
+  if ((!options.preparation_seconds && !compiles) || durations.empty()) return best_of_all;
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(-values[i], i); });
-  std::unordered_map<std::uint64_t, double> prices;  // candidates that share a build cost the same
+  std::unordered_map<std::uint64_t, double> prices, lasting;  // candidates that share a build, a compiler cost the same
   std::size_t chosen = best_of_all;
   double most = 0;
   for (const auto i : order) {
-    const auto key = preparation_key(points[i]);
+    const auto key = key_before(space::Stage::Compile, points[i]);
     auto price = prices.find(key);
     if (price == prices.end()) {
       if (prices.size() == kPriced) continue;
-      price = prices.emplace(key, options.preparation_seconds(lattice.configuration(points[i]))).first;
+      const auto preparation = [&] { return options.preparation_seconds(lattice.configuration(points[i])); };
+      price = prices.emplace(key, options.preparation_seconds ? preparation() : 0).first;
     }
-    const double rate = static_cast<double>(values[i]) / std::max(*middle + price->second, 1e-9);
+    const auto compiled = key_before(space::Stage::Run, points[i]);
+    auto duration = lasting.find(compiled);
+    if (duration == lasting.end()) duration = lasting.emplace(compiled, trial_duration(points[i])).first;
+    const double rate = static_cast<double>(values[i]) / std::max(duration->second + price->second, 1e-9);
     if (rate > most) {
       most = rate;
       chosen = i;
@@ -441,10 +460,15 @@ std::size_t ModelSearch::State::cheapest(const space::PointList& points) {
   return chosen;
 }
 
-std::uint64_t ModelSearch::State::preparation_key(space::Point point) const {
+double ModelSearch::State::trial_duration(space::Point point) {
+  const auto same = compiled_durations.find(key_before(space::Stage::Run, point));
+  return median(same != compiled_durations.end() ? same->second : durations);
+}
+
+std::uint64_t ModelSearch::State::key_before(space::Stage end, space::Point point) const {
   std::vector<space::Level> prepared;
   for (std::size_t i = 0; i < point.size(); ++i) {
-    if (lattice.parameter(i).stage < space::Stage::Compile) prepared.push_back(point[i]);
+    if (lattice.parameter(i).stage < end) prepared.push_back(point[i]);
   }
   return space::hash_of(prepared);
 }

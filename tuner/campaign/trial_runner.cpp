@@ -31,7 +31,7 @@ void begin_answer(const Session& session, const space::Configuration& configurat
                   TrialAnswer& answer) {
   answer.trial.number = answer.number;
   answer.trial.configuration = configuration;
-  answer.trial.fidelity = {.steps = session.spec.run.steps};
+  answer.trial.fidelity = trial_fidelity(session.spec, configuration);
   answer.reservation = {.number = answer.number,
                         .configuration = configuration,
                         .fidelity = answer.trial.fidelity,
@@ -47,7 +47,21 @@ bool stands(const db::StoredTrial& known) {
   return known.trial.outcome == space::Outcome::Ok || known.trial.outcome == space::Outcome::Unsupported;
 }
 
+std::int64_t batch_of(const space::Configuration& configuration) {
+  const auto* value = configuration.find("batch");
+  const auto* batch = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
+  return batch != nullptr ? *batch : 0;
+}
+
 }  // namespace
+
+space::Fidelity trial_fidelity(const CampaignSpec& spec, const space::Configuration& configuration) {
+  const std::int64_t all = spec.run.steps;
+  if (!spec.worker.own.levers.contains("batch")) return {.steps = all};
+  const std::int64_t usual = batch_of(spec.space.default_configuration()), batch = batch_of(configuration);
+  if (usual <= 0 || batch <= usual) return {.steps = all};
+  return {.steps = std::clamp(all * usual / batch, std::min(kFewestTimedSteps, all), all)};
+}
 
 std::string trial_key(const CampaignSpec& spec, const space::Configuration& configuration,
                       const space::Fidelity& fidelity, const std::string& worker, const std::string& fingerprint_key,

@@ -52,6 +52,13 @@ class TrialRunner {
 /// Stores the result of a finished order, and with it the tell. Claims the trial where nobody has.
 void store_answer(const Session& session, const TrialAnswer& answer);
 
+/// Steps that a trial of a large batch times at least.
+inline constexpr std::int64_t kFewestTimedSteps = 10;
+
+/// The steps of the configuration's trial: the campaign's, but of an own script whose batch is varied fewer where a
+/// step has more examples than the default's, so that such a trial takes about as long.
+[[nodiscard]] space::Fidelity trial_fidelity(const CampaignSpec& spec, const space::Configuration& configuration);
+
 /// Hash of workload, configuration, fidelity, program, the fingerprint's fields that must match and the images
 /// (session.hpp; empty: the workload's own): trials with equal keys measure the same thing.
 [[nodiscard]] std::string trial_key(const CampaignSpec& spec, const space::Configuration& configuration,

@@ -137,7 +137,7 @@ void add_levers(const OwnCommand& command, const std::set<std::string>& taken, J
     const bool learning = each.lever.changes == measure::kChangesLearning;
     if (each.name == "batch" || taken.contains(each.name) || (learning && !command.allow_batch)) continue;
     Json parameter = {{"name", each.name},
-                      {"stage", "run"},
+                      {"stage", each.compiles ? "compile" : "run"},
                       {"type", "categorical"},
                       {"values", each.values},
                       {"default", measure::kAsScript},

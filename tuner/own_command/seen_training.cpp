@@ -64,6 +64,7 @@ std::optional<SeenLever> read_lever(const Json& document) {
       .name = text_at(document, "name"),
       .description = text_at(document, "description"),
       .values = texts_at(document, "values", kMostValues),
+      .compiles = text_at(document, "stage") == "compile",
       .lever = {.variable = text_at(document, "variable"), .changes = text_at(document, "changes"), .lines = {}}};
   if (const auto lines = document.find("lines"); lines != document.end() && lines->is_object()) {
     for (const auto& [value, text] : lines->items()) {
@@ -145,8 +146,11 @@ std::vector<SeenLever> levers_of(const Json& document) {
     const std::string name = text_at(parameter, "name");
     const auto found = command->levers.find(name);
     if (found == command->levers.end()) continue;
-    SeenLever lever{
-        .name = name, .description = text_at(parameter, "description"), .values = {}, .lever = found->second};
+    SeenLever lever{.name = name,
+                    .description = text_at(parameter, "description"),
+                    .values = {},
+                    .compiles = text_at(parameter, "stage") == "compile",
+                    .lever = found->second};
     for (const Json& value : parameter.value("values", Json::array())) {
       lever.values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
     }

@@ -22,6 +22,7 @@ struct SeenLever {
   std::string name;  ///< of its parameter
   std::string description;
   std::vector<std::string> values;  ///< the first, "script", changes nothing
+  bool compiles = false;            ///< costs seconds at the start of each process: of the compile stage
   measure::Lever lever{};
   friend bool operator==(const SeenLever&, const SeenLever&) = default;
 };

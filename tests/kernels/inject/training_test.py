@@ -362,7 +362,7 @@ class Levers(unittest.TestCase):
             self.assertEqual(self.ran(run), "as it is\n")
             self.assertEqual(run.json()["levers"], [
                 {"name": "tempo", "values": ["script", "fast"], "default": "script", "type": "categorical",
-                 "description": "How fast it goes.", "changes": "nothing", "variable": "NOCTURNE_LEVER_TEMPO",
+                 "stage": "run", "description": "How fast it goes.", "changes": "nothing", "variable": "NOCTURNE_LEVER_TEMPO",
                  "lines": {"fast": "torch.tempo = 'fast'"}}])
             self.assertEqual(run.json()["refused"], [{"name": "other", "reason": "there is no GPU"}])
             self.assertEqual(self.ran(run, NOCTURNE_LEVER_TEMPO="fast"), "fast\n")

@@ -260,6 +260,32 @@ TEST_CASE("where preparing costs, the start keeps the build of the first trial",
   CHECK(compilers_of_start(costly) == 1);
 }
 
+TEST_CASE("what each process compiles waits until the start is over, and is then weighed against its seconds",
+          "[model]") {
+  auto compile = choices("compile", {std::string("script"), std::string("default"), std::string("most")});
+  compile.stage = space::Stage::Compile;
+  std::vector<space::ParameterSpec> specs = {compile};
+  for (int i = 0; i < 6; ++i) specs.push_back(integers(fmt::format("p{}", i), 0, 9));
+  const auto space = make_space(specs);
+  const auto compiled_after = [&](double seconds) {
+    ModelSearch search(space, {.seed = 5});
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < 40; ++i) {
+      const auto configuration = i == 0 ? space.default_configuration() : search.ask(1)[0].configuration;
+      const bool compiles = *configuration.find("compile") != space::Value(std::string("script"));
+      if (compiles) numbers.push_back(i);
+      auto trial = told(configuration, depth(configuration));
+      trial.parts = space::Parts{.import = 1, .compile = compiles ? seconds : 0, .steady_step = 0.01};
+      search.tell(std::vector{trial});
+    }
+    return numbers;
+  };
+  const auto free = compiled_after(0), costly = compiled_after(100);
+  CHECK(free.front() >= ModelSearch::kStart);
+  CHECK(costly.front() >= ModelSearch::kStart);  // tried all the same
+  CHECK(costly.size() * 2 < free.size());
+}
+
 TEST_CASE("a proposal says why", "[model]") {
   const auto space = bowl();
   ModelSearch search(space, {.seed = 1});

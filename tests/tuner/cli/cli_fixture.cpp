@@ -121,7 +121,7 @@ void compare_best(db::Store& store, db::CampaignId campaign, const Plan& best, c
                       .horizon_epochs = 1,
                       .primary = true,
                       .verdict = options.verdict_high < 0 ? "faster" : "undecided",
-                      .log_ratio_mean = std::log(0.6),
+                      .log_ratio_mean = options.verdict_mean,
                       .log_ratio_low = options.verdict_low,
                       .log_ratio_high = options.verdict_high,
                       .confidence = 0.95,

@@ -52,8 +52,8 @@ struct NightOptions {
   std::string name = "evening";
   bool finished = true;  ///< the campaign is over and its lease given back
   bool verdict = true;   ///< best and default were measured again
-  /// Ends of its interval, ln of time over the default's time.
-  double verdict_low = std::log(0.55), verdict_high = std::log(0.65);
+  /// Its interval, ln of time over the default's time.
+  double verdict_low = std::log(0.55), verdict_mean = std::log(0.6), verdict_high = std::log(0.65);
   std::string artifact;  ///< key of the build that every run used; empty: a user's command, /bin/true
   space::Fingerprint machine;
   int pass = 1;                                 ///< above 1: measured afresh, in a generation of its own

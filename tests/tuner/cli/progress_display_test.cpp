@@ -42,6 +42,19 @@ TEST_CASE("a trial is marked as the best where that is more than noise, and no o
         "trial    2     5.00 s best  threads=2\n");
 }
 
+TEST_CASE("a trial's line has what the default has not, declared or not", "[cli]") {
+  Watched watched;
+  tuner::DefaultSettings defaults(nlohmann::json::parse(R"({"space": {"parameters": []}})"), {});
+  space::Configuration first;
+  first.set("threads", std::int64_t{3});
+  defaults.know(first);
+  cli::ProgressDisplay display(watched.context, nullptr, std::move(defaults));
+  display.finished(trial(3, 10), false, {.best = trial(3, 10)});
+  CHECK_THAT(watched.err.str(), !ContainsSubstring("threads=3"));
+  display.finished(trial(4, 10), false, {.best = trial(3, 10)});
+  CHECK_THAT(watched.err.str(), ContainsSubstring("threads=4"));
+}
+
 TEST_CASE("a campaign's first lines say what it does, and what its times are", "[cli]") {
   Watched watched;
   cli::ProgressDisplay display(watched.context);

@@ -30,6 +30,17 @@ TEST_CASE("best names the best trial and its gain over the default", "[cli]") {
   CHECK(cli.out().find('\x1b') == std::string::npos);  // no terminal, no colours
 }
 
+TEST_CASE("best says that single trials which contradict the pairs do not count", "[cli]") {
+  test::CliFixture agreeing, contradicting;
+  (void)test::fill(agreeing);
+  (void)test::fill(contradicting,
+                   {.verdict_low = std::log(0.9), .verdict_mean = std::log(0.92), .verdict_high = std::log(0.94)});
+  CHECK(agreeing.nocturne({"best"}) == ExitCode::Ok);
+  CHECK_THAT(agreeing.out(), !ContainsSubstring("a run was disturbed"));
+  CHECK(contradicting.nocturne({"best"}) == ExitCode::Ok);
+  CHECK_THAT(contradicting.out(), ContainsSubstring("these two single runs say 1.67 times, the pairs 1.09"));
+}
+
 TEST_CASE("best composes the time of other horizons from the parts", "[cli]") {
   test::CliFixture cli;
   (void)test::fill(cli);

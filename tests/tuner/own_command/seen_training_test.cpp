@@ -7,6 +7,7 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign_file/sample_facts.hpp"
 #include "tests/tuner/deploy/shell.hpp"
+#include "tuner/campaign/trial_runner.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/own_command/command_document.hpp"
 #include "tuner/own_command/seen_training.hpp"
@@ -22,8 +23,10 @@ constexpr const char* kReport = R"({
   "unit": "optimizer step", "batch": 64, "steps_per_epoch": 938, "examples_per_epoch": 60000, "step_seconds": 0.068,
   "share": {"data": 0.25, "forward": 0.3, "odd": "x", "more": 7},
   "levers": [
-    {"name": "autocast", "values": ["script", "bf16"], "description": "bf16", "changes": "precision",
+    {"name": "autocast", "stage": "run", "values": ["script", "bf16"], "description": "bf16", "changes": "precision",
      "variable": "NOCTURNE_LEVER_AUTOCAST", "lines": {"bf16": "with torch.autocast('cpu', torch.bfloat16):"}},
+    {"name": "graph", "stage": "compile", "values": ["script", "whole"], "description": "compiled", "changes": "nothing",
+     "variable": "NOCTURNE_LEVER_GRAPH", "lines": {}},
     {"name": "batch", "values": ["script", "2x", "4x"], "description": "larger", "changes": "what is learnt",
      "variable": "NOCTURNE_LEVER_BATCH", "lines": {"2x": "batch_size=2 * batch_size"}},
     {"name": "learning_rate", "values": ["script", "linear"], "description": "rate", "changes": "what is learnt",
@@ -73,10 +76,12 @@ TEST_CASE("a report is read as far as it makes sense", "[own_command]") {
   CHECK(training.batch == 64);
   CHECK(training.step_seconds == 0.068);
   CHECK(training.share == std::map<std::string, double>{{"data", 0.25}, {"forward", 0.3}});
-  REQUIRE(training.levers.size() == 3);  // threads is the surroundings', the others are none
+  REQUIRE(training.levers.size() == 4);  // threads is the surroundings', the others are none
   CHECK(training.levers[0].name == "autocast");
   CHECK(training.levers[0].lever.changes == "precision");
-  CHECK(training.levers[1].name == "batch");
+  CHECK_FALSE(training.levers[0].compiles);
+  CHECK(training.levers[1].compiles);
+  CHECK(training.levers[2].name == "batch");
   CHECK(training.refused == std::map<std::string, std::string>{{"compile", "no C++ compiler"}});
   CHECK(training.notes == std::vector<std::string>{"one loss was not seen"});
 }
@@ -113,7 +118,8 @@ TEST_CASE("levers are parameters that change nothing unless they are pulled", "[
   CHECK(spec.verify.gate.learning);
   const auto usual = spec.space.default_configuration();
   const auto variables = measure::fill_environment(spec.worker.own, usual, {}).value();
-  CHECK(variables == std::map<std::string, std::string>{{"NOCTURNE_LEVER_AUTOCAST", "script"}});
+  CHECK(variables ==
+        std::map<std::string, std::string>{{"NOCTURNE_LEVER_AUTOCAST", "script"}, {"NOCTURNE_LEVER_GRAPH", "script"}});
   CHECK(usual.find("learning_rate") == nullptr);
   CHECK(*usual.find("batch") == space::Value(std::int64_t{64}));
   auto pulled = usual;
@@ -139,16 +145,30 @@ TEST_CASE("a larger batch is a number here and a multiple to the module, and the
   CHECK(spec.worker.own.levers.at("batch").lines.at("128") == "batch_size=2 * batch_size");
 }
 
+TEST_CASE("a trial of a larger batch times fewer steps, so that it takes about as long", "[own_command]") {
+  const CampaignSpec spec = spec_of(trained(/*allow_batch=*/true));
+  auto configuration = spec.space.default_configuration();
+  REQUIRE(spec.run.steps > 2 * kFewestTimedSteps);
+  CHECK(trial_fidelity(spec, configuration).steps == spec.run.steps);
+  configuration.set("batch", std::int64_t{128});
+  CHECK(trial_fidelity(spec, configuration).steps == spec.run.steps / 2);
+  configuration.set("batch", std::int64_t{64 * 64});
+  CHECK(trial_fidelity(spec, configuration).steps == kFewestTimedSteps);
+  CHECK(trial_fidelity(spec_of(trained(/*allow_batch=*/false)), configuration).steps == spec.run.steps);
+}
+
 TEST_CASE("a campaign's levers are found again in its document", "[own_command]") {
   const CampaignSpec spec = spec_of(trained(/*allow_batch=*/false));
   const auto levers = levers_of(spec.document);
-  REQUIRE(levers.size() == 1);
-  CHECK(levers[0] == trained(false).levers[0]);
+  REQUIRE(levers.size() == 2);
+  auto kept = trained(false).levers;
+  kept.resize(2);  // the others change what is learnt
+  CHECK(std::ranges::is_permutation(levers, kept));
   // With the batch: the same campaign is made of what its document says.
   const OwnCommand first = trained(/*allow_batch=*/true);
   OwnCommand again = first;
   again.levers = levers_of(spec_of(first).document);
-  CHECK(again.levers.size() == 3);
+  CHECK(again.levers.size() == 4);
   CHECK(command_document(again).value().at("space") == command_document(first).value().at("space"));
   CHECK(command_document(again).value().at("worker") == command_document(first).value().at("worker"));
 }

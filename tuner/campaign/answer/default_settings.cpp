@@ -21,8 +21,11 @@ DefaultSettings::DefaultSettings(const nlohmann::json& document, std::span<const
     if (each.default_value) usual_.set(each.name, *each.default_value);
   }
   const auto first = std::ranges::find(trials, 0, [](const db::StoredTrial& each) { return each.trial.number; });
-  if (first == trials.end()) return;
-  for (const auto& [name, value] : first->trial.configuration.values()) usual_.set(name, value);
+  if (first != trials.end()) know(first->trial.configuration);
+}
+
+void DefaultSettings::know(const space::Configuration& first) {
+  for (const auto& [name, value] : first.values()) usual_.set(name, value);
 }
 
 space::Configuration DefaultSettings::differing(const space::Configuration& configuration) const {

@@ -19,13 +19,12 @@ namespace nocturne::tuner {
 class DefaultSettings {
  public:
   DefaultSettings() = default;
-  /// `first`: trial 0's configuration.
-  explicit DefaultSettings(space::Configuration first) : usual_(std::move(first)) {}
   /// From a campaign's document, and trial 0 where `trials` have it: as that has them, or, where a parameter is
   /// inactive there, as it is declared.
   DefaultSettings(const nlohmann::json& document, std::span<const db::StoredTrial> trials);
 
-  [[nodiscard]] bool empty() const { return usual_.empty(); }
+  /// `first`: trial 0's configuration, which is what counts where the document declares no default.
+  void know(const space::Configuration& first);
   /// What the configuration has and the default has not. What is only inactive in it is no difference.
   [[nodiscard]] space::Configuration differing(const space::Configuration& configuration) const;
   /// The same as text, in the order of the campaign file, then by name: "framework=onednn batch=64"; "default" where

@@ -54,10 +54,6 @@ void ProgressDisplay::status(const std::string& text) {
   status_shown_ = true;
 }
 
-void ProgressDisplay::know_default(const space::Configuration& configuration) {
-  if (baseline_.empty()) baseline_ = tuner::DefaultSettings(configuration);
-}
-
 void ProgressDisplay::opened(const tuner::Opening& opening) {
   std::string text = "It begins: nothing is known of it yet";
   if (opening.generation > 1) text = fmt::format("All of it is measured anew, for the {}. time", opening.generation);
@@ -124,7 +120,6 @@ void ProgressDisplay::prepared(std::int64_t number, std::chrono::nanoseconds bui
 
 void ProgressDisplay::running(std::int64_t number, const space::Configuration& configuration) {
   ticker_.stop();
-  if (number == 0) know_default(configuration);
   doing_ = fmt::format("trial {}: {}", number, baseline_.text(configuration));
   status(fmt::format("{}  {}", progress_, doing_));
 }
@@ -141,7 +136,6 @@ void ProgressDisplay::progress(const measure::RunProgress& progress) {
 
 void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tuner::Progress& progress) {
   ticker_.stop();
-  if (trial.number == 0) know_default(trial.configuration);
   const bool coloured_text = colour();
   std::string text = fmt::format("trial {:>4}  ", trial.number);
   if (trial.estimate) {

@@ -82,8 +82,6 @@ class ProgressDisplay final : public tuner::Observer {
   void line(const std::string& text);    ///< stays
   void status(const std::string& text);  ///< rewritten by the next one; nothing where there is no terminal
 
-  void know_default(const space::Configuration& configuration);  ///< where nobody said it before
-
   void clear_status();
   /// Says how long it goes on, until something else happens.
   void tick_while_preparing(const std::string& what);

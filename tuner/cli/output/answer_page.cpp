@@ -106,6 +106,23 @@ void print_trial_line(std::ostream& out, const char* title, const tuner::Answer&
   out << '\n';
 }
 
+/// How far the ratio of two single trials may lie beyond what the pairs say before the page says that it does.
+constexpr double kTrialSpread = 0.05;  // of a logarithm: what a process differs by on a quiet machine
+
+/// Single trials that contradict the pairs, so that Best and Default do not fit to Gain: a run of one was disturbed.
+void print_disturbed(const Context& context, const tuner::Answer& answer) {
+  if (!answer.verdict || !answer.baseline || !answer.best->trial.parts || !answer.baseline->trial.parts) return;
+  const double epochs = answer.objective.primary;
+  const double trials = std::log(space::total_time(*answer.best->trial.parts, epochs) /
+                                 space::total_time(*answer.baseline->trial.parts, epochs));
+  const db::VerdictRecord& pairs = *answer.verdict;
+  if (trials > pairs.log_ratio_low - kTrialSpread && trials < pairs.log_ratio_high + kTrialSpread) return;
+  print_line(
+      context, "But",
+      fmt::format("these two single runs say {:.2f} times, the pairs {:.2f}: a run was disturbed; the pairs count",
+                  std::exp(-trials), std::exp(-pairs.log_ratio_mean)));
+}
+
 /// "12.3 ms of each step (5.7 %, 34 s in all)"
 std::string wait_text(const tuner::Answer& answer, const db::StoredTrial& trial, const measure::DataWait& wait) {
   std::string text = fmt::format("{} of each step ({}", seconds_text(wait.step_seconds), percent_text(wait.share));
@@ -256,6 +273,7 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
   print_trial_line(out, "Best", answer, *answer.best, answer.best_accuracy);
   if (answer.baseline && answer.baseline->id != answer.best->id) {
     print_trial_line(out, "Default", answer, *answer.baseline, answer.baseline_accuracy);
+    print_disturbed(context, answer);
   }
   print_learning(out, answer, colour);
   print_judged_learning(context, answer);

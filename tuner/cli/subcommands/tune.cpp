@@ -335,12 +335,14 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   if (preflight.preflight != tuner::PreflightMode::Only) {
     know_machine(options.machine, context, *spec, measuring.store(), measuring.machine());
   }
+  tuner::DefaultSettings defaults(spec->document, {});
+  defaults.know(spec->space.default_configuration());
   measuring.listen({.grace = std::chrono::ceil<std::chrono::milliseconds>(*grace),
                     .say = {},
                     .log = context.data_folder() / "logs" / (spec->name + ".log"),
                     .out_is_terminal = context.out_is_terminal,
                     .err_is_terminal = context.err_is_terminal},
-                   tuner::DefaultSettings(spec->document, {}));
+                   std::move(defaults));
   return TuneSession(options, context, measuring, *spec, finish).run(*wanted, preflight, swept);
 }
 

@@ -11,6 +11,7 @@ A lever's file has
     def install(value, framework): puts it in: the framework's module has just been imported. Raises Refused where the
                                    value cannot work; any other exception is a failed trial too
     def variables(value): optional: {name: text} of the environment, set before the framework is imported
+    STAGE = "compile"              optional: each process pays for it with seconds before its first step
     LOADER = True                  optional: changes how data are loaded; left out of the paired start of a learning check
     def changes(seen):             optional: what it changes in this training, where that is less or more than CHANGES
     def watch(framework):          optional: puts in hooks that see what values() needs and Seen has not, where a report is
@@ -140,7 +141,7 @@ def offered(seen):
             continue
         lines = lever.LINES if callable(lever.LINES) else lever.LINES.get
         levers.append({"name": lever.NAME, "values": values, "default": "script", "type": "categorical",
-                       "description": lever.DESCRIPTION, "changes": changes,
+                       "stage": getattr(lever, "STAGE", "run"), "description": lever.DESCRIPTION, "changes": changes,
                        "variable": _PREFIX + lever.NAME.upper(),
                        "lines": {value: lines(value) for value in values if value != "script" and lines(value)}})
     return levers, refused, trouble + notes

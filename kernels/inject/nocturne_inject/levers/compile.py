@@ -11,6 +11,7 @@ from . import notes
 
 NAME = "compile"
 FRAMEWORK = "pytorch"
+STAGE = "compile"
 CHANGES = "rounding"
 DESCRIPTION = "torch.compile() of the model, with its mode; the first step takes seconds to minutes longer"
 LINES = {"default": "model.compile()",

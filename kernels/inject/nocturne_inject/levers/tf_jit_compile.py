@@ -7,6 +7,7 @@ from . import Refused
 
 NAME = "tf_jit_compile"
 FRAMEWORK = "tensorflow"
+STAGE = "compile"
 CHANGES = "random stream"  # and rounding: XLA draws dropout's numbers otherwise
 DESCRIPTION = "compile the training function as a whole with XLA"
 LINES = {"true": "model.compile(..., jit_compile=True)  # or @tf.function(jit_compile=True) around the training step",

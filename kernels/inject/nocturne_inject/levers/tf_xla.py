@@ -4,6 +4,7 @@ import os
 
 NAME = "tf_xla"
 FRAMEWORK = "tensorflow"
+STAGE = "compile"
 CHANGES = "random stream"  # and rounding: XLA draws dropout's numbers otherwise
 DESCRIPTION = "let XLA compile clusters of operations that it finds itself"
 FLAGS = "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"
