@@ -104,7 +104,7 @@ void Prior::teach(model::LinearModel& times, model::Feasibility& feasibility) co
 }
 
 double Prior::density_like_any(double log_value) const {
-  const double scale = std::hypot(spread_, offset_.sd);
+  const double scale = std::sqrt(spread_ * spread_ + offset_.sd * offset_.sd);
   const boost::math::students_t_distribution<double> t(kMarginalDegrees);
   return boost::math::pdf(t, (log_value - centre_ - offset_.mean) / scale) / scale;
 }

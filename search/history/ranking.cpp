@@ -58,7 +58,8 @@ double Ranking::mean(space::Point point) {
 double log_density(const model::Prediction& prediction, double log_value, double extra_sd) {
   const auto& target = prediction.target;
   const double slope = (target.to_model(log_value + kStep) - target.to_model(log_value - kStep)) / (2 * kStep);
-  const double sd = std::hypot(prediction.observed_sd * prediction.widening, extra_sd * slope);
+  const double observed = prediction.observed_sd * prediction.widening, extra = extra_sd * slope;
+  const double sd = std::sqrt(observed * observed + extra * extra);
   const boost::math::students_t_distribution<double> t(prediction.degrees);
   const double density = boost::math::pdf(t, (target.to_model(log_value) - prediction.mean) / sd);
   return std::log(std::max(density * slope / sd, 1e-300));

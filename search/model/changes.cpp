@@ -73,6 +73,10 @@ struct Own {
   double sd = 0;     ///< log units: of what was not measured
 };
 
+double square(double x) {
+  return x * x;
+}
+
 /// A difference, and how far it can be trusted.
 struct Spread {
   LinearModel::Difference difference;
@@ -82,12 +86,12 @@ struct Spread {
 
   /// Which the true difference leaves on that side with the probability `missed`.
   [[nodiscard]] double lower(double missed) const {
-    return difference.mean - std::hypot(reach(missed), difference.mean - difference.without_one.lower,
-                                        std::hypot(std::max(-own.shift, 0.0), own_reach(missed)));
+    return difference.mean - std::sqrt(square(reach(missed)) + square(difference.mean - difference.without_one.lower) +
+                                       square(std::max(-own.shift, 0.0)) + square(own_reach(missed)));
   }
   [[nodiscard]] double upper(double missed) const {
-    return difference.mean + std::hypot(reach(missed), difference.without_one.upper - difference.mean,
-                                        std::hypot(std::max(own.shift, 0.0), own_reach(missed)));
+    return difference.mean + std::sqrt(square(reach(missed)) + square(difference.without_one.upper - difference.mean) +
+                                       square(std::max(own.shift, 0.0)) + square(own_reach(missed)));
   }
 
  private:

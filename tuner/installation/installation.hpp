@@ -23,7 +23,8 @@ struct Installation {
   [[nodiscard]] std::filesystem::path data_of(const space::Workload& workload) const;
 };
 
-/// The checkout this program was built from, or $NOCTURNE_SOURCE where it was moved.
+/// $NOCTURNE_SOURCE; else ../share/nocturne beside the program's folder, where it is installed; else the checkout this
+/// program was built from.
 [[nodiscard]] Installation find_installation();
 
 }  // namespace nocturne::tuner

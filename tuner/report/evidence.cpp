@@ -77,7 +77,8 @@ void look_at_trials(const std::vector<db::StoredTrial>& trials, const PublishedR
       const space::Estimate& a = *reference.trial.estimate;
       const space::Estimate& b = *candidate.trial.estimate;
       const double ratio = std::log(a.value / b.value);
-      const double half = kTwoSided95 * std::hypot(a.standard_error / a.value, b.standard_error / b.value);
+      const double first = a.standard_error / a.value, second = b.standard_error / b.value;
+      const double half = kTwoSided95 * std::sqrt(first * first + second * second);
       keep_better(best, {.grade = Grade::Trials,
                          .percent = 100 * std::expm1(ratio),
                          .low_percent = 100 * std::expm1(ratio - half),

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tuner/campaign/pacing.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/layout.hpp"
 
@@ -103,8 +104,9 @@ std::string seen_training_text(const tuner::CommandProbe& seen, double trial_sec
   if (trial_seconds > 0) {
     std::string trials = "about " + seconds_text(trial_seconds) + " each";
     if (budget_seconds > 0) {
-      trials += fmt::format(", so about {:.0f} in {}", std::max(1.0, budget_seconds / trial_seconds),
-                            seconds_text(budget_seconds));
+      constexpr double kSearched = 1 - tuner::kReservedShare - tuner::kChoiceShare;
+      trials += fmt::format(", so about {:.0f} in {}, which keep time for the comparison at the end",
+                            std::max(1.0, kSearched * budget_seconds / trial_seconds), seconds_text(budget_seconds));
     }
     text += labelled("trials", trials);
   }

@@ -1,0 +1,74 @@
+"""What `cmake --install` writes runs from wherever it is moved to, without the checkout; the Debian package holds the same."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BUILD = os.environ.get("BUILD_FOLDER", "")
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = ["nocturne", "nocturne-supervisor", "nocturne-command-worker", "nocturne-machine"]
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="nocturne-installation-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        subprocess.check_call(["cmake", "--install", BUILD, "--prefix", cls.folder / "before"], stdout=subprocess.DEVNULL)
+        cls.prefix = (cls.folder / "before").rename(cls.folder / "after")
+        (cls.folder / "home").mkdir()
+
+    def nocturne(self, *words, **more):
+        """In an environment that names nothing of the checkout."""
+        return subprocess.run([self.prefix / "bin" / "nocturne", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder / "home"), "COLUMNS": "1000"}, **more)
+
+    def test_its_programs_and_manuals_are_there(self):
+        for program in PROGRAMS:
+            self.assertTrue(os.access(self.prefix / "bin" / program, os.X_OK), program)
+        self.assertTrue((self.prefix / "share/man/man1/nocturne-tune.1").exists())
+        self.assertIn("nocturne", (self.prefix / "share/bash-completion/completions/nocturne").read_text())
+        self.assertEqual(self.nocturne("--version").returncode, 0)
+
+    def test_sources_recipes_and_examples_are_found_in_it(self):
+        done = self.nocturne("doctor")
+        self.assertIn(str(self.prefix / "share/nocturne"), done.stdout)
+        self.assertNotIn(str(SOURCE), done.stdout)
+        self.assertIn("mxnet-1.9.1", self.nocturne("env", "list").stdout)
+
+    def test_a_worker_is_built_from_it_and_trains(self):
+        if not (self.prefix / "bin/nocturne-onednn").exists():
+            self.skipTest("built without oneDNN")
+        done = self.nocturne("tune", str(self.prefix / "share/nocturne/examples/mnist.json"), "--trials", "1", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('"outcome": "ok"', done.stdout)
+
+    def test_a_command_of_ones_own_is_tuned_with_it(self):
+        folder = self.folder / "own"
+        folder.mkdir()
+        (folder / "train.py").write_text("print(sum(range(1000)))\n")
+        done = self.nocturne("tune", "--trials", "2", "--", "python3", "train.py", cwd=folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([each.name for each in folder.iterdir()], ["train.py"])
+
+
+@unittest.skipUnless(shutil.which("cpack") and shutil.which("dpkg-shlibdeps"), "no cpack or dpkg-dev")
+class DebianPackage(unittest.TestCase):
+    def test_it_holds_the_programs_and_names_what_they_need(self):
+        with tempfile.TemporaryDirectory() as out:
+            subprocess.run(["cpack", "-G", "DEB", "-B", out], cwd=BUILD, check=True, stdout=subprocess.DEVNULL)
+            package, = pathlib.Path(out).glob("nocturne_*.deb")
+            files = subprocess.check_output(["dpkg-deb", "-c", package], text=True)
+            for program in PROGRAMS:
+                self.assertIn("./usr/bin/%s\n" % program, files)
+            self.assertIn("./usr/share/nocturne/examples/mnist.json\n", files)
+            field = lambda name: subprocess.check_output(["dpkg-deb", "-f", package, name], text=True)
+            self.assertRegex(field("Depends"), r"libsqlite3-0.*libstdc\+\+6")
+            self.assertIn("nlohmann-json3-dev", field("Recommends"))
+            self.assertNotIn("__pycache__", files)
+
+
+unittest.main()
