@@ -11,6 +11,7 @@ step are the first step's; it ends by os._exit(0); it stops the process's descen
 the steps that follow; and it may be without a file, where only the report or the training check is asked for.
 """
 
+import atexit
 import collections
 import importlib.util
 import os
@@ -19,6 +20,8 @@ import sys
 import time
 
 KINDS = ("data", "forward", "backward", "optimizer", "other")
+PARTS = ("forward", "backward", "optimizer")  # of them, in samples; waiting for data has a name of its own
+TOLD_S = 0.1  # after so long samples are written
 DROPPED = 5  # steps after a turn's wait: queues that a loader filled meanwhile made up to 14 look free
 QUIET_S = 60  # without a sign of training for so long, the report says so
 
@@ -89,10 +92,13 @@ class Recorder(steps._Recorder):
         self.wall_in_all = 0.0
         self.dropped = 0    # steps to come that are not timed
         self.stopped = []   # descendants that wait with this process
+        self.untold = []    # [(a sample, its spent_on)]
+        self.told_at = 0.0
         environment = dict(session.environment)
         if not environment.get("NOCTURNE_STEPS_EVENTS"):
             environment["NOCTURNE_STEPS_EVENTS"] = os.devnull
         super(Recorder, self).__init__(environment)
+        atexit.register(self.tell_all)
 
     def begin(self):
         imported, cpu = self.session.imported_at
@@ -110,14 +116,14 @@ class Recorder(steps._Recorder):
     def step_ended(self):
         super(Recorder, self).step_ended()
         self.lapped = self.last
-        self.spent_before = dict(self.spent_on)
+        self.spent_before = self.spent_on.copy()
 
     def lap(self, kind):
         now = time.monotonic()
-        self.spent_on[kind] += now - self.lapped
+        passed, self.lapped = now - self.lapped, now
+        self.spent_on[kind] += passed
         if kind == "data":
-            self.waited += now - self.lapped
-        self.lapped = now
+            self.waited += passed
 
     def epoch(self, credit=0.0, credit_cpu=0.0):
         """`credit`: of what has just passed, the seconds of waiting for data that are a step's all the same."""
@@ -137,7 +143,6 @@ class Recorder(steps._Recorder):
             self.dropped = max(0, self.dropped - count)
             self.restart()
             return
-        self.lap("other")
         super(Recorder, self).step(loss, count)
 
     def ready(self):
@@ -147,22 +152,27 @@ class Recorder(steps._Recorder):
                                   "compared" % (batch, expected))
         self.write(event="ready", timing="steps", **self.facts)
 
-    def parts(self, wall):
-        self.samples.append((self.pending, wall))
-        self.wall_in_all += wall
-        for kind, seconds in self.spent_on.items():
-            self.spent_in_all[kind] += seconds
-        return {kind + "_ns": int(self.spent_on[kind] * 1e9)
-                for kind in ("forward", "backward", "optimizer") if self.spent_in_all[kind]}
+    def tell(self, *sample):
+        self.untold.append((sample, self.spent_on))
+        if self.last - self.told_at > TOLD_S or not self.room:
+            self.tell_all()
 
-    def write(self, **event):
-        if event["event"] != "sample":
-            super(Recorder, self).write(**event)
-            return
-        # Ten times as fast as json.dumps, of which each step would pay a part.
-        os.write(self.file, ("{%s}\n" % ", ".join(
-            ['"%s": %s' % (name, '"%s"' % value if type(value) is str else value) for name, value in event.items()])
-        ).encode())
+    def tell_all(self):
+        """Many samples at once: a line takes ten times as long where a step's work has filled the processor's caches."""
+        untold, self.untold, self.told_at = self.untold, [], self.last
+        for sample, spent_on in untold if self.ours() else ():
+            wall = sample[2]
+            self.samples.append((sample[1], wall))
+            self.wall_in_all += wall
+            for kind, seconds in spent_on.items():
+                self.spent_in_all[kind] += seconds
+            super(Recorder, self).tell(*sample, **{kind + "_ns": spent_on[kind] * 1e9 for kind in PARTS
+                                                   if self.spent_in_all[kind]})
+
+    def put(self, line):
+        if self.untold:
+            self.tell_all()
+        super(Recorder, self).put(line)
 
     def step_seconds(self):
         """The median of the samples' steps; None before the first."""
@@ -206,6 +216,7 @@ class Recorder(steps._Recorder):
 
     def leave(self, code):
         self.go_on()
+        self.tell_all()
         self.session.write_report()
         for stream in (sys.stdout, sys.stderr):
             try:

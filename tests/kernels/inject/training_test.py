@@ -185,6 +185,27 @@ class Steps(unittest.TestCase):
             self.assertEqual(run.seconds(), [8.75] * 9)
             self.assertEqual(run.events("sample")[0]["loss"], 0.25)
 
+    def test_samples_that_follow_each_other_closely_are_all_written_once(self):
+        with trained("""
+    import os
+    torch.clock.scale = 0.001
+    def update(loss):
+        loss.backward(); optimizer.step()
+        told.append(os.path.getsize(os.environ["NOCTURNE_STEPS_EVENTS"]))
+    told = []
+    train(6, update)
+    if not os.fork(): raise SystemExit(0)
+    os.wait()
+    print(len(set(told)))
+    raise KeyError('at its end')""") as run:
+            code, out, errors = run.run()
+            self.assertEqual((code, "at its end" in errors), (1, True), errors)
+            samples = run.events("sample")
+            self.assertEqual([each["first_step"] for each in samples], list(range(1, 60)))
+            self.assertEqual((run.json()["steps"], round(run.json()["step_seconds"], 6)), (59, 0.00675))
+            # 60 steps of 6.75 ms: several are written at once, and none of them later than after 0.1 s.
+            self.assertIn(int(out), (4, 5, 6))
+
     def test_it_ends_at_the_limit_and_the_script_does_not_go_on(self):
         with trained("""
     import atexit, sys
