@@ -53,8 +53,11 @@ class Session(object):
             try:
                 return function(*arguments)
             except Exception as error:
-                self.note("%s: %s: %s" % (function.__name__, type(error).__name__, error))
+                self.trouble(function, error)
         return call
+
+    def trouble(self, function, error):
+        self.note("%s: %s: %s" % (function.__name__, type(error).__name__, error))
 
     def forked(self):
         """In a child: what the parent has begun is the parent's, whose report and events this is not."""

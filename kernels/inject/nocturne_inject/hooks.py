@@ -1,38 +1,51 @@
 """Replaces a method of a framework by one that tells of its calls and is otherwise as it was."""
 
+import functools
+
 from . import hide
 from .periods import Periods
 
 
-def hook(session, owner, name, begins, ended=None, left=None):
+def hook(session, owner, name, begins, ended=None, left=None, failed=None):
     """Around each call of owner.name: begins(arguments, named) before it, which may change the list and the dictionary
-    and returns a token; with a token, ended(token, result) after it, which may return (another result,), and
-    left(token) however it ends. An exception of theirs becomes a note. AutoGraph, which translates Python, calls the
-    method as it is.
+    and returns a token; with a token, ended(token, result) after it, which may return (another result,), or
+    failed(token, error), and before either left(token). An exception of theirs becomes a note. AutoGraph, which translates
+    Python, and PyTorch's compiler call the method as it is.
     """
     original = getattr(owner, name)
-    begins = session.guarded(begins)
-    ended = session.guarded(ended or (lambda token, result: None))
-    left = session.guarded(left or (lambda token: None))
+    left, failed = left and session.guarded(left), failed and session.guarded(failed)
+    ended = ended or (lambda token, result: None)
 
+    @functools.wraps(original, updated=())
     def hooked(*arguments, **named):
         arguments = list(arguments)
-        token = begins(arguments, named)
+        try:
+            token = begins(arguments, named)
+        except Exception as error:
+            token = session.trouble(begins, error)
         try:
             result = original(*arguments, **named)
         except BaseException as error:
+            if token is not None:
+                if left:
+                    left(token)
+                if failed:
+                    failed(token, error)
             hide(error)
             raise
-        finally:
-            if token is not None:
+        if token is not None:
+            if left:
                 left(token)
-        other = ended(token, result) if token is not None else None
-        return other[0] if other else result
+            try:
+                other = ended(token, result)
+            except Exception as error:
+                other = session.trouble(ended, error)
+            if other:
+                return other[0]
+        return result
 
-    for attribute in ("__name__", "__qualname__", "__doc__", "__module__"):
-        setattr(hooked, attribute, getattr(original, attribute, None))
-    hooked.__wrapped__ = original
     hooked.autograph_info__ = {}
+    hooked._torchdynamo_disable = True
     setattr(owner, name, hooked)
 
 
@@ -48,6 +61,7 @@ class Events(object):
         """`alive`: the keys that may yet cause an event."""
         self.session = session
         self.recorder = None
+        self.several = False  # optimizers in a step, or who knows how many
         self.periods = Periods(lambda: session.note(
             "the optimizers' steps follow no pattern: each of them counts as a step"), alive)
 
@@ -60,19 +74,31 @@ class Events(object):
 
     def event(self, key, loss, count=1):
         """`key` caused an event. Returns whether a step has ended."""
-        recorder = self.recorder
-        undecided = self.periods.length is None
-        if not self.periods.event(key):
+        recorder, undecided = self.recorder, self.periods.pattern is None
+        ends = self.periods.event(key)
+        if self.session.learning:
+            self.happened(loss)
+        if not ends:
             return False
-        self.session.report.events_per_step = self.periods.length
-        if undecided and recorder.steps >= 0:  # a period that began anew: nobody knows where it began
-            recorder.epoch()
-            return False
-        if self.periods.length != 1 or not self.periods.regular:
+        if undecided:
+            self.session.report.events_per_step = self.periods.length
+            self.several = self.periods.pattern != [key]
+            if recorder.steps >= 0:  # a period that began anew: nobody knows where it began
+                recorder.epoch()
+                return True
+        if recorder.steps < 0:
+            self.session.guarded(self.first_step)()
+        if self.several:
             self.session.note("loss not seen: a step is of several optimizers")
             loss = NotSeen(loss)
         recorder.step(loss, count)
         return True
+
+    def happened(self, loss):
+        """An event has been counted, and the recorder does not know yet: for the training check."""
+
+    def first_step(self):
+        """The first step ends, and the recorder does not know yet. For the file of a framework to fill in."""
 
 
 class NotSeen(object):

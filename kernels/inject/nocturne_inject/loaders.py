@@ -2,7 +2,8 @@
 
     change(torch, order, lever, rule)     rule(arguments) changes a dictionary of the constructor's arguments by name.
                                           Rules of lower order come first.
-    watch(torch)                          fills `watched`, a dictionary for each loader that is constructed from now on
+    Loaders(training)                     describes each loader that is constructed from now on, and tells the recorder
+                                          of waiting for data and of epochs
 
 Arguments that the script leaves out are not in the dictionary of change(). Loaders that a loader's own process or a
 daemon makes are left alone: they cannot have processes of their own. Subclasses that call DataLoader.__init__() are
@@ -15,17 +16,19 @@ import multiprocessing
 import pickle
 import random
 import sys
+import time
 import weakref
+from _thread import get_ident
 
-from . import hide
+from . import levers
+from .hooks import hook
 from .lever_error import LeverError
-from .levers import notes
 
 FETCHES_WATCHED = 3  # of a loader, for random draws
+MOST_SEEN = 100      # loaders that are remembered: some scripts construct one for each step
 # Modules of objects that break, or read wrong data, where processes share them.
 OPEN_FILES = {"h5py", "lmdb", "sqlite3", "tables", "_io", "zipfile", "tarfile"}
 
-watched = []
 _rules = []  # [(order, lever, rule)]
 
 
@@ -79,134 +82,171 @@ def _patch(torch):
     loader_class.__init__ = __init__
 
 
-def watch(torch):
-    if not _watching:
-        _watching.append(_Watch(torch))
+class Loaders(object):
+    """Of one process. `training` is told of backwards and steps, and knows the recorder once there is one."""
 
+    def __init__(self, training):
+        self.torch, self.session, self.training = training.torch, training.session, training
+        self.closely = bool(self.session.report.path)  # whether levers shall be judged
+        self.seen = self.session.report.seen.loaders
+        self.known = weakref.WeakKeyDictionary()  # loader: what levers.Loader says of it
+        self.asked_for = False  # a batch, now
+        self.asking = None      # what is known of the loader that was asked last
+        self.waiting = []       # those whose batch no backward pass has followed yet
+        self.first = True       # until the end of the first step
+        self.batch, self.giver, self.batches = None, None, 0  # that came last for it, what gave it, and how many came
+        self.exhausted = False  # a loader, since the last step
+        self.evaluating = False
+        self.last_yielded = 0   # batches of the iterator that gave the last one
 
-_watching = []
+    def install(self):
+        data, session = self.torch.utils.data, self.session
+        hook(session, data.DataLoader, "__init__", lambda arguments, named: arguments[0], self.constructed)
+        # Not the iterator's own __init__: what that warns of would name this file.
+        makes = "_get_iterator" if hasattr(data.DataLoader, "_get_iterator") else "__iter__"
+        hook(session, data.DataLoader, makes, self.begins, self.began)
+        hook(session, data.dataloader._BaseDataLoaderIter, "__next__", self.asks, self.came, failed=self.failed)
+        if self.closely:
+            hook(session, data._utils.fetch._MapDatasetFetcher, "fetch", self.fetches, self.fetched)
 
+    def of(self, loader):
+        known = self.known.get(loader)
+        if known is None:
+            known = self.known[loader] = _described(self.torch, loader, self.closely)
+            if len(self.seen) < MOST_SEEN:
+                self.seen.append(known)
+        return known
 
-class _Watch(object):
-    def __init__(self, torch):
-        self.torch = torch
-        self.known = weakref.WeakKeyDictionary()  # loader: its dictionary
-        self.fetching = None  # the dictionary of the loader that fetches now
-        self.waiting = []     # those of loaders whose batch no backward pass has followed yet
-        data = torch.utils.data
-        iterator = data.dataloader._BaseDataLoaderIter
-        _around(data.DataLoader, "__init__", after=self.constructed)
-        # Not around the iterator's __init__: what that warns of would name this file.
-        _around(data.DataLoader, "_get_iterator" if hasattr(data.DataLoader, "_get_iterator") else "__iter__", after=self.iterated)
-        _around(iterator, "__next__", before=self.asked, after=self.came)
-        _around(data._utils.fetch._MapDatasetFetcher, "fetch", before=self.fetch, after=self.fetched)
-        _around(torch.autograd, "backward", before=self.backward)
+    def constructed(self, loader, _):
+        if self.torch.utils.data.get_worker_info() is None:
+            self.of(loader)
 
-    def constructed(self, _, result, loader, *args, **kwargs):
-        if self.torch.utils.data.get_worker_info() is None and loader not in self.known:
-            self.known[loader] = _described(self.torch, loader)
-            watched.append(self.known[loader])
+    def begins(self, arguments, named):
+        if self.session.learning:
+            self.session.learning.seed()
+        loader = arguments[0]
+        known = self.of(loader)
+        if known.kind == "map":  # asked for its length, an iterable one would warn where it gives more
+            _measure(known, loader)
+        return known  # for many a loader is gone as soon as its iterator is made
 
-    def iterated(self, _, iterator, loader):
-        iterator._nocturne_watched = self.known.get(loader)
+    def began(self, known, iterator):
+        iterator._nocturne_loader = known
 
-    def asked(self, iterator):
-        loader = self.fetching = getattr(iterator, "_nocturne_watched", None)
-        if loader is None:
-            return
-        # Whose last batch no backward pass has followed, or who is asked where gradients are off, evaluates.
-        waited = any(each is loader for each in self.waiting)
-        if (waited or not self.torch.is_grad_enabled()) and loader["training"] is None:
-            loader["training"] = False
-        self.waiting = [each for each in self.waiting if each is not loader]
+    # --- a batch ----------------------------------------------------------------------------------------------------
 
-    def came(self, _, batch, iterator):
-        loader, self.fetching = self.fetching, None
-        if loader is None:
-            return
-        self.waiting.append(loader)
-        if loader["batch_device"] is None:
-            loader["batch_device"] = _device(self.torch, batch) or "cpu"
-            if loader["batch_device"] != "cpu":
-                loader["unshareable"] = "the data set makes tensors on the GPU"
-
-    def fetch(self, fetcher, index):
-        """Returns the random streams' states where the fetch that follows is to be looked at."""
-        loader = self.fetching
-        if loader is None or loader["draws"] or loader["fetches"] >= FETCHES_WATCHED or loader["num_workers"]:
+    def asks(self, arguments, named):
+        if self.asked_for or not self.session.listening:
             return None
-        loader["fetches"] += 1
+        iterator = arguments[0]
+        known = self.asking = getattr(iterator, "_nocturne_loader", None)
+        grad = self.torch.is_grad_enabled()
+        if known is not None and known.training is None and (known in self.waiting or not grad):
+            known.training = False  # no backward pass has followed its last batch, or none can follow
+            self.waiting = [each for each in self.waiting if each is not known]
+        recorder = self.recorder()
+        if recorder:
+            if self.evaluating and grad:
+                recorder.epoch()
+            self.evaluating = not grad
+            recorder.lap("other")
+            if not getattr(iterator, "_num_yielded", 1):
+                self.begun, self.begun_cpu = recorder.lapped, time.process_time()
+        self.asked_for = True
+        return iterator
+
+    def recorder(self):
+        recorder = self.training.recorder
+        if recorder and get_ident() != self.training.thread:
+            self.session.note("batches are fetched by another thread: epochs and waiting for data are not known")
+            return None
+        return recorder
+
+    def failed(self, iterator, error):
+        self.asked_for = False
+        if isinstance(error, StopIteration):
+            self.exhausted = True
+            if self.recorder():
+                self.training.recorder.epoch()
+
+    def came(self, iterator, batch):
+        self.asked_for = False
+        known = self.asking
+        if known is not None:
+            if known.training is None:
+                self.waiting.append(known)
+            if known.batch_device is None:
+                known.batch_device = _device(self.torch, batch) or "cpu"
+                if known.batch_device != "cpu":
+                    known.unshareable = "the data set makes tensors on the GPU"
+        if self.first and self.torch.is_grad_enabled():
+            self.batch, self.giver, self.batches = batch, known, self.batches + 1
+        recorder = self.recorder()
+        if not recorder:
+            return
+        recorder.lap("data")
+        yielded = getattr(iterator, "_num_yielded", 0)
+        # A new iterator whose predecessor gave one batch and was left is next(iter(loader)): no epoch.
+        if yielded == 1 and (self.exhausted or self.last_yielded > 1):
+            alone = not getattr(iterator, "_num_workers", 0)
+            recorder.epoch(recorder.lapped - self.begun if alone else 0.0,
+                           time.process_time() - self.begun_cpu if alone else 0.0)
+            self.exhausted = False
+        self.last_yielded = yielded
+
+    def fetches(self, arguments, named):
+        """Returns the random streams' states where the fetch that follows is to be looked at."""
+        known = self.asking
+        if known is None or known.draws or known.fetches >= FETCHES_WATCHED or known.workers:
+            return None
+        known.fetches += 1
         return _random_states(self.torch)
 
-    def fetched(self, states, batch, fetcher, index):
-        if states is not None:
-            self.fetching["draws"] = _random_states(self.torch) != states
+    def fetched(self, states, batch):
+        self.asking.draws = _random_states(self.torch) != states
 
-    def backward(self, *args, **kwargs):
-        for loader in self.waiting:
-            if loader["training"] is None:
-                loader["training"] = True
+    # --- what Training tells ----------------------------------------------------------------------------------------
+
+    def backward(self):
+        """A backward pass begins."""
+        for known in self.waiting:
+            known.training = True
         self.waiting = []
 
-
-def _around(owner, name, before=None, after=None):
-    """Calls before(...) and after(what it returned, the result, ...) around owner.name(...), as if they were not there:
-    their trouble is a note, and tracebacks do not show them."""
-    original = getattr(owner, name)
-    before, after = _guarded(before), _guarded(after)
-
-    @functools.wraps(original)
-    def call(*args, **kwargs):
-        found = before(*args, **kwargs)
-        try:
-            result = original(*args, **kwargs)
-        except BaseException as error:
-            hide(error)
-            raise
-        after(found, result, *args, **kwargs)
-        return result
-
-    call._torchdynamo_disable = True
-    setattr(owner, name, call)
+    def first_step(self):
+        """Returns what is known of the loader of the training's batches, how many have come, and the last one."""
+        found = self.giver, self.batches, self.batch
+        self.first, self.batch, self.giver = False, None, None
+        return found
 
 
-def _guarded(hook):
-    def call(*args, **kwargs):
-        try:
-            return hook and hook(*args, **kwargs)
-        except Exception as error:
-            note = "levers of DataLoaders: %s: %s: %s" % (hook.__name__, type(error).__name__, error)
-            if note not in notes:
-                notes.append(note)
-    return call
-
-
-def _described(torch, loader):
+def _described(torch, loader, closely):
+    """`closely`: with what levers ask, which takes longer."""
     dataset, batches = loader.dataset, loader.batch_sampler
-    plain = type(batches) is torch.utils.data.BatchSampler
-    is_map = is_map_style(torch, dataset)
-    return {
-        "kind": "map" if is_map else "iterable",
-        "batches": _length(loader) if is_map else None,  # of an epoch; None: unknown
-        "batch_size": batches.batch_size if plain else None,  # None: batches are made in another way
-        "num_workers": loader.num_workers,
-        "pin_memory": bool(loader.pin_memory),
-        "persistent_workers": bool(getattr(loader, "persistent_workers", False)),
-        "random_order": is_map and draws_at_random(
-            torch, {"batch_sampler": batches} if batches is not None else {"sampler": loader.sampler}),
-        # Why processes cannot read the data set; None: nothing says so, or they do.
-        "unshareable": _unshareable(torch, loader) if is_map and not loader.num_workers else None,
-        # Whether examples draw random numbers; None: unknown, as for what processes draw.
-        "draws": None if loader.num_workers else _holds_generator(dataset),
-        "batch_device": None,
-        "training": None,  # whether backward passes follow its batches; None: no batch was taken yet
-        "fetches": 0,
-    }
+    known = levers.Loader("map" if is_map_style(torch, dataset) else "iterable",
+                          loader.batch_size or getattr(batches, "batch_size", None), loader.num_workers,
+                          bool(loader.pin_memory), bool(getattr(loader, "persistent_workers", False)),
+                          getattr(loader, "prefetch_factor", None), None, None, None, type(dataset).__name__)
+    if closely:
+        known.plain = type(batches) is torch.utils.data.BatchSampler
+        known.random_order = known.kind == "map" and draws_at_random(
+            torch, {"batch_sampler": batches} if batches is not None else {"sampler": loader.sampler})
+        if not loader.num_workers:
+            known.unshareable = _unshareable(torch, loader) if known.kind == "map" else None
+            known.draws = _holds_generator(dataset)
+    return known
 
 
-def _length(loader):
+def _measure(known, loader):
+    known.batches = _length(loader)
+    known.examples = _length(loader.sampler if loader.batch_sampler is None or known.batch else loader.dataset)
+    if known.batches and loader.drop_last and known.batch:
+        known.examples = known.batches * known.batch
+
+
+def _length(sized):
     try:
-        return len(loader)
+        return len(sized)
     except (TypeError, NotImplementedError, AttributeError):
         return None
 

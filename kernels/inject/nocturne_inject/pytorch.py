@@ -14,14 +14,13 @@ batch are DataLoader's. What a share of a step means, by the clock of the proces
 On a GPU these are times of launching; a sample as a whole waits for the device.
 """
 
-import functools
 import sys
-import time
 import weakref
 from _thread import get_ident
 
-from . import hide, levers
-from .periods import Periods
+from . import levers
+from .hooks import Events, class_that_defines, hook
+from .loaders import Loaders
 
 SLOW_S = 5  # of a step with several backwards: from then on they are counted
 
@@ -55,282 +54,155 @@ def _tensors(torch, batch, depth=0):
                 yield tensor
 
 
-class Losses(object):
-    """What the backwards of a step were called on. float() waits for the device and gives the one loss there is."""
+class Losses(list):
+    """What the backwards of an event were called on. float() waits for the device and gives the one loss there is."""
 
-    def __init__(self, training, tensors):
+    def __init__(self, training):
         self.training = training
-        self.tensors = tensors
 
     def __float__(self):
         if self.training.cuda:
             self.training.torch.cuda.synchronize()
-        if len(self.tensors) != 1:  # of several backwards nobody knows whether their losses are parts or the whole
+        loss = self.training.number(self[0]) if len(self) == 1 else None
+        if loss is None:  # of several backwards nobody knows whether their losses are parts or the whole
             raise TypeError("no loss was seen")
-        return float(self.tensors[0])
+        return float(loss)
 
 
-class Training(object):
+class Training(Events):
     def __init__(self, torch, session):
+        super(Training, self).__init__(session, self.awaited)
         self.torch = torch
-        self.session = session
-        self.recorder = None
         self.cuda = False
-        self.periods = Periods(lambda: session.note(
-            "the optimizers' steps follow no pattern: each of them counts as a step"), self.awaited)
         self.optimizers = weakref.WeakValueDictionary()  # by id, those that were made and live
         self.unit = "optimizer step"
         self.in_backward = False
         self.backwards = 0            # since the last event
+        self.backwards_in_all = 0
         self.some_backward = False
         self.first_backward_at = 0.0  # its end, the first since the last event
         self.group = set()            # optimizers that have stepped since the last backward
         self.merged = set()           # those that step behind another one, of the same backward
         self.optimizer_ends = 0
         self.unused = False           # backwards are counted because no optimizer had been made
-        self.losses = []              # of the backwards since the last step
-        self.told = 0                 # of them, those before the last event
+        self.losses = Losses(self)    # of the backwards since the last event
         self.unscaled = None          # (scaled loss, loss) that a GradScaler has seen last
         self.thread = None            # that trains
-        self.loader = self.batch = None  # of the batch that came last; the batch until its shapes are known
-        self.loaders = {}             # {levers.Loader: trained with}
-        self.fetched = self.asked = 0
-        self.exhausted = False        # a loader, since the last step
-        self.evaluating = False
-        self.last_yielded = 0         # batches of the iterator that gave the last one
-        self.shapes = None
+        self.loaders = Loaders(self)
+        self.shapes = ()              # of the first step's batch
         self.calls = set()
 
     def install(self):
         session = self.session
         session.report.look = self.look
-        for each in (self.hook_backward, self.hook_optimizers, self.hook_scaler, self.hook_loaders, self.hook_calls):
+        hook(session, self.torch.autograd, "backward", self.backward_begins, self.backward_ended,
+             failed=self.backward_failed)
+        for each in (self.hook_optimizers, self.hook_scaler, self.loaders.install, self.hook_calls):
             session.guarded(each)()
 
-    def replace(self, owner, name, make):
-        """owner.name becomes make(original), which looks like it. The compiler leaves it as it is."""
-        original = getattr(owner, name)
-        made = functools.wraps(original)(make(original))
-        made._torchdynamo_disable = True
-        setattr(owner, name, made)
-
-    # --- hooks ------------------------------------------------------------------------------------------------------
-
-    def hook_backward(self):
-        begins, ended = self.session.guarded(self.backward_begins), self.session.guarded(self.backward_ended)
-
-        def make(original):
-            def backward(*arguments, **named):
-                outermost = self.session.listening and not self.in_backward
-                if outermost:
-                    self.in_backward = True
-                    begins(arguments, named)
-                try:
-                    result = original(*arguments, **named)
-                except BaseException as error:
-                    hide(error)
-                    raise
-                finally:
-                    if outermost:
-                        self.in_backward = False
-                if outermost:
-                    ended()
-                return result
-            return backward
-        self.replace(self.torch.autograd, "backward", make)
-
     def hook_optimizers(self):
-        optimizer = self.torch.optim.Optimizer
-        begins, ended = self.session.guarded(self.optimizer_begins), self.session.guarded(self.optimizer_ended)
+        session, optimizer = self.session, self.torch.optim.Optimizer
+        module = sys.modules[optimizer.__module__]
+        made = self.optimizer_made
+        if hasattr(module, "register_optimizer_step_post_hook"):
+            for register, function in ((module.register_optimizer_step_pre_hook, self.optimizer_begins),
+                                       (module.register_optimizer_step_post_hook, self.optimizer_ended)):
+                told = session.guarded(function)
+                told._torchdynamo_disable = True
+                register(told)
+        else:  # before version 2.0
+            hooked = set()
 
-        def make(original):
-            def __init__(made, *arguments, **named):
-                try:
-                    original(made, *arguments, **named)
-                except BaseException as error:
-                    hide(error)
-                    raise
-                self.optimizers[id(made)] = made
-                if not hooked:
-                    step_of(type(made))
-            return __init__
-
-        def step_of(kind):
-            """Before version 2.0 there are no hooks."""
-            if getattr(kind.step, "nocturne", False):
-                return
-
-            def make_step(original):
-                def step(made, *arguments, **named):
-                    before(made, arguments, named)
-                    try:
-                        result = original(made, *arguments, **named)
-                    except BaseException as error:
-                        hide(error)
-                        raise
-                    after(made, arguments, named)
-                    return result
-                step.nocturne = True
-                return step
-            self.replace(kind, "step", make_step)
-
-        def before(made, arguments, named):
-            if self.session.listening:
-                begins(made)
-
-        def after(made, arguments, named):
-            if self.session.listening:
-                ended(made)
-
-        before._torchdynamo_disable = after._torchdynamo_disable = True
-        hooks = sys.modules[optimizer.__module__]
-        hooked = hasattr(hooks, "register_optimizer_step_post_hook")
-        if hooked:
-            hooks.register_optimizer_step_pre_hook(before)
-            hooks.register_optimizer_step_post_hook(after)
-        self.replace(optimizer, "__init__", make)
+            def made(token, result):
+                self.optimizer_made(token, result)
+                kind = class_that_defines(type(token), "step")
+                if kind not in hooked:
+                    hooked.add(kind)
+                    hook(session, kind, "step", lambda arguments, named: (self.optimizer_begins(arguments[0]), arguments[0])[1],
+                         lambda token, result: self.optimizer_ended(token))
+        hook(session, optimizer, "__init__", lambda arguments, named: arguments[0], made)
 
     def hook_scaler(self):
         scaler = getattr(getattr(self.torch, "amp", None), "GradScaler", None) or self.torch.cuda.amp.GradScaler
-        scaled, skipped = self.session.guarded(self.loss_scaled), self.session.guarded(self.optimizer_ended)
-
-        def make_step(original):
-            def step(made, optimizer, *arguments, **named):
-                ends = self.optimizer_ends
-                try:
-                    result = original(made, optimizer, *arguments, **named)
-                except BaseException as error:
-                    hide(error)
-                    raise
-                if self.session.listening and ends == self.optimizer_ends:
-                    skipped(optimizer)
-                return result
-            return step
-
-        def make_scale(original):
-            def scale(made, outputs):
-                try:
-                    result = original(made, outputs)
-                except BaseException as error:
-                    hide(error)
-                    raise
-                scaled(result, outputs)
-                return result
-            return scale
-        self.replace(scaler, "step", make_step)
-        self.replace(scaler, "scale", make_scale)
-
-    def hook_loaders(self):
-        from torch.utils.data import dataloader
-        asked, came = self.session.guarded(self.data_asked), self.session.guarded(self.data_came)
-        ended = self.session.guarded(self.data_ended)
-        known, told = self.session.guarded(self.loader_begins), self.session.guarded(self.loader_began)
-
-        def make_iterator(original):
-            def iterate(loader):
-                facts = known(loader)
-                try:
-                    iterator = original(loader)
-                except BaseException as error:
-                    hide(error)
-                    raise
-                told(iterator, facts)
-                return iterator
-            return iterate
-
-        def make_next(original):
-            def __next__(iterator):
-                outermost = self.session.listening and not self.asked
-                if outermost:
-                    asked(iterator)
-                try:
-                    batch = original(iterator)
-                except StopIteration as error:
-                    if outermost:
-                        ended()
-                    hide(error)
-                    raise
-                except BaseException as error:
-                    hide(error)
-                    raise
-                finally:
-                    begun, self.asked = self.asked, 0 if outermost else self.asked
-                if outermost:
-                    came(iterator, batch, begun)
-                return batch
-            return __next__
-        # Not the iterator's own __init__: what that warns of would name this file.
-        makes = "_get_iterator" if hasattr(dataloader.DataLoader, "_get_iterator") else "__iter__"
-        self.replace(dataloader.DataLoader, makes, make_iterator)
-        self.replace(dataloader._BaseDataLoaderIter, "__next__", make_next)
+        hook(self.session, scaler, "step",
+             lambda arguments, named: (arguments[1] if len(arguments) > 1 else named["optimizer"], self.optimizer_ends),
+             self.scaler_ended)
+        hook(self.session, scaler, "scale",
+             lambda arguments, named: (arguments[1] if len(arguments) > 1 else named["outputs"],), self.loss_scaled)
 
     def hook_calls(self):
         """What the script itself sets, which a lever must know of; only where a report is asked for."""
         if not self.session.report.path:
             return
         torch = self.torch
-
-        def watch(owner, name, called):
-            def make(original):
-                def call(*arguments, **named):
-                    self.calls.add(called)
-                    try:
-                        return original(*arguments, **named)
-                    except BaseException as error:
-                        hide(error)
-                        raise
-                return call
-            if hasattr(owner, name):
-                self.replace(owner, name, make)
         for name in ("set_num_threads", "set_num_interop_threads", "set_float32_matmul_precision", "compile",
                      "use_deterministic_algorithms"):
-            watch(torch, name, name)
-        watch(getattr(torch, "autocast", None) or torch.cuda.amp.autocast, "__enter__", "autocast")
+            if hasattr(torch, name):
+                hook(self.session, torch, name, lambda arguments, named, name=name: self.calls.add(name))
+        # Of regions that are switched off recomputed checkpoints enter some.
+        hook(self.session, getattr(torch, "autocast", None) or torch.cuda.amp.autocast, "__enter__", lambda arguments, named:
+             self.calls.add("autocast") if getattr(arguments[0], "_enabled", True) else None)
 
     # --- what they tell ---------------------------------------------------------------------------------------------
 
     def backward_begins(self, arguments, named):
+        if self.in_backward or not self.session.listening:
+            return None
         loss = arguments[0] if arguments else named.get("tensors")
         if self.session.claimed is None:
             first = _first_tensor(self.torch, [loss])
             self.begin(first.device.type if first is not None else "cpu")
+        if self.loaders.waiting:
+            self.loaders.backward()
         if self.recorder:
             self.some_backward = True
             self.recorder.lap("forward")
-            self.losses.append(self.loss_of(loss))
+            if self.losses:  # until the next one it lives with its graph: few are asked for, and to detach each costs more
+                self.losses[-1] = self.number(self.losses[-1])
+            self.losses.append(loss if not self.unscaled or self.unscaled[0]() is not loss else self.unscaled[1])
+        self.in_backward = True
+        return True
+
+    def backward_failed(self, token, error):
+        self.in_backward = False
 
     def begin(self, device):
         session = self.session
-        if not session.claim():
+        if not self.speaks(self.unit):
             return
-        self.recorder, self.thread = session.recorder, get_ident()
+        self.thread = get_ident()
         self.cuda = device == "cuda"
         session.report.seen.device = device
         self.recorder.facts["versions"]["torch"] = str(self.torch.__version__)
         if session.learning:
             session.learning.begin(list(self.optimizers.values()))
 
-    def loss_of(self, loss):
-        """Detached; None where it is not one number."""
+    def number(self, loss):
+        """A loss, detached; None where it is not one number."""
         if isinstance(loss, (list, tuple)) and len(loss) == 1:
             loss = loss[0]
-        if not isinstance(loss, self.torch.Tensor) or loss.numel() != 1:
-            return None
-        if self.unscaled and self.unscaled[0]() is loss:
-            return self.unscaled[1]
-        return loss.detach()
+        return loss.detach() if isinstance(loss, self.torch.Tensor) and loss.numel() == 1 else None
 
-    def loss_scaled(self, result, outputs):
+    def loss_scaled(self, token, result):
+        outputs, = token
         if isinstance(result, self.torch.Tensor) and isinstance(outputs, self.torch.Tensor):
             self.unscaled = weakref.ref(result), outputs.detach()
 
-    def backward_ended(self):
-        if not self.recorder:
+    def scaler_ended(self, token, result):
+        optimizer, ends = token
+        if ends == self.optimizer_ends:  # skipped
+            self.optimizer_ended(optimizer)
+
+    def backward_ended(self, token, result):
+        self.in_backward = False
+        recorder = self.recorder
+        if not recorder:
             return
-        self.recorder.lap("backward")
+        recorder.lap("backward")
         self.backwards += 1
-        now = self.recorder.lapped
-        if self.unit == "optimizer step" and not self.optimizers and not self.optimizer_ends:
+        self.backwards_in_all += 1
+        now = recorder.lapped
+        if self.unit == "optimizer step" and not self.optimizer_ends and not self.optimizers:
             self.unused = True
             self.count_backwards("no optimizer of PyTorch is used: each backward counts as a step, and the update is other time")
         elif self.backwards == 1:
@@ -339,7 +211,7 @@ class Training(object):
             self.count_backwards("a step of the optimizer takes more than %d s and several backwards: each backward "
                                  "counts as a step" % SLOW_S)
         if self.unit == "backward":
-            self.event("backward")
+            self.stepped("backward")
 
     def count_backwards(self, why):
         self.session.note(why)
@@ -347,11 +219,16 @@ class Training(object):
         self.periods.forget()
         self.recorder.epoch()
 
-    def optimizer_begins(self, optimizer):
-        if self.recorder and not self.in_backward:
+    def optimizer_made(self, optimizer, result):
+        self.optimizers[id(optimizer)] = optimizer
+
+    def optimizer_begins(self, optimizer, *_):
+        if self.recorder and not self.in_backward and self.session.listening:
             self.recorder.lap("other")
 
-    def optimizer_ended(self, optimizer):
+    def optimizer_ended(self, optimizer, *_):
+        if not self.session.listening:
+            return
         self.optimizer_ends += 1
         if not self.recorder:
             return
@@ -368,7 +245,7 @@ class Training(object):
         key = id(optimizer)
         if self.backwards or not self.group or (key in self.group and not self.some_backward):
             self.group = {key}
-            self.event(key)
+            self.stepped(key)
         else:
             self.group.add(key)
             self.merged.add(key)
@@ -377,112 +254,31 @@ class Training(object):
         """The optimizers whose steps may be events."""
         return () if self.unit == "backward" else set(self.optimizers) - self.merged
 
-    def event(self, key):
-        """It may end a step; where it does, what passed since the last one is it."""
-        undecided = self.periods.length is None
-        ends = self.periods.event(key)
+    def stepped(self, key):
+        """An event; what passed since the last step is one, where it ends there."""
+        losses, self.losses = self.losses, Losses(self)
         self.backwards = 0
-        if self.session.learning:
-            self.session.learning.event(self.periods, self.losses[self.told:])
-        self.told = len(self.losses)
-        if not ends:
-            return
-        if undecided and self.recorder.steps >= 0:  # found anew: what passed meanwhile is no step
-            self.recorder.epoch()
-        else:
-            if self.recorder.steps < 0:
-                self.know_loader()
-                self.session.guarded(self.session.report.offer)()
-            self.recorder.step(Losses(self, self.losses if self.periods.regular and self.periods.length == 1 else []))
-        self.losses, self.told = [], 0
-        self.exhausted = False
+        if self.event(key, losses):
+            self.loaders.exhausted = False
 
-    # --- data -------------------------------------------------------------------------------------------------------
+    def happened(self, losses):
+        self.session.learning.event(self.periods, [self.number(each) for each in losses])
 
-    def loader_begins(self, loader):
-        if self.session.learning:
-            self.session.learning.seed()
-        known = self.describe(loader)  # now: many a loader is gone as soon as its iterator is made
-        self.loaders.setdefault(known, False)
-        return known
-
-    def loader_began(self, iterator, known):
-        iterator._nocturne_loader = known
-
-    def data_asked(self, iterator):
-        self.asked, self.asked_cpu = time.monotonic(), 0.0
-        recorder = self.recorder
-        if not recorder:
-            return
-        if get_ident() != self.thread:
-            self.session.note("batches are fetched by another thread: epochs and waiting for data are not known")
-            return
-        grad = self.torch.is_grad_enabled()
-        if self.evaluating and grad:
-            recorder.epoch()
-        self.evaluating = not grad
-        recorder.lap("other")
-        if not getattr(iterator, "_num_yielded", 1):
-            self.asked_cpu = time.process_time()
-
-    def data_came(self, iterator, batch, begun):
-        if self.shapes is None and self.torch.is_grad_enabled():
-            self.fetched += 1
-            self.loader = getattr(iterator, "_nocturne_loader", None)
-            self.batch = batch
-        recorder = self.recorder
-        if not recorder or get_ident() != self.thread:
-            return
-        recorder.lap("data")
-        yielded = getattr(iterator, "_num_yielded", 0)
-        # A new iterator whose predecessor gave one batch and was left is next(iter(loader)): no epoch.
-        if yielded == 1 and (self.exhausted or self.last_yielded > 1):
-            alone = not getattr(iterator, "_num_workers", 0)
-            recorder.epoch(recorder.lapped - begun if alone else 0.0,
-                           time.process_time() - self.asked_cpu if alone else 0.0)
-            self.exhausted = False
-        self.last_yielded = yielded
-
-    def data_ended(self):
-        self.exhausted = True
-        if self.recorder and get_ident() == self.thread:
-            self.recorder.epoch()
-
-    def know_loader(self):
-        """At the end of the first step: the batch's loader, and how many batches a step takes."""
-        known, facts = self.loader, self.recorder.facts
+    def first_step(self):
+        known, came, batch = self.loaders.first_step()
         self.shapes = tuple((tuple(each.shape), str(each.dtype).replace("torch.", ""))
-                            for each in _tensors(self.torch, self.batch))
-        self.batch = None
+                            for each in _tensors(self.torch, batch))
+        self.session.report.look_now()
         if known is None:
             self.session.note("no DataLoader gave the batches: epochs and waiting for data are not known")
             return
-        self.loaders[known] = True
-        batch = known.batch or next((shape[0] for shape, _ in self.shapes if shape), None)
+        examples = known.batch or next((shape[0] for shape, _ in self.shapes if shape), None)
         events = max(1, len(self.periods.history))
-        a_step = min(self.fetched, len(self.losses)) * (self.periods.length or 1) // events
-        facts.update({name: value for name, value in (
-            ("batch", batch and batch * max(1, a_step)), ("examples_per_epoch", known.examples),
-            ("steps_per_epoch", known.batches and self.unit == "optimizer step" and -(-known.batches // max(1, a_step))))
+        a_step = max(1, min(came, self.backwards_in_all) * (self.periods.length or 1) // events)
+        self.recorder.facts.update({name: value for name, value in (
+            ("batch", examples and examples * a_step), ("examples_per_epoch", known.examples),
+            ("steps_per_epoch", known.batches and self.unit == "optimizer step" and -(-known.batches // a_step)))
             if value})
-
-    def describe(self, loader):
-        batch_sampler = getattr(loader, "batch_sampler", None)
-        batch = loader.batch_size or getattr(batch_sampler, "batch_size", None)
-        iterable = isinstance(loader.dataset, self.torch.utils.data.IterableDataset)
-        batches = examples = None
-        if not iterable:  # asked for its length, an iterable one would warn where it gives more
-            try:
-                batches = len(loader)
-                examples = len(loader.sampler) if batch_sampler is None or batch else len(loader.dataset)
-                if loader.drop_last and batch:
-                    examples = batches * batch
-            except (TypeError, NotImplementedError, AttributeError):
-                pass
-        return levers.Loader("iterable" if iterable else "map", batch, loader.num_workers, bool(loader.pin_memory),
-                             bool(getattr(loader, "persistent_workers", False)),
-                             getattr(loader, "prefetch_factor", None), batches, examples, False,
-                             type(loader.dataset).__name__)
 
     # --- the report -------------------------------------------------------------------------------------------------
 
@@ -492,25 +288,34 @@ class Training(object):
         report.events_per_step = self.periods.length
         seen.version = tuple(int(part) for part in seen.framework_version.split("+")[0].split(".")[:3] if part.isdigit())
         seen.threads, seen.interop_threads = torch.get_num_threads(), torch.get_num_interop_threads()
-        seen.batch_shapes, seen.calls = self.shapes or (), frozenset(self.calls)
+        seen.batch_shapes, seen.calls = self.shapes, frozenset(self.calls)
         if seen.device == "cuda":
             seen.device_name = torch.cuda.get_device_name()
             seen.capability = torch.cuda.get_device_capability()
-        seen.loaders = [each._replace(training=trained) for each, trained in self.loaders.items()]
-        seen.optimizers = [levers.Optimizer(type(each).__name__, dict(each.defaults), sum(
+        optimizers = [levers.Optimizer(type(each).__name__, dict(each.defaults), sum(
             parameter.numel() for group in each.param_groups for parameter in group["params"]))
             for each in list(self.optimizers.values())]
-        seen.modules = [self.describe_module(each) for each in outermost(torch)]
-        seen.parameter_types = sorted({str(parameter.dtype).replace("torch.", "")
-                                       for each in seen.modules for parameter in each.module.parameters()})
+        # At the script's end those of a function are no more.
+        seen.optimizers = max(optimizers, seen.optimizers, key=len)
+        seen.modules = max([described(torch, each) for each in outermost(torch)], seen.modules, key=len)
+        seen.parameter_types = sorted({dtype for each in seen.modules for dtype in each.dtypes})
 
-    def describe_module(self, module):
-        types = {}
-        for each in module.modules():
-            types[type(each).__name__] = types.get(type(each).__name__, 0) + 1
-        compiled = hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None
-        return levers.Module(type(module).__name__, sum(each.numel() for each in module.parameters()), types, compiled,
-                             module)
+
+def described(torch, module):
+    types, classes = {}, set()
+    parts = list(module.modules())
+    for each in parts:
+        types[type(each).__name__] = types.get(type(each).__name__, 0) + 1
+        classes.update(kind.__name__ for kind in type(each).__mro__)
+    weights = list(module.parameters())
+    compiled = hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None
+    known = levers.Module(type(module).__name__, sum(each.numel() for each in weights), types, compiled)
+    known.classes = classes
+    known.dtypes = {str(each.dtype).replace("torch.", "") for each in weights}
+    known.sparse = any(getattr(each, "sparse", False) is True for each in parts)
+    known.channels_last = any(each.dim() == 4 and not each.is_contiguous() and
+                              each.is_contiguous(memory_format=torch.channels_last) for each in weights)
+    return known
 
 
 def outermost(torch):

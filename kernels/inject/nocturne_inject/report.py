@@ -52,7 +52,6 @@ class Report(object):
         self.seen.python = platform.python_version()
         self.seen.cpus = cpus()
         self.written = False
-        self.first_offered = None    # what levers.offered() said at the first step's end, and by how much it had seen
         atexit.register(self.at_exit)
 
     def others_path(self):
@@ -92,30 +91,15 @@ class Report(object):
         os.replace(beside, self.path)
         self.written = True
 
-    def offer(self):
-        """At the first step's end: at exit a model that was a function's own is no more."""
+    def look_now(self):
+        """At the first step's end, for at exit a model that was a function's own is no more; and at the end."""
         if self.path:
-            self.first_offered = self.offered(), len(self.seen.modules), len(self.seen.optimizers)
-            self.seen.modules = []  # they live as long as without this
-
-    def offered(self):
-        """What levers.offered() says now, or said when there was more to be seen; not what the script has set since."""
-        seen = self.seen
-        seen.cpu_flags, seen.compiler = cpu_flags(), compiler()
-        self.session.guarded(self.look)(seen)
-        now = self.session.guarded(levers.offered)(seen) or ([], [], [])
-        if self.first_offered:
-            (offered, refused, trouble), modules, optimizers = self.first_offered
-            if len(seen.modules) < modules or len(seen.optimizers) < optimizers:
-                own = [each for each in now[1] if "itself" in each["reason"]]
-                names = [each["name"] for each in own]
-                return ([each for each in offered if each["name"] not in names],
-                        [each for each in refused if each["name"] not in names] + own, trouble)
-        return now
+            self.session.guarded(self.look)(self.seen)
 
     def content(self):
         seen, speaker, note = self.seen, self.session.recorder, self.session.note
-        offered = self.offered()
+        self.look_now()
+        seen.cpu_flags, seen.compiler = cpu_flags(), compiler()
         found = {"version": 1, "framework": seen.framework, "framework_version": seen.framework_version,
                  "python": seen.python, "device": seen.device, "unit": self.unit,
                  "events_per_step": self.events_per_step}
@@ -127,8 +111,8 @@ class Report(object):
             note("more than one process trains: one of them is timed")
         for name, (_, reason) in sorted(self.session.failed_levers.items()):
             note("lever %s: %s" % (name, reason))
-        found["levers"], found["refused"] = offered[:2]
-        for text in offered[2]:
+        found["levers"], found["refused"], trouble = levers.offered(seen)
+        for text in trouble:
             note(text)
         found["notes"] = self.session.notes
         return found

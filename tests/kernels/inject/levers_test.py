@@ -8,6 +8,7 @@ import collections
 import copy
 import dataclasses
 import functools
+import gc
 import importlib
 import os
 import pathlib
@@ -35,7 +36,7 @@ from torch.nn import functional
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "kernels" / "inject"))
-from nocturne_inject import levers, loaders  # noqa: E402
+from nocturne_inject import levers, loaders, pytorch  # noqa: E402
 
 LEVERS = sorted(path.stem for path in (ROOT / "kernels/inject/nocturne_inject/levers").glob("*.py")
                 if path.stem != "__init__" and 'FRAMEWORK = "pytorch"' in path.read_text())
@@ -51,6 +52,11 @@ def lever(name):
 def put_in(**chosen):
     for name, value in chosen.items():
         lever(name).install(value, torch)
+
+
+def seen():
+    import nocturne_inject
+    return nocturne_inject._session.report.seen
 
 
 def watch():
@@ -212,14 +218,11 @@ def layout(model):
     return [(name, value.dtype, tuple(value.shape)) for name, value in model.state_dict().items()]
 
 
-def described(module, **changed):
-    types = collections.Counter(type(each).__name__ for each in module.modules())
-    return levers.Module(type(module).__name__, 1, types, False, module)._replace(**changed)
-
-
-LOADER = {"kind": "map", "batches": 100, "batch_size": 64, "num_workers": 0, "pin_memory": False,
-          "persistent_workers": False, "random_order": True, "unshareable": None, "draws": False, "batch_device": "cpu",
-          "training": True, "fetches": 3}
+def loader(**changed):
+    """What is known of a training's loader, unless something else is said."""
+    known = levers.Loader("map", 64, 0, False, False, None, 100, 6400, True, "Examples")
+    vars(known).update(dict(plain=True, random_order=True, draws=False, batch_device="cpu", fetches=3), **changed)
+    return known
 
 
 def facts(model=None, **changed):
@@ -227,7 +230,7 @@ def facts(model=None, **changed):
     seen = levers.Seen()
     known = dict(device="cpu", framework="pytorch", module=torch, version=(2, 15, 0), cpus=4, cpu_flags=frozenset(["avx512_bf16"]),
                  compiler="/usr/bin/g++", threads=4, interop_threads=4, parameter_types=["float32"],
-                 modules=[described(model or Classifier())],
+                 modules=[pytorch.described(torch, model or Classifier())], loaders=[loader()],
                  optimizers=[levers.Optimizer("Adam", {"lr": 0.1, "fused": None, "foreach": None}, 1)])
     vars(seen).update(known, **changed)
     return seen
@@ -237,12 +240,8 @@ GPU = {"device": "cuda", "capability": (9, 0)}
 
 
 class Lever(unittest.TestCase):
-    """`loader`: what is other at the script's DataLoader; `loaders`: all of them."""
-
-    def judged(self, name, loader=None, loaders=None, **seen):
-        loaders = [dict(LOADER, **(loader or {}))] if loaders is None else loaders
-        with mock.patch.object(sys.modules["nocturne_inject.loaders"], "watched", loaders):
-            return lever(name).values(facts(**seen))
+    def judged(self, name, **seen):
+        return lever(name).values(facts(**seen))
 
     def offered(self, name, *values, **seen):
         self.assertEqual(self.judged(name, **seen), (["script"] + list(values), None))
@@ -593,7 +592,7 @@ class Compile(Lever):
     def test_where_it_is_offered(self):
         self.refused("compile", "no C++ compiler (g++ or clang++) was found", compiler=None)
         self.refused("compile", "compiles its model itself", calls={"compile"})
-        self.refused("compile", "compiles its model itself", modules=[described(Classifier(), compiled=True)])
+        self.refused("compile", "compiles its model itself", modules=[levers.Module("Classifier", 1, {}, True)])
         self.refused("compile", "before 2.2", version=(2, 1, 2))
         self.refused("compile", "no module", modules=[])
         self.assertEqual(lever("compile").changes(facts()), "random stream")
@@ -724,8 +723,8 @@ class Settings(Lever):
             self.offered("tf32", "true", **GPU)
         self.refused("tf32", "compute capability", device="cuda", capability=(7, 5))
         self.offered("loader_pin_memory", "true", **GPU)
-        self.refused("loader_pin_memory", "already", loader={"pin_memory": True}, **GPU)
-        self.refused("loader_pin_memory", "on the GPU", loader={"batch_device": "cuda"}, **GPU)
+        self.refused("loader_pin_memory", "already", loaders=[loader(pin_memory=True)], **GPU)
+        self.refused("loader_pin_memory", "on the GPU", loaders=[loader(batch_device="cuda")], **GPU)
 
 
 class Loader(Lever):
@@ -789,17 +788,16 @@ class Loader(Lever):
 
     def test_where_they_are_offered(self):
         self.offered("loader_workers", "1", "2", "3", "4")
-        self.offered("loader_workers", "0", "1", "3", "4", loader={"num_workers": 2})
+        self.offered("loader_workers", "0", "1", "3", "4", loaders=[loader(workers=2)])
         self.refused("loader_workers", "no DataLoader", loaders=[])
-        self.refused("loader_workers", "iterable", loader={"kind": "iterable"})
-        self.refused("loader_workers", "an open file", loader={"unshareable": "the data set holds an open file"})
+        self.refused("loader_workers", "iterable", loaders=[loader(kind="iterable")])
+        self.refused("loader_workers", "an open file", loaders=[loader(unshareable="the data set holds an open file")])
         for draws, changes in ((False, "nothing"), (True, "random stream"), (None, "random stream")):
-            with mock.patch.object(loaders, "watched", [dict(LOADER, draws=draws)]):
-                self.assertEqual(lever("loader_workers").changes(facts()), changes)
+            self.assertEqual(lever("loader_workers").changes(facts(loaders=[loader(draws=draws)])), changes)
         self.offered("loader_prefetch", "1", "4", "8", "16")
-        self.offered("loader_persistent", "true", loader={"kind": "iterable", "num_workers": 1})
-        self.refused("loader_prefetch", "no processes", loader={"kind": "iterable"})
-        self.refused("loader_persistent", "already", loader={"persistent_workers": True})
+        self.offered("loader_persistent", "true", loaders=[loader(kind="iterable", workers=1)])
+        self.refused("loader_prefetch", "no processes", loaders=[loader(kind="iterable")])
+        self.refused("loader_persistent", "already", loaders=[loader(persistent=True)])
 
 
 class Batch(Lever):
@@ -841,16 +839,16 @@ class Batch(Lever):
 
     def test_where_they_are_offered(self):
         self.offered("batch", "2x", "4x", "8x")
-        self.offered("batch", "2x", loader={"batches": 20})
-        self.refused("batch", "10 steps", loader={"batches": 10})
-        self.refused("batch", "no DataLoader", loader={"training": None})
-        self.refused("batch", "not known", loader={"batches": None})
-        self.refused("batch", "batch sampler of the script's own", loader={"batch_size": None})
-        self.refused("batch", "iterable", loader={"kind": "iterable"})
-        self.refused("batch", "told from an evaluation's", loader={"random_order": False})
-        evaluation = dict(LOADER, training=False)
-        self.refused("batch", "told from an evaluation's", loaders=[LOADER, evaluation])
-        self.offered("batch", "2x", "4x", "8x", loaders=[LOADER, dict(evaluation, random_order=False)])
+        self.offered("batch", "2x", loaders=[loader(batches=20)])
+        self.refused("batch", "10 steps", loaders=[loader(batches=10)])
+        self.refused("batch", "no DataLoader", loaders=[loader(training=None)])
+        self.refused("batch", "not known", loaders=[loader(batches=None)])
+        self.refused("batch", "batch sampler of the script's own", loaders=[loader(batch=None)])
+        self.refused("batch", "iterable", loaders=[loader(kind="iterable")])
+        self.refused("batch", "told from an evaluation's", loaders=[loader(random_order=False)])
+        evaluation = loader(training=False)
+        self.refused("batch", "told from an evaluation's", loaders=[loader(), evaluation])
+        self.offered("batch", "2x", "4x", "8x", loaders=[loader(), loader(training=False, random_order=False)])
         self.offered("learning_rate", "linear", "sqrt")
         self.refused("learning_rate", "the batch stays", loaders=[])
 
@@ -892,8 +890,8 @@ class Report(unittest.TestCase):
             self.assertIn(name, offered, refused)
         for name in ("tf32", "cudnn_benchmark", "loader_pin_memory"):
             self.assertEqual(refused[name], "the training is not on a GPU")
-        self.assertEqual([(each["training"], each["random_order"], each["draws"], each["unshareable"], each["batch_size"],
-                           each["batches"]) for each in loaders.watched],
+        self.assertEqual([(each.training, each.random_order, each.draws, each.unshareable, each.batch, each.batches)
+                          for each in seen().loaders],
                          [(True, True, False, None, 8, 64), (False, False, False, None, 8, 1)])
         changes = {each["name"]: each["changes"] for each in report["levers"]}
         self.assertEqual((changes["loader_workers"], changes.get("compile", "random stream")), ("nothing", "random stream"))
@@ -901,24 +899,24 @@ class Report(unittest.TestCase):
     @in_a_process
     def test_examples_that_draw_numbers(self):
         self.trained(lambda: torch.rand(1))
-        self.assertEqual([each["draws"] for each in loaders.watched], [True, False])
+        self.assertEqual([each.draws for each in seen().loaders], [True, False])
 
     @in_a_process
     def test_examples_that_draw_from_python(self):
         self.trained(random.random)
-        self.assertTrue(loaders.watched[0]["draws"])
+        self.assertTrue(seen().loaders[0].draws)
 
     @in_a_process
     def test_examples_that_draw_from_a_stream_of_their_own(self):
         watch()
         examples = Examples(draw=[functools.partial(random.Random(1).random), {"by": random.Random(1)}])
         torch.utils.data.DataLoader(examples)
-        self.assertTrue(loaders.watched[0]["draws"])
+        self.assertTrue(seen().loaders[0].draws)
 
     @in_a_process
     def test_what_processes_draw_is_not_known(self):
         self.trained(num_workers=1)
-        self.assertEqual((loaders.watched[0]["draws"], loaders.watched[0]["training"]), (None, True))
+        self.assertEqual((seen().loaders[0].draws, seen().loaders[0].training), (None, True))
 
     @in_a_process
     def test_what_the_script_sets(self):
@@ -937,6 +935,24 @@ class Report(unittest.TestCase):
             self.assertIn("itself", refused[name])
 
     @in_a_process
+    def test_a_model_that_is_no_more_is_judged_with_what_the_script_has_set_since(self):
+        report = watch()
+
+        def whole():
+            train(Classifier())
+
+        whole()
+        gc.collect()
+        self.assertEqual(pytorch.outermost(torch), [])
+        for name in ("channels_last", "optimizer"):
+            self.assertIn(name, values(report()))
+        self.assertNotIn("itself", refusals(report()).get("autocast", ""))
+        with torch.autocast("cpu", torch.bfloat16):
+            pass
+        self.assertIn("itself", refusals(report())["autocast"])
+        self.assertIn("channels_last", values(report()))
+
+    @in_a_process
     def test_data_sets_that_cannot_be_shared(self):
         watch()
         data = torch.utils.data
@@ -950,11 +966,11 @@ class Report(unittest.TestCase):
         data.DataLoader(Examples(), collate_fn=local)
         data.DataLoader(Stream())
         data.DataLoader(with_file, num_workers=1)
-        reasons = [each["unshareable"] for each in loaders.watched]
+        reasons = [each.unshareable for each in seen().loaders]
         self.assertIn("holds an open file", reasons[0])
         self.assertEqual((reasons[1], reasons[3], reasons[4]), (None, None, None))
         self.assertIn("started by spawn", reasons[2])
-        self.assertEqual(loaders.watched[3]["kind"], "iterable")
+        self.assertEqual(seen().loaders[3].kind, "iterable")
 
     @in_a_process
     def test_a_sampler_without_a_length(self):
@@ -965,16 +981,16 @@ class Report(unittest.TestCase):
                 return iter(range(64))
 
         torch.utils.data.DataLoader(Examples(), sampler=Endless())
-        self.assertIsNone(loaders.watched[0]["batches"])
+        self.assertIsNone(seen().loaders[0].batches)
         self.assertEqual(levers.notes, [])
 
     @in_a_process
     def test_trouble_of_a_hook_is_a_note(self):
-        watch()
+        report = watch()
         with mock.patch.object(loaders, "_described", side_effect=KeyError("odd")):
-            loader = torch.utils.data.DataLoader(Examples(), batch_size=32)
-        self.assertEqual(len(list(loader)), 2)
-        self.assertEqual(levers.notes, ["levers of DataLoaders: constructed: KeyError: 'odd'"])
+            made = torch.utils.data.DataLoader(Examples(), batch_size=32)
+        self.assertEqual(len(list(made)), 2)
+        self.assertIn("constructed: KeyError: 'odd'", report()["notes"])
 
     @in_a_process
     def test_tracebacks_do_not_show_the_hooks(self):

@@ -28,15 +28,48 @@ import pkgutil
 _PREFIX = "NOCTURNE_LEVER_"
 notes = []
 
-# One data loader of the run. kind: "map" or "iterable"; batch: examples, None where batches are not its own; batches and
-# examples: of an epoch, None where unknown; training: whether a step's batch came from it.
-Loader = collections.namedtuple(
-    "Loader", "kind batch workers pin_memory persistent prefetch batches examples training dataset")
+class Loader(object):
+    """One data loader of the run, as far as is known."""
+
+    plain = False         # whether its batches are made as PyTorch's BatchSampler makes them
+    random_order = False
+    unshareable = None    # why processes cannot read the data set; None: nothing says so, or they do
+    draws = None          # whether examples draw random numbers; None: unknown, as for what processes draw
+    batch_device = None   # where its first batch came; None: none has come
+    fetches = 0           # that were watched for draws
+
+    def __init__(self, kind, batch, workers=None, pin_memory=None, persistent=None, prefetch=None, batches=None,
+                 examples=None, training=None, dataset=None):
+        self.kind = kind              # "map" or "iterable" (PyTorch), "keras", "tf.data"
+        self.batch = batch            # examples; None where batches are not its own
+        self.workers = workers
+        self.pin_memory = pin_memory
+        self.persistent = persistent
+        self.prefetch = prefetch
+        self.batches = batches        # of an epoch, as examples
+        self.examples = examples
+        self.training = training      # whether backward passes follow its batches; None: no batch was taken yet
+        self.dataset = dataset        # its class's name
+
+
 # One optimizer. kind: its class's name; settings: its defaults, such as {"lr": 0.1, "fused": None}; parameters: numbers.
 Optimizer = collections.namedtuple("Optimizer", "kind settings parameters")
-# One outermost module that owns parameters. types: its parts by class name and count, {"Conv2d": 2, "Dropout": 1};
-# module: itself, to be looked at, not changed.
-Module = collections.namedtuple("Module", "kind parameters types compiled module")
+
+
+class Module(object):
+    """One outermost module that owns parameters, whether it lives or not."""
+
+    dtypes = frozenset()     # of the parameters: {"float32"}
+    classes = frozenset()    # names of its parts' classes and of those they are derived from: {"Conv2d", "Module"}
+    sparse = False           # whether a part has sparse gradients
+    channels_last = False    # whether a weight lies so
+
+    def __init__(self, kind, parameters, types, compiled, module=None):
+        self.kind = kind              # its class's name
+        self.parameters = parameters  # numbers
+        self.types = types            # its parts by class name and count: {"Conv2d": 2, "Dropout": 1}
+        self.compiled = compiled
+        self.module = module
 
 
 class Seen(object):

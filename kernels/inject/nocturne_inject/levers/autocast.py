@@ -1,7 +1,6 @@
 """Runs the outermost modules that own parameters in bf16 where PyTorch deems it safe; weights stay float32."""
 
 import copy
-import functools
 
 from .. import outermost
 from ..lever_error import LeverError
@@ -16,13 +15,10 @@ LINES = {"bf16": "with torch.autocast(inputs.device.type, torch.bfloat16):  # ar
 CPU_FLAGS = frozenset(["avx512_bf16", "amx_bf16", "bf16"])
 
 
-_regions = []  # of the script's own, that were entered
-
-
 def values(seen):
     if not seen.modules:
         return None, "no module that owns parameters was seen"
-    if _regions:
+    if "autocast" in seen.calls:
         return None, "the script uses autocast itself"
     if {"bfloat16", "float16"} & set(seen.parameter_types):
         return None, "the script's model is in 16 bits already"
@@ -35,19 +31,6 @@ def values(seen):
     if seen.device not in ("cpu", "cuda"):
         return None, "no such training was tried on the device %s" % seen.device
     return ["script", "bf16"], None
-
-
-def watch(torch):
-    """seen.calls has "autocast" for regions that are switched off too, as recomputed checkpoints enter them."""
-    original = torch.autocast.__enter__
-
-    @functools.wraps(original)
-    def __enter__(region):
-        if getattr(region, "_enabled", True):
-            _regions.append(region.device if hasattr(region, "device") else None)
-        return original(region)
-
-    torch.autocast.__enter__ = __enter__
 
 
 def install(value, torch):

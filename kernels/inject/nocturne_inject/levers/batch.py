@@ -17,19 +17,19 @@ LEAST_STEPS = 8  # of an epoch, at the largest batch
 
 
 def values(seen):
-    training = [loader for loader in loaders.watched if loader["training"]]
+    training = [loader for loader in seen.loaders if loader.training]
     if not training:
         return None, "no DataLoader was seen whose batches are trained on"
-    if any(loader["kind"] != "map" for loader in training):
+    if any(loader.kind != "map" for loader in training):
         return None, "the training's data set is an iterable one"
-    if any(not loader["batch_size"] for loader in training):
+    if not all(loader.plain and loader.batch for loader in training):
         return None, "the batches are made by a batch sampler of the script's own, or by none"
-    known = [loader for loader in loaders.watched if loader["training"] is not None]
-    if any(loader["random_order"] != loader["training"] for loader in known):
+    known = [loader for loader in seen.loaders if loader.training is not None]
+    if any(loader.random_order != loader.training for loader in known):
         return None, "the training's DataLoader cannot be told from an evaluation's by its random order"
-    if any(loader["batches"] is None for loader in training):
+    if any(loader.batches is None for loader in training):
         return None, "how many batches an epoch has is not known"
-    steps = min(loader["batches"] for loader in training)
+    steps = min(loader.batches for loader in training)
     offered = [value for value, times in MULTIPLES.items() if steps >= LEAST_STEPS * times]
     if not offered:
         return None, "an epoch has %d steps, too few for larger batches" % steps
@@ -57,7 +57,3 @@ def install(value, torch):
             arguments["batch_size"] = size * times
 
     loaders.change(torch, 2, NAME, rule)
-
-
-def watch(torch):
-    loaders.watch(torch)

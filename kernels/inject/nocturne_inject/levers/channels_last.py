@@ -19,19 +19,15 @@ LINES = {"true": "model = model.to(memory_format=torch.channels_last)\n"
 
 
 def values(seen):
-    if not any(_has_convolutions(seen.module, each.module) for each in seen.modules):
+    if not any(each.classes & {"Conv2d", "ConvTranspose2d"} for each in seen.modules):
         return None, "no Conv2d was seen"
-    if any(_is_last(seen.module, weight) for each in seen.modules for weight in each.module.parameters()):
+    if any(each.channels_last for each in seen.modules):
         return None, "the script uses channels_last itself"
     return ["script", "true"], None
 
 
 def _has_convolutions(torch, module):
     return any(isinstance(each, (torch.nn.Conv2d, torch.nn.ConvTranspose2d)) for each in module.modules())
-
-
-def _is_last(torch, weight):
-    return weight.dim() == 4 and not weight.is_contiguous() and weight.is_contiguous(memory_format=torch.channels_last)
 
 
 def install(value, torch):

@@ -14,8 +14,7 @@ def values(seen):
         return None, "the process may use one core only"
     if "set_num_interop_threads" in seen.calls:
         return None, "the script sets the number of inter-op threads itself"
-    scripted = seen.module.jit.ScriptModule
-    if not any(isinstance(part, scripted) for each in seen.modules for part in each.module.modules()):
+    if not any("ScriptModule" in each.classes for each in seen.modules):
         return None, "only TorchScript runs operations at the same time, and no scripted module was seen"
     return ["script"] + [str(count) for count in threads.counts(seen.cpus) if count != seen.interop_threads], None
 

@@ -12,7 +12,7 @@ LINES = {"true": "DataLoader(..., persistent_workers=True)"}
 
 
 def values(seen):
-    if loaders.watched and all(loader["persistent_workers"] for loader in loaders.watched):
+    if seen.loaders and all(loader.persistent for loader in seen.loaders):
         return None, "the script's DataLoader keeps its processes already"
     return loader_prefetch.with_processes(seen, ["true"])
 
@@ -24,7 +24,3 @@ def install(value, torch):
             arguments["persistent_workers"] = True
 
     loaders.change(torch, 1, NAME, rule)
-
-
-def watch(torch):
-    loaders.watch(torch)

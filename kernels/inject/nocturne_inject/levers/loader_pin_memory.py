@@ -13,11 +13,11 @@ LINES = {"true": "DataLoader(..., pin_memory=True)"}
 def values(seen):
     if seen.device != "cuda":
         return None, "the training is not on a GPU"
-    if not loaders.watched:
+    if not seen.loaders:
         return None, "no DataLoader was constructed"
-    if all(loader["pin_memory"] for loader in loaders.watched):
+    if all(loader.pin_memory for loader in seen.loaders):
         return None, "the script's DataLoader pins its memory already"
-    if any(loader["batch_device"] not in (None, "cpu") for loader in loaders.watched):
+    if any(loader.batch_device not in (None, "cpu") for loader in seen.loaders):
         return None, "the DataLoader's batches are on the GPU already"
     return ["script", "true"], None
 
@@ -28,7 +28,3 @@ def install(value, torch):
         arguments["pin_memory"] = True
 
     loaders.change(torch, 1, NAME, rule)
-
-
-def watch(torch):
-    loaders.watch(torch)

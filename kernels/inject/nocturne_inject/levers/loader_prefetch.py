@@ -17,9 +17,9 @@ def values(seen):
 
 def with_processes(seen, offered):
     """For levers that act where a loader has processes, by the script or by the lever loader_workers."""
-    if not loaders.watched:
+    if not seen.loaders:
         return None, "no DataLoader was constructed"
-    if not any(loader["num_workers"] for loader in loaders.watched):
+    if not any(loader.workers for loader in seen.loaders):
         possible, reason = loader_workers.values(seen)
         if not possible:
             return None, "the DataLoader has no processes: " + reason
@@ -33,7 +33,3 @@ def install(value, torch):
             arguments["prefetch_factor"] = int(value)
 
     loaders.change(torch, 1, NAME, rule)
-
-
-def watch(torch):
-    loaders.watch(torch)

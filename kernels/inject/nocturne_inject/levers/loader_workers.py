@@ -16,25 +16,25 @@ LINES = {str(count): "DataLoader(..., num_workers=%d)" % count for count in rang
 
 def changes(seen):
     """Each process draws from a stream of its own; nothing changes where no example draws any numbers."""
-    return "nothing" if all(loader["draws"] is False for loader in _map_style()) else CHANGES
+    return "nothing" if all(loader.draws is False for loader in _map_style(seen)) else CHANGES
 
 
-def _map_style():
-    return [loader for loader in loaders.watched if loader["kind"] == "map"]
+def _map_style(seen):
+    return [loader for loader in seen.loaders if loader.kind == "map"]
 
 
 def values(seen):
-    if not loaders.watched:
+    if not seen.loaders:
         return None, "no DataLoader was constructed"
-    able = _map_style()
+    able = _map_style(seen)
     if not able:
         return None, "each process would yield all of an iterable data set"
     for loader in able:
-        if loader["unshareable"]:
-            return None, loader["unshareable"]
+        if loader.unshareable:
+            return None, loader.unshareable
     counts = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, MOST]
     counts = sorted({count for count in counts if count <= seen.cpus} | {min(seen.cpus, MOST)})
-    used = {loader["num_workers"] for loader in able}
+    used = {loader.workers for loader in able}
     offered = [str(count) for count in counts if used != {count}]
     return ["script"] + offered, None
 
@@ -51,7 +51,3 @@ def install(value, torch):
                 arguments.pop(name, None)
 
     loaders.change(torch, 0, NAME, rule)
-
-
-def watch(torch):
-    loaders.watch(torch)

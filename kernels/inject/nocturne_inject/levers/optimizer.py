@@ -28,7 +28,7 @@ def values(seen):
         return None, "the script chooses the optimizer's implementation itself"
     if any("complex" in each for each in seen.parameter_types):
         return None, "a fused optimizer needs real weights"
-    if any(getattr(part, "sparse", False) is True for each in seen.modules for part in each.module.modules()):
+    if any(each.sparse for each in seen.modules):
         return None, "a fused optimizer cannot use sparse gradients"
     # On a GPU PyTorch takes foreach by itself.
     return ["script", "fused"] + (["foreach"] if seen.device == "cpu" else []), None

@@ -1,1 +1,2 @@
-from .dataloader import DataLoader, IterableDataset  # noqa: F401
+from . import _utils  # noqa: F401
+from .dataloader import BatchSampler, DataLoader, IterableDataset, get_worker_info  # noqa: F401

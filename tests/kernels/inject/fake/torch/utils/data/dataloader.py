@@ -5,6 +5,14 @@ class IterableDataset(object):
     pass
 
 
+class BatchSampler(object):
+    pass
+
+
+def get_worker_info():
+    return None
+
+
 class _BaseDataLoaderIter(object):
     def __init__(self, loader):
         self.loader = loader
