@@ -38,6 +38,8 @@ __all__ = ["step", "phase", "epoch", "active"]
 class _Recorder(object):
     """Writes the events of one process; measure/protocol/README.md describes them."""
 
+    KINDS = ("data",)  # of what time is spent on
+
     def __init__(self, environment):
         self.pid = os.getpid()
         self.limit = int(environment.get("NOCTURNE_STEPS_LIMIT", 0))
@@ -46,6 +48,7 @@ class _Recorder(object):
         self.turns = None
         self.room = 0 if self.turns_path else self.limit or float("inf")  # steps until a turn's end or the limit
         self.steps = -1          # behind the first; -1: the first has not ended
+        self.dropped = 0         # steps to come that are not timed
         self.open_phases = []
         self.ending = False
         self.began = int(environment.get("NOCTURNE_STEPS_BEGAN_NS", 0)) / 1e9
@@ -79,10 +82,9 @@ class _Recorder(object):
         if self.ending:
             os._exit(0)
         if self.steps < 0:
-            _number(loss)  # what the device still has to do of it is not the first sample's
-            self.steps = 0
-            wall, cpu = self.spent()
-            self.write(event="phase_end", name="first_step", wall_s=wall, cpu_s=cpu)
+            self.first_ended(loss)
+        elif self.dropped:
+            self.dropped = max(0, self.dropped - count)
         else:
             if count > self.room:
                 self.leave_out(1 - self.room / float(count))
@@ -100,17 +102,24 @@ class _Recorder(object):
             self.wait_for_turn()
         self.restart()
 
+    def first_ended(self, loss):
+        _number(loss)  # what the device still has to do of it is not the first sample's
+        self.steps = 0
+        wall, cpu = self.spent()
+        self.write(event="phase_end", name="first_step", wall_s=wall, cpu_s=cpu)
+
     def restart(self):
         """What comes now is the next sample's."""
         self.pending = 0                           # steps not yet in a sample
         self.outside, self.outside_cpu = 0.0, 0.0  # seconds of what is no part of a step
-        self.waited = 0.0                          # seconds of phases "data"
+        self.spent_on = dict.fromkeys(self.KINDS, 0.0)  # seconds
         self.step_ended()
         self.mark, self.mark_cpu = self.last, self.last_cpu
 
     def step_ended(self):
-        self.last, self.last_cpu = time.monotonic(), time.process_time()
-        self.before = self.outside, self.outside_cpu, self.waited
+        self.last = self.lapped = time.monotonic()
+        self.last_cpu = time.process_time()
+        self.before = self.outside, self.outside_cpu, self.spent_on.copy()
 
     def leave_out(self, share):
         """Of the time since the last step."""
@@ -124,7 +133,7 @@ class _Recorder(object):
 
     def epoch(self):
         if self.steps >= 0 and self.pending:  # in the midst of a sample: all since the last step is left out of it
-            outside, outside_cpu, self.waited = self.before
+            outside, outside_cpu, self.spent_on = self.before
             self.outside = outside + time.monotonic() - self.last
             self.outside_cpu = outside_cpu + time.process_time() - self.last_cpu
             self.step_ended()
@@ -134,13 +143,13 @@ class _Recorder(object):
     def sample(self, loss):
         value = _number(loss)  # before the clock is read: a loss on a device is there only when the step has ended
         wall, cpu = self.spent()
-        self.tell(self.steps - self.pending + 1, self.pending, wall, cpu, self.waited, value)
+        self.tell(self.steps - self.pending + 1, self.pending, wall, cpu, self.spent_on, value)
 
-    def tell(self, first_step, steps, wall, cpu, waited, loss, **more):
+    def tell(self, first_step, steps, wall, cpu, spent_on, loss, **more):
         """Of a sample, in seconds. `more`: further fields of its event, in nanoseconds."""
         # One format: json.dumps takes ten times as long, of which each step would pay a part.
         line = '{"event": "sample", "first_step": %d, "steps": %d, "wall_ns": %d, "cpu_ns": %d, "data_wait_ns": %d' % (
-            first_step, steps, int(wall * 1e9) or 1, int(cpu * 1e9), int(min(waited, wall) * 1e9))
+            first_step, steps, int(wall * 1e9) or 1, int(cpu * 1e9), int(min(spent_on["data"], wall) * 1e9))
         if loss is not None:
             line += ', "loss": %r' % loss if type(loss) is float else ', "loss": "%s"' % loss
         self.put(line + "".join([', "%s": %d' % each for each in more.items()]) + "}")
@@ -182,7 +191,7 @@ class _Recorder(object):
                 self.outside += now - max(begin, self.last)
                 self.outside_cpu += now_cpu - max(cpu, self.last_cpu)
             elif name == "data" and not nested:
-                self.waited += now - max(begin, self.last)
+                self.spent_on["data"] += now - max(begin, self.last)
 
 
 def _number(loss):

@@ -91,6 +91,7 @@ class Loaders(object):
         self.seen = self.session.report.seen.loaders
         self.known = weakref.WeakKeyDictionary()  # loader: what levers.Loader says of it
         self.asked_for = False  # a batch, now
+        self.told = None        # the recorder, where it shall know
         self.asking = None      # what is known of the loader that was asked last
         self.waiting = []       # those whose batch no backward pass has followed yet
         self.first = True       # until the end of the first step
@@ -144,7 +145,7 @@ class Loaders(object):
         if known is not None and known.training is None and (known in self.waiting or not grad):
             known.training = False  # no backward pass has followed its last batch, or none can follow
             self.waiting = [each for each in self.waiting if each is not known]
-        recorder = self.recorder()
+        recorder = self.told = self.recorder()
         if recorder:
             if self.evaluating and grad:
                 recorder.epoch()
@@ -166,8 +167,8 @@ class Loaders(object):
         self.asked_for = False
         if isinstance(error, StopIteration):
             self.exhausted = True
-            if self.recorder():
-                self.training.recorder.epoch()
+            if self.told:
+                self.told.epoch()
 
     def came(self, iterator, batch):
         self.asked_for = False
@@ -181,7 +182,7 @@ class Loaders(object):
                     known.unshareable = "the data set makes tensors on the GPU"
         if self.first and self.torch.is_grad_enabled():
             self.batch, self.giver, self.batches = batch, known, self.batches + 1
-        recorder = self.recorder()
+        recorder = self.told
         if not recorder:
             return
         recorder.lap("data")

@@ -57,8 +57,7 @@ def _tensors(torch, batch, depth=0):
 class Losses(list):
     """What the backwards of an event were called on. float() waits for the device and gives the one loss there is."""
 
-    def __init__(self, training):
-        self.training = training
+    training = None  # the one there is
 
     def __float__(self):
         if self.training.cuda:
@@ -72,6 +71,7 @@ class Losses(list):
 class Training(Events):
     def __init__(self, torch, session):
         super(Training, self).__init__(session, self.awaited)
+        Losses.training = self
         self.torch = torch
         self.cuda = False
         self.optimizers = weakref.WeakValueDictionary()  # by id, those that were made and live
@@ -85,7 +85,7 @@ class Training(Events):
         self.merged = set()           # those that step behind another one, of the same backward
         self.optimizer_ends = 0
         self.unused = False           # backwards are counted because no optimizer had been made
-        self.losses = Losses(self)    # of the backwards since the last event
+        self.losses = Losses()    # of the backwards since the last event
         self.unscaled = None          # (scaled loss, loss) that a GradScaler has seen last
         self.thread = None            # that trains
         self.loaders = Loaders(self)
@@ -256,7 +256,7 @@ class Training(Events):
 
     def stepped(self, key):
         """An event; what passed since the last step is one, where it ends there."""
-        losses, self.losses = self.losses, Losses(self)
+        losses, self.losses = self.losses, Losses()
         self.backwards = 0
         if self.event(key, losses):
             self.loaders.exhausted = False

@@ -84,15 +84,16 @@ def _signal(processes, number):
 
 
 class Recorder(steps._Recorder):
+    KINDS = KINDS
+
     def __init__(self, session):
         self.session = session
         self.facts = {"versions": {"python": sys.version.split()[0]}}
         self.samples = collections.deque(maxlen=1000)  # (steps, wall seconds)
         self.spent_in_all = dict.fromkeys(KINDS, 0.0)
         self.wall_in_all = 0.0
-        self.dropped = 0    # steps to come that are not timed
         self.stopped = []   # descendants that wait with this process
-        self.untold = []    # [(a sample, its spent_on)]
+        self.untold = []    # samples
         self.told_at = 0.0
         environment = dict(session.environment)
         if not environment.get("NOCTURNE_STEPS_EVENTS"):
@@ -109,41 +110,25 @@ class Recorder(steps._Recorder):
             self.session.note("the first step began %.0f s after the framework's import" % (self.mark - imported))
         self.mark, self.mark_cpu = imported, cpu
 
-    def restart(self):
-        self.spent_on = dict.fromkeys(KINDS, 0.0)
-        super(Recorder, self).restart()
-
-    def step_ended(self):
-        super(Recorder, self).step_ended()
-        self.lapped = self.last
-        self.spent_before = self.spent_on.copy()
-
     def lap(self, kind):
         now = time.monotonic()
         passed, self.lapped = now - self.lapped, now
         self.spent_on[kind] += passed
-        if kind == "data":
-            self.waited += passed
 
     def epoch(self, credit=0.0, credit_cpu=0.0):
         """`credit`: of what has just passed, the seconds of waiting for data that are a step's all the same."""
-        self.spent_on = dict(self.spent_before)
         super(Recorder, self).epoch()
-        self.lapped = time.monotonic()
         if self.steps >= 0:
             self.outside -= credit
             self.outside_cpu -= credit_cpu
-            self.waited += credit
             self.spent_on["data"] += credit
+        else:
+            self.spent_on = dict.fromkeys(KINDS, 0.0)
+            self.lapped = time.monotonic()
 
-    def step(self, loss, count=1):
-        if self.steps < 0:
-            self.ready()
-        elif self.dropped:
-            self.dropped = max(0, self.dropped - count)
-            self.restart()
-            return
-        super(Recorder, self).step(loss, count)
+    def first_ended(self, loss):
+        self.ready()
+        super(Recorder, self).first_ended(loss)
 
     def ready(self):
         expected, batch = self.session.environment.get("NOCTURNE_INJECT_BATCH"), self.facts.get("batch")
@@ -153,16 +138,16 @@ class Recorder(steps._Recorder):
         self.write(event="ready", timing="steps", **self.facts)
 
     def tell(self, *sample):
-        self.untold.append((sample, self.spent_on))
+        self.untold.append(sample)
         if self.last - self.told_at > TOLD_S or not self.room:
             self.tell_all()
 
     def tell_all(self):
         """Many samples at once: a line takes ten times as long where a step's work has filled the processor's caches."""
         untold, self.untold, self.told_at = self.untold, [], self.last
-        for sample, spent_on in untold if self.ours() else ():
-            wall = sample[2]
-            self.samples.append((sample[1], wall))
+        for sample in untold if self.ours() else ():
+            _, steps, wall, _, spent_on, _ = sample
+            self.samples.append((steps, wall))
             self.wall_in_all += wall
             for kind, seconds in spent_on.items():
                 self.spent_in_all[kind] += seconds
