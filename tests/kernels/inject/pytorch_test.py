@@ -200,6 +200,12 @@ class RealTraining(unittest.TestCase):
                 self.assertEqual(report["batch"], {"lbfgs": None, "accumulation": 128}.get(name, 64))
                 self.assertEqual(report["steps_per_epoch"], {"lbfgs": None, "manual": None, "accumulation": 5}.get(name, 10))
 
+    def test_pytorchs_own_launcher_is_silent_and_what_it_starts_is_seen(self):
+        with Injected(script("mlp"), python=PYTHON, fake=False) as run:
+            code, _, errors = run.run("-m", "torch.backends.xeon.run_cpu", str(run.script), OMP_NUM_THREADS="1")
+            self.assertEqual(code, 0, errors)
+            self.assertEqual((len(run.events("sample")), run.json()["steps"], run.json()["notes"]), (29, 29, []))
+
     def test_a_paired_start_of_the_default_is_the_default(self):
         for name in ("mlp", "gan", "workers"):
             with self.subTest(name), Injected(script(name), python=PYTHON, fake=False) as run:
