@@ -85,7 +85,7 @@ class Training(Events):
         self.merged = set()           # those that step behind another one, of the same backward
         self.optimizer_ends = 0
         self.unused = False           # backwards are counted because no optimizer had been made
-        self.losses = Losses()    # of the backwards since the last event
+        self.losses = Losses()        # of the backwards since the last event
         self.unscaled = None          # (scaled loss, loss) that a GradScaler has seen last
         self.thread = None            # that trains
         self.loaders = Loaders(self)

@@ -12,7 +12,6 @@ import shutil
 import sys
 
 from . import levers
-from . import recorder
 
 
 def cpu_flags():

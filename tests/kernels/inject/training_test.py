@@ -1,6 +1,5 @@
 """What is seen of a training by the hooks, on a PyTorch whose work takes seconds of a clock that only it moves."""
 
-import json
 import os
 import shutil
 import signal

@@ -8,7 +8,6 @@ the wait, turns say 25 % too little.
 import os
 import statistics
 import sys
-import textwrap
 import time
 import unittest
 
