@@ -182,6 +182,9 @@ ExitCode run_action(const std::function<ExitCode(Context&)>& action, Context& co
     const ExitCode code = action(context);
     context.out->flush();
     return code;
+  } catch (const Refusal& refusal) {
+    context.out->flush();
+    return refusal.code;
   } catch (const db::Error& error) {
     context.out->flush();
     return complain(context, error);

@@ -38,6 +38,10 @@ ExitCode complain(const Context& context, const db::Error& error) {
   return complain(context, code, error.what());
 }
 
+void refuse(const Context& context, ExitCode code, std::string_view sentence) {
+  throw Refusal{complain(context, code, sentence)};
+}
+
 void tell_notice(const Context& context, const db::Store& store) {
   if (const std::string notice = store.notice(); !notice.empty()) *context.err << "nocturne: " << notice << '\n';
 }
@@ -72,50 +76,50 @@ db::StoreOptions store_options(const Context& context) {
   return options;
 }
 
-std::expected<void, ExitCode> look_for_database(const Context& context) {
+void look_for_database(const Context& context) {
   std::error_code unknown;
-  if (std::filesystem::exists(context.database(), unknown)) return {};
+  if (std::filesystem::exists(context.database(), unknown)) return;
   if (unknown) {
-    return std::unexpected(
-        complain(context, ExitCode::Database,
-                 fmt::format("whether there is a database at {} cannot be seen: {}. Name another file with --db",
-                             context.database().string(), unknown.message())));
+    refuse(context, ExitCode::Database,
+           fmt::format("whether there is a database at {} cannot be seen: {}. Name another file with --db",
+                       context.database().string(), unknown.message()));
   }
-  return std::unexpected(complain(context, ExitCode::NotFound,
-                                  fmt::format("there is no database at {} yet; '{}' begins one",
-                                              context.database().string(), tuner::command_text({"tune", "FILE"}))));
+  refuse(context, ExitCode::NotFound,
+         fmt::format("there is no database at {} yet; '{}' begins one", context.database().string(),
+                     tuner::command_text({"tune", "FILE"})));
 }
 
-std::expected<db::Store, ExitCode> open_database(const Context& context, db::Mode mode) {
-  if (mode == db::Mode::ReadOnly) {
-    if (const auto there = look_for_database(context); !there) return std::unexpected(there.error());
-  }
+db::Store open_database(const Context& context, db::Mode mode) {
+  if (mode == db::Mode::ReadOnly) look_for_database(context);
   auto store = db::Store::open(context.database(), mode, store_options(context));
   tell_notice(context, store);
   return store;
 }
 
-std::expected<db::CampaignSummary, ExitCode> choose_campaign(const Context& context, const db::Store& store,
-                                                             const CampaignChoice& choice) {
+std::optional<db::Store> open_known_database(const Context& context) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(context.database(), ignored)) return std::nullopt;
+  return open_database(context);
+}
+
+db::CampaignSummary choose_campaign(const Context& context, const db::Store& store, const CampaignChoice& choice) {
   if (choice.name.empty()) {
     for (const db::CampaignSummary& campaign : store.list_campaigns()) {
       if (!choice.generation || campaign.generation == *choice.generation) {
         return campaign;
       }
     }
-    return std::unexpected(complain(context, ExitCode::NotFound,
-                                    fmt::format("there is no campaign in {}; '{}' begins one",
-                                                context.database().string(), tuner::command_text({"tune", "FILE"}))));
+    refuse(context, ExitCode::NotFound,
+           fmt::format("there is no campaign in {}; '{}' begins one", context.database().string(),
+                       tuner::command_text({"tune", "FILE"})));
   }
   return store.load_campaign(choice.name, choice.generation);
 }
 
-std::expected<OpenCampaign, ExitCode> open_campaign(const Context& context, const CampaignChoice& choice) {
+OpenCampaign open_campaign(const Context& context, const CampaignChoice& choice) {
   auto store = open_database(context);
-  if (!store) return std::unexpected(store.error());
-  auto campaign = choose_campaign(context, *store, choice);
-  if (!campaign) return std::unexpected(campaign.error());
-  return OpenCampaign{.store = *std::move(store), .campaign = *std::move(campaign)};
+  auto campaign = choose_campaign(context, store, choice);
+  return {.store = std::move(store), .campaign = std::move(campaign)};
 }
 
 }  // namespace nocturne::cli

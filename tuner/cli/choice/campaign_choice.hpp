@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "db/store.hpp"
 #include "tuner/cli/context.hpp"
@@ -30,6 +31,21 @@ void add_campaign_choice(CLI::App& subcommand, CampaignChoice& choice);
 /// The same for an error of the database, of which the code says how the program ends.
 [[nodiscard]] ExitCode complain(const Context& context, const db::Error& error);
 
+/// Ends the subcommand: what is wrong was said. Caught where subcommands are run (cli.cpp), and by whom has more to do.
+struct Refusal {
+  ExitCode code;
+};
+/// complain(), and the end of the subcommand.
+[[noreturn]] void refuse(const Context& context, ExitCode code, std::string_view sentence);
+
+/// What `result` holds. Where it is an error, the subcommand ends with `code`, and says `before` and the error.
+template <typename T>
+T value_or_refuse(const Context& context, ExitCode code, std::expected<T, std::string> result,
+                  std::string_view before = {}) {
+  if (!result) refuse(context, code, std::string(before) + result.error());
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
 /// Says in a line where the database lies on a network file system, and how old is what is read from there.
 void tell_notice(const Context& context, const db::Store& store);
 
@@ -38,25 +54,24 @@ void tell_notice(const Context& context, const db::Store& store);
 /// Once a campaign is begun, writes wait ten minutes for another program that keeps the file locked.
 [[nodiscard]] db::StoreOptions store_options(const Context& context);
 
-/// Before a database is read: says so and gives the exit code where there is none, or where that cannot be seen.
-[[nodiscard]] std::expected<void, ExitCode> look_for_database(const Context& context);
+/// Before a database is read. Throws Refusal where there is none, or where that cannot be seen.
+void look_for_database(const Context& context);
 
-/// Opens the database. Reading never creates one: where there is none, that is said, and the exit code given. Throws
-/// db::Error.
-[[nodiscard]] std::expected<db::Store, ExitCode> open_database(const Context& context,
-                                                               db::Mode mode = db::Mode::ReadOnly);
+/// Opens the database. Reading never creates one. Throws Refusal where there is none, else db::Error.
+[[nodiscard]] db::Store open_database(const Context& context, db::Mode mode = db::Mode::ReadOnly);
+/// The same for reading; empty where there is none.
+[[nodiscard]] std::optional<db::Store> open_known_database(const Context& context);
 
-/// Finds the campaign; says so and gives the exit code where there is none at all. Throws db::Error with NotFound,
-/// which says which there are.
-[[nodiscard]] std::expected<db::CampaignSummary, ExitCode> choose_campaign(const Context& context,
-                                                                           const db::Store& store,
-                                                                           const CampaignChoice& choice);
+/// Finds the campaign. Throws Refusal where there is none at all, else db::Error with NotFound, which says which there
+/// are.
+[[nodiscard]] db::CampaignSummary choose_campaign(const Context& context, const db::Store& store,
+                                                  const CampaignChoice& choice);
 
 struct OpenCampaign {
   db::Store store;  ///< for reading
   db::CampaignSummary campaign;
 };
 /// Both of these, as most subcommands that read begin.
-[[nodiscard]] std::expected<OpenCampaign, ExitCode> open_campaign(const Context& context, const CampaignChoice& choice);
+[[nodiscard]] OpenCampaign open_campaign(const Context& context, const CampaignChoice& choice);
 
 }  // namespace nocturne::cli

@@ -14,13 +14,13 @@ std::filesystem::path profile_file(const std::string& word, const Context& conte
   return word;
 }
 
-std::expected<deploy::Profile, ExitCode> open_profile(const std::string& word, const Context& context) {
+deploy::Profile open_profile(const std::string& word, const Context& context) {
   const std::filesystem::path file = profile_file(word, context);
   auto profile = deploy::load_profile(file);
   if (profile) return *std::move(profile);
   std::error_code ignored;
   const bool there = std::filesystem::exists(file, ignored);
-  return std::unexpected(complain(context, there ? ExitCode::Usage : ExitCode::NotFound, profile.error()));
+  refuse(context, there ? ExitCode::Usage : ExitCode::NotFound, profile.error());
 }
 
 }  // namespace nocturne::cli

@@ -27,23 +27,19 @@ bool looks_like_file(const std::string& word) {
          std::filesystem::is_regular_file(word, ignored);
 }
 
-std::expected<CampaignSource, ExitCode> source_of_file(const Context& context, const db::Store* store,
-                                                       const std::string& file, const space::Facts& facts) {
+CampaignSource source_of_file(const Context& context, const db::Store* store, const std::string& file,
+                              const space::Facts& facts) {
   const auto frameworks = frameworks_here(context, tuner::find_installation());
-  auto spec = tuner::load_campaign(file, facts, frameworks.get());
-  if (!spec) {
-    *context.err << tuner::to_text(spec.error()) << '\n';
-    return std::unexpected(ExitCode::Usage);
-  }
-  CampaignSource source{.stored = {}, .spec = {}, .space = spec->space};
+  auto spec = spec_or_refuse(context, tuner::load_campaign(file, facts, frameworks.get()));
+  CampaignSource source{.stored = {}, .spec = {}, .space = spec.space};
   if (store != nullptr) {
     auto all = store->list_campaigns();
     for (db::CampaignSummary& each : all) {
-      if (each.name != spec->name || each.identity != spec->identity()) continue;
+      if (each.name != spec.name || each.identity != spec.identity()) continue;
       if (!source.stored || each.generation > source.stored->generation) source.stored = std::move(each);
     }
   }
-  source.spec = std::move(*spec);
+  source.spec = std::move(spec);
   return source;
 }
 
@@ -109,46 +105,44 @@ void add_campaign_source(CLI::App& subcommand, CampaignSourceOptions& options) {
       ->check(whole_number(1));
 }
 
-std::expected<CampaignSource, ExitCode> find_campaign_source(const Context& context, const db::Store* store,
-                                                             const CampaignSourceOptions& options,
-                                                             const space::Facts& facts) {
+CampaignSource find_campaign_source(const Context& context, const db::Store* store,
+                                    const CampaignSourceOptions& options, const space::Facts& facts) {
   if (looks_like_file(options.campaign)) {
     if (!options.generation) return source_of_file(context, store, options.campaign, facts);
-    return std::unexpected(
-        complain(context, ExitCode::Usage, "--generation goes with a campaign's name, not with a file"));
+    refuse(context, ExitCode::Usage, "--generation goes with a campaign's name, not with a file");
   }
   if (store == nullptr) {
-    return std::unexpected(complain(context, ExitCode::NotFound,
-                                    fmt::format("there is no database at {} yet; name a campaign file: --campaign FILE",
-                                                context.database().string())));
+    refuse(context, ExitCode::NotFound,
+           fmt::format("there is no database at {} yet; name a campaign file: --campaign FILE",
+                       context.database().string()));
   }
   auto summary = choose_campaign(context, *store, {.name = options.campaign, .generation = options.generation});
-  if (!summary) return std::unexpected(summary.error());
-  auto stored = tuner::stored_space(*store, *summary);
-  if (!stored) return std::unexpected(complain(context, ExitCode::Database, stored.error()));
-  for (const std::string& each : stored->without) *context.err << "Note: " << each << '\n';
-  return CampaignSource{.stored = std::move(*summary), .spec = {}, .space = std::move(stored->space)};
+  auto stored = value_or_refuse(context, ExitCode::Database, tuner::stored_space(*store, summary));
+  for (const std::string& each : stored.without) *context.err << "Note: " << each << '\n';
+  return {.stored = std::move(summary), .spec = {}, .space = std::move(stored.space)};
 }
 
-std::expected<void, ExitCode> read_spec(const Context& context, CampaignSource& source, const space::Facts& facts) {
-  if (source.spec) return {};
+void read_spec(const Context& context, CampaignSource& source, const space::Facts& facts) {
+  if (source.spec) return;
   const auto frameworks = frameworks_here(context, tuner::find_installation());
   auto spec =
-      tuner::parse_campaign(source.stored->spec.dump(), fmt::format("the stored campaign '{}'", source.stored->name),
-                            "/", facts, frameworks.get());
-  if (!spec) {
-    *context.err << tuner::to_text(spec.error()) << '\n';
-    return std::unexpected(ExitCode::Usage);
+      spec_or_refuse(context, tuner::parse_campaign(source.stored->spec.dump(),
+                                                    fmt::format("the stored campaign '{}'", source.stored->name), "/",
+                                                    facts, frameworks.get()));
+  if (spec.identity() != source.stored->identity) {
+    refuse(context, ExitCode::Unavailable,
+           fmt::format("'{}' would be another campaign on this machine as it is now{}; 'nocturne tune' begins that one",
+                       source.stored->name, changed_facts(source.stored->spec, spec.facts)));
   }
-  if (spec->identity() != source.stored->identity) {
-    return std::unexpected(complain(
-        context, ExitCode::Unavailable,
-        fmt::format("'{}' would be another campaign on this machine as it is now{}; 'nocturne tune' begins that one",
-                    source.stored->name, changed_facts(source.stored->spec, spec->facts))));
-  }
-  source.space = spec->space;
-  source.spec = std::move(*spec);
-  return {};
+  source.space = spec.space;
+  source.spec = std::move(spec);
+}
+
+tuner::CampaignSpec spec_or_refuse(const Context& context,
+                                   std::expected<tuner::CampaignSpec, std::vector<tuner::Problem>> spec) {
+  if (spec) return *std::move(spec);
+  *context.err << tuner::to_text(spec.error()) << '\n';
+  throw Refusal{ExitCode::Usage};
 }
 
 std::expected<space::Configuration, WordError> configuration_of_word(const Context& context, const db::Store* store,

@@ -6,6 +6,7 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "db/store.hpp"
 #include "space/facts.hpp"
@@ -31,16 +32,17 @@ struct CampaignSource {
 };
 
 /// A word that is a file, or looks like one (a '/' or ".json" in it), is read as one; its stored campaign is the newest
-/// generation of the same identity. `store` may be null: there is no database yet. What is wrong is said.
-[[nodiscard]] std::expected<CampaignSource, ExitCode> find_campaign_source(const Context& context,
-                                                                           const db::Store* store,
-                                                                           const CampaignSourceOptions& options,
-                                                                           const space::Facts& facts);
+/// generation of the same identity. `store` may be null: there is no database yet. Throws Refusal.
+[[nodiscard]] CampaignSource find_campaign_source(const Context& context, const db::Store* store,
+                                                  const CampaignSourceOptions& options, const space::Facts& facts);
 
-/// What is needed to measure: a stored campaign is read again as it was stored, no file is needed. Refused where this
-/// machine, with its `facts`, would make another campaign of it.
-[[nodiscard]] std::expected<void, ExitCode> read_spec(const Context& context, CampaignSource& source,
-                                                      const space::Facts& facts);
+/// What is needed to measure: a stored campaign is read again as it was stored, no file is needed. Throws Refusal
+/// where this machine, with its `facts`, would make another campaign of it.
+void read_spec(const Context& context, CampaignSource& source, const space::Facts& facts);
+
+/// The campaign that was read from a file or a document. Throws Refusal with Usage where it has problems.
+[[nodiscard]] tuner::CampaignSpec spec_or_refuse(const Context& context,
+                                                 std::expected<tuner::CampaignSpec, std::vector<tuner::Problem>> spec);
 
 /// The configuration that a word means: a trial's number, `best`, `default`, settings ("name=value,…" or with spaces;
 /// the rest as in the default), or an exported profile. The error is a sentence; NotFound where nothing of that name

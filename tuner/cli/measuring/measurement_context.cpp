@@ -25,21 +25,11 @@ measure::MachineRoots roots_of(const tuner::Installation& installation) {
 }  // namespace
 
 MeasurementContext::MeasurementContext(const Context& context)
-    : context_(context),
+    : context_((prepare_to_run(context), context)),
       installation_(tuner::find_installation()),
       machine_(measure::probe_machine(roots_of(installation_))),
       fingerprint_(measure::fingerprint_of(machine_)),
       frameworks_(frameworks_here(context, installation_)) {}
-
-std::expected<std::unique_ptr<MeasurementContext>, ExitCode> MeasurementContext::open(const Context& context) {
-  if (const std::string missing = missing_supervisor(); !missing.empty()) {
-    return std::unexpected(complain(context, ExitCode::Unavailable, missing));
-  }
-  if (const auto made = context.make_folders(); !made) {
-    return std::unexpected(complain(context, ExitCode::Unavailable, made.error()));
-  }
-  return std::unique_ptr<MeasurementContext>(new MeasurementContext(context));
-}
 
 space::Facts MeasurementContext::facts() const {
   return measure::facts_of(machine_);
@@ -120,12 +110,9 @@ tuner::Session MeasurementContext::make_session(const tuner::CampaignSpec& spec,
           .images = tuner::data_state(spec.workload)};
 }
 
-std::expected<std::optional<std::chrono::nanoseconds>, ExitCode> time_limit(const Context& context,
-                                                                            const std::string& text) {
+std::optional<std::chrono::nanoseconds> time_limit(const Context& context, const std::string& text) {
   if (text.empty()) return std::nullopt;
-  const auto time = tuner::parse_duration(text);
-  if (!time) return std::unexpected(complain(context, ExitCode::Usage, "--time: " + time.error()));
-  return *time;
+  return value_or_refuse(context, ExitCode::Usage, tuner::parse_duration(text), "--time: ");
 }
 
 std::filesystem::path verifications_database(const Context& context) {
@@ -135,6 +122,13 @@ std::filesystem::path verifications_database(const Context& context) {
 std::string missing_supervisor() {
   if (!measure::find_supervisor().empty()) return {};
   return "the program nocturne-supervisor is not beside nocturne: build it, or name it in NOCTURNE_SUPERVISOR_PROGRAM";
+}
+
+void prepare_to_run(const Context& context) {
+  if (const std::string missing = missing_supervisor(); !missing.empty()) {
+    refuse(context, ExitCode::Unavailable, missing);
+  }
+  value_or_refuse(context, ExitCode::Unavailable, context.make_folders());
 }
 
 std::shared_ptr<const tuner::Frameworks> frameworks_here(const Context& context,

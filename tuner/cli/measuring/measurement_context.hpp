@@ -34,9 +34,9 @@ namespace nocturne::cli {
 /// One at a time. Not thread-safe.
 class MeasurementContext {
  public:
-  /// Makes the data folders and looks at the machine. Says on context.err what is missing, and gives the exit code. The
-  /// context outlives it.
-  [[nodiscard]] static std::expected<std::unique_ptr<MeasurementContext>, ExitCode> open(const Context& context);
+  /// Makes the data folders and looks at the machine. Throws Refusal where something is missing. The context outlives
+  /// it.
+  explicit MeasurementContext(const Context& context);
   MeasurementContext(const MeasurementContext&) = delete;
   MeasurementContext& operator=(const MeasurementContext&) = delete;
 
@@ -84,8 +84,6 @@ class MeasurementContext {
   [[nodiscard]] ExitCode interruption_code() const { return signals_->interruption_code(); }
 
  private:
-  explicit MeasurementContext(const Context& context);
-
   const Context& context_;
   tuner::Installation installation_;
   measure::MachineFacts machine_;
@@ -98,15 +96,16 @@ class MeasurementContext {
   std::optional<ProgressDisplay> display_;
 };
 
-/// The value of `--time`; empty: none was given. What is wrong is said.
-[[nodiscard]] std::expected<std::optional<std::chrono::nanoseconds>, ExitCode> time_limit(const Context& context,
-                                                                                          const std::string& text);
+/// The value of `--time`; empty: none was given. Throws Refusal.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> time_limit(const Context& context, const std::string& text);
 
 /// Where what is measured outside of campaigns is kept: profiles that are verified, slowdowns that are looked into.
 [[nodiscard]] std::filesystem::path verifications_database(const Context& context);
 
 /// Why no worker can be supervised here, and what to do, in a sentence without a full stop; empty: one can.
 [[nodiscard]] std::string missing_supervisor();
+/// Before something is run on this machine: its folders are there. Throws Refusal where a worker cannot be supervised.
+void prepare_to_run(const Context& context);
 
 /// What `framework` can name: our own workers, the shipped recipes, the user's.
 [[nodiscard]] std::shared_ptr<const tuner::Frameworks> frameworks_here(const Context& context,

@@ -148,28 +148,24 @@ nlohmann::json blame_json(const std::string& name, const std::vector<deploy::Can
 
 namespace fs = std::filesystem;
 
-/// What the word means; says what is wrong.
-std::expected<deploy::BlameBaseline, ExitCode> find_baseline(const BlameOptions& options, const Context& context) {
+/// What the word means. Throws Refusal.
+deploy::BlameBaseline find_baseline(const BlameOptions& options, const Context& context) {
   std::error_code ignored;
   const fs::path file = profile_file(options.what, context);
   const bool has_database = fs::exists(context.database(), ignored);
   if (fs::is_regular_file(file, ignored)) {
     const auto profile = open_profile(options.what, context);
-    if (!profile) return std::unexpected(profile.error());
     std::optional<db::Store> store;
     try {
       if (has_database) store = db::Store::open(context.database(), db::Mode::ReadOnly);
     } catch (const db::Error&) {
       // The profile says enough.
     }
-    return deploy::blame_baseline(*profile, store ? &*store : nullptr);
+    return deploy::blame_baseline(profile, store ? &*store : nullptr);
   }
-  const auto opened = open_campaign(context, {.name = options.what, .generation = {}});
-  if (!opened) return std::unexpected(opened.error());
-  const auto answer = tuner::answer_of(opened->store, opened->campaign);
-  auto found = deploy::blame_baseline(answer, opened->store);
-  if (!found) return std::unexpected(complain(context, ExitCode::NotFound, found.error()));
-  return *std::move(found);
+  const auto [store, campaign] = open_campaign(context, {.name = options.what, .generation = {}});
+  const auto answer = tuner::answer_of(store, campaign);
+  return value_or_refuse(context, ExitCode::NotFound, deploy::blame_baseline(answer, store));
 }
 
 /// What became of the present program and of what it is compared with.
@@ -192,11 +188,11 @@ class BlameSession {
         executor_(measuring.make_executor(spec)),
         session_(measuring.make_session(spec, *executor_)) {}
 
-  std::expected<BlameFindings, ExitCode> run(const std::optional<std::chrono::nanoseconds>& time) {
+  BlameFindings run(const std::optional<std::chrono::nanoseconds>& time) {
     const auto began = measuring_.clock().steady();
     say("preparing the present program");
     const auto present = session_.prepare(spec_.space.default_configuration());
-    if (!present) return std::unexpected(cannot(present.error().reason));
+    if (!present) refuse_to_measure(present.error().reason);
     std::error_code ignored;
     const deploy::Circumstances now{
         .machine = measuring_.fingerprint(), .artifact = present->artifact, .build = present->build};
@@ -212,7 +208,7 @@ class BlameSession {
       });
     } catch (const db::Error&) {
       if (!measuring_.interrupted()) throw;
-      return std::unexpected(measuring_.interruption_code());
+      throw Refusal{measuring_.interruption_code()};
     }
     return findings;
   }
@@ -272,9 +268,9 @@ class BlameSession {
     record.close(!times.cut_short);
   }
 
-  ExitCode cannot(const std::string& why) {
-    if (measuring_.interrupted()) return measuring_.interruption_code();
-    return complain(context_, ExitCode::Unavailable, "it could not be measured: " + why);
+  [[noreturn]] void refuse_to_measure(const std::string& why) {
+    if (measuring_.interrupted()) throw Refusal{measuring_.interruption_code()};
+    refuse(context_, ExitCode::Unavailable, "it could not be measured: " + why);
   }
 
   void say(const std::string& sentence) const {
@@ -328,23 +324,18 @@ void setup(CLI::App& subcommand, BlameOptions& options) {
 /// Ok: there is an answer. Negative: it cannot be told. Usage (2): it could not be measured.
 ExitCode run(const BlameOptions& options, Context& context) {
   const auto time = time_limit(context, options.time);
-  if (!time) return time.error();
   const auto baseline = find_baseline(options, context);
-  if (!baseline) return baseline.error();
-  const auto opened = MeasurementContext::open(context);
-  if (!opened) return opened.error();
-  MeasurementContext& measuring = **opened;
-  const auto spec = measuring.parse(deploy::blame_campaign(baseline->result), "the configuration");
-  if (!spec) return complain(context, ExitCode::Usage, spec.error());
+  MeasurementContext measuring(context);
+  const auto spec = value_or_refuse(context, ExitCode::Usage,
+                                    measuring.parse(deploy::blame_campaign(baseline.result), "the configuration"));
   measuring.begin(verifications_database(context));
-  const auto findings = BlameSession(options, context, measuring, *baseline, *spec).run(*time);
-  if (!findings) return findings.error();
-  const deploy::Blame blame = deploy::conclude(findings->causes, findings->change);
+  const auto findings = BlameSession(options, context, measuring, baseline, spec).run(time);
+  const deploy::Blame blame = deploy::conclude(findings.causes, findings.change);
   if (context.json) {
     print_json(context, "blame",
-               blame_json(baseline->result.name, findings->causes, findings->change, blame, findings->kept));
+               blame_json(baseline.result.name, findings.causes, findings.change, blame, findings.kept));
   } else {
-    print_blame(context, findings->causes, findings->change, blame, findings->kept);
+    print_blame(context, findings.causes, findings.change, blame, findings.kept);
   }
   if (measuring.interrupted()) return measuring.interruption_code();
   return blame.told ? ExitCode::Ok : ExitCode::Negative;

@@ -32,22 +32,15 @@ struct CleanOptions {
 
 constexpr std::string_view kDefaultAge = "30d";
 
-std::expected<UpkeepRule, std::string> rule_of(const CleanOptions& options) {
+UpkeepRule rule_of(const CleanOptions& options, const Context& context) {
   UpkeepRule rule;
   const bool is_default = options.older_than.empty() && options.max_size.empty();
   if (is_default || !options.older_than.empty()) {
-    const auto age = tuner::parse_duration(is_default ? kDefaultAge : options.older_than);
-    if (!age) {
-      return std::unexpected(age.error());
-    }
-    rule.older_than = *age;
+    rule.older_than =
+        value_or_refuse(context, ExitCode::Usage, tuner::parse_duration(is_default ? kDefaultAge : options.older_than));
   }
   if (!options.max_size.empty()) {
-    const auto size = tuner::parse_size(options.max_size);
-    if (!size) {
-      return std::unexpected(size.error());
-    }
-    rule.max_bytes = *size;
+    rule.max_bytes = value_or_refuse(context, ExitCode::Usage, tuner::parse_size(options.max_size));
   }
   return rule;
 }
@@ -126,20 +119,14 @@ void setup(CLI::App& subcommand, CleanOptions& options) {
 
 /// Negative where something could not be removed.
 ExitCode run(const CleanOptions& options, Context& context) {
-  const auto rule = rule_of(options);
-  if (!rule) {
-    return complain(context, ExitCode::Usage, rule.error());
-  }
+  const UpkeepRule rule = rule_of(options, context);
   std::error_code ignored;
   const bool exists = std::filesystem::exists(context.database(), ignored);
   auto store = open_database(context, options.yes && exists ? db::Mode::ReadWrite : db::Mode::ReadOnly);
-  if (!store) {
-    return store.error();
-  }
   const std::int64_t now =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  const auto all = find_leftovers(*store, context, now, {.environments = options.environments});
-  const std::vector<Leftover> chosen = choose_leftovers(all, *rule, now);
+  const auto all = find_leftovers(store, context, now, {.environments = options.environments});
+  const std::vector<Leftover> chosen = choose_leftovers(all, rule, now);
 
   std::vector<Leftover> removed;
   ExitCode code = ExitCode::Ok;
@@ -147,7 +134,7 @@ ExitCode run(const CleanOptions& options, Context& context) {
     if (!options.yes) {
       continue;
     }
-    if (const auto done = remove_leftover(each, *store, context)) {
+    if (const auto done = remove_leftover(each, store, context)) {
       removed.push_back(each);
     } else {
       code = complain(context, ExitCode::Negative, done.error());

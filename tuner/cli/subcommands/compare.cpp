@@ -3,7 +3,6 @@
 #include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <ostream>
 #include <span>
@@ -40,20 +39,17 @@ constexpr std::size_t kMostSides = 16;  // columns that somebody reads
 
 using Sides = std::vector<space::Configuration>;
 
-std::expected<Sides, ExitCode> read_sides(const Context& context, const db::Store* store, const CampaignSource& source,
-                                          const std::vector<std::string>& words) {
+Sides read_sides(const Context& context, const db::Store* store, const CampaignSource& source,
+                 const std::vector<std::string>& words) {
   Sides sides;
   for (const std::string& word : words) {
     auto configuration = configuration_of_word(context, store, source, word);
-    if (!configuration) {
-      return std::unexpected(complain(context, configuration.error().code, configuration.error().sentence));
-    }
+    if (!configuration) refuse(context, configuration.error().code, configuration.error().sentence);
     const auto twin = std::ranges::find(sides, *configuration);
     if (twin != sides.end()) {
-      return std::unexpected(complain(context, ExitCode::Usage,
-                                      fmt::format("'{}' and '{}' are the same configuration; 'nocturne noise FILE' "
-                                                  "measures one against itself",
-                                                  words[static_cast<std::size_t>(twin - sides.begin())], word)));
+      refuse(context, ExitCode::Usage,
+             fmt::format("'{}' and '{}' are the same configuration; 'nocturne noise FILE' measures one against itself",
+                         words[static_cast<std::size_t>(twin - sides.begin())], word));
     }
     sides.push_back(std::move(*configuration));
   }
@@ -105,16 +101,13 @@ ExitCode print_page(const Context& context, const db::Store& store, db::Campaign
 
 ExitCode compare_stored(const CompareOptions& options, Context& context) {
   const auto store = open_database(context);
-  if (!store) return store.error();
   const auto source =
-      find_campaign_source(context, &*store, options.source, measure::facts_of(measure::probe_machine_cheaply()));
-  if (!source) return source.error();
-  const auto sides = read_sides(context, &*store, *source, options.sides);
-  if (!sides) return sides.error();
-  if (!source->stored) {
-    return complain(context, ExitCode::NotFound, "nothing of this campaign was measured yet; --measure does it");
+      find_campaign_source(context, &store, options.source, measure::facts_of(measure::probe_machine_cheaply()));
+  const auto sides = read_sides(context, &store, source, options.sides);
+  if (!source.stored) {
+    refuse(context, ExitCode::NotFound, "nothing of this campaign was measured yet; --measure does it");
   }
-  return print_page(context, *store, *source->stored, *sides, options);
+  return print_page(context, store, *source.stored, sides, options);
 }
 
 /// Campaign and sides are read before anything is written: a wrong word leaves no database behind.
@@ -122,46 +115,33 @@ struct ToCompare {
   CampaignSource source;
   Sides sides;
 };
-std::expected<ToCompare, ExitCode> read_comparison(const CompareOptions& options, const Context& context,
-                                                   const space::Facts& facts) {
-  std::optional<db::Store> known;
-  std::error_code ignored;
-  if (std::filesystem::exists(context.database(), ignored)) {
-    auto opened = open_database(context);
-    if (!opened) return std::unexpected(opened.error());
-    known = std::move(*opened);
-  }
+ToCompare read_comparison(const CompareOptions& options, const Context& context, const space::Facts& facts) {
+  const auto known = open_known_database(context);
   const db::Store* reading = known ? &*known : nullptr;
   auto source = find_campaign_source(context, reading, options.source, facts);
-  if (!source) return std::unexpected(source.error());
-  if (const auto read = read_spec(context, *source, facts); !read) return std::unexpected(read.error());
-  auto sides = read_sides(context, reading, *source, options.sides);
-  if (!sides) return std::unexpected(sides.error());
-  return ToCompare{.source = std::move(*source), .sides = std::move(*sides)};
+  read_spec(context, source, facts);
+  auto sides = read_sides(context, reading, source, options.sides);
+  return {.source = std::move(source), .sides = std::move(sides)};
 }
 
 ExitCode compare_measured(const CompareOptions& options, Context& context) {
   const auto time = time_limit(context, options.time);
-  if (!time) return time.error();
-  const auto opened = MeasurementContext::open(context);
-  if (!opened) return opened.error();
-  MeasurementContext& measuring = **opened;
+  MeasurementContext measuring(context);
   auto read = read_comparison(options, context, measuring.facts());
-  if (!read) return read.error();
-  tuner::CampaignSpec& spec = *read->source.spec;
+  tuner::CampaignSpec& spec = *read.source.spec;
   measuring.measure_as_noise_says(spec);
   measuring.begin(context.database());
   const auto executor = measuring.make_executor(spec);
   tuner::Session session = measuring.make_session(spec, *executor);
   tuner::SideBySideSettings settings{.policy = options.policy};
-  if (*time) settings.end = measuring.clock().steady() + **time;
-  const auto result = tuner::SideBySide(session).run(read->sides, settings);
+  if (time) settings.end = measuring.clock().steady() + *time;
+  const auto result = tuner::SideBySide(session).run(read.sides, settings);
   measuring.display().clear();
   if (result.out_of_time && !context.json) {
     *context.err << "The time is over; the same command again goes on.\n";
   }
   const ExitCode code =
-      print_page(context, measuring.store(), measuring.store().load_campaign(spec.name), read->sides, options);
+      print_page(context, measuring.store(), measuring.store().load_campaign(spec.name), read.sides, options);
   return result.interrupted ? measuring.interruption_code() : code;
 }
 

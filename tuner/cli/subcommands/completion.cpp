@@ -296,9 +296,7 @@ void setup(CLI::App& subcommand, CompletionOptions& options) {
 }
 
 ExitCode run(const CompletionOptions& options, Context& context) {
-  const auto script = completion_script(*context.app, options.shell);
-  if (!script) return complain(context, ExitCode::Usage, script.error());
-  context.verbatim() << *script;
+  context.verbatim() << value_or_refuse(context, ExitCode::Usage, completion_script(*context.app, options.shell));
   return ExitCode::Ok;
 }
 

@@ -241,9 +241,8 @@ ExitCode verdict_of_all(const std::vector<CheckedRow>& rows, bool varied) {
 }
 
 ExitCode check_thoroughly(const EnvOrder& order, Context& context, tuner::Interruption& interruption) {
-  const auto variations = variations_of(order.options.vary);
-  if (!variations) return complain(context, ExitCode::Usage, variations.error());
-  const bool in_containers = variations->front().find("container") != nullptr;
+  const auto variations = value_or_refuse(context, ExitCode::Usage, variations_of(order.options.vary));
+  const bool in_containers = variations.front().find("container") != nullptr;
   ToCheck to_check = sort_out(order, in_containers, interruption);
   std::vector<CheckedRow> rows = std::move(to_check.refused);
   if (!to_check.recipes.empty()) {
@@ -260,7 +259,7 @@ ExitCode check_thoroughly(const EnvOrder& order, Context& context, tuner::Interr
         executor, interruption,
         {.kept = context.data_folder() / "references", .machine = measure::fingerprint_of(machine).key(), .say = say});
     for (const measure::EnvironmentRecipe* recipe : to_check.recipes) {
-      for (const space::Configuration& varied : rows_of_recipe(*recipe, *variations)) {
+      for (const space::Configuration& varied : rows_of_recipe(*recipe, variations)) {
         if (interruption.requested()) break;
         space::Configuration configuration = spec->space.default_configuration();
         configuration.set("framework", recipe->name);
@@ -284,9 +283,9 @@ ExitCode check_thoroughly(const EnvOrder& order, Context& context, tuner::Interr
 }  // namespace
 
 ExitCode check_environments(const EnvOrder& order, Context& context) {
-  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
+  value_or_refuse(context, ExitCode::Unavailable, context.make_folders());
   if (const std::string missing = missing_supervisor(); !missing.empty()) {
-    return complain(context, ExitCode::Unavailable, missing);
+    refuse(context, ExitCode::Unavailable, missing);
   }
   tuner::Interruption interruption;
   const SignalWatch signals(interruption, {});

@@ -65,7 +65,7 @@ void print_warnings(const Context& context, const deploy::Bundle& bundle) {
 }  // namespace
 
 ExitCode make_environments(const EnvOrder& order, Context& context, bool anew) {
-  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
+  value_or_refuse(context, ExitCode::Unavailable, context.make_folders());
   std::string error;
   measure::EnvironmentStore* store = order.frameworks->store(error);
   if (store == nullptr) return complain(context, ExitCode::Unavailable, error);
@@ -73,9 +73,7 @@ ExitCode make_environments(const EnvOrder& order, Context& context, bool anew) {
   measure::InstallOptions install = order.frameworks->install_options();
   install.progress = [&display](std::string_view line) { display.step(line); };
   if (!order.options.lock.empty()) {
-    const auto lock = read_lock_file(order.options.lock);
-    if (!lock) return complain(context, ExitCode::Usage, lock.error());
-    install.lock = lock->packages;
+    install.lock = value_or_refuse(context, ExitCode::Usage, read_lock_file(order.options.lock)).packages;
   }
   tuner::Interruption interruption;
   const SignalWatch signals(interruption, {});
@@ -144,13 +142,9 @@ deploy::BundlePlaces bundle_places(const Context& context, const tuner::Framewor
 }
 
 ExitCode pack_environments(const EnvOrder& order, Context& context) {
-  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
+  value_or_refuse(context, ExitCode::Unavailable, context.make_folders());
   std::optional<deploy::Profile> profile;
-  if (!order.options.profile.empty()) {
-    auto loaded = open_profile(order.options.profile, context);
-    if (!loaded) return loaded.error();
-    profile = std::move(*loaded);
-  }
+  if (!order.options.profile.empty()) profile = open_profile(order.options.profile, context);
   std::vector<std::string> names;
   for (const measure::EnvironmentRecipe* recipe : order.recipes) names.push_back(recipe->name);
   InstallDisplay display(context);
@@ -174,7 +168,7 @@ ExitCode pack_environments(const EnvOrder& order, Context& context) {
 }
 
 ExitCode install_bundle(const EnvOrder& order, Context& context) {
-  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
+  value_or_refuse(context, ExitCode::Unavailable, context.make_folders());
   InstallDisplay display(context);
   tuner::Interruption interruption;
   const SignalWatch signals(interruption, {});

@@ -146,21 +146,16 @@ ExitCode explain_all(const ExplainOptions& options, const db::Store& store, cons
 
 ExitCode explain_one(const ExplainOptions& options, const db::Store& store, const db::CampaignSummary& campaign,
                      const Context& context) {
-  const auto learned = tuner::learn_from(store, campaign);
-  if (!learned) {
-    return complain(context, ExitCode::NotFound, learned.error());
-  }
-  const auto explanation = explain(**learned, options.what);
-  if (!explanation) {
-    const bool names_trial = whole_number(0)(options.what).empty();
-    return complain(context, names_trial ? ExitCode::NotFound : ExitCode::Usage, explanation.error());
-  }
+  const auto learned = value_or_refuse(context, ExitCode::NotFound, tuner::learn_from(store, campaign));
+  const bool names_trial = whole_number(0)(options.what).empty();
+  const auto explanation =
+      value_or_refuse(context, names_trial ? ExitCode::NotFound : ExitCode::Usage, explain(*learned, options.what));
   if (context.json) {
-    nlohmann::json document = explanation_json(*explanation);
-    document["without"] = (*learned)->without;
+    nlohmann::json document = explanation_json(explanation);
+    document["without"] = learned->without;
     print_json(context, "explain-configuration", document);
   } else {
-    print_explanation(context, **learned, *explanation);
+    print_explanation(context, *learned, explanation);
   }
   return ExitCode::Ok;
 }
@@ -189,9 +184,6 @@ void setup(CLI::App& subcommand, ExplainOptions& options) {
 /// NotFound where no trial has finished; Usage where the configuration is none.
 ExitCode run(const ExplainOptions& options, Context& context) {
   const auto store = open_database(context);
-  if (!store) {
-    return store.error();
-  }
   // The first word may be the campaign: what names a configuration has a '=' in it, or is a number.
   const bool one = names_configuration(options.what);
   CampaignChoice choice = options.campaign;
@@ -202,11 +194,8 @@ ExitCode run(const ExplainOptions& options, Context& context) {
     }
     choice.name = options.what;
   }
-  const auto campaign = choose_campaign(context, *store, choice);
-  if (!campaign) {
-    return campaign.error();
-  }
-  return one ? explain_one(options, *store, *campaign, context) : explain_all(options, *store, *campaign, context);
+  const auto campaign = choose_campaign(context, store, choice);
+  return one ? explain_one(options, store, campaign, context) : explain_all(options, store, campaign, context);
 }
 
 }  // namespace

@@ -130,9 +130,7 @@ void setup(CLI::App& subcommand, ExportOptions& options) {
 /// Negative where the best is not proven faster than the default, and not forced. Unavailable where the file cannot be
 /// written or the build of the best configuration is gone.
 ExitCode run(const ExportOptions& options, Context& context) {
-  const auto opened = open_campaign(context, options.campaign);
-  if (!opened) return opened.error();
-  const auto& [store, campaign] = *opened;
+  const auto [store, campaign] = open_campaign(context, options.campaign);
   const auto answer = tuner::answer_of(store, campaign, options.epochs);
   if (!answer.best) {
     return complain(context, ExitCode::NotFound, fmt::format("no trial of '{}' has ended well yet", campaign.name));

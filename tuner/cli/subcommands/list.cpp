@@ -105,10 +105,7 @@ ExitCode list_exporters(const ListOptions&, const Context& context) {
 
 ExitCode list_campaigns(const ListOptions& options, const Context& context) {
   const auto store = open_database(context);
-  if (!store) {
-    return store.error();
-  }
-  const auto campaigns = store->list_campaigns();
+  const auto campaigns = store.list_campaigns();
   json document = json::array();
   Table table({{"campaign"},
                {"generation", Align::Right},
@@ -161,9 +158,7 @@ std::vector<db::StoredTrial> find_trials(const db::Store& store, const db::Campa
 }
 
 ExitCode list_trials(const ListOptions& options, const Context& context) {
-  const auto opened = open_campaign(context, options.campaign);
-  if (!opened) return opened.error();
-  const auto& [store, campaign] = *opened;
+  const auto [store, campaign] = open_campaign(context, options.campaign);
   const auto trials = find_trials(store, campaign, options);
   if (context.json) {
     json document = json::array();
@@ -198,9 +193,7 @@ ExitCode list_trials(const ListOptions& options, const Context& context) {
 }
 
 ExitCode list_parameters(const ListOptions& options, const Context& context) {
-  const auto opened = open_campaign(context, options.campaign);
-  if (!opened) return opened.error();
-  const auto& [store, campaign] = *opened;
+  const auto [store, campaign] = open_campaign(context, options.campaign);
   const auto parameters = store.parameters(campaign.id);
   json document = json::array();
   Table table({{"parameter"},
@@ -258,9 +251,7 @@ ExitCode list_builds(const ListOptions& options, const Context& context) {
 }
 
 ExitCode list_events(const ListOptions& options, const Context& context) {
-  const auto opened = open_campaign(context, options.campaign);
-  if (!opened) return opened.error();
-  const auto& [store, campaign] = *opened;
+  const auto [store, campaign] = open_campaign(context, options.campaign);
   const auto events = store.events(campaign.id, options.limit.value_or(kEvents));
   json document = json::array();
   Table table({{"time"}, {"level"}, {"what", Align::Left, Fit::Wraps}});
@@ -328,9 +319,7 @@ const db::VerdictRecord* main_verdict(const db::StoredComparison& comparison) {
 }
 
 ExitCode list_comparisons(const ListOptions& options, const Context& context) {
-  const auto opened = open_campaign(context, options.campaign);
-  if (!opened) return opened.error();
-  const auto& [store, campaign] = *opened;
+  const auto [store, campaign] = open_campaign(context, options.campaign);
   const auto comparisons = store.comparisons(campaign.id);
   const auto trials = store.list_trials({.campaign = campaign.id});
   TrialNumbers numbers;

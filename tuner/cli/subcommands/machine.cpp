@@ -84,8 +84,8 @@ ExitCode show_machine(const Context& context, const db::MachineFiguresRecord& re
         {{"machine", record.fields}, {"measured", utc_text(record.measured_unix_ns)}, {"figures", record.figures}});
     return ExitCode::Ok;
   }
-  const auto figures = tuner::MachineFigures::from_json(record.figures, record.fields);
-  if (!figures) return complain(context, ExitCode::Database, figures.error());
+  const auto figures =
+      value_or_refuse(context, ExitCode::Database, tuner::MachineFigures::from_json(record.figures, record.fields));
   std::ostream& out = *context.out;
   out << fmt::format("{}, measured {}\n\n", record.fields.value("cpu.model", "this machine"),
                      time_text(record.measured_unix_ns));
@@ -96,22 +96,19 @@ ExitCode show_machine(const Context& context, const db::MachineFiguresRecord& re
                {"spread", Align::Right},
                {"unit"},
                {"by"}});
-  add_figures(table, figures->figures, "");
-  for (const tuner::GpuFigures& gpu : figures->gpus) add_figures(table, gpu.figures, gpu.name + ": ");
+  add_figures(table, figures.figures, "");
+  for (const tuner::GpuFigures& gpu : figures.gpus) add_figures(table, gpu.figures, gpu.name + ": ");
   table.print(context);
-  print_doubts(out, figures->figures);
+  print_doubts(out, figures.figures);
   return ExitCode::Ok;
 }
 
 ExitCode measure_and_show(const MachineOptions& options, const Context& context, const measure::MachineFacts& machine) {
-  if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Unavailable, made.error());
+  value_or_refuse(context, ExitCode::Unavailable, context.make_folders());
   auto store = open_database(context, db::Mode::ReadWrite);
-  if (!store) return store.error();
-  const auto measured =
-      measure_this_machine(context, *store, machine, options.seconds,
-                           options.disk.empty() ? context.runs_folder() : std::filesystem::path(options.disk));
-  if (!measured) return complain(context, ExitCode::Unavailable, measured.error());
-  return show_machine(context, *measured);
+  const auto folder = options.disk.empty() ? context.runs_folder() : std::filesystem::path(options.disk);
+  const auto measured = measure_this_machine(context, store, machine, options.seconds, folder);
+  return show_machine(context, value_or_refuse(context, ExitCode::Unavailable, measured));
 }
 
 void setup(CLI::App& subcommand, MachineOptions& options) {
@@ -151,12 +148,10 @@ ExitCode run(const MachineOptions& options, Context& context) {
   if (options.measure) return measure_and_show(options, context, machine);
   const std::string unknown =
       "what this machine can do at best was not measured yet: 'nocturne machine --measure' does it, in about 20 s";
-  std::error_code ignored;
-  if (!std::filesystem::exists(context.database(), ignored)) return complain(context, ExitCode::NotFound, unknown);
-  const auto store = open_database(context);
-  if (!store) return store.error();
+  const auto store = open_known_database(context);
+  if (!store) refuse(context, ExitCode::NotFound, unknown);
   const auto known = store->machine_figures(tuner::figures_key(measure::fingerprint_of(machine)));
-  if (!known) return complain(context, ExitCode::NotFound, unknown);
+  if (!known) refuse(context, ExitCode::NotFound, unknown);
   return show_machine(context, *known);
 }
 

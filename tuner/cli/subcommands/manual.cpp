@@ -40,8 +40,8 @@ ExitCode run(const ManualOptions& options, Context& context) {
     return ExitCode::Ok;
   }
   for (const auto& [name, text] : man_pages(*context.app)) {
-    const auto written = space::write_file(std::filesystem::path(options.man_folder) / name, text);
-    if (!written) return complain(context, ExitCode::Unavailable, written.error());
+    value_or_refuse(context, ExitCode::Unavailable,
+                    space::write_file(std::filesystem::path(options.man_folder) / name, text));
   }
   return ExitCode::Ok;
 }

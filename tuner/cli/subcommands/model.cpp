@@ -29,18 +29,15 @@ void setup(CLI::App& subcommand, ModelOptions& options) {
 
 /// NotFound where too few trials worked.
 ExitCode run(const ModelOptions& options, Context& context) {
-  const auto opened = open_campaign(context, options.campaign);
-  if (!opened) return opened.error();
-  const auto& [store, campaign] = *opened;
-  const auto page = model_page_of(store, campaign);
-  if (!page) return complain(context, ExitCode::NotFound, page.error());
+  const auto [store, campaign] = open_campaign(context, options.campaign);
+  const auto page = value_or_refuse(context, ExitCode::NotFound, model_page_of(store, campaign));
   if (context.json) {
-    nlohmann::json document = model_json(*page);
+    nlohmann::json document = model_json(page);
     document["campaign"] = campaign.name;
     document["generation"] = campaign.generation;
     print_json(context, "model", document);
   } else {
-    print_model(context, campaign, *page);
+    print_model(context, campaign, page);
   }
   return ExitCode::Ok;
 }

@@ -16,6 +16,7 @@
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
@@ -118,41 +119,35 @@ void setup(CLI::App& subcommand, NoiseOptions& options) {
 
 /// Unavailable where the default does not train here.
 ExitCode run(const NoiseOptions& options, Context& context) {
-  const auto time = tuner::parse_duration(options.time);
-  if (!time) return complain(context, ExitCode::Usage, "--time: " + time.error());
-  const auto opened = MeasurementContext::open(context);
-  if (!opened) return opened.error();
-  MeasurementContext& measuring = **opened;
-  const auto spec = tuner::load_campaign(options.file, measuring.facts(), &measuring.frameworks());
-  if (!spec) {
-    *context.err << tuner::to_text(spec.error()) << '\n';
-    return ExitCode::Usage;
-  }
+  const auto time = value_or_refuse(context, ExitCode::Usage, tuner::parse_duration(options.time), "--time: ");
+  MeasurementContext measuring(context);
+  const auto spec =
+      spec_or_refuse(context, tuner::load_campaign(options.file, measuring.facts(), &measuring.frameworks()));
   measuring.begin(context.database());
   tuner::remove_stray_runs(measuring.store(), context.runs_folder());
-  const auto executor = measuring.make_executor(*spec);
+  const auto executor = measuring.make_executor(spec);
   const auto say_round = [&context](int round) {
     if (!context.json) *context.err << fmt::format("round {}\n", round + 1) << std::flush;
   };
   const auto say_waiting = [&context](const measure::SlotHolder& holder) {
     *context.err << fmt::format("Waiting: {}\n", measure::describe(holder)) << std::flush;
   };
-  const auto floor = tuner::measure_noise({.spec = *spec,
+  const auto floor = tuner::measure_noise({.spec = spec,
                                            .executor = *executor,
                                            .clock = measuring.clock(),
                                            .interruption = measuring.interruption(),
-                                           .time = *time,
+                                           .time = time,
                                            .cpus = measuring.machine().allowed_cpus,
                                            .progress = say_round,
                                            .waiting = say_waiting});
-  if (!floor) return complain(context, ExitCode::Unavailable, floor.error());
+  if (!floor) refuse(context, ExitCode::Unavailable, floor.error());
   if (!measuring.interrupted()) {  // a figure from half of the time is none
-    tuner::store_noise(measuring.store(), *spec, measuring.fingerprint(), *floor);
+    tuner::store_noise(measuring.store(), spec, measuring.fingerprint(), *floor);
   }
   if (context.json) {
-    print_json(context, "noise", floor_json(*floor, spec->verify.pairs));
+    print_json(context, "noise", floor_json(*floor, spec.verify.pairs));
   } else {
-    print_floor(context, *floor, spec->verify.pairs);
+    print_floor(context, *floor, spec.verify.pairs);
   }
   return measuring.interrupted() ? measuring.interruption_code() : ExitCode::Ok;
 }

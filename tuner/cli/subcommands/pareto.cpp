@@ -251,9 +251,7 @@ void setup(CLI::App& subcommand, ParetoOptions& options) {
 
 /// NotFound where nothing has trained yet.
 ExitCode run(const ParetoOptions& options, Context& context) {
-  const auto opened = open_campaign(context, options.campaign);
-  if (!opened) return opened.error();
-  const auto& [store, campaign] = *opened;
+  const auto [store, campaign] = open_campaign(context, options.campaign);
   std::vector<std::string> wanted = options.wanted;
   if (wanted.empty()) {
     for (const double epochs : tuner::objective_of(campaign.spec).epochs)

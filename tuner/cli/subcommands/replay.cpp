@@ -234,18 +234,15 @@ void setup(CLI::App& subcommand, ReplayOptions& options) {
 /// Usage where a space cannot be understood or a strategy is unknown.
 ExitCode run(const ReplayOptions& options, Context& context) {
   if (const auto sentence = objection(options)) return complain(context, ExitCode::Usage, *sentence);
-  const auto spaces = load_all(options);
-  if (!spaces) return complain(context, ExitCode::Usage, spaces.error());
-  for (const auto& each : *spaces) {
+  const auto spaces = value_or_refuse(context, ExitCode::Usage, load_all(options));
+  for (const auto& each : spaces) {
     for (const auto& note : each.notes()) *context.err << fmt::format("{}: {}\n", each.name(), note);
   }
   if (!options.save.empty()) {
-    if (const auto saved = save(*spaces, options.save); !saved)
-      return complain(context, ExitCode::Unavailable, saved.error());
+    value_or_refuse(context, ExitCode::Unavailable, save(spaces, options.save));
     return ExitCode::Ok;
   }
-  const auto history = load_history(options);
-  if (!history) return complain(context, ExitCode::Usage, history.error());
+  const auto history = value_or_refuse(context, ExitCode::Usage, load_history(options));
   const replay::ReplayOptions chosen{
       .strategies = options.strategies,
       .evaluations = options.evaluations,
@@ -253,21 +250,20 @@ ExitCode run(const ReplayOptions& options, Context& context) {
       .seed = options.seed,
       .threads = options.threads,
       .disturbance = {.noise = options.noise, .outliers = options.outliers, .failures = options.failures},
-      .history = history->empty() ? replay::HistoryOf()
-                                  : [&](const auto& space, auto seed) { return history->of(space, seed); },
+      .history =
+          history.empty() ? replay::HistoryOf() : [&](const auto& space, auto seed) { return history.of(space, seed); },
       .calibration = options.calibration};
-  const auto series = replay::replay(*spaces, chosen, progress_on(context));
-  if (!series) return complain(context, ExitCode::Usage, series.error());
+  const auto series = value_or_refuse(context, ExitCode::Usage, replay::replay(spaces, chosen, progress_on(context)));
   if (!options.trace.empty()) {
     std::ofstream file(options.trace, std::ios::binary);
-    file << replay::trace_lines(*spaces, chosen, *series);
+    file << replay::trace_lines(spaces, chosen, series);
     file.close();
     if (!file) return complain(context, ExitCode::Unavailable, fmt::format("{}: cannot be written", options.trace));
   }
-  const auto board = replay::make_scoreboard(*spaces, chosen, *series, options.cap);
-  const auto calibration = replay::make_calibration_table(chosen, *series);
-  const CalibrationPage calibration_page{.spaces = *spaces, .options = chosen, .table = calibration};
-  const ScoreboardPage page{.spaces = *spaces, .options = chosen, .board = board, .dummies = options.dummies};
+  const auto board = replay::make_scoreboard(spaces, chosen, series, options.cap);
+  const auto calibration = replay::make_calibration_table(chosen, series);
+  const CalibrationPage calibration_page{.spaces = spaces, .options = chosen, .table = calibration};
+  const ScoreboardPage page{.spaces = spaces, .options = chosen, .board = board, .dummies = options.dummies};
   if (context.json) {
     auto document = scoreboard_json(page);
     if (options.calibration) document["calibration"] = calibration_json(calibration_page);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <optional>
 #include <ostream>
 #include <stdexcept>
@@ -165,34 +164,30 @@ void measure_published_result(tuner::Session session, const Missing& published, 
 }
 
 ExitCode measure_and_report(const ReportOptions& options, Context& context) {
-  const auto time = tuner::parse_duration(options.time);
-  if (!time) return complain(context, ExitCode::Usage, "--time: " + time.error());
-  const auto opened = MeasurementContext::open(context);
-  if (!opened) return opened.error();
-  MeasurementContext& measuring = **opened;
+  const auto time = value_or_refuse(context, ExitCode::Usage, tuner::parse_duration(options.time), "--time: ");
+  MeasurementContext measuring(context);
   const Machine machine{.facts = measuring.machine()};
   const space::Facts facts = measuring.facts();
   measuring.begin(context.database());
   const db::Store& store = measuring.store();
   auto source = find_campaign_source(context, &store, options.source, facts);
-  if (!source) return source.error();
-  if (const auto read = read_spec(context, *source, facts); !read) return read.error();
+  read_spec(context, source, facts);
   auto rows = rows_of(&store, machine, options.source.campaign);
-  std::vector<Missing> missing = missing_in(*source->spec, rows);
+  std::vector<Missing> missing = missing_in(*source.spec, rows);
 
   std::vector<std::pair<std::string, std::string>> reasons;  // of published results that this campaign cannot measure
   for (const PublishedResultRow& row : rows) {
     if (!row.reason.empty()) reasons.emplace_back(row.published.id, row.reason);
   }
-  measuring.measure_as_noise_says(*source->spec);
-  const auto executor = measuring.make_executor(*source->spec);
-  const auto end = measuring.clock().steady() + *time;
+  measuring.measure_as_noise_says(*source.spec);
+  const auto executor = measuring.make_executor(*source.spec);
+  const auto end = measuring.clock().steady() + time;
   for (std::size_t i = 0; i < missing.size() && !measuring.interrupted(); ++i) {
     if (!context.json) *context.err << fmt::format("published result {}\n", missing[i].id);
     // What one published result does not need is there for the next ones.
     const auto now = measuring.clock().steady();
     const auto share = (end - now) / static_cast<std::int64_t>(missing.size() - i);
-    measure_published_result(measuring.make_session(*source->spec, *executor), missing[i], options.pairs, now + share);
+    measure_published_result(measuring.make_session(*source.spec, *executor), missing[i], options.pairs, now + share);
     measuring.display().clear();
   }
   rows = rows_of(&store, machine, options.source.campaign);
@@ -207,13 +202,7 @@ ExitCode measure_and_report(const ReportOptions& options, Context& context) {
 }
 
 ExitCode report_stored(const ReportOptions& options, Context& context) {
-  std::optional<db::Store> store;
-  std::error_code ignored;
-  if (std::filesystem::exists(context.database(), ignored)) {
-    auto opened = open_database(context);
-    if (!opened) return opened.error();
-    store = std::move(*opened);
-  }
+  const auto store = open_known_database(context);
   const Machine machine;
   const auto rows = rows_of(store ? &*store : nullptr, machine, options.source.campaign);
   return print_rows(context, rows, options);

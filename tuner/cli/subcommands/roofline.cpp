@@ -147,9 +147,7 @@ void setup(CLI::App& subcommand, RooflineOptions& options) {
 
 /// Negative for a command of the user's own; NotFound where the machine was not measured, or no trial.
 ExitCode run(const RooflineOptions& options, Context& context) {
-  const auto opened = open_campaign(context, options.campaign);
-  if (!opened) return opened.error();
-  const auto& [store, campaign] = *opened;
+  const auto [store, campaign] = open_campaign(context, options.campaign);
   if (!tuner::sections_of(campaign.spec).worker.own.empty()) {
     return complain(
         context, ExitCode::Negative,
@@ -157,11 +155,10 @@ ExitCode run(const RooflineOptions& options, Context& context) {
                     "is no bound to hold it against",
                     campaign.name));
   }
-  const auto fingerprint = machine_of(store, campaign);
-  if (!fingerprint) return complain(context, ExitCode::Database, fingerprint.error());
-  const auto peaks = tuner::peaks_for(store, *fingerprint, tuner::workload_of(campaign.spec));
-  if (!peaks) return complain(context, ExitCode::NotFound, peaks.error());
-  auto roofline = tuner::roofline_of(store, campaign, *peaks);
+  const auto fingerprint = value_or_refuse(context, ExitCode::Database, machine_of(store, campaign));
+  const auto peaks = value_or_refuse(context, ExitCode::NotFound,
+                                     tuner::peaks_for(store, fingerprint, tuner::workload_of(campaign.spec)));
+  auto roofline = tuner::roofline_of(store, campaign, peaks);
   if (options.trial) {
     const auto row = std::ranges::find(roofline.rows, *options.trial, &tuner::RooflineRow::trial);
     if (row == roofline.rows.end()) {

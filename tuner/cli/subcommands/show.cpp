@@ -299,9 +299,7 @@ void setup(CLI::App& subcommand, ShowOptions& options) {
 }
 
 ExitCode run(const ShowOptions& options, Context& context) {
-  const auto opened = open_campaign(context, options.campaign);
-  if (!opened) return opened.error();
-  const auto& [store, campaign] = *opened;
+  const auto [store, campaign] = open_campaign(context, options.campaign);
   const auto detail = store.load_trial(store.load_numbered_trial(campaign.id, options.trial).id);
   const std::string chosen = why_chosen(store, campaign.id, options.trial);
   if (context.json) {

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -272,13 +271,7 @@ ExitCode run(const SpaceOptions& options, Context& context) {
   const auto spec = tuner::load_campaign(options.file, measure::facts_of(machine), frameworks.get());
   if (!spec) return report_problems(spec.error(), context);
 
-  std::optional<db::Store> store;
-  std::error_code ignored;
-  if (std::filesystem::exists(context.database(), ignored)) {
-    auto opened = open_database(context);
-    if (!opened) return opened.error();
-    store.emplace(std::move(*opened));
-  }
+  const auto store = open_known_database(context);
   std::optional<double> estimate;
   if (store) estimate = tuner::first_estimate(*spec, *store, measure::fingerprint_of(machine));
   auto costs = tuner::costs_of(*spec, store ? &*store : nullptr, estimate);

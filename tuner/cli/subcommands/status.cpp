@@ -191,26 +191,25 @@ void setup(CLI::App& subcommand, StatusOptions& options) {
 }
 
 ExitCode run(const StatusOptions& options, Context& context) {
-  if (const auto there = look_for_database(context); !there) return there.error();
+  look_for_database(context);
   // Short: who looks in passing does not wait half a minute for a locked file.
   const auto store = db::Store::open(context.database(), db::Mode::ReadOnly,
                                      {.busy_timeout = std::chrono::seconds(5), .migrate = false});
   tell_notice(context, store);
   const auto campaign = choose_campaign(context, store, options.campaign);
-  if (!campaign) return campaign.error();
-  const auto answer = tuner::answer_of(store, *campaign);
+  const auto answer = tuner::answer_of(store, campaign);
 
-  const tuner::ObservedStatus observed_status = tuner::look_at(store.path(), *campaign);
+  const tuner::ObservedStatus observed_status = tuner::look_at(store.path(), campaign);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const Report report{.answer = answer,
                       .observed_status = observed_status,
                       .condition = tuner::condition_of(observed_status),
                       .now_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
-                      .defaults = tuner::default_settings_of(store, *campaign)};
+                      .defaults = tuner::default_settings_of(store, campaign)};
   if (context.json) {
     print_json(context, "status", report_json(report));
   } else {
-    *context.out << fmt::format("{}, generation {}: {}\n", campaign->name, campaign->generation,
+    *context.out << fmt::format("{}, generation {}: {}\n", campaign.name, campaign.generation,
                                 one_line(condition_sentence(report)));
     if (const std::string command = go_on(report); !command.empty()) print_command(context, "Go on", command);
     if (at_work(report)) print_work(*context.out, report);

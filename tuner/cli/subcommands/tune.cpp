@@ -24,6 +24,7 @@
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/machine_measuring.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/measuring/noise_settling.hpp"
@@ -58,28 +59,24 @@ struct TuneOptions {
   std::string grace = "20s";  ///< after SIGTERM, for the run in flight
 };
 
-/// The campaign of a file, or of the words behind `--`. What is wrong has been said.
-std::expected<tuner::CampaignSpec, ExitCode> read_campaign(const TuneOptions& options, const Context& context,
-                                                           const tuner::Installation& installation,
-                                                           const space::Facts& facts,
-                                                           const tuner::Frameworks* frameworks) {
-  const auto refuse = [&](std::string_view sentence) {
-    *context.err << "nocturne tune: " << sentence << "\nTry '" << tuner::command_text({"tune", "--help"}) << "'.\n";
-    return std::unexpected(ExitCode::Usage);
+/// The campaign of a file, or of the words behind `--`. Throws Refusal.
+tuner::CampaignSpec read_campaign(const TuneOptions& options, const Context& context,
+                                  const tuner::Installation& installation, const space::Facts& facts,
+                                  const tuner::Frameworks* frameworks) {
+  const auto refuse_words = [&](const std::string& sentence) {
+    refuse_to_tune(context, ExitCode::Usage,
+                   fmt::format("{}\nTry '{}'.", sentence, tuner::command_text({"tune", "--help"})));
   };
-  if (!options.file.empty() && context.command_given) return refuse("a campaign file or a command, not both");
+  if (!options.file.empty() && context.command_given) refuse_words("a campaign file or a command, not both");
   if (!options.file.empty() || !context.command_given) {
-    if (options.file.empty()) return refuse("file is required, or a command behind '--'");
+    if (options.file.empty()) refuse_words("file is required, or a command behind '--'");
     if (options.command.any())
-      return refuse(
+      refuse_words(
           "--name, --vary, --examples, --time, --pattern, --allow, --in-place, --share, --writes-outside and "
           "--write-campaign belong to a command behind '--'");
-    auto spec = tuner::load_campaign(options.file, facts, frameworks);
-    if (spec) return *std::move(spec);
-    *context.err << tuner::to_text(spec.error()) << '\n';
-    return std::unexpected(ExitCode::Usage);
+    return spec_or_refuse(context, tuner::load_campaign(options.file, facts, frameworks));
   }
-  if (context.command.empty() || context.command.front().empty()) return refuse("there is no command behind '--'");
+  if (context.command.empty() || context.command.front().empty()) refuse_words("there is no command behind '--'");
   const bool budgeted = options.trials || !options.wall.empty() || !options.until.empty();
   const auto wall = tuner::parse_duration(options.wall);
   return command_campaign(options.command, budgeted, wall ? std::optional(*wall) : std::nullopt, context, installation,
@@ -192,20 +189,12 @@ constexpr const char* kTuneFooter =
     "  nocturne tune campaign.json --no-history\n"
     "  nocturne tune campaign.json --json > answer.json";
 
-ExitCode refuse_to_tune(const Context& context, ExitCode code, std::string_view sentence) {
-  *context.err << "nocturne tune: " << sentence << '\n';
-  return code;
-}
-
-std::expected<std::vector<space::Configuration>, ExitCode> wanted_configurations(const TuneOptions& options,
-                                                                                 const Context& context,
-                                                                                 const tuner::CampaignSpec& spec) {
+std::vector<space::Configuration> wanted_configurations(const TuneOptions& options, const Context& context,
+                                                        const tuner::CampaignSpec& spec) {
   std::vector<space::Configuration> wanted;
   for (const std::string& words : options.measure) {
     auto configuration = read_configuration(spec.space, spec.space.default_configuration(), words);
-    if (!configuration) {
-      return std::unexpected(refuse_to_tune(context, ExitCode::Usage, "--measure: " + configuration.error()));
-    }
+    if (!configuration) refuse_to_tune(context, ExitCode::Usage, "--measure: " + configuration.error());
     wanted.push_back(*std::move(configuration));
   }
   return wanted;
@@ -259,7 +248,7 @@ class TuneSession {
       measuring_.look_again();
       preflight = {};  // nobody is there any more to see its list
     }
-    return refuse_to_tune(
+    refuse_to_tune(
         context_, ExitCode::Unavailable,
         fmt::format("the machine or its software changed {} times while it was measured: let it come to rest, then "
                     "run this again",
@@ -310,46 +299,43 @@ class TuneSession {
 };
 
 ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
-  const auto opened = MeasurementContext::open(context);
-  if (!opened) return opened.error();
-  MeasurementContext& measuring = **opened;
+  MeasurementContext measuring(context);
   auto spec = read_campaign(options, context, measuring.installation(), measuring.facts(), &measuring.frameworks());
-  if (!spec) return spec.error();
-  if (const auto overridden = override_file(options, *spec); !overridden) {
-    return refuse_to_tune(context, ExitCode::Usage, overridden.error());
+  if (const auto overridden = override_file(options, spec); !overridden) {
+    refuse_to_tune(context, ExitCode::Usage, overridden.error());
   }
-  if (!options.command.write_campaign.empty()) return write_campaign(options.command, context, *spec);
-  const auto wanted = wanted_configurations(options, context, *spec);
-  if (!wanted) return wanted.error();
+  if (!options.command.write_campaign.empty()) return write_campaign(options.command, context, spec);
+  const auto wanted = wanted_configurations(options, context, spec);
   const auto grace = options.grace == "0s" ? std::chrono::nanoseconds{0} : tuner::parse_duration(options.grace);
   if (!grace) {
-    return refuse_to_tune(context, ExitCode::Usage,
-                          fmt::format("--grace: '{}' is not {}", options.grace, grace.error()));
+    refuse_to_tune(context, ExitCode::Usage, fmt::format("--grace: '{}' is not {}", options.grace, grace.error()));
   }
-  *context.err << fmt::format("Tuning '{}': which configuration is the fastest on this machine?\n", spec->name);
-  finish.campaign = spec->name;
+  *context.err << fmt::format("Tuning '{}': which configuration is the fastest on this machine?\n", spec.name);
+  finish.campaign = spec.name;
   finish.database = context.database().string();
   const auto swept = measuring.open_store(context.database());
-  const auto preflight = choose_preflight(options.preflight, *spec, measuring.store());
+  const auto preflight = choose_preflight(options.preflight, spec, measuring.store());
   tuner::remove_stray_runs(measuring.store(), context.runs_folder());
   if (preflight.preflight != tuner::PreflightMode::Only) {
-    know_machine(options.machine, context, *spec, measuring.store(), measuring.machine());
+    know_machine(options.machine, context, spec, measuring.store(), measuring.machine());
   }
-  tuner::DefaultSettings defaults(spec->document, {});
-  defaults.know(spec->space.default_configuration());
+  tuner::DefaultSettings defaults(spec.document, {});
+  defaults.know(spec.space.default_configuration());
   measuring.listen({.grace = std::chrono::ceil<std::chrono::milliseconds>(*grace),
                     .say = {},
-                    .log = context.data_folder() / "logs" / (spec->name + ".log"),
+                    .log = context.data_folder() / "logs" / (spec.name + ".log"),
                     .out_is_terminal = context.out_is_terminal,
                     .err_is_terminal = context.err_is_terminal},
                    std::move(defaults));
-  return TuneSession(options, context, measuring, *spec, finish).run(*wanted, preflight, swept);
+  return TuneSession(options, context, measuring, spec, finish).run(wanted, preflight, swept);
 }
 
-/// An error of the database is an ending like others: --on-finish hears of it.
+/// A refusal and an error of the database are endings like others: --on-finish hears of them.
 ExitCode tune_or_say_why(const TuneOptions& options, Context& context, Finish& finish) {
   try {
     return tune(options, context, finish);
+  } catch (const Refusal& refusal) {
+    return refusal.code;
   } catch (const db::Error& error) {
     return database_failed(context, error, finish);
   }

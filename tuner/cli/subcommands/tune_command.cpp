@@ -12,6 +12,7 @@
 #include "measure/run/launch.hpp"
 #include "space/write_file.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/measuring/signals.hpp"
 #include "tuner/cli/output/format.hpp"
@@ -31,11 +32,6 @@ using measure::Timing;
 /// Where nobody says when to stop.
 constexpr std::int64_t kUsualTrials = 40;
 
-std::unexpected<ExitCode> refuse(const Context& context, const std::string& sentence, ExitCode code = ExitCode::Usage) {
-  *context.err << "nocturne tune: " << sentence << '\n';
-  return std::unexpected(code);
-}
-
 /// The document of the last campaign of the database that tunes the same command.
 std::optional<nlohmann::json> known_campaign(const Context& context, const nlohmann::json& document) {
   std::error_code ignored;
@@ -54,14 +50,11 @@ std::optional<nlohmann::json> known_campaign(const Context& context, const nlohm
   return known;
 }
 
-std::expected<tuner::CampaignSpec, ExitCode> parsed(const Context& context, const nlohmann::json& document,
-                                                    const fs::path& folder, const space::Facts& facts) {
+tuner::CampaignSpec parsed(const Context& context, const nlohmann::json& document, const fs::path& folder,
+                           const space::Facts& facts) {
   const std::string name = document["campaign"].get<std::string>() + ".json";
-  auto spec = tuner::parse_campaign(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), name,
-                                    folder, facts);
-  if (spec) return *std::move(spec);
-  *context.err << tuner::to_text(spec.error()) << '\n';
-  return std::unexpected(ExitCode::Usage);
+  const std::string text = document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  return spec_or_refuse(context, tuner::parse_campaign(text, name, folder, facts));
 }
 
 /// Where the output looks like steps: how they would be timed. Empty: it does not.
@@ -77,12 +70,12 @@ std::string pattern_advice(const Context& context, const tuner::CommandProbe& se
 }
 
 /// Runs the command once.
-std::expected<tuner::CommandProbe, ExitCode> sight(const Context& context, const tuner::CampaignSpec& spec,
-                                                   const tuner::Installation& installation) {
+tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spec,
+                          const tuner::Installation& installation) {
   if (const std::string missing = missing_supervisor(); !missing.empty()) {
-    return refuse(context, missing, ExitCode::Unavailable);
+    refuse_to_tune(context, ExitCode::Unavailable, missing);
   }
-  if (const auto made = context.make_folders(); !made) return refuse(context, made.error(), ExitCode::Unavailable);
+  if (const auto made = context.make_folders(); !made) refuse_to_tune(context, ExitCode::Unavailable, made.error());
   *context.err << "Your command runs once as it is: does it work, are its steps seen, how long do they take?\n";
   tuner::Interruption interruption;
   const SignalWatch signals(interruption, {.grace = {},
@@ -94,16 +87,15 @@ std::expected<tuner::CommandProbe, ExitCode> sight(const Context& context, const
                                          {.runs_folder = context.runs_folder(), .database = context.database()},
                                          {.stop = interruption.token()});
   if (!seen) {
-    if (seen.error().interrupted) return std::unexpected(signals.interruption_code());
+    if (seen.error().interrupted) throw Refusal{signals.interruption_code()};
     if (seen.error().by_others) {
-      return refuse(context,
-                    fmt::format("another hand ended the run of your command ({}), which says nothing about it: start "
-                                "again",
-                                one_line(seen.error().reason)),
-                    ExitCode::Unavailable);
+      refuse_to_tune(
+          context, ExitCode::Unavailable,
+          fmt::format("another hand ended the run of your command ({}), which says nothing about it: start again",
+                      one_line(seen.error().reason)));
     }
     *context.err << printable(seen.error().log_tail);
-    return refuse(context, "your command does not run: " + one_line(seen.error().reason), ExitCode::Negative);
+    refuse_to_tune(context, ExitCode::Negative, "your command does not run: " + one_line(seen.error().reason));
   }
   const std::string took = seconds_text(std::chrono::duration<double>(seen->wall).count());
   if (seen->timing == Timing::Steps) {
@@ -145,21 +137,19 @@ double seconds_of_run(const tuner::CommandProbe& seen, std::optional<std::int64_
 }
 
 /// Whether more may run: what is written outside of the folder is the user's, and no view keeps it.
-std::expected<void, ExitCode> check_writes(const CommandOptions& options, const Context& context,
-                                           const tuner::CommandProbe& seen) {
-  if (!seen.files || seen.files->outside.empty()) return {};
+void check_writes(const CommandOptions& options, const Context& context, const tuner::CommandProbe& seen) {
+  if (!seen.files || seen.files->outside.empty()) return;
   const std::string named = outside_text(*seen.files);
   if (options.writes_outside) {
     *context.err << "It writes outside of its folder, as allowed:\n" << named;
-    return {};
+    return;
   }
   *context.err << named;
-  return refuse(
-      context,
+  refuse_to_tune(
+      context, ExitCode::Negative,
       "your command writes these files outside of its folder. This run kept them away from there; the runs of "
       "a campaign would write them again and again. --writes-outside allows that, --share FOLDER names a "
-      "folder that may change",
-      ExitCode::Negative);
+      "folder that may change");
 }
 
 void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
@@ -194,8 +184,8 @@ void use_known(const nlohmann::json& document, tuner::OwnCommand& command) {
   }
 }
 
-/// The command as the options have it. The error is said.
-std::expected<tuner::OwnCommand, ExitCode> own_command(const CommandOptions& options, const Context& context) {
+/// The command as the options have it. Throws Refusal.
+tuner::OwnCommand own_command(const CommandOptions& options, const Context& context) {
   tuner::OwnCommand command{.words = context.command,
                             .folder = fs::current_path(),
                             .name = options.name,
@@ -208,7 +198,7 @@ std::expected<tuner::OwnCommand, ExitCode> own_command(const CommandOptions& opt
   for (const std::string& path : options.share) command.shared.push_back(fs::absolute(path).lexically_normal());
   for (const std::string& text : options.vary) {
     auto variation = tuner::read_variation(text);
-    if (!variation) return refuse(context, variation.error());
+    if (!variation) refuse_to_tune(context, ExitCode::Usage, variation.error());
     command.variations.push_back(*std::move(variation));
   }
   return command;
@@ -267,19 +257,19 @@ void add_command(CLI::App& subcommand, CommandOptions& options) {
       ->group(own);
 }
 
-std::expected<tuner::CampaignSpec, ExitCode> command_campaign(const CommandOptions& options, bool budgeted,
-                                                              std::optional<std::chrono::nanoseconds> wall,
-                                                              const Context& context,
-                                                              const tuner::Installation& installation,
-                                                              const space::Facts& facts) {
-  auto asked = own_command(options, context);
-  if (!asked) return std::unexpected(asked.error());
-  tuner::OwnCommand command = *std::move(asked);
+void refuse_to_tune(const Context& context, ExitCode code, std::string_view sentence) {
+  *context.err << "nocturne tune: " << sentence << '\n';
+  throw Refusal{code};
+}
+
+tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgeted,
+                                     std::optional<std::chrono::nanoseconds> wall, const Context& context,
+                                     const tuner::Installation& installation, const space::Facts& facts) {
+  tuner::OwnCommand command = own_command(options, context);
   // `known`: whose steps and turns are used again.
-  const auto made = [&](const nlohmann::json& known =
-                            nlohmann::json::object()) -> std::expected<tuner::CampaignSpec, ExitCode> {
+  const auto made = [&](const nlohmann::json& known = nlohmann::json::object()) {
     auto document = tuner::command_document(command);
-    if (!document) return refuse(context, document.error());
+    if (!document) refuse_to_tune(context, ExitCode::Usage, document.error());
     if (!budgeted) (*document)["budget"]["trials"] = kUsualTrials;
     for (const char* section : {"run", "verify"}) {
       const auto stored = known.find(section);
@@ -296,17 +286,15 @@ std::expected<tuner::CampaignSpec, ExitCode> command_campaign(const CommandOptio
     return made();
   }
   const auto first = made();
-  if (!first) return first;
-  if (const auto known = known_campaign(context, first->document)) {
+  if (const auto known = known_campaign(context, first.document)) {
     use_known(*known, command);
     return made(*known);
   }
-  const auto seen = sight(context, *first, installation);
-  if (!seen) return std::unexpected(seen.error());
-  use_probe(*seen, command);
-  *context.err << seen_training_text(*seen, seconds_of_run(*seen, command.steps),
+  const auto seen = sight(context, first, installation);
+  use_probe(seen, command);
+  *context.err << seen_training_text(seen, seconds_of_run(seen, command.steps),
                                      wall ? std::chrono::duration<double>(*wall).count() : 0);
-  if (const auto allowed = check_writes(options, context, *seen); !allowed) return std::unexpected(allowed.error());
+  check_writes(options, context, seen);
   return made();
 }
 
@@ -319,8 +307,7 @@ ExitCode write_campaign(const CommandOptions& options, const Context& context, c
     return ExitCode::Ok;
   }
   if (const auto written = space::write_file(fs::absolute(options.write_campaign), text); !written) {
-    *context.err << "nocturne tune: " << written.error() << '\n';
-    return ExitCode::Unavailable;
+    refuse_to_tune(context, ExitCode::Unavailable, written.error());
   }
   *context.err << fmt::format("Wrote {}: nocturne tune {}\n", options.write_campaign,
                               deploy::shell_quote(options.write_campaign));

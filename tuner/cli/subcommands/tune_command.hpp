@@ -4,9 +4,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <expected>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "space/facts.hpp"
@@ -35,11 +35,14 @@ struct CommandOptions {
 void add_command(CLI::App& subcommand, CommandOptions& options);
 
 /// The campaign of context.command. Runs the command once where nobody says how it is timed and no campaign of the
-/// database knows. Complaints go to context.err. `budgeted`: somebody said when to stop; `wall`: after so long, where
+/// database knows. Throws Refusal. `budgeted`: somebody said when to stop; `wall`: after so long, where
 /// he said that.
-[[nodiscard]] std::expected<tuner::CampaignSpec, ExitCode> command_campaign(
-    const CommandOptions& options, bool budgeted, std::optional<std::chrono::nanoseconds> wall, const Context& context,
-    const tuner::Installation& installation, const space::Facts& facts);
+[[nodiscard]] tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgeted,
+                                                   std::optional<std::chrono::nanoseconds> wall, const Context& context,
+                                                   const tuner::Installation& installation, const space::Facts& facts);
+
+/// refuse(), for `tune`: "nocturne tune: SENTENCE".
+[[noreturn]] void refuse_to_tune(const Context& context, ExitCode code, std::string_view sentence);
 
 /// Writes the campaign where --write-campaign says.
 [[nodiscard]] ExitCode write_campaign(const CommandOptions& options, const Context& context,

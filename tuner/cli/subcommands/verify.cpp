@@ -221,19 +221,16 @@ std::vector<fs::path> exported_profiles(const Context& context) {
 }
 
 /// Before hours are spent: each of them can be read.
-std::expected<std::vector<fs::path>, ExitCode> chosen_profiles(const VerifyOptions& options, const Context& context) {
+std::vector<fs::path> chosen_profiles(const VerifyOptions& options, const Context& context) {
   std::vector<fs::path> files;
   for (const std::string& word : options.profiles) {
-    if (const auto profile = open_profile(word, context); !profile) return std::unexpected(profile.error());
+    (void)open_profile(word, context);
     files.push_back(profile_file(word, context));
   }
   if (options.all) files = exported_profiles(context);
   if (!files.empty()) return files;
-  if (!options.all) {
-    return std::unexpected(complain(context, ExitCode::Usage, "name a profile, or --all for every exported one"));
-  }
-  return std::unexpected(
-      complain(context, ExitCode::NotFound, "no profile is in " + context.profiles_folder().string()));
+  if (!options.all) refuse(context, ExitCode::Usage, "name a profile, or --all for every exported one");
+  refuse(context, ExitCode::NotFound, "no profile is in " + context.profiles_folder().string());
 }
 
 void setup(CLI::App& subcommand, VerifyOptions& options) {
@@ -274,19 +271,15 @@ void setup(CLI::App& subcommand, VerifyOptions& options) {
 /// and none was found not to hold.
 ExitCode run(const VerifyOptions& options, Context& context) {
   const auto files = chosen_profiles(options, context);
-  if (!files) return files.error();
   const auto time = time_limit(context, options.time);
-  if (!time) return time.error();
-  const auto opened = MeasurementContext::open(context);
-  if (!opened) return opened.error();
-  MeasurementContext& measuring = **opened;
+  MeasurementContext measuring(context);
   // In a database of its own, where the evidence stays: `nocturne --db FILE list`, `show`.
   measuring.begin(verifications_database(context));
   const auto began = measuring.clock().steady();
   const auto time_for = [&](std::chrono::nanoseconds work) {
-    return !*time || measuring.clock().steady() - began + work <= **time;
+    return !time || measuring.clock().steady() - began + work <= *time;
   };
-  auto profiles = open_members(context, measuring, *files, options, time_for);
+  auto profiles = open_members(context, measuring, files, options, time_for);
   measure_members(context, measuring, profiles, options, time_for);
   print_profiles(context, profiles, options.all);
   if (measuring.interrupted()) return measuring.interruption_code();
