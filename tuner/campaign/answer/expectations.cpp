@@ -111,13 +111,7 @@ void add_ruled_out(Learned& learned, const std::vector<space::Level>& best, Matt
 
 }  // namespace
 
-template <>
-struct Members<Expectations> {
-  static auto of(auto& it) {
-    auto& [matters, continuing, without] = it;
-    return std::tie(matters, continuing, without);
-  }
-};
+NOCTURNE_MEMBERS(Expectations, matters, continuing, without);
 
 Expectations expectations_of(const db::Store& store, const Answer& answer) {
   const std::string best = answer.best ? answer.best->trial.configuration.identity() : std::string();

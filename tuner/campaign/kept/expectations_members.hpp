@@ -8,68 +8,13 @@
 
 namespace nocturne::tuner {
 
-template <>
-struct Members<search::model::Interval> {
-  static auto of(auto& it) {
-    auto& [lower, upper] = it;
-    return std::tie(lower, upper);
-  }
-};
-
-template <>
-struct Members<search::model::LevelChange> {
-  static auto of(auto& it) {
-    auto& [parameter, level, trials, mean, interval, changed] = it;
-    return std::tie(parameter, level, trials, mean, interval, changed);
-  }
-};
-
-template <>
-struct Members<search::model::ExpectedGain> {
-  static auto of(auto& it) {
-    auto& [trials, mean, lower, upper, confidence] = it;
-    return std::tie(trials, mean, lower, upper, confidence);
-  }
-};
-
-template <>
-struct Members<OtherValue> {
-  static auto of(auto& it) {
-    auto& [value, change, measured] = it;
-    return std::tie(value, change, measured);
-  }
-};
-
-template <>
-struct Members<Matter> {
-  static auto of(auto& it) {
-    auto& [parameter, value, others] = it;
-    return std::tie(parameter, value, others);
-  }
-};
-
-template <>
-struct Members<Matters::RuledOut> {
-  static auto of(auto& it) {
-    auto& [parameter, value] = it;
-    return std::tie(parameter, value);
-  }
-};
-
-template <>
-struct Members<Matters> {
-  static auto of(auto& it) {
-    auto& [much, hardly, unsure, ruled_out, ruled_out_share] = it;
-    return std::tie(much, hardly, unsure, ruled_out, ruled_out_share);
-  }
-};
-
-template <>
-struct Members<ValueOfContinuing> {
-  static auto of(auto& it) {
-    auto& [time, expected_gain] = it;
-    return std::tie(time, expected_gain);
-  }
-};
+NOCTURNE_MEMBERS(search::model::Interval, lower, upper);
+NOCTURNE_MEMBERS(search::model::LevelChange, parameter, level, trials, mean, interval, changed);
+NOCTURNE_MEMBERS(search::model::ExpectedGain, trials, mean, lower, upper, confidence);
+NOCTURNE_MEMBERS(OtherValue, value, change, measured);
+NOCTURNE_MEMBERS(Matter, parameter, value, others);
+NOCTURNE_MEMBERS(Matters::RuledOut, parameter, value);
+NOCTURNE_MEMBERS(Matters, much, hardly, unsure, ruled_out, ruled_out_share);
+NOCTURNE_MEMBERS(ValueOfContinuing, time, expected_gain);
 
 }  // namespace nocturne::tuner

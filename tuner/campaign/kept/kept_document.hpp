@@ -54,15 +54,20 @@ class KeptDocument {
 
 // Results as KeptDocument has them: plain structs member by member, numbers to the last bit.
 //
-// A struct is kept by naming its members once, in a specialisation of Members. They are bound, not listed, so that a
-// member more is an error of the compiler and never one that is forgotten:
-//
-//   template <> struct Members<Interval> {
-//     static auto of(auto& it) { auto& [lower, upper] = it; return std::tie(lower, upper); }
-//   };
+// A struct is kept by naming its members once, in their order: NOCTURNE_MEMBERS(Interval, lower, upper).
 
 template <typename T>
 struct Members;
+
+/// In namespace nocturne::tuner. Members are bound, so that one more is an error of the compiler and never forgotten.
+#define NOCTURNE_MEMBERS(type, ...) \
+  template <>                       \
+  struct Members<type> {            \
+    static auto of(auto& it) {      \
+      auto& [__VA_ARGS__] = it;     \
+      return std::tie(__VA_ARGS__); \
+    }                               \
+  }
 
 template <typename T>
 struct KeptForm;  ///< to(value) and from(json): throws nlohmann::json::exception where it is another type's
