@@ -10,6 +10,7 @@
 #include "db/error.hpp"
 #include "space/nearest.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/manual_text.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/layout.hpp"
@@ -109,14 +110,12 @@ class Invocation {
 
 /// Options that every subcommand has; they may stand before its name and behind it.
 void add_common_options(CLI::App& app, Context& context) {
-  app.add_option("--db", context.database_option, "The database (default: nocturne.db in the data folder)")
-      ->type_name("FILE")
+  add_value(app, "--db", context.database_option, "FILE", "The database (default: nocturne.db in the data folder)")
       ->check(named)
       ->group(std::string(kCommonOptions));
-  app.add_option("--data", context.data_option,
-                 "The data folder (default: $NOCTURNE_DATA, else $XDG_DATA_HOME/nocturne, else "
-                 "~/.local/share/nocturne)")
-      ->type_name("DIR")
+  add_value(app, "--data", context.data_option, "DIR",
+            "The data folder (default: $NOCTURNE_DATA, else $XDG_DATA_HOME/nocturne, else "
+            "~/.local/share/nocturne)")
       ->check(named)
       ->group(std::string(kCommonOptions));
   app.add_flag("--json", context.json, "Print results as one JSON document")->group(std::string(kCommonOptions));

@@ -9,17 +9,15 @@
 #include <CLI/CLI.hpp>
 
 #include "measure/run/shell_words.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 
 void add_campaign_choice(CLI::App& subcommand, CampaignChoice& choice) {
-  subcommand.add_option("campaign", choice.name, "Name of the campaign (default: the one opened last)")
-      ->type_name("NAME");
-  subcommand.add_option("--generation", choice.generation, "Which generation of it (default: the one opened last)")
-      ->type_name("N")
-      ->check(whole_number(1));
+  add_value(subcommand, "campaign", choice.name, "NAME", "Name of the campaign (default: the one opened last)");
+  add_value(subcommand, "--generation", choice.generation, "N", "Which generation of it (default: the one opened last)",
+            whole_number(1));
 }
 
 std::string words_for(const db::CampaignSummary& campaign) {

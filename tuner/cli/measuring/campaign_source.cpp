@@ -12,8 +12,8 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/deploy/profile.hpp"
 #include "tuner/installation/installation.hpp"
@@ -95,14 +95,10 @@ space::Configuration default_configuration(const db::Store* store, const Campaig
 }  // namespace
 
 void add_campaign_source(CLI::App& subcommand, CampaignSourceOptions& options) {
-  subcommand
-      .add_option("--campaign", options.campaign,
-                  "The campaign: its file, or its name in the database (default: the one opened last)")
-      ->type_name("FILE|NAME");
-  subcommand
-      .add_option("--generation", options.generation, "Which generation of a named one (default: the one opened last)")
-      ->type_name("N")
-      ->check(whole_number(1));
+  add_value(subcommand, "--campaign", options.campaign, "FILE|NAME",
+            "The campaign: its file, or its name in the database (default: the one opened last)");
+  add_value(subcommand, "--generation", options.generation, "N",
+            "Which generation of a named one (default: the one opened last)", whole_number(1));
 }
 
 CampaignSource find_campaign_source(const Context& context, const db::Store* store,

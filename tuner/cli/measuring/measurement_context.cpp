@@ -12,7 +12,7 @@
 #include "tuner/campaign/noise/stored_noise.hpp"
 #include "tuner/campaign/search_options.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/format.hpp"
 
 namespace nocturne::cli {
@@ -155,16 +155,10 @@ tuner::LocalExecutor::Options executor_options(const Context& context, const tun
 
 void add_pair_options(CLI::App& subcommand, measure::ComparisonPolicy& policy) {
   const auto range = whole_number(2, 1000);
-  subcommand
-      .add_option("--pairs", policy.pairs,
-                  fmt::format("Pairs of fresh processes before the first look (default: {})", policy.pairs))
-      ->type_name("N")
-      ->check(range);
-  subcommand
-      .add_option("--most-pairs", policy.most_pairs,
-                  fmt::format("While undecided, up to this many (default: {})", policy.most_pairs))
-      ->type_name("N")
-      ->check(range);
+  add_value(subcommand, "--pairs", policy.pairs, "N",
+            fmt::format("Pairs of fresh processes before the first look (default: {})", policy.pairs), range);
+  add_value(subcommand, "--most-pairs", policy.most_pairs, "N",
+            fmt::format("While undecided, up to this many (default: {})", policy.most_pairs), range);
 }
 
 }  // namespace nocturne::cli

@@ -18,6 +18,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "tuner/cli/choice/value_option.hpp"
+
 namespace nocturne::cli {
 namespace {
 
@@ -107,13 +109,10 @@ void Finish::know(const tuner::Answer& answer) {
 }
 
 void add_on_finish(CLI::App& subcommand, OnFinish& on_finish) {
-  subcommand
-      .add_option("--on-finish", on_finish.program, "Start this program when the session is over, however it ended")
-      ->type_name("PROGRAM");
-  subcommand
-      .add_option("--on-finish-arg", on_finish.arguments,
-                  "An argument for it; may be given again (one that begins with '-': --on-finish-arg=-x)")
-      ->type_name("ARGUMENT")
+  add_value(subcommand, "--on-finish", on_finish.program, "PROGRAM",
+            "Start this program when the session is over, however it ended");
+  add_value(subcommand, "--on-finish-arg", on_finish.arguments, "ARGUMENT",
+            "An argument for it; may be given again (one that begins with '-': --on-finish-arg=-x)")
       ->allow_extra_args(false);
 }
 

@@ -15,7 +15,7 @@
 #include "tuner/campaign/answer/ranking.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/expectation_lines.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -57,13 +57,10 @@ ExitCode print_ranking_by(const BestOptions& options, Context& context, const db
 
 void setup(CLI::App& subcommand, BestOptions& options) {
   add_campaign_choice(subcommand, options.campaign);
-  subcommand.add_option("--epochs", options.epochs, "Best for this many epochs (default: the campaign's own)")
-      ->type_name("N")
-      ->check(positive_number());
-  subcommand
-      .add_option("--by", options.by,
-                  "Rank the values of this parameter (framework, batch, …) by the best trial of each")
-      ->type_name("PARAMETER");
+  add_value(subcommand, "--epochs", options.epochs, "N", "Best for this many epochs (default: the campaign's own)",
+            positive_number());
+  add_value(subcommand, "--by", options.by, "PARAMETER",
+            "Rank the values of this parameter (framework, batch, …) by the best trial of each");
   subcommand.footer(
       "The best for one epoch need not be the best for ninety: what compiling costs is paid once. A ranking by "
       "framework\n"

@@ -21,8 +21,8 @@
 #include "space/fingerprint.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -287,14 +287,11 @@ class BlameSession {
 };
 
 void setup(CLI::App& subcommand, BlameOptions& options) {
-  subcommand
-      .add_option("what", options.what,
-                  "A profile's JSON file, the name of a campaign that was exported, or of any campaign")
-      ->type_name("PROFILE|CAMPAIGN")
+  add_value(subcommand, "what", options.what, "PROFILE|CAMPAIGN",
+            "A profile's JSON file, the name of a campaign that was exported, or of any campaign")
       ->required();
-  subcommand.add_option("--time", options.time, "No pair is begun that would end later: 20min, 1h")
-      ->type_name("DURATION")
-      ->check(time_span());
+  add_value(subcommand, "--time", options.time, "DURATION", "No pair is begun that would end later: 20min, 1h",
+            time_span());
   add_pair_options(subcommand, options.policy);
   subcommand.add_flag(
       "--list", options.only_list,

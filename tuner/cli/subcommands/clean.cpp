@@ -14,7 +14,7 @@
 
 #include "tuner/campaign_file/quantity.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
@@ -91,14 +91,11 @@ void print_leftovers(const Context& context, const std::vector<Leftover>& chosen
 }
 
 void setup(CLI::App& subcommand, CleanOptions& options) {
-  subcommand
-      .add_option("--older-than", options.older_than,
-                  fmt::format("Drop what was not used for this long (default without --max-size: {})", kDefaultAge))
-      ->type_name("DURATION")
-      ->check(time_span());
-  subcommand.add_option("--max-size", options.max_size, "Then drop the oldest until the rest is no larger")
-      ->type_name("SIZE")
-      ->check(byte_size());
+  add_value(subcommand, "--older-than", options.older_than, "DURATION",
+            fmt::format("Drop what was not used for this long (default without --max-size: {})", kDefaultAge),
+            time_span());
+  add_value(subcommand, "--max-size", options.max_size, "SIZE", "Then drop the oldest until the rest is no larger",
+            byte_size());
   subcommand.add_flag("--environments", options.environments,
                       "Environments of frameworks, too, that no campaign used for this long");
   subcommand.add_flag("--yes", options.yes, "Do it; without, only say what would go");

@@ -18,7 +18,7 @@
 #include "measure/machine/machine.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/finals/side_by_side.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/comparison_page.hpp"
@@ -146,19 +146,16 @@ ExitCode compare_measured(const CompareOptions& options, Context& context) {
 }
 
 void setup(CLI::App& subcommand, CompareOptions& options) {
-  subcommand
-      .add_option("side", options.sides,
-                  "A trial's number, 'best', 'default', settings (name=value,…; the rest as in the default), or an "
-                  "exported profile; the first is the reference")
-      ->type_name("A B...")
+  add_value(subcommand, "side", options.sides, "A B...",
+            "A trial's number, 'best', 'default', settings (name=value,…; the rest as in the default), or an "
+            "exported profile; the first is the reference")
       ->required()
       ->expected(2, static_cast<int>(kMostSides));
   add_campaign_source(subcommand, options.source);
   subcommand.add_flag("--measure", options.measure, "Measure them in turns, as far as that is not done yet");
   add_pair_options(subcommand, options.policy);
-  subcommand.add_option("--time", options.time, "Begin no trial and no pair that would end later than this: 10min")
-      ->type_name("DURATION")
-      ->check(time_span());
+  add_value(subcommand, "--time", options.time, "DURATION",
+            "Begin no trial and no pair that would end later than this: 10min", time_span());
   subcommand.footer(
       "Without --measure: what the database knows. Times are those of the trials, with standard errors. Trials are "
       "not\n"

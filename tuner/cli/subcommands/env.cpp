@@ -9,6 +9,7 @@
 
 #include "space/nearest.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/subcommand.hpp"
 #include "tuner/installation/installation.hpp"
@@ -109,8 +110,7 @@ ExitCode act(const EnvOrder& order, Context& context) {
 void setup(CLI::App& subcommand, EnvOptions& options) {
   std::string actions;
   for (const EnvAction& action : kEnvActions) actions += fmt::format("  {:<9} {}\n", action.name, action.explanation);
-  subcommand.add_option("action", options.action, "What to do (default: list)")
-      ->type_name("ACTION")
+  add_value(subcommand, "action", options.action, "ACTION", "What to do (default: list)")
       ->check([](const std::string& word) {
         const auto names = action_names();
         return std::ranges::find(names, word) != names.end()
@@ -118,28 +118,20 @@ void setup(CLI::App& subcommand, EnvOptions& options) {
                    : fmt::format("no action is called '{}'{}; there are: {}", word, space::did_you_mean(word, names),
                                  fmt::join(names, ", "));
       });
-  subcommand.add_option("names", options.names, "Recipes, by name")->type_name("NAME");
-  subcommand
-      .add_option(
-          "--lock", options.lock,
-          "install: exactly the packages of this file, which export wrote; what is not the same file is refused")
-      ->type_name("FILE");
-  subcommand.add_option("--output", options.output, "export: write to this file")->type_name("FILE");
-  subcommand
-      .add_option("--bundle", options.bundle,
-                  "export: pack into this file, or into this folder under a name of its own; install: from this file")
-      ->type_name("FILE");
-  subcommand
-      .add_option("--profile", options.profile, "export --bundle: with this profile, its environment and its build")
-      ->type_name("PROFILE");
+  add_value(subcommand, "names", options.names, "NAME", "Recipes, by name");
+  add_value(subcommand, "--lock", options.lock, "FILE",
+            "install: exactly the packages of this file, which export wrote; what is not the same file is refused");
+  add_value(subcommand, "--output", options.output, "FILE", "export: write to this file");
+  add_value(subcommand, "--bundle", options.bundle, "FILE",
+            "export: pack into this file, or into this folder under a name of its own; install: from this file");
+  add_value(subcommand, "--profile", options.profile, "PROFILE",
+            "export --bundle: with this profile, its environment and its build");
   subcommand.add_flag(
       "--thorough", options.thorough,
       "check: exact steps and the first 50 losses against our own worker, and the accuracy after an epoch");
   subcommand.add_flag("--all", options.all, "check: every environment that is installed");
-  subcommand
-      .add_option("--vary", options.vary,
-                  "check --thorough: a row for each value; else one for each graph compiler of the recipe")
-      ->type_name("NAME=VALUE,…")
+  add_value(subcommand, "--vary", options.vary, "NAME=VALUE,…",
+            "check --thorough: a row for each value; else one for each graph compiler of the recipe")
       ->allow_extra_args(false);
   subcommand.footer(fmt::format(
       "Actions:\n{}\n"

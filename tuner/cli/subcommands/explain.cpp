@@ -14,7 +14,7 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/explaining/effects.hpp"
 #include "tuner/cli/explaining/explanation.hpp"
 #include "tuner/cli/output/answer_page.hpp"
@@ -161,16 +161,11 @@ ExitCode explain_one(const ExplainOptions& options, const db::Store& store, cons
 }
 
 void setup(CLI::App& subcommand, ExplainOptions& options) {
-  subcommand
-      .add_option(
-          "what", options.what,
-          "A configuration (name=value,…; the rest as in the best) or a trial's number: what the model says of it")
-      ->type_name("CONFIGURATION|TRIAL");
+  add_value(subcommand, "what", options.what, "CONFIGURATION|TRIAL",
+            "A configuration (name=value,…; the rest as in the best) or a trial's number: what the model says of it");
   add_campaign_choice(subcommand, options.campaign);
-  subcommand
-      .add_option("--epochs", options.epochs, "Explain the time of this many epochs (default: the campaign's own)")
-      ->type_name("N")
-      ->check(positive_number());
+  add_value(subcommand, "--epochs", options.epochs, "N",
+            "Explain the time of this many epochs (default: the campaign's own)", positive_number());
   subcommand.footer(
       "'mean' averages all trials with a value and mixes in whatever else they had; 'alone' compares trials that\n"
       "are equal but for the parameter, with the default's value. * marks the default.\n\n"

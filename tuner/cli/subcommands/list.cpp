@@ -21,7 +21,7 @@
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/answer/stored_gain.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/rows.hpp"
@@ -404,16 +404,13 @@ void setup(CLI::App& subcommand, ListOptions& options) {
   for (const Listing& each : kListings) {
     things += fmt::format("  {:<12} {}\n", each.name, each.explanation);
   }
-  subcommand.add_option("what", options.what, "What to list (default: campaigns)")
-      ->type_name("WHAT")
-      ->check(check_what);
+  add_value(subcommand, "what", options.what, "WHAT", "What to list (default: campaigns)", check_what);
   add_campaign_choice(subcommand, options.campaign);
-  subcommand.add_option("--outcome", options.outcome, "Trials: only this outcome; 'failed' is every one but ok")
-      ->type_name("OUTCOME")
-      ->check(check_outcome);
+  add_value(subcommand, "--outcome", options.outcome, "OUTCOME",
+            "Trials: only this outcome; 'failed' is every one but ok", check_outcome);
   subcommand.add_option("--sort", options.sort, "Trials: by number, or by value (good ones only, the best first)")
       ->check(CLI::IsMember({"number", "value"}));
-  subcommand.add_option("--limit", options.limit, "At most this many")->type_name("N")->check(whole_number(1));
+  add_value(subcommand, "--limit", options.limit, "N", "At most this many", whole_number(1));
   subcommand.footer(
       fmt::format("What:\n{}\nExamples:\n"
                   "  nocturne list\n"

@@ -15,7 +15,7 @@
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/machine_measuring.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -114,12 +114,11 @@ ExitCode measure_and_show(const MachineOptions& options, const Context& context,
 void setup(CLI::App& subcommand, MachineOptions& options) {
   CLI::Option* measure =
       subcommand.add_flag("--measure", options.measure, "Measure it now, and keep that with the machine's fingerprint");
-  subcommand.add_option("--seconds", options.seconds, "Time for all measurements together, 0.01 to 600 (default: 20)")
-      ->type_name("S")
-      ->check(number_within(0.01, 600))
+  add_value(subcommand, "--seconds", options.seconds, "S",
+            "Time for all measurements together, 0.01 to 600 (default: 20)", number_within(0.01, 600))
       ->needs(measure);
-  subcommand.add_option("--disk", options.disk, "A folder on the disk to measure (default: where runs are kept)")
-      ->type_name("FOLDER")
+  add_value(subcommand, "--disk", options.disk, "FOLDER",
+            "A folder on the disk to measure (default: where runs are kept)")
       ->check(CLI::ExistingDirectory)
       ->needs(measure);
   subcommand.footer(

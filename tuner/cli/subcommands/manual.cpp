@@ -11,6 +11,7 @@
 
 #include "space/write_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/manual_text.hpp"
 
 namespace nocturne::cli {
@@ -23,8 +24,7 @@ struct ManualOptions {
 
 void setup(CLI::App& subcommand, ManualOptions& options) {
   auto* table = subcommand.add_flag("--table", options.table, "Print the table of subcommands that README.md shows");
-  subcommand.add_option("--man", options.man_folder, "Write man pages into this folder, one for each subcommand")
-      ->type_name("DIR")
+  add_value(subcommand, "--man", options.man_folder, "DIR", "Write man pages into this folder, one for each subcommand")
       ->excludes(table);
   subcommand.footer(
       "Without an option it prints docs/reference.md.\n"

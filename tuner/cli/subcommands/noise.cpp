@@ -15,7 +15,7 @@
 #include "tuner/campaign/noise/stored_noise.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -99,12 +99,9 @@ nlohmann::json floor_json(const tuner::NoiseFloor& floor, int pairs) {
 }
 
 void setup(CLI::App& subcommand, NoiseOptions& options) {
-  subcommand.add_option("file", options.file, "The campaign file whose default is measured")
-      ->type_name("FILE")
-      ->required();
-  subcommand.add_option("--time", options.time, "For all rounds; three are made in any case (default: 3min)")
-      ->type_name("DURATION")
-      ->check(time_span());
+  add_value(subcommand, "file", options.file, "FILE", "The campaign file whose default is measured")->required();
+  add_value(subcommand, "--time", options.time, "DURATION",
+            "For all rounds; three are made in any case (default: 3min)", time_span());
   subcommand.footer(
       "Measures the default against itself, in pairs of fresh processes: one after the other, in alternation, and\n"
       "side by side on half of the CPUs each. The difference between equal programs is the noise of this machine.\n"

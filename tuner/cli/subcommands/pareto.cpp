@@ -17,6 +17,7 @@
 #include "tuner/campaign/answer/tradeoffs.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
@@ -230,11 +231,9 @@ std::vector<tuner::Reached> accuracies(const db::Store& store, const std::vector
 
 void setup(CLI::App& subcommand, ParetoOptions& options) {
   add_campaign_choice(subcommand, options.campaign);
-  subcommand
-      .add_option("--wanted", options.wanted,
-                  "time:EPOCHS, throughput, memory, accuracy:SHARE (default: time at the campaign's horizons, "
-                  "throughput, memory)")
-      ->type_name("LIST")
+  add_value(subcommand, "--wanted", options.wanted, "LIST",
+            "time:EPOCHS, throughput, memory, accuracy:SHARE (default: time at the campaign's horizons, "
+            "throughput, memory)")
       ->delimiter(',');
   subcommand.footer(
       "The fastest for one epoch need not be the fastest for ninety, nor fit beside something else. Shown are the\n"

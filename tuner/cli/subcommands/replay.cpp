@@ -25,6 +25,7 @@
 #include "space/write_file.hpp"
 #include "tuner/campaign/recorded_campaign.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/replay_page.hpp"
 
@@ -179,55 +180,39 @@ constexpr std::string_view kExamples =
     "  nocturne replay spaces/gemm-a --history spaces/gemm-a    and an earlier one on this\n";
 
 void setup(CLI::App& subcommand, ReplayOptions& options) {
-  subcommand
-      .add_option("space", options.spaces,
-                  "Recorded spaces: a folder with space.json and results.csv.gz, a folder of such folders, a Kernel "
-                  "Tuner cache, T4 results, a T1 problem followed by its results, or a database of nocturne")
-      ->type_name("SPACE")
+  add_value(subcommand, "space", options.spaces, "SPACE",
+            "Recorded spaces: a folder with space.json and results.csv.gz, a folder of such folders, a Kernel "
+            "Tuner cache, T4 results, a T1 problem followed by its results, or a database of nocturne")
       ->required();
-  subcommand
-      .add_option("--strategy", options.strategies, "Strategies, separated by commas (list strategies names them)")
-      ->type_name("NAME,…")
+  add_value(subcommand, "--strategy", options.strategies, "NAME,…",
+            "Strategies, separated by commas (list strategies names them)")
       ->delimiter(',')
       ->capture_default_str();
-  subcommand.add_option("--evaluations", options.evaluations, "Distinct configurations a run")
-      ->type_name("N")
+  add_value(subcommand, "--evaluations", options.evaluations, "N", "Distinct configurations a run")
       ->capture_default_str();
-  subcommand.add_option("--repeats", options.repeats, "Runs a space and strategy")
-      ->type_name("N")
+  add_value(subcommand, "--repeats", options.repeats, "N", "Runs a space and strategy")->capture_default_str();
+  add_value(subcommand, "--seed", options.seed, "N", "Seed of the first run; the next has one more")
       ->capture_default_str();
-  subcommand.add_option("--seed", options.seed, "Seed of the first run; the next has one more")
-      ->type_name("N")
+  add_value(subcommand, "--threads", options.threads, "N", "Runs at once (default: one a core); changes no result");
+  add_value(subcommand, "--cap", options.cap, "N", "The score looks at no more evaluations")->capture_default_str();
+  add_value(subcommand, "--campaign", options.campaign, "NAME",
+            "Which campaign of a database (default: the one opened last)");
+  add_value(subcommand, "--history", options.history, "PATH",
+            "What auto and model know before they begin: the finished campaigns of a database, or recorded "
+            "spaces; without it, nothing. Other strategies ignore it");
+  add_value(subcommand, "--history-trials", options.history_trials, "N",
+            "How much of it is known. Recorded space: so many of its configurations, drawn anew for each run. "
+            "The space that is replayed: so many trials of an earlier run of auto")
       ->capture_default_str();
-  subcommand.add_option("--threads", options.threads, "Runs at once (default: one a core); changes no result")
-      ->type_name("N");
-  subcommand.add_option("--cap", options.cap, "The score looks at no more evaluations")
-      ->type_name("N")
-      ->capture_default_str();
-  subcommand.add_option("--campaign", options.campaign, "Which campaign of a database (default: the one opened last)")
-      ->type_name("NAME");
-  subcommand
-      .add_option("--history", options.history,
-                  "What auto and model know before they begin: the finished campaigns of a database, or recorded "
-                  "spaces; without it, nothing. Other strategies ignore it")
-      ->type_name("PATH");
-  subcommand
-      .add_option("--history-trials", options.history_trials,
-                  "How much of it is known. Recorded space: so many of its configurations, drawn anew for each run. "
-                  "The space that is replayed: so many trials of an earlier run of auto")
-      ->type_name("N")
-      ->capture_default_str();
-  subcommand.add_option("--noise", options.noise, "Tell values times exp(SD · z), z standard normal")->type_name("SD");
-  subcommand.add_option("--outliers", options.outliers, "Tell ten times the value, with this probability")
-      ->type_name("P");
-  subcommand.add_option("--failures", options.failures, "Let configurations fail, with this probability")
-      ->type_name("P");
-  subcommand.add_option("--dummies", options.dummies, "Add so many parameters that do nothing")->type_name("N");
+  add_value(subcommand, "--noise", options.noise, "SD", "Tell values times exp(SD · z), z standard normal");
+  add_value(subcommand, "--outliers", options.outliers, "P", "Tell ten times the value, with this probability");
+  add_value(subcommand, "--failures", options.failures, "P", "Let configurations fail, with this probability");
+  add_value(subcommand, "--dummies", options.dummies, "N", "Add so many parameters that do nothing");
   subcommand.add_flag("--calibration", options.calibration,
                       "Also check what auto claims: do its 90 % intervals hold, was what it pruned worth pruning");
-  subcommand.add_option("--trace", options.trace, "Write what each run found, one JSON line a run")->type_name("FILE");
-  subcommand.add_option("--save", options.save, "Only write the spaces as folders with space.json and results.csv.gz")
-      ->type_name("FOLDER");
+  add_value(subcommand, "--trace", options.trace, "FILE", "Write what each run found, one JSON line a run");
+  add_value(subcommand, "--save", options.save, "FOLDER",
+            "Only write the spaces as folders with space.json and results.csv.gz");
   subcommand.footer(std::string(kExamples));
 }
 

@@ -20,7 +20,7 @@
 #include "tuner/campaign/finals/side_by_side.hpp"
 #include "tuner/campaign/finals/whole_epochs.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -209,18 +209,16 @@ ExitCode report_stored(const ReportOptions& options, Context& context) {
 }
 
 void setup(CLI::App& subcommand, ReportOptions& options) {
-  subcommand.add_option("what", options.what, "paper: the published results of the paper that Nocturne takes up")
-      ->type_name("WHAT")
+  add_value(subcommand, "what", options.what, "WHAT",
+            "paper: the published results of the paper that Nocturne takes up")
       ->required()
       ->check(CLI::IsMember({"paper"}).description(""));
   subcommand.add_flag("--measure", options.measure,
                       "Measure what is missing, in turns, with the campaign of --campaign");
-  subcommand.add_option("--time", options.time, "For all measurements together (default: 30min)")
-      ->type_name("DURATION")
-      ->check(time_span());
-  subcommand.add_option("--pairs", options.pairs, "Pairs of each published result before the first look (default: 6)")
-      ->type_name("N")
-      ->check(whole_number(2, 1000));
+  add_value(subcommand, "--time", options.time, "DURATION", "For all measurements together (default: 30min)",
+            time_span());
+  add_value(subcommand, "--pairs", options.pairs, "N",
+            "Pairs of each published result before the first look (default: 6)", whole_number(2, 1000));
   add_campaign_source(subcommand, options.source);
   subcommand.add_flag("--markdown", options.markdown, "A table to paste into a README");
   subcommand.footer(

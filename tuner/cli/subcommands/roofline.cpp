@@ -18,7 +18,7 @@
 #include "tuner/campaign/answer/roofline.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
@@ -125,9 +125,7 @@ std::expected<space::Fingerprint, std::string> machine_of(const db::Store& store
 
 void setup(CLI::App& subcommand, RooflineOptions& options) {
   add_campaign_choice(subcommand, options.campaign);
-  subcommand.add_option("--trial", options.trial, "Only this trial, layer by layer")
-      ->type_name("N")
-      ->check(whole_number(0));
+  add_value(subcommand, "--trial", options.trial, "N", "Only this trial, layer by layer", whole_number(0));
   subcommand.footer(
       "A step cannot take less time than its operations at the peak of the precision, nor than its bytes at the\n"
       "bandwidth of memory or of the cache that holds them: the larger of both, layer by layer, and the optimizer's\n"

@@ -12,6 +12,7 @@
 #include "space/file_contents.hpp"
 #include "space/nearest.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/schema/campaign_schema.hpp"
@@ -59,9 +60,8 @@ ExitCode check_document(const Context& context, const std::string& file) {
 void setup(CLI::App& subcommand, SchemaOptions& options) {
   auto* name = subcommand.add_option("name", options.name, "Name of a document, or 'campaign' (default: list them)");
   name->type_name("NAME");
-  subcommand
-      .add_option("--check", options.check, "Say where the document in this file deviates from the schema it names")
-      ->type_name("FILE")
+  add_value(subcommand, "--check", options.check, "FILE",
+            "Say where the document in this file deviates from the schema it names")
       ->excludes(name);
   subcommand.footer(
       "Each document of --json names its schema in the key 'schema'; its 'version' changes when the document does.\n"

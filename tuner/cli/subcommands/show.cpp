@@ -17,7 +17,7 @@
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/layout.hpp"
@@ -282,8 +282,7 @@ void print_runs(const Context& context, const db::CampaignSummary& campaign, con
 }
 
 void setup(CLI::App& subcommand, ShowOptions& options) {
-  subcommand.add_option("trial", options.trial, "Number of the trial; 0 is the default configuration")
-      ->type_name("TRIAL")
+  add_value(subcommand, "trial", options.trial, "TRIAL", "Number of the trial; 0 is the default configuration")
       ->required()
       ->check(whole_number(0));
   add_campaign_choice(subcommand, options.campaign);

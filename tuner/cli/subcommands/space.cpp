@@ -18,7 +18,7 @@
 #include "measure/machine/machine.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -245,15 +245,12 @@ ExitCode report_problems(const std::vector<tuner::Problem>& problems, const Cont
 }
 
 void setup(CLI::App& subcommand, SpaceOptions& options) {
-  subcommand.add_option("file", options.file, "The campaign file")->type_name("FILE")->required();
-  subcommand.add_option("--list", options.list, "Print the first N valid configurations")
-      ->type_name("N")
-      ->check(whole_number(0, 1'000'000'000));
-  subcommand
-      .add_option("--sample", options.sample, "Print N valid configurations drawn at random, each equally likely")
-      ->type_name("N")
-      ->check(whole_number(0, 1'000'000'000));
-  subcommand.add_option("--seed", options.seed, "Seed of the drawing (default: 1)")->type_name("N");
+  add_value(subcommand, "file", options.file, "FILE", "The campaign file")->required();
+  add_value(subcommand, "--list", options.list, "N", "Print the first N valid configurations",
+            whole_number(0, 1'000'000'000));
+  add_value(subcommand, "--sample", options.sample, "N",
+            "Print N valid configurations drawn at random, each equally likely", whole_number(0, 1'000'000'000));
+  add_value(subcommand, "--seed", options.seed, "N", "Seed of the drawing (default: 1)");
   subcommand.footer(
       "Measures nothing. The forecast rests on earlier trials of the database, where there are any.\n"
       "\n"

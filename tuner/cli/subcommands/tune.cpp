@@ -23,7 +23,7 @@
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/machine_measuring.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
@@ -342,36 +342,27 @@ ExitCode tune_or_say_why(const TuneOptions& options, Context& context, Finish& f
 }
 
 void setup(CLI::App& subcommand, TuneOptions& options) {
-  subcommand.add_option("file", options.file, "The campaign file, or behind '--' a command of your own")
-      ->type_name("FILE");
+  add_value(subcommand, "file", options.file, "FILE", "The campaign file, or behind '--' a command of your own");
   subcommand.add_flag("--fresh", options.fresh, "Measure again whatever is known: begin a new generation");
-  subcommand.add_option("--trials", options.trials, "Stop searching after this many trials")
-      ->type_name("N")
-      ->check(whole_number(1));
-  subcommand.add_option("--wall", options.wall, "Time for the whole campaign, all sessions together: 5min, 8h")
-      ->type_name("DURATION")
-      ->check(time_span());
-  subcommand.add_option("--until", options.until, "Have the answer ready at this time of day")
-      ->type_name("HH:MM")
-      ->check(time_of_day());
-  subcommand.add_option("--strategy", options.strategy, "Who proposes configurations: nocturne list strategies")
-      ->type_name("NAME");
-  subcommand.add_option("--seed", options.seed, "Seed of the strategy")->type_name("N");
+  add_value(subcommand, "--trials", options.trials, "N", "Stop searching after this many trials", whole_number(1));
+  add_value(subcommand, "--wall", options.wall, "DURATION",
+            "Time for the whole campaign, all sessions together: 5min, 8h", time_span());
+  add_value(subcommand, "--until", options.until, "HH:MM", "Have the answer ready at this time of day", time_of_day());
+  add_value(subcommand, "--strategy", options.strategy, "NAME",
+            "Who proposes configurations: nocturne list strategies");
+  add_value(subcommand, "--seed", options.seed, "N", "Seed of the strategy");
   subcommand.add_flag(
       "--no-history", options.no_history,
       "Learn nothing from finished campaigns of the database (neither does --fresh; of the strategies only "
       "auto and model learn at all)");
-  subcommand
-      .add_option("--measure", options.measure,
-                  "Measure this configuration too (name=value,…; the rest as in the default); may be given again")
-      ->type_name("CONFIGURATION")
+  add_value(subcommand, "--measure", options.measure, "CONFIGURATION",
+            "Measure this configuration too (name=value,…; the rest as in the default); may be given again")
       ->allow_extra_args(false);
   add_preflight(subcommand, options.preflight);
   add_no_noise(subcommand, options.no_noise);
   add_machine_measuring(subcommand, options.machine);
-  subcommand
-      .add_option("--grace", options.grace, "After SIGTERM: time for the run in flight to be finished (default: 20s)")
-      ->type_name("DURATION");
+  add_value(subcommand, "--grace", options.grace, "DURATION",
+            "After SIGTERM: time for the run in flight to be finished (default: 20s)");
   add_on_finish(subcommand, options.on_finish);
   add_command(subcommand, options.command);
   subcommand.footer(kTuneFooter);

@@ -11,7 +11,7 @@
 #include "db/store.hpp"
 #include "measure/run/launch.hpp"
 #include "space/write_file.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/measuring/signals.hpp"
@@ -213,47 +213,35 @@ bool CommandOptions::any() const {
 
 void add_command(CLI::App& subcommand, CommandOptions& options) {
   const char* own = "Options of a command of your own (tune -- COMMAND)";
-  subcommand.add_option("--name", options.name, "Name of its campaign (default: the script's)")
-      ->type_name("NAME")
-      ->group(own);
-  subcommand
-      .add_option("--vary", options.vary,
-                  "An option of the command, or an environment variable, and its values; may be given again")
-      ->type_name("'--OPTION=A,B,…'")
+  add_value(subcommand, "--name", options.name, "NAME", "Name of its campaign (default: the script's)")->group(own);
+  add_value(subcommand, "--vary", options.vary, "'--OPTION=A,B,…'",
+            "An option of the command, or an environment variable, and its values; may be given again")
       ->allow_extra_args(false)
       ->group(own);
-  subcommand.add_option("--examples", options.examples, "Examples in one epoch of its data")
-      ->type_name("N")
-      ->check(whole_number(1))
+  add_value(subcommand, "--examples", options.examples, "N", "Examples in one epoch of its data", whole_number(1))
       ->group(own);
   auto* time = subcommand.add_option(
       "--time", options.time, "process: the whole process; steps: seen from outside, or told by nocturne_steps.step()");
   time->type_name("process|steps")->check(CLI::IsMember({"process", "steps"}).description(""))->group(own);
-  subcommand
-      .add_option("--pattern", options.pattern,
-                  "Find its steps in what it prints (worker.time.pattern of 'schema campaign')")
-      ->type_name("REGEX")
+  add_value(subcommand, "--pattern", options.pattern, "REGEX",
+            "Find its steps in what it prints (worker.time.pattern of 'schema campaign')")
       ->excludes(time)
       ->group(own);
-  subcommand.add_option("--allow", options.allow, "batch: try larger batches too, which changes what is learnt")
-      ->type_name("batch")
+  add_value(subcommand, "--allow", options.allow, "batch",
+            "batch: try larger batches too, which changes what is learnt")
       ->check(CLI::IsMember({"batch"}).description(""))
       ->allow_extra_args(false)
       ->group(own);
   subcommand.add_flag("--in-place", options.in_place, "Let each run write into the command's folder, as you would")
       ->group(own);
-  subcommand
-      .add_option("--share", options.share,
-                  "A folder that the command changes for real all the same; may be given again")
-      ->type_name("FOLDER")
+  add_value(subcommand, "--share", options.share, "FOLDER",
+            "A folder that the command changes for real all the same; may be given again")
       ->allow_extra_args(false)
       ->group(own);
   subcommand.add_flag("--writes-outside", options.writes_outside, "Let each run write outside of the command's folder")
       ->group(own);
-  subcommand
-      .add_option("--write-campaign", options.write_campaign,
-                  "Write the campaign file instead of measuring; - prints it")
-      ->type_name("FILE")
+  add_value(subcommand, "--write-campaign", options.write_campaign, "FILE",
+            "Write the campaign file instead of measuring; - prints it")
       ->group(own);
 }
 

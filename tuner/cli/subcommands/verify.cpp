@@ -18,8 +18,8 @@
 #include "space/folder_entries.hpp"
 #include "tuner/campaign/finals/pair_driver.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -234,19 +234,14 @@ std::vector<fs::path> chosen_profiles(const VerifyOptions& options, const Contex
 }
 
 void setup(CLI::App& subcommand, VerifyOptions& options) {
-  auto* profiles =
-      subcommand
-          .add_option("profile", options.profiles, "A profile's JSON file, or the name of a campaign that was exported")
-          ->type_name("PROFILE...");
+  auto* profiles = add_value(subcommand, "profile", options.profiles, "PROFILE...",
+                             "A profile's JSON file, or the name of a campaign that was exported");
   subcommand.add_flag("--all", options.all, "Every profile of the profiles folder")->excludes(profiles);
   add_pair_options(subcommand, options.policy);
-  subcommand
-      .add_option("--margin", options.policy.margin_percent, "Closer than this many per cent is the same (default: 1)")
-      ->type_name("PERCENT")
-      ->check(number_within(0, 50));
-  subcommand.add_option("--time", options.time, "No pair is begun that would end later: 30min, 2h")
-      ->type_name("DURATION")
-      ->check(time_span());
+  add_value(subcommand, "--margin", options.policy.margin_percent, "PERCENT",
+            "Closer than this many per cent is the same (default: 1)", number_within(0, 50));
+  add_value(subcommand, "--time", options.time, "DURATION", "No pair is begun that would end later: 30min, 2h",
+            time_span());
   subcommand.footer(
       "Measures the profile's configuration against the default it was compared with, both alive and in turns. "
       "Nothing\n"
