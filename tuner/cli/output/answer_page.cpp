@@ -304,12 +304,7 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
     if (!trial->trial.reason.empty()) json["reason"] = trial->trial.reason;
     if (const auto& parts = trial->trial.parts) {
       json["seconds"] = space::total_time(*parts, answer.objective.primary);
-      json["parts_s"] = {{"import", parts->import},
-                         {"data", parts->data},
-                         {"compile", parts->compile},
-                         {"first_step_excess", parts->first_step_excess},
-                         {"epoch_overhead", parts->epoch_overhead},
-                         {"steady_step", parts->steady_step}};
+      json["parts_s"] = parts_row(*parts);
       json["steps_per_epoch"] = parts->steps_per_epoch;
       if (wait) {
         json["data_wait"] = {{"step_s", wait->step_seconds},

@@ -18,6 +18,20 @@ namespace nocturne::cli {
 /// (a worker's output can hold any) become U+FFFD. `schema` is the document's name: a file of tuner/cli/schemas.
 void print_json(const Context& context, std::string_view schema, nlohmann::json document);
 
+/// null where there is no value.
+template <typename T>
+nlohmann::json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+
+/// A list with `form` of each item.
+template <typename Items, typename Form>
+nlohmann::json json_list(const Items& items, Form form) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& item : items) list.push_back(nlohmann::json(form(item)));
+  return list;
+}
+
 // The documents of `--json` as JSON Schema (draft-07): what `nocturne schema NAME` prints and what tests check.
 //
 // Sources are tuner/cli/schemas/NAME.json, built into the program. They are strict without saying so: each object has

@@ -9,6 +9,7 @@
 #include "measure/comparison/disturbance.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/json.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -17,11 +18,6 @@ using nlohmann::json;
 
 double seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
-}
-
-template <typename T>
-json or_null(const std::optional<T>& value) {
-  return value ? json(*value) : json(nullptr);
 }
 
 json load_row(const space::Load& load) {
@@ -57,15 +53,11 @@ double quantile(const std::vector<double>& sorted, double share) {
   return std::lerp(sorted[below], sorted[above], place - std::floor(place));
 }
 
-json phase_rows(const space::Run& run) {
-  json rows = json::array();
-  for (const space::Phase& phase : run.phases) {
-    rows.push_back({{"name", phase.name},
-                    {"wall_s", seconds(phase.wall)},
-                    {"cpu_s", seconds(phase.cpu)},
-                    {"finished", phase.finished}});
-  }
-  return rows;
+json phase_row(const space::Phase& phase) {
+  return {{"name", phase.name},
+          {"wall_s", seconds(phase.wall)},
+          {"cpu_s", seconds(phase.cpu)},
+          {"finished", phase.finished}};
 }
 
 /// Null: nothing was timed.
@@ -84,34 +76,18 @@ json steps_row(const space::Run& run) {
   return row;
 }
 
-json epoch_rows(const space::Run& run) {
-  json rows = json::array();
-  for (const space::Epoch& epoch : run.epochs) {
-    rows.push_back({{"index", epoch.index}, {"wall_s", seconds(epoch.wall)}, {"loss", or_null(epoch.loss)}});
-  }
-  return rows;
+json epoch_row(const space::Epoch& epoch) {
+  return {{"index", epoch.index}, {"wall_s", seconds(epoch.wall)}, {"loss", or_null(epoch.loss)}};
 }
 
-json norm_rows(const space::Run& run) {
-  json rows = json::array();
-  for (const space::Norm& norm : run.norms) {
-    rows.push_back(
-        {{"steps", norm.steps}, {"layer", norm.layer}, {"norm", or_null(norm.norm)}, {"moved", or_null(norm.moved)}});
-  }
-  return rows;
+json norm_row(const space::Norm& norm) {
+  return {{"steps", norm.steps}, {"layer", norm.layer}, {"norm", or_null(norm.norm)}, {"moved", or_null(norm.moved)}};
 }
 
-json sample_rows(const space::Run& run) {
-  json rows = json::array();
-  for (const space::Sample& sample : run.samples) {
-    rows.push_back({{"first_step", sample.first_step},
-                    {"steps", sample.steps},
-                    {"wall_ns", sample.wall.count()},
-                    {"cpu_ns", sample.cpu.count()},
-                    {"data_wait_ns", sample.data_wait.count()},
-                    {"loss", or_null(sample.loss)}});
-  }
-  return rows;
+json sample_row(const space::Sample& sample) {
+  return {{"first_step", sample.first_step},          {"steps", sample.steps},
+          {"wall_ns", sample.wall.count()},           {"cpu_ns", sample.cpu.count()},
+          {"data_wait_ns", sample.data_wait.count()}, {"loss", or_null(sample.loss)}};
 }
 
 }  // namespace
@@ -131,6 +107,15 @@ json campaign_row(const db::CampaignSummary& campaign) {
           {"pid", or_null(campaign.owner_pid)},
           {"created", utc_text(campaign.created_unix_ns)},
           {"opened", utc_text(campaign.opened_unix_ns)}};
+}
+
+json parts_row(const space::Parts& parts) {
+  return {{"import", parts.import},
+          {"data", parts.data},
+          {"compile", parts.compile},
+          {"first_step_excess", parts.first_step_excess},
+          {"epoch_overhead", parts.epoch_overhead},
+          {"steady_step", parts.steady_step}};
 }
 
 json trial_row(const db::StoredTrial& stored) {
@@ -156,12 +141,7 @@ json trial_row(const db::StoredTrial& stored) {
                        {"runs", trial.estimate->runs}};
   }
   if (trial.parts) {
-    row["parts_s"] = {{"import", trial.parts->import},
-                      {"data", trial.parts->data},
-                      {"compile", trial.parts->compile},
-                      {"first_step_excess", trial.parts->first_step_excess},
-                      {"epoch_overhead", trial.parts->epoch_overhead},
-                      {"steady_step", trial.parts->steady_step}};
+    row["parts_s"] = parts_row(*trial.parts);
     row["steps_per_epoch"] = trial.parts->steps_per_epoch;
   }
   return row;
@@ -184,10 +164,10 @@ json run_row(const db::StoredRun& stored, bool samples) {
               {"command", run.command},
               {"artifact", run.artifact},
               {"ready", run.ready},
-              {"phases", phase_rows(run)},
+              {"phases", json_list(run.phases, phase_row)},
               {"steps", steps_row(run)},
-              {"epochs", epoch_rows(run)},
-              {"norms", norm_rows(run)},
+              {"epochs", json_list(run.epochs, epoch_row)},
+              {"norms", json_list(run.norms, norm_row)},
               {"accuracy", nullptr},
               {"memory", nullptr},
               {"device", run.device ? device_row(*run.device) : json(nullptr)},
@@ -201,7 +181,7 @@ json run_row(const db::StoredRun& stored, bool samples) {
   if (run.memory) {
     row["memory"] = {{"peak_rss_bytes", run.memory->peak_rss_bytes}, {"device_bytes", run.memory->device_bytes}};
   }
-  if (samples) row["samples"] = sample_rows(run);
+  if (samples) row["samples"] = json_list(run.samples, sample_row);
   return row;
 }
 

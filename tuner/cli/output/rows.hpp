@@ -12,6 +12,8 @@
 namespace nocturne::cli {
 
 [[nodiscard]] nlohmann::json campaign_row(const db::CampaignSummary& campaign);
+/// The parts of a trial's time, in seconds.
+[[nodiscard]] nlohmann::json parts_row(const space::Parts& parts);
 [[nodiscard]] nlohmann::json trial_row(const db::StoredTrial& trial);
 /// A run with phases, load and a summary of its samples; the samples themselves only where `samples` is set.
 [[nodiscard]] nlohmann::json run_row(const db::StoredRun& run, bool samples);

@@ -138,12 +138,12 @@ ExitCode run(const CleanOptions& options, Context& context) {
     }
   }
   if (context.json) {
-    nlohmann::json document = {
-        {"dry_run", !options.yes},   {"chosen", nlohmann::json::array()},     {"chosen_bytes", total_bytes(chosen)},
-        {"removed", removed.size()}, {"removed_bytes", total_bytes(removed)}, {"kept", all.size() - removed.size()}};
-    for (const Leftover& each : chosen) {
-      document["chosen"].push_back(leftover_json(each));
-    }
+    nlohmann::json document = {{"dry_run", !options.yes},
+                               {"chosen", json_list(chosen, leftover_json)},
+                               {"chosen_bytes", total_bytes(chosen)},
+                               {"removed", removed.size()},
+                               {"removed_bytes", total_bytes(removed)},
+                               {"kept", all.size() - removed.size()}};
     print_json(context, "clean", document);
     return code;
   }

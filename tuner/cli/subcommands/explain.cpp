@@ -135,8 +135,7 @@ ExitCode explain_all(const ExplainOptions& options, const db::Store& store, cons
   std::ranges::stable_sort(effects, std::greater{}, reach);
   if (context.json) {
     json document = answer_json(answer);
-    document["effects"] = json::array();
-    for (const ParameterEffect& effect : effects) document["effects"].push_back(effect_json(effect));
+    document["effects"] = json_list(effects, effect_json);
     print_json(context, "explain", document);
   } else {
     print_effects(context, answer, effects);

@@ -51,8 +51,14 @@ struct Listing {
   ExitCode (*print)(const ListOptions&, const Context&);
 };
 
-void print(const Context& context, const Table& table) {
-  table.print(context);
+/// The document of --json, with the things under the key `what`, or the table for people.
+ExitCode print(const Context& context, const std::string& what, json things, const Table& table) {
+  if (context.json) {
+    print_json(context, "list-" + what, {{what, std::move(things)}});
+  } else {
+    table.print(context);
+  }
+  return ExitCode::Ok;
 }
 
 template <typename Items>
@@ -60,47 +66,28 @@ std::size_t shown(const Items& items, const std::optional<std::int64_t>& limit) 
   return limit ? std::min(items.size(), static_cast<std::size_t>(*limit)) : items.size();
 }
 
-/// Names with a sentence each: what is built into the program.
-ExitCode print_names(const Context& context,
-                     const std::vector<std::pair<std::string_view, std::string_view>>& entries) {
-  if (context.json) {
-    json document = json::array();
-    for (const auto& [name, explanation] : entries) {
-      document.push_back({{"name", name}, {"explanation", explanation}});
-    }
-    print_json(context, "list-names", {{"names", document}});
-    return ExitCode::Ok;
-  }
+/// Names with a sentence each, the member `explanation`: what is built into the program.
+template <typename Entries, typename Explanation>
+ExitCode print_names(const Context& context, const Entries& entries, Explanation explanation) {
+  json document = json::array();
   Table table({{"name"}, {"explanation", Align::Left, Fit::Wraps}});
-  for (const auto& [name, explanation] : entries) {
-    table.add({Cell(std::string(name), Style::Strong), Cell(std::string(explanation))});
+  for (const auto& entry : entries) {
+    document.push_back({{"name", entry.name}, {"explanation", entry.*explanation}});
+    table.add({Cell(std::string(entry.name), Style::Strong), Cell(std::string(entry.*explanation))});
   }
-  print(context, table);
-  return ExitCode::Ok;
+  return print(context, "names", std::move(document), table);
 }
 
 ExitCode list_strategies(const ListOptions&, const Context& context) {
-  std::vector<std::pair<std::string_view, std::string_view>> entries;
-  for (const search::StrategyEntry& entry : search::strategies()) {
-    entries.emplace_back(entry.name, entry.description);
-  }
-  return print_names(context, entries);
+  return print_names(context, search::strategies(), &search::StrategyEntry::description);
 }
 
 ExitCode list_workers(const ListOptions&, const Context& context) {
-  std::vector<std::pair<std::string_view, std::string_view>> entries;
-  for (const tuner::WorkerRecipe& recipe : tuner::worker_recipes()) {
-    entries.emplace_back(recipe.name, recipe.explanation);
-  }
-  return print_names(context, entries);
+  return print_names(context, tuner::worker_recipes(), &tuner::WorkerRecipe::explanation);
 }
 
 ExitCode list_exporters(const ListOptions&, const Context& context) {
-  std::vector<std::pair<std::string_view, std::string_view>> entries;
-  for (const deploy::Exporter& exporter : deploy::exporters()) {
-    entries.emplace_back(exporter.name, exporter.summary);
-  }
-  return print_names(context, entries);
+  return print_names(context, deploy::exporters(), &deploy::Exporter::summary);
 }
 
 ExitCode list_campaigns(const ListOptions& options, const Context& context) {
@@ -125,12 +112,7 @@ ExitCode list_campaigns(const ListOptions& options, const Context& context) {
                     : Cell(campaign.finished_unix_ns ? "finished" : "interrupted"),
                Cell(time_text(campaign.opened_unix_ns))});
   }
-  if (context.json) {
-    print_json(context, "list-campaigns", {{"campaigns", document}});
-  } else {
-    print(context, table);
-  }
-  return ExitCode::Ok;
+  return print(context, "campaigns", std::move(document), table);
 }
 
 /// `failed` is every outcome but ok; the store filters by one.
@@ -160,14 +142,7 @@ std::vector<db::StoredTrial> find_trials(const db::Store& store, const db::Campa
 ExitCode list_trials(const ListOptions& options, const Context& context) {
   const auto [store, campaign] = open_campaign(context, options.campaign);
   const auto trials = find_trials(store, campaign, options);
-  if (context.json) {
-    json document = json::array();
-    for (const db::StoredTrial& each : trials) {
-      document.push_back(trial_row(each));
-    }
-    print_json(context, "list-trials", {{"trials", document}});
-    return ExitCode::Ok;
-  }
+  json document = json::array();
   Table table({{"trial", Align::Right},
                {"outcome"},
                {"time", Align::Right},
@@ -176,6 +151,7 @@ ExitCode list_trials(const ListOptions& options, const Context& context) {
                {"settings", Align::Left, Fit::Wraps}});
   const auto defaults = tuner::default_settings_of(store, campaign);
   for (const db::StoredTrial& each : trials) {
+    document.push_back(trial_row(each));
     const bool finished = each.state == db::TrialState::Finished;
     const bool ok = finished && each.trial.estimate;
     table.add(
@@ -188,8 +164,7 @@ ExitCode list_trials(const ListOptions& options, const Context& context) {
          Cell(defaults.text(each.trial.configuration) +
               (each.trial.reason.empty() ? "" : "  (" + each.trial.reason + ")"))});
   }
-  print(context, table);
-  return ExitCode::Ok;
+  return print(context, "trials", std::move(document), table);
 }
 
 ExitCode list_parameters(const ListOptions& options, const Context& context) {
@@ -212,12 +187,7 @@ ExitCode list_parameters(const ListOptions& options, const Context& context) {
     table.add({Cell(each.name, Style::Strong), Cell(std::string(space::to_text(each.stage))),
                Cell(json_text(each.default_value)), Cell(domain_text(each.domain)), Cell(each.description)});
   }
-  if (context.json) {
-    print_json(context, "list-parameters", {{"parameters", document}});
-  } else {
-    print(context, table);
-  }
-  return ExitCode::Ok;
+  return print(context, "parameters", std::move(document), table);
 }
 
 ExitCode list_builds(const ListOptions& options, const Context& context) {
@@ -242,12 +212,7 @@ ExitCode list_builds(const ListOptions& options, const Context& context) {
     table.add({Cell(build.key.substr(0, 12)), Cell(build.name),
                Cell(bytes_text(static_cast<std::int64_t>(build.bytes))), Cell(time_text(used)), Cell(build.flags)});
   }
-  if (context.json) {
-    print_json(context, "list-builds", {{"builds", document}});
-  } else {
-    print(context, table);
-  }
-  return ExitCode::Ok;
+  return print(context, "builds", std::move(document), table);
 }
 
 ExitCode list_events(const ListOptions& options, const Context& context) {
@@ -264,12 +229,7 @@ ExitCode list_events(const ListOptions& options, const Context& context) {
                                                                                              : Style::Bad),
                Cell(each.what)});
   }
-  if (context.json) {
-    print_json(context, "list-events", {{"events", document}});
-  } else {
-    print(context, table);
-  }
-  return ExitCode::Ok;
+  return print(context, "events", std::move(document), table);
 }
 
 /// Numbers of the campaign's trials by configuration.
@@ -353,12 +313,7 @@ ExitCode list_comparisons(const ListOptions& options, const Context& context) {
                                        : std::string("–")),
                Cell(time_text(each.started_unix_ns))});
   }
-  if (context.json) {
-    print_json(context, "list-comparisons", {{"comparisons", document}});
-  } else {
-    table.print(context);
-  }
-  return ExitCode::Ok;
+  return print(context, "comparisons", std::move(document), table);
 }
 
 constexpr Listing kListings[] = {

@@ -307,10 +307,8 @@ ExitCode run(const ShowOptions& options, Context& context) {
     if (const auto wait = tuner::data_wait_of(detail)) {
       document["data_wait"] = {{"step_s", wait->step_seconds}, {"share", wait->share}};
     }
-    document["runs"] = nlohmann::json::array();
-    for (const db::StoredRun& each : detail.runs) {
-      document["runs"].push_back(run_row(each, options.samples));
-    }
+    document["runs"] =
+        json_list(detail.runs, [&](const db::StoredRun& each) { return run_row(each, options.samples); });
     print_json(context, "show", document);
     return ExitCode::Ok;
   }

@@ -184,17 +184,12 @@ json size_json(const space::Size& size) {
   return document;
 }
 
-json optional_json(const std::optional<double>& value) {
-  return value ? json(*value) : json();
-}
-
 json preview_json(const Preview& preview) {
-  json constraints = json::array();
-  for (const tuner::ConstraintEffect& effect : preview.survey.constraints) {
-    constraints.push_back({{"require", effect.constraint.require},
-                           {"because", effect.constraint.because},
-                           {"forbids", effect.removed ? json(effect.removed->to_double()) : json()}});
-  }
+  const auto constraint = [](const tuner::ConstraintEffect& effect) -> json {
+    return {{"require", effect.constraint.require},
+            {"because", effect.constraint.because},
+            {"forbids", effect.removed ? json(effect.removed->to_double()) : json()}};
+  };
   json document = {{"campaign", preview.spec.name},
                    {"file", preview.spec.file.string()},
                    {"identity", preview.spec.identity()},
@@ -202,42 +197,38 @@ json preview_json(const Preview& preview) {
                    {"valid", size_json(preview.survey.valid)},
                    {"builds", size_json(preview.survey.builds.size)},
                    {"parameters", preview.spec.space.to_json()["parameters"]},
-                   {"constraints", constraints},
+                   {"constraints", json_list(preview.survey.constraints, constraint)},
                    {"default", preview.spec.space.default_configuration().to_json()}};
   document["builds"]["at_most"] = preview.survey.builds.at_most;
   document["forecast"] = {{"trial_seconds", preview.costs.trial_seconds},
                           {"trials_measured", preview.costs.trials},
-                          {"estimated_step_seconds", optional_json(preview.costs.step_seconds)},
+                          {"estimated_step_seconds", or_null(preview.costs.step_seconds)},
                           {"build_seconds", preview.costs.build_seconds},
                           {"builds_measured", preview.costs.builds},
                           {"finals_seconds", preview.costs.finals_seconds},
-                          {"everything_seconds", optional_json(preview.forecast.everything_seconds)},
-                          {"budget_seconds", optional_json(preview.forecast.budget_seconds)},
-                          {"trials", optional_json(preview.forecast.trials)},
-                          {"seconds", optional_json(preview.forecast.seconds)}};
-  json unavailable = json::array();
-  for (const tuner::UnavailableFramework& framework : preview.spec.unavailable) {
-    unavailable.push_back({{"framework", framework.name}, {"reason", framework.reason}});
-  }
+                          {"everything_seconds", or_null(preview.forecast.everything_seconds)},
+                          {"budget_seconds", or_null(preview.forecast.budget_seconds)},
+                          {"trials", or_null(preview.forecast.trials)},
+                          {"seconds", or_null(preview.forecast.seconds)}};
+  const auto unavailable = [](const tuner::UnavailableFramework& framework) -> json {
+    return {{"framework", framework.name}, {"reason", framework.reason}};
+  };
   document["environments"] = {{"installed", preview.environments.installed},
                               {"to_install", preview.environments.to_install},
                               {"download_bytes", preview.environments.download_bytes},
                               {"disk_bytes", preview.environments.disk_bytes},
                               {"seconds", preview.environments.seconds},
                               {"limit", preview.environments.limit},
-                              {"unavailable", std::move(unavailable)}};
-  json configurations = json::array();
-  for (const space::Configuration& configuration : preview.configurations)
-    configurations.push_back(configuration.to_json());
-  document["configurations"] = std::move(configurations);
+                              {"unavailable", json_list(preview.spec.unavailable, unavailable)}};
+  document["configurations"] =
+      json_list(preview.configurations, [](const space::Configuration& each) { return each.to_json(); });
   return document;
 }
 
 ExitCode report_problems(const std::vector<tuner::Problem>& problems, const Context& context) {
   if (context.json) {
-    json list = json::array();
-    for (const tuner::Problem& problem : problems) list.push_back(tuner::to_json(problem));
-    print_json(context, "space-problems", {{"problems", std::move(list)}});
+    const auto form = [](const tuner::Problem& problem) { return tuner::to_json(problem); };
+    print_json(context, "space-problems", {{"problems", json_list(problems, form)}});
   } else {
     *context.err << tuner::to_text(problems) << '\n';
   }

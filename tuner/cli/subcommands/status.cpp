@@ -141,7 +141,7 @@ json report_json(const Report& report) {
                    {"generation", report.answer.campaign.generation},
                    {"condition", tuner::to_text(report.condition)},
                    {"sentence", condition_sentence(report)},
-                   {"pid", nullptr},
+                   {"pid", or_null(report.answer.campaign.owner_pid)},
                    {"activity", nullptr},
                    {"doing", nullptr},
                    {"trial", nullptr},
@@ -156,18 +156,17 @@ json report_json(const Report& report) {
                    {"finished", report.answer.campaign.finished},
                    {"failed", report.answer.campaign.finished - report.answer.campaign.ok},
                    {"answer", answer_json(report.answer)}};
-  if (report.answer.campaign.owner_pid) document["pid"] = *report.answer.campaign.owner_pid;
   if (!heartbeat) return document;
   document["last_word"] = utc_text(heartbeat->written_unix_ns);
   document["activity"] = heartbeat->activity;
-  if (heartbeat->last_trial) document["last_trial"] = *heartbeat->last_trial;
+  document["last_trial"] = or_null(heartbeat->last_trial);
   document["last_trial_at"] = moment(heartbeat->last_trial_unix_ns);
   if (heartbeat->ended()) {
     document["because"] = heartbeat->because;
     return document;
   }
   document["doing"] = heartbeat->doing;
-  if (heartbeat->trial) document["trial"] = *heartbeat->trial;
+  document["trial"] = or_null(heartbeat->trial);
   document["configuration"] = heartbeat->configuration;
   if (at_work(report)) {
     document["pid"] = heartbeat->process.pid;

@@ -201,9 +201,8 @@ void print_all(const Context& context, const std::vector<VerifiedProfile>& profi
 
 void print_profiles(const Context& context, const std::vector<VerifiedProfile>& profiles, bool all) {
   if (context.json) {
-    nlohmann::json documents = nlohmann::json::array();
-    for (const VerifiedProfile& each : profiles) documents.push_back(to_json(each));
-    print_json(context, "verify", {{"profiles", documents}});
+    const auto form = [](const VerifiedProfile& each) { return to_json(each); };
+    print_json(context, "verify", {{"profiles", json_list(profiles, form)}});
   } else if (profiles.size() == 1 && !all) {
     print_one(context, profiles.front());
   } else {
