@@ -1,6 +1,5 @@
 #include "tuner/cli/choice/configuration_words.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 

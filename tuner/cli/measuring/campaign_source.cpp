@@ -1,6 +1,5 @@
 #include "tuner/cli/measuring/campaign_source.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <ostream>

@@ -4,7 +4,6 @@
 /// and what failed. `tune` and `best` print the same.
 
 #include <cstdint>
-#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>

@@ -3,7 +3,6 @@
 /// What `nocturne env check --thorough` found, as a table and as JSON. Pure.
 
 #include <chrono>
-#include <iosfwd>
 #include <string>
 #include <vector>
 

@@ -3,7 +3,6 @@
 /// What a replay found, as tables and as JSON: the scoreboard of the strategies, and how far the predictions of `auto`
 /// came true.
 
-#include <iosfwd>
 #include <span>
 
 #include <nlohmann/json.hpp>

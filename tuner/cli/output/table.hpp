@@ -3,7 +3,6 @@
 /// Columns of text for a terminal or a pipe: padded with spaces, no frame, so that `cut` and `awk` still work.
 
 #include <cstddef>
-#include <initializer_list>
 #include <iosfwd>
 #include <string>
 #include <vector>

@@ -3,7 +3,6 @@
 
 #include "tuner/cli/subcommand.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <ostream>

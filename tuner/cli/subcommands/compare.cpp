@@ -3,7 +3,6 @@
 #include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <ostream>
 #include <span>
 #include <string>

@@ -2,7 +2,6 @@
 
 #include "tuner/cli/subcommand.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <future>
 #include <ostream>

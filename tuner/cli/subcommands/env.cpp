@@ -1,7 +1,6 @@
 #include "tuner/cli/subcommands/env.hpp"
 
 #include <algorithm>
-#include <ostream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

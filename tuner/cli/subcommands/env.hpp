@@ -7,7 +7,6 @@
 #include <memory>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tuner/cli/context.hpp"

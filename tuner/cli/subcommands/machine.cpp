@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <ostream>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 
 #include "tuner/cli/subcommand.hpp"
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "tuner/cli/choice/campaign_choice.hpp"

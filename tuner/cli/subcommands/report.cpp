@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <ostream>
 #include <stdexcept>
 #include <string>

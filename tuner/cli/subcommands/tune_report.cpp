@@ -2,8 +2,6 @@
 
 #include <ostream>
 
-#include <fmt/format.h>
-
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/stored_document.hpp"
