@@ -80,7 +80,7 @@ class Injected(object):
     def run(self, *arguments, **more):
         """Returns (exit code, stdout, stderr)."""
         process = self.start(*arguments, **more)
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=240)
         return process.returncode, out, errors
 
     def events(self, name):
