@@ -30,7 +30,7 @@ class Learning(object):
         self.seeded = False
         self.modules = []        # in the order in which they are made
         self.before = None       # {name: copy}: parameters as they were before the first step
-        self.moved = []          # [{name: norm}] behind each event until a step's length is known
+        self.moved = []          # [{name: norm}] behind each event, seen when the next backward begins
         self.events = []         # [[loss or None of each backward]] of each event
         self.period = None       # events of a step
         self.named = {}          # {"<model>.<name>": parameter}
@@ -139,12 +139,16 @@ class Learning(object):
                 for parameter in group["params"] if id(parameter) not in known]
         self.named.update(("optimizer.%d" % index, parameter) for index, parameter in enumerate(left))
 
+    def look(self):
+        """A backward begins: what the script does behind an event, such as an update of its own, is done."""
+        missing = len(self.events) - len(self.moved)
+        if self.before and missing:
+            self.moved += [{name: float((parameter.detach().float() - self.before[name].float()).norm())
+                            for name, parameter in self.named.items()}] * missing
+
     def event(self, periods, losses):
         """An event has happened behind backwards on `losses`, each detached or None."""
         self.events.append([self.number(each) for each in losses])
-        if self.before and self.period is None:
-            self.moved.append({name: float((parameter.detach().float() - self.before[name].float()).norm())
-                               for name, parameter in self.named.items()})
         if self.period is None and periods.length:
             self.period = periods.length
         if self.period and len(self.events) // self.period >= self.limit:
@@ -167,14 +171,19 @@ class Learning(object):
     def write(self):
         content = {"version": 1, "mode": self.mode, "losses": self.losses()}
         if self.mode == "start":
-            last = (self.period or 1) - 1
-            content["updates"] = self.moved[last] if last < len(self.moved) else {}
+            content["updates"] = self.first_movement()
         content["notes"] = self.notes + self.session.notes
         beside = "%s.%d" % (self.path, os.getpid())
         with open(beside, "w") as file:
             file.write(json.dumps(content) + "\n")
         os.replace(beside, self.path)
         self.written = True
+
+    def first_movement(self):
+        """Behind the first step that moves anything: one whose gradients overflow, or at a rate that begins at 0, does not."""
+        self.look()
+        steps = self.moved[(self.period or 1) - 1::self.period or 1]
+        return next((each for each in steps if any(each.values())), steps[0] if steps else {})
 
     def losses(self):
         period = self.period or 1

@@ -155,6 +155,8 @@ class Training(Events):
         if self.loaders.waiting:
             self.loaders.backward()
         if self.recorder:
+            if self.session.learning:
+                self.session.learning.look()
             self.some_backward = True
             self.recorder.lap("forward")
             if self.losses:  # until the next one it lives with its graph: few are asked for, and to detach each costs more

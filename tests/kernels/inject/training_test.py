@@ -435,6 +435,26 @@ class Learning(unittest.TestCase):
         self.assertEqual(self.recorded("optimizer.moves = 2.0\ntrain()")["updates"], {"0.weight": 2.0})
         self.assertEqual(self.recorded("optimizer.moves = 0.0\ntrain()")["updates"], {"0.weight": 0.0})
 
+    def test_an_update_behind_the_backward_is_seen(self):
+        by_hand = "def update(loss):\n    loss.backward()\n    model.owned['weight'].value += 0.5\ntrain(1, update)"
+        self.assertEqual(self.recorded("del optimizer\n" + by_hand)["updates"], {"0.weight": 0.5})
+        # A second optimizer of the same backward, and what the script does behind both.
+        found = self.recorded("""
+    model.owned["other"] = torch.Tensor(1.0)
+    optimizer.param_groups[0]["params"] = [model.owned["weight"]]
+    second = torch.optim.SGD([model.owned["other"]])
+    train(1, lambda loss: (loss.backward(), optimizer.step(), second.step()))""")
+        self.assertEqual(found["updates"], {"0.weight": 1.0, "0.other": 1.0})
+
+    def test_steps_before_the_first_that_moves_anything_are_left_out(self):
+        found = self.recorded("""
+    optimizer.moves = 0.0
+    def update(loss):
+        loss.backward(); optimizer.step()
+        optimizer.moves += 1.0
+    train(1, update)""")
+        self.assertEqual(found["updates"], {"0.weight": 1.0})
+
     def test_a_gans_first_step_is_its_first_period(self):
         found = self.recorded("""
     critic = torch.nn.Module()
