@@ -40,7 +40,7 @@ inline constexpr const char* kChangesLearning = "what is learnt";
 /// kAsScript: not at all.
 struct Lever {
   std::string variable;  ///< NOCTURNE_LEVER_…, which the module reads
-  std::string changes;   ///< nothing, rounding, precision, random stream, checkpoint, what is learnt
+  std::string changes;   ///< nothing; some of rounding, precision, random stream, checkpoint, by ", "; what is learnt
   std::map<std::string, std::string> lines;      ///< value → the lines that do the same in the script
   std::map<std::string, std::string> told = {};  ///< value → what the module calls it, where that is not its own text
   /// What the module is told of this value.

@@ -4,7 +4,8 @@ A lever's file has
 
     NAME = "autocast"              NOCTURNE_LEVER_AUTOCAST sets it
     FRAMEWORK = "pytorch"          or "tensorflow", "mxnet", "paddle": whose import installs it
-    CHANGES = "precision"          nothing, rounding, precision, random stream, checkpoint or what is learnt
+    CHANGES = "precision"          nothing, or some of rounding, precision, random stream, checkpoint, with ", " between
+                                   them, or what is learnt
     DESCRIPTION = "..."            one line for people
     LINES = {"bf16": "..."}        the lines that do the same in the script; a dict or a function of the value
     def values(seen):              (["script", "bf16"], None), or (None, "why it cannot apply"); seen is a Seen, below

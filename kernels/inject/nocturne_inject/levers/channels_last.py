@@ -12,7 +12,7 @@ from ..lever_error import LeverError
 
 NAME = "channels_last"
 FRAMEWORK = "pytorch"
-CHANGES = "rounding"
+CHANGES = "rounding, checkpoint"  # whose weights and optimizer state have these strides
 DESCRIPTION = "images and convolutions' weights with channels last in memory; shapes stay as they are"
 LINES = {"true": "model = model.to(memory_format=torch.channels_last)\n"
                  "images = images.to(memory_format=torch.channels_last)  # before each call of the model"}

@@ -24,7 +24,7 @@ MOST_MODULES = 8
 def changes(seen):
     """A compiled dropout draws other numbers."""
     drops = any("drop" in kind.lower() for each in seen.modules for kind in each.types)
-    return "random stream" if drops else CHANGES
+    return CHANGES + ", random stream" if drops else CHANGES
 
 
 def values(seen):
