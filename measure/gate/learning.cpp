@@ -36,28 +36,42 @@ struct Difference {
   double size = 0;
   std::string where;
   double reference = 0, candidate = 0;
+  std::size_t step = 0;
 
-  void note(double difference, std::string place, double a, double b) {
+  void note(double difference, std::string place, double a, double b, std::size_t in_step) {
     // What is no number is as far away as can be.
     if (!std::isfinite(difference)) difference = 1;
-    if (difference > size || where.empty()) *this = {difference, std::move(place), a, b};
+    if (difference > size || where.empty()) *this = {difference, std::move(place), a, b, in_step};
   }
 };
 
+double largest_of(const Movement& movement) {
+  double largest = 0;
+  for (const auto& [name, norm] : movement) largest = std::max(largest, norm);
+  return largest;
+}
+
+/// Whether they have the same tensors.
+bool compare(const Movement& reference, const Movement& candidate, std::size_t step, Difference& difference) {
+  const double floor = kLeastMovement * largest_of(reference);
+  if (reference.size() != candidate.size()) return false;
+  for (const auto& [name, norm] : reference) {
+    const auto other = candidate.find(name);
+    if (other == candidate.end()) return false;
+    if (norm <= floor && other->second <= 10 * floor) continue;
+    difference.note(std::abs(other->second / std::max(norm, floor) - 1), name, norm, other->second, step);
+  }
+  return true;
+}
+
 /// Empty: they do not have the same tensors.
 std::optional<Difference> updates_between(const LearningRecord& reference, const LearningRecord& candidate) {
-  double largest = 0;
-  for (const auto& [name, norm] : reference.updates) largest = std::max(largest, norm);
   Difference difference;
-  if (reference.updates.size() != candidate.updates.size()) return std::nullopt;
-  for (const auto& [name, norm] : reference.updates) {
-    const auto other = candidate.updates.find(name);
-    if (other == candidate.updates.end()) return std::nullopt;
-    const double floor = kLeastMovement * largest;
-    if (norm <= floor && other->second <= 10 * floor) continue;
-    difference.note(std::abs(other->second / std::max(norm, floor) - 1), name, norm, other->second);
+  const std::size_t steps = std::min({kComparedMovements, reference.updates.size(), candidate.updates.size()});
+  for (std::size_t i = 0; i < steps; ++i) {
+    if (!compare(reference.updates[i], candidate.updates[i], i + 1, difference)) return std::nullopt;
   }
-  return difference;
+  return steps == 0 ? std::nullopt : std::optional(difference);
 }
 
 /// Empty: a loss is not known.
@@ -67,13 +81,17 @@ std::optional<Difference> losses_between(const LearningRecord& reference, const 
     if (i >= reference.losses.size() || i >= candidate.losses.size()) return std::nullopt;
     if (!reference.losses[i] || !candidate.losses[i]) return std::nullopt;
     const double a = *reference.losses[i], b = *candidate.losses[i];
-    difference.note(relative(a, b), fmt::format("step {}", i + 1), a, b);
+    difference.note(relative(a, b), fmt::format("step {}", i + 1), a, b, i + 1);
   }
   return difference;
 }
 
 LearningJudgement not_judged(std::string sentence) {
   return {.learning = Learning::NotJudged, .sentence = std::move(sentence)};
+}
+
+std::string first_steps(std::size_t count) {
+  return count == 1 ? "its first step" : fmt::format("its first {} steps", count);
 }
 
 std::string notes_of(const LearningRecord& record) {
@@ -106,11 +124,10 @@ std::expected<LearningRecord, std::string> read_learning(const nlohmann::json& d
       record.losses.emplace_back(std::nullopt);
     }
   }
-  const nlohmann::json updates = document.value("updates", nlohmann::json::object());
-  if (updates.is_object()) {
-    for (const auto& [name, norm] : updates.items()) {
-      record.updates[name] = norm.is_number() ? norm.get<double>() : std::nan("");
-    }
+  for (const nlohmann::json& step : document.value("updates", nlohmann::json::array())) {
+    Movement& movement = record.updates.emplace_back();
+    if (!step.is_object()) continue;
+    for (const auto& [name, norm] : step.items()) movement[name] = norm.is_number() ? norm.get<double>() : std::nan("");
   }
   for (const nlohmann::json& note : document.value("notes", nlohmann::json::array())) {
     if (note.is_string()) record.notes.push_back(note.get<std::string>());
@@ -132,8 +149,11 @@ std::string_view to_text(Learning learning) {
 
 LearningJudgement judge_start(const LearningRecord& reference, std::span<const LearningRecord> repeats,
                               const LearningRecord& candidate, Arithmetic arithmetic) {
-  if (reference.updates.empty())
+  if (reference.updates.empty() || reference.updates.front().empty())
     return not_judged("how far a step moves its parameters was not seen" + notes_of(reference));
+  if (largest_of(reference.updates.front()) == 0) {
+    return not_judged(fmt::format("in {} steps the script unchanged moves none of its parameters", kStartSteps));
+  }
   Bands bands = bands_of(arithmetic);
   for (const LearningRecord& repeat : repeats) {
     const auto updates = updates_between(reference, repeat);
@@ -148,12 +168,13 @@ LearningJudgement judge_start(const LearningRecord& reference, std::span<const L
   if (!updates)
     return {.learning = Learning::Other, .sentence = "it trains other parameters than the script unchanged"};
   if (updates->size > bands.update) {
-    return {
-        .learning = Learning::Other,
-        .sentence = fmt::format("its first step moves {} {:.3g} times as far as the script's does ({:.3g} and {:.3g}; "
-                                "{:.3g} to {:.3g} times is what such changes do)",
-                                updates->where, updates->candidate / updates->reference, updates->candidate,
-                                updates->reference, 1 - bands.update, 1 + bands.update)};
+    return {.learning = Learning::Other,
+            .sentence =
+                fmt::format("{} move{} {} {:.3g} times as far as in the script unchanged ({:.3g} and {:.3g}; {:.3g} "
+                            "to {:.3g} times is what such changes do)",
+                            first_steps(updates->step), updates->step == 1 ? "s" : "", updates->where,
+                            updates->candidate / updates->reference, updates->candidate, updates->reference,
+                            1 - bands.update, 1 + bands.update)};
   }
   const auto losses = losses_between(reference, candidate);
   if (losses && losses->size > bands.loss) {
@@ -163,8 +184,8 @@ LearningJudgement judge_start(const LearningRecord& reference, std::span<const L
                             losses->where, losses->candidate, losses->reference, bands.loss)};
   }
   std::string sentence =
-      fmt::format("its first step moves each of {} tensors as far as the script's does, within {:.2g} %",
-                  reference.updates.size(), 100 * updates->size);
+      fmt::format("its first steps move each of {} tensors as far as the script's do, within {:.2g} %",
+                  reference.updates.front().size(), 100 * updates->size);
   if (!losses) return not_judged(sentence + ", but its loss was not seen" + notes_of(candidate));
   return {.learning = Learning::Same,
           .sentence = sentence + fmt::format("; first losses within {:.2g} %", 100 * losses->size)};
@@ -189,6 +210,14 @@ LearningJudgement judge_longer_run(std::span<const LearningRecord> references, c
                   kLearningSteps - kJudgedSteps + 1, kLearningSteps, *mean, means.size(), least, most);
   const bool inside = *mean >= least - more && *mean <= most + more;
   return {.learning = inside ? Learning::Same : Learning::Other, .sentence = figures};
+}
+
+LearningJudgement joined(const LearningJudgement& start, const LearningJudgement& longer) {
+  if (start.learning == Learning::Other || longer.learning == Learning::Other) {
+    return {Learning::Other, start.learning == Learning::Other ? start.sentence : longer.sentence};
+  }
+  const bool both = start.learning == Learning::Same && longer.learning == Learning::Same;
+  return {both ? Learning::Same : Learning::NotJudged, start.sentence + "; " + longer.sentence};
 }
 
 }  // namespace nocturne::measure

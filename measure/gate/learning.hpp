@@ -5,8 +5,9 @@
 /// Loss curves alone do not tell: with other random streams they differ as much as with a layer that stands still. So
 /// there are two checks, each against the same script with its levers left alone:
 ///
-/// - The paired start: same random streams, no dropout, a few steps. How far the first step moves each tensor of
-///   parameters, over how far it moves it in the reference, is 1 but for rounding; so are the first losses.
+/// - The paired start: same random streams, no dropout, a few steps. How far they move each tensor of parameters, over
+///   how far they move it in the reference, is 1 but for rounding; so are the losses. The first step shows a learning
+///   rate or a layer that stands still; gradients that are not zeroed show from the second on.
 /// - The longer run, everything on: the mean of its later losses lies among those of references with other random
 ///   streams, whose range is widened by half.
 ///
@@ -25,10 +26,13 @@
 
 namespace nocturne::measure {
 
+/// Tensor → Euclidean norm of its change since before the first step.
+using Movement = std::map<std::string, double>;
+
 /// What one training recorded (kernels/inject/nocturne_inject/learning.py).
 struct LearningRecord {
   std::vector<std::optional<double>> losses;  ///< of each step; empty: not seen
-  std::map<std::string, double> updates;      ///< tensor → Euclidean norm of its change in the first step
+  std::vector<Movement> updates;              ///< behind each of its first steps
   std::vector<std::string> notes;             ///< sentences: what could not be seen
 };
 
@@ -51,12 +55,14 @@ enum class Learning {
 struct LearningJudgement {
   Learning learning = Learning::NotJudged;
   std::string sentence;  ///< the figures, or why it is not judged
+  friend bool operator==(const LearningJudgement&, const LearningJudgement&) = default;
 };
 
 /// Steps of the paired start, and how often the reference begins: the second shows whether it repeats itself.
 inline constexpr std::size_t kStartSteps = 5, kReferenceStarts = 2;
-/// So many losses of the paired start are compared.
-inline constexpr std::size_t kComparedLosses = 3;
+/// So many losses of the paired start are compared, and the movement behind so many steps: as few as show what a step
+/// leaves to the next, for what is rounded otherwise grows from step to step.
+inline constexpr std::size_t kComparedLosses = 3, kComparedMovements = 2;
 
 /// `repeats`: at least one, the reference again; they widen the bands.
 [[nodiscard]] LearningJudgement judge_start(const LearningRecord& reference, std::span<const LearningRecord> repeats,
@@ -70,5 +76,8 @@ inline constexpr std::size_t kLearningReferences = 5;
 /// Not judged where a loss is missing, or there are fewer than kLearningReferences.
 [[nodiscard]] LearningJudgement judge_longer_run(std::span<const LearningRecord> references,
                                                  const LearningRecord& candidate);
+
+/// Both parts together: what one of them refuses is refused, and what was not seen is said.
+[[nodiscard]] LearningJudgement joined(const LearningJudgement& start, const LearningJudgement& longer);
 
 }  // namespace nocturne::measure

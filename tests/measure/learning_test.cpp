@@ -14,7 +14,8 @@ using Catch::Matchers::ContainsSubstring;
 
 LearningRecord start() {
   return {.losses = {2.30, 2.21, 2.15, 2.10, 2.02},
-          .updates = {{"0.conv.weight", 0.31}, {"0.conv.bias", 0.02}, {"0.fc.weight", 0.77}, {"0.norm.bias", 1e-9}},
+          .updates = {{{"0.conv.weight", 0.31}, {"0.conv.bias", 0.02}, {"0.fc.weight", 0.77}, {"0.norm.bias", 1e-9}},
+                      {{"0.conv.weight", 0.60}, {"0.conv.bias", 0.04}, {"0.fc.weight", 1.50}, {"0.norm.bias", 2e-9}}},
           .notes = {}};
 }
 
@@ -32,23 +33,23 @@ Learning judged(const LearningRecord& candidate, Arithmetic arithmetic = Arithme
 
 TEST_CASE("a start that differs by rounding is the same, one that moves parameters otherwise is not", "[gate]") {
   auto candidate = start();
-  candidate.updates["0.fc.weight"] *= 1.01;
+  candidate.updates[0]["0.fc.weight"] *= 1.01;
   candidate.losses[2] = 2.15 * (1 + 4e-6);
   CHECK(judged(candidate) == Learning::Same);
-  candidate.updates["0.fc.weight"] = 2 * 0.77;  // twice the learning rate
+  candidate.updates[0]["0.fc.weight"] = 2 * 0.77;  // twice the learning rate
   const auto doubled = judge_start(start(), std::vector{start()}, candidate, Arithmetic::Precision);
   CHECK(doubled.learning == Learning::Other);
   CHECK_THAT(doubled.sentence, ContainsSubstring("moves 0.fc.weight 2 times as far"));
-  candidate.updates["0.fc.weight"] = 0;  // it stands still
+  candidate.updates[0]["0.fc.weight"] = 0;  // it stands still
   CHECK(judged(candidate, Arithmetic::Precision) == Learning::Other);
   candidate = start();
-  candidate.updates.erase("0.conv.bias");
+  candidate.updates[0].erase("0.conv.bias");
   CHECK(judged(candidate) == Learning::Other);
 }
 
 TEST_CASE("a shorter mantissa may do more than rounding, and not everything", "[gate]") {
   auto candidate = start();
-  candidate.updates["0.conv.weight"] *= 0.95;
+  candidate.updates[0]["0.conv.weight"] *= 0.95;
   candidate.losses[1] = 2.21 * 1.004;
   CHECK(judged(candidate) == Learning::Other);
   CHECK(judged(candidate, Arithmetic::Precision) == Learning::Same);
@@ -60,19 +61,19 @@ TEST_CASE("a shorter mantissa may do more than rounding, and not everything", "[
 
 TEST_CASE("what moves by rounding alone is not compared, but must not begin to move", "[gate]") {
   auto candidate = start();
-  candidate.updates["0.norm.bias"] = 7e-9;
+  candidate.updates[0]["0.norm.bias"] = 7e-9;
   CHECK(judged(candidate) == Learning::Same);
-  candidate.updates["0.norm.bias"] = 0.3;
+  candidate.updates[0]["0.norm.bias"] = 0.3;
   CHECK(judged(candidate, Arithmetic::Precision) == Learning::Other);
 }
 
 TEST_CASE("a script that does not repeat itself widens the bands, up to where nothing can be said", "[gate]") {
   auto repeat = start(), candidate = start();
-  repeat.updates["0.fc.weight"] *= 1.04;
-  candidate.updates["0.fc.weight"] *= 1.05;
+  repeat.updates[0]["0.fc.weight"] *= 1.04;
+  candidate.updates[0]["0.fc.weight"] *= 1.05;
   CHECK(judged(candidate) == Learning::Other);
   CHECK(judge_start(start(), std::vector{repeat}, candidate, Arithmetic::Rounding).learning == Learning::Same);
-  repeat.updates["0.fc.weight"] = 2;
+  repeat.updates[0]["0.fc.weight"] = 2;
   CHECK(judge_start(start(), std::vector{repeat}, candidate, Arithmetic::Rounding).learning == Learning::NotJudged);
   candidate = start();
   candidate.losses[1] = std::nullopt;
@@ -83,6 +84,24 @@ TEST_CASE("a script that does not repeat itself widens the bands, up to where no
   const auto unseen = judge_start(blind, std::vector{blind}, start(), Arithmetic::Rounding);
   CHECK(unseen.learning == Learning::NotJudged);
   CHECK_THAT(unseen.sentence, ContainsSubstring("no parameters were found"));
+}
+
+TEST_CASE("what shows from the second step on is seen", "[gate]") {
+  auto candidate = start();  // gradients that are not zeroed
+  candidate.updates[1]["0.fc.weight"] *= 1.4;
+  const auto judgement = judge_start(start(), std::vector{start()}, candidate, Arithmetic::Precision);
+  CHECK(judgement.learning == Learning::Other);
+  CHECK_THAT(judgement.sentence, ContainsSubstring("its first 2 steps move 0.fc.weight 1.4 times as far"));
+  candidate.updates.pop_back();
+  CHECK(judged(candidate) == Learning::Same);  // so far as it was seen
+}
+
+TEST_CASE("where nothing moves there is nothing to compare", "[gate]") {
+  auto still = start();
+  for (auto& [name, norm] : still.updates[0]) norm = 0;
+  const auto judgement = judge_start(still, std::vector{still}, still, Arithmetic::Rounding);
+  CHECK(judgement.learning == Learning::NotJudged);
+  CHECK_THAT(judgement.sentence, ContainsSubstring("moves none of its parameters"));
 }
 
 TEST_CASE("a longer run lies among those of other random streams, or it does not", "[gate]") {
@@ -98,13 +117,13 @@ TEST_CASE("a longer run lies among those of other random streams, or it does not
 
 TEST_CASE("what a training recorded is read with care", "[gate]") {
   const auto record = read_learning(nlohmann::json::parse(
-      R"({"version": 1, "losses": [2.3, null, "nan"], "updates": {"0.w": 0.5, "0.b": "inf"}, "notes": ["so", 3]})"));
+      R"({"version": 1, "losses": [2.3, null, "nan"], "updates": [{"0.w": 0.5, "0.b": "inf"}], "notes": ["so", 3]})"));
   REQUIRE(record);
   REQUIRE(record->losses.size() == 3);
   CHECK(record->losses[0] == 2.3);
   CHECK_FALSE(record->losses[1]);
   CHECK(std::isnan(*record->losses[2]));
-  CHECK(std::isnan(record->updates.at("0.b")));
+  CHECK(std::isnan(record->updates.at(0).at("0.b")));
   CHECK(record->notes == std::vector<std::string>{"so"});
   CHECK_FALSE(read_learning(nlohmann::json::array()));
   CHECK_FALSE(read_learning({{"version", 2}}));

@@ -1,4 +1,4 @@
-"""What the training check records of a PyTorch training: losses, and how far a first step moves each parameter.
+"""What the training check records of a PyTorch training: losses, and how far its first steps move each parameter.
 
 Mode start: two processes of one script do the same arithmetic, so that a lever alone makes a difference. The random
 streams begin at the same place when the framework has been imported, before the first forward pass or batch, and again
@@ -171,7 +171,7 @@ class Learning(object):
     def write(self):
         content = {"version": 1, "mode": self.mode, "losses": self.losses()}
         if self.mode == "start":
-            content["updates"] = self.first_movement()
+            content["updates"] = self.movements()
         content["notes"] = self.notes + self.session.notes
         beside = "%s.%d" % (self.path, os.getpid())
         with open(beside, "w") as file:
@@ -179,11 +179,13 @@ class Learning(object):
         os.replace(beside, self.path)
         self.written = True
 
-    def first_movement(self):
-        """Behind the first step that moves anything: one whose gradients overflow, or at a rate that begins at 0, does not."""
+    def movements(self):
+        """Of each step, how far it and those before it have moved each parameter; from the first one that moves any: one whose
+        gradients overflow, or at a rate that begins at 0, does not. A fault that one step leaves to the next, such as
+        gradients that are not zeroed, shows from the second on."""
         self.look()
         steps = self.moved[(self.period or 1) - 1::self.period or 1]
-        return next((each for each in steps if any(each.values())), steps[0] if steps else {})
+        return steps[next((index for index, each in enumerate(steps) if any(each.values())), 0):]
 
     def losses(self):
         period = self.period or 1

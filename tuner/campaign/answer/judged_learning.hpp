@@ -12,11 +12,7 @@
 
 namespace nocturne::tuner {
 
-struct JudgedLearning {
-  measure::Learning learning = measure::Learning::NotJudged;
-  std::string sentence;
-  friend bool operator==(const JudgedLearning&, const JudgedLearning&) = default;
-};
+using JudgedLearning = measure::LearningJudgement;
 
 /// Puts the judgement into what a run's worker said of itself.
 void store_judgement(const JudgedLearning& judged, nlohmann::json& ready);

@@ -33,18 +33,10 @@ space::Configuration without_levers(const Session& session, space::Configuration
 
 measure::Arithmetic arithmetic_of(const Session& session, const space::Configuration& configuration) {
   for (const auto& [name, lever] : levers_of(session)) {
-    if (lever.changes == "precision" && is_judged(configuration, name, lever)) return measure::Arithmetic::Precision;
+    if (lever.changes.contains("precision") && is_judged(configuration, name, lever))
+      return measure::Arithmetic::Precision;
   }
   return measure::Arithmetic::Rounding;
-}
-
-/// Both parts together: what one of them refuses is refused, and what was not seen is said.
-JudgedLearning joined(const measure::LearningJudgement& start, const measure::LearningJudgement& longer) {
-  if (start.learning == Learning::Other || longer.learning == Learning::Other) {
-    return {Learning::Other, start.learning == Learning::Other ? start.sentence : longer.sentence};
-  }
-  const bool both = start.learning == Learning::Same && longer.learning == Learning::Same;
-  return {both ? Learning::Same : Learning::NotJudged, start.sentence + "; " + longer.sentence};
 }
 
 }  // namespace
@@ -137,7 +129,7 @@ std::optional<JudgedLearning> LearningGate::judge(const db::StoredTrial& trial) 
                                 : measure::LearningJudgement{Learning::NotJudged, trained->record.error()};
     last = std::move(trained->run);
   }
-  const JudgedLearning judged = joined(of_start, of_longer);
+  const JudgedLearning judged = measure::joined(of_start, of_longer);
   store_judgement(judged, last.ready);
   session_.store.add_run(trial.id, {.run = std::move(last), .fingerprint = session_.fingerprint.identity()});
   return judged;
