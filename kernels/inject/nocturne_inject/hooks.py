@@ -72,12 +72,18 @@ class Events(object):
             self.session.report.unit = unit
         return self.session.listening and self.recorder is not None
 
+    def data_begins(self, arguments, named):
+        """Before an iterator of a loader is made."""
+        if self.session.learning:
+            self.session.learning.seed()
+        return arguments[0]
+
     def event(self, key, loss, count=1):
         """`key` caused an event. Returns whether a step has ended."""
         recorder, undecided = self.recorder, self.periods.pattern is None
         ends = self.periods.event(key)
         if self.session.learning:
-            self.happened(loss)
+            self.happened(loss, count)
         if not ends:
             return False
         if undecided:
@@ -94,8 +100,9 @@ class Events(object):
         recorder.step(loss, count)
         return True
 
-    def happened(self, loss):
-        """An event has been counted, and the recorder does not know yet: for the training check."""
+    def happened(self, loss, count):
+        """An event has been counted, and the recorder does not know yet: the training check is told."""
+        self.session.learning.event(self.periods, [loss], count)
 
     def first_step(self):
         """The first step ends, and the recorder does not know yet. For the file of a framework to fill in."""

@@ -100,6 +100,8 @@ class Fit(object):
     def fit_begins(self, arguments, named):
         if self.under_way() or not self.session.listening:
             return None
+        if self.watch:
+            self.watch.forward_begins()
         added = Added(self.callbacks(arguments, named), arguments, named)
         self.suspend(1)
         return added
@@ -169,8 +171,6 @@ class Counter(object):
             self.fit.watch.listener.loaders.append(
                 tensorflow.loader(self.loader, self.batch, steps) if hasattr(self.loader, "element_spec")
                 else levers.Loader("keras", self.batch, None, None, None, None, steps, self.examples, True, None))
-            if type(self.model.optimizer).__name__ == "LossScaleOptimizer":
-                self.fit.watch.loss.not_seen("it is scaled")
 
     def batch_ended(self, count, logs):
         if self.iterations is not None:
@@ -271,6 +271,7 @@ def watch_optimizers(keras, watch):
     kinds = [keras.optimizers.Optimizer, getattr(keras.optimizers, "LossScaleOptimizer", None),
              getattr(getattr(keras.optimizers, "legacy", None), "Optimizer", None),
              getattr(getattr(keras, "mixed_precision", None), "LossScaleOptimizer", None)]
+    kinds += [each for each in keras.optimizers.Optimizer.__subclasses__() if "LossScale" in each.__name__]  # of Keras 2
     found = []
     for kind in kinds:
         for name in ("apply", "apply_gradients"):

@@ -12,6 +12,10 @@ from .hooks import Alternating, Events, hook
 
 def install(name, mxnet, session):
     session.install_levers("mxnet", mxnet)
+    if session.environment.get("NOCTURNE_INJECT_LEARNING"):
+        from .learning.mxnet import MXNet
+        session.learning = MXNet(mxnet, session)
+        session.guarded(session.learning.install)()
     if session.timing:
         Training(mxnet, session)
 
@@ -34,7 +38,7 @@ class Training(object):
             hook(session, trainer, name, self.step_begins, self.step_ended, self.step_left)
         hook(session, mxnet.nd.NDArray, "backward", self.backward_begins, None, self.backward_left)
         hook(session, mxnet.autograd, "backward", self.backward_begins, None, self.backward_left)
-        hook(session, mxnet.gluon.data.DataLoader, "__iter__", lambda arguments, named: arguments[0], self.iterated)
+        hook(session, mxnet.gluon.data.DataLoader, "__iter__", self.events.data_begins, self.iterated)
 
     def backward_begins(self, arguments, named):
         if not self.session.listening:
@@ -52,6 +56,8 @@ class Training(object):
         if self.stepping is not None or not self.session.listening:
             return None
         self.stepping = arguments[0]
+        if self.session.learning:
+            self.session.learning.step_begins(arguments[0])
         return arguments[0], arguments[1] if len(arguments) > 1 else named.get("batch_size")
 
     def step_left(self, token):

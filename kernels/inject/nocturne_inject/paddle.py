@@ -1,4 +1,4 @@
-"""PaddlePaddle in its dynamic graph: a step ends with Optimizer.step, Model.fit's too.
+"""PaddlePaddle in its dynamic graph: a step ends with Optimizer.step, or minimize, which Model.fit calls.
 
 Shares of a step are by the clock of Python, which on a GPU is that of launching; a sample waits for the device. The loss
 is what the step's only backward was called on.
@@ -12,6 +12,10 @@ from .hooks import Alternating, Events, hook
 
 def install(name, paddle, session):
     session.install_levers("paddle", paddle)
+    if session.environment.get("NOCTURNE_INJECT_LEARNING"):
+        from .learning.paddle import Paddle
+        session.learning = Paddle(paddle, session)
+        session.guarded(session.learning.install)()
     if session.timing:
         Training(paddle, session)
 
@@ -30,10 +34,12 @@ class Training(object):
         base = paddle.optimizer.Optimizer
         hook(session, base, "__init__", lambda arguments, named: self.optimizers.add(arguments[0]))
         for kind in {base} | {each for each in vars(paddle.optimizer).values()
-                              if isinstance(each, type) and issubclass(each, base) and "step" in each.__dict__}:
-            hook(session, kind, "step", self.step_begins, self.step_ended, self.step_left)
+                              if isinstance(each, type) and issubclass(each, base)}:
+            for name in ("step", "minimize"):  # the latter is what Model.fit calls
+                if name in kind.__dict__:
+                    hook(session, kind, name, self.step_begins, self.step_ended, self.step_left)
         hook(session, paddle.Tensor, "backward", self.backward_begins, self.backward_ended)
-        hook(session, paddle.io.DataLoader, "__iter__", lambda arguments, named: arguments[0], self.iterated)
+        hook(session, paddle.io.DataLoader, "__iter__", self.events.data_begins, self.iterated)
 
     def lap(self, kind):
         if self.events.recorder and self.session.listening:
@@ -48,9 +54,11 @@ class Training(object):
         self.lap("backward")
 
     def step_begins(self, arguments, named):
-        if self.stepping or not self.session.listening:
+        if self.stepping or not self.session.listening or not self.paddle.in_dynamic_mode():
             return None
         self.stepping = True
+        if self.session.learning:
+            self.session.learning.step_begins(arguments[0])
         return arguments[0]
 
     def step_left(self, optimizer):

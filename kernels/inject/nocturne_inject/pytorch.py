@@ -28,8 +28,8 @@ SLOW_S = 5  # of a step with several backwards: from then on they are counted
 def install(name, torch, session):
     session.install_levers("pytorch", torch)
     if session.environment.get("NOCTURNE_INJECT_LEARNING"):
-        from . import learning
-        session.learning = learning.Learning(torch, session)
+        from .learning.pytorch import PyTorch
+        session.learning = PyTorch(torch, session)
         session.guarded(session.learning.install)()
     if session.timing:
         Training(torch, session).install()
@@ -263,8 +263,8 @@ class Training(Events):
         if self.event(key, losses):
             self.loaders.exhausted = False
 
-    def happened(self, losses):
-        self.session.learning.event(self.periods, [self.number(each) for each in losses])
+    def happened(self, losses, count):
+        self.session.learning.event(self.periods, [self.number(each) for each in losses], count)
 
     def first_step(self):
         known, came, batch = self.loaders.first_step()

@@ -31,6 +31,10 @@ def install(name, module, session):
     session.install_levers("tensorflow", module)
     if version_of(module) < (2, 6):
         keras.install(module.keras, session)
+    if session.environment.get("NOCTURNE_INJECT_LEARNING"):
+        from .learning.tensorflow import TensorFlow
+        session.learning = TensorFlow(module, session)
+        session.guarded(session.learning.install)()
     if session.timing:
         watch(module).listener = loop = OwnLoop(module, session)
         session.report.seen.version = version_of(module)
@@ -61,7 +65,9 @@ class Call(object):
     """Of a tf.function, under way."""
 
     def __init__(self, function, known, before):
-        self.function, self.known, self.before = function, known, before
+        self.function, self.known = function, known
+        self.before = before   # how often each optimizer had been applied; None: not asked
+        self.traced = []       # the same of those that its trace applies for the first time
 
 
 class Watch(object):
@@ -83,10 +89,13 @@ class Watch(object):
     def call_begins(self, arguments, named):
         if self.call is not None or self.suspended or self.tf.inside_function():
             return None
+        self.forward_begins()
         function = arguments[0]
         known = self.functions.get(function)
         if known is None:
             known = self.functions[function] = Function()
+            if self.variant and not made_by_keras(function):
+                self.trace(function, known, arguments[1:], named)
         counting = self.listener and known.trains() and (known.loops or known.counted < COUNTED_CALLS)
         if counting and known.loops:
             self.listener.between()
@@ -95,6 +104,23 @@ class Watch(object):
         self.call = Call(function, known, iterations(known.optimizers) if counting else None)
         return self.call
 
+    def trace(self, function, known, arguments, named):
+        """Without a call, to know whether it trains: its variant serves from the first call on then."""
+        self.call = Call(function, known, None)
+        try:
+            function.get_concrete_function(*arguments, **named)
+        except Exception:  # of the script's, which its call meets too; or this version's
+            return
+        finally:
+            self.call = None
+        if known.trains():
+            known.variant = self.variant(function)
+
+    def forward_begins(self):
+        """A function, fit or a data set: what the script may do first of a training."""
+        if self.session.learning:
+            self.session.learning.seed()
+
     def call_left(self, call):
         self.call = None
 
@@ -102,10 +128,11 @@ class Watch(object):
         known, count = call.known, 1
         if not known.trains():
             return
-        if call.before is not None:
+        before = call.before if call.before is not None else call.traced
+        if before:
             known.counted += 1
             now = iterations(known.optimizers)
-            count = max(1, min((after - before for after, before in zip(now, call.before)), default=1))
+            count = max(1, min(after - earlier for after, earlier in zip(now, before)))
             known.loops = known.loops or count > 1
         if self.variant and known.variant is None and not made_by_keras(call.function):
             known.variant = self.variant(call.function)
@@ -115,8 +142,11 @@ class Watch(object):
 
     def gradient_begins(self, arguments, named):
         sources = named.get("sources", arguments[2] if len(arguments) > 2 else ())
-        if not any(getattr(source, "trainable", False) for source in self.tf.nest.flatten(sources)):
+        variables = [source for source in self.tf.nest.flatten(sources) if getattr(source, "trainable", False)]
+        if not variables:
             return None
+        if self.session.learning:
+            self.session.learning.gradient(variables)
         if self.call is not None:
             self.call.known.gradients += 1
         if self.listener:
@@ -133,8 +163,13 @@ class Watch(object):
         hook(self.session, kind, name, self.apply_begins, self.apply_ended, self.apply_left)
 
     def apply_begins(self, arguments, named):
-        if getattr(self.applying, "under_way", False) or self.suspended:
+        if getattr(self.applying, "under_way", False):
             return None
+        if "LossScale" in type(arguments[0]).__name__:
+            self.loss.not_seen("it is scaled")
+        if self.call is not None and arguments[0] not in self.call.known.optimizers:
+            with self.tf.init_scope():
+                self.call.traced += iterations([arguments[0]])
         self.applying.under_way = True
         return arguments[0]
 
@@ -142,8 +177,12 @@ class Watch(object):
         self.applying.under_way = False
 
     def apply_ended(self, optimizer, result):
+        if self.session.learning:
+            self.session.learning.optimizer_applied()
+        if self.suspended:
+            return
         if self.call is not None:
-            if all(known is not optimizer for known in self.call.known.optimizers):
+            if optimizer not in self.call.known.optimizers:
                 self.call.known.optimizers.append(optimizer)
         elif self.listener and not self.tf.inside_function():
             self.listener.lap("optimizer")
@@ -177,6 +216,8 @@ class Loss(object):
 
     def keep(self, target):
         flat = self.tf.nest.flatten(target)
+        if self.session.learning and len(flat) == 1:
+            self.session.learning.loss(flat[0])
         if len(flat) != 1:
             self.not_seen("gradients are taken of several values at once")
         elif self.tf.executing_eagerly() and hasattr(flat[0], "numpy"):
@@ -268,6 +309,7 @@ class OwnLoop(object):
     def data_asked(self, arguments, named):
         if self.busy() or not self.session.listening:
             return None
+        _watch.forward_begins()
         iterator = arguments[0]
         between = self.alternating.asked(iterator, iterator not in self.begun)
         self.begun.add(iterator)

@@ -241,10 +241,10 @@ class Levers(Case):
         self.ran(run, NOCTURNE_LEVER_TF_PREFETCH="2")
         self.assertEqual(run.seconds(), [6.25] * 9 + [6] + [6.25] * 9)
 
-    def test_a_function_of_the_scripts_own_is_compiled_before_the_first_sample(self):
+    def test_a_function_of_the_scripts_own_is_compiled_before_the_first_step(self):
         run = self.script(TENSORFLOW, "train(tf.function(step))")
         self.ran(run, NOCTURNE_LEVER_TF_JIT_COMPILE="true")
-        self.assertEqual((len(run.seconds()), self.losses(run)[0]), (18, 0.02))
+        self.assertEqual((len(run.seconds()), self.losses(run)[0]), (19, 0.01))
 
     def test_each_is_offered_or_refused_with_a_reason(self):
         run = self.script(TENSORFLOW, """
@@ -296,6 +296,113 @@ class Paddle(Case):
             self.assertEqual(set(run.seconds(key)), {seconds}, key)
         self.assertEqual((self.losses(run), self.facts(run)), ([number / 100 for number in range(1, 20)], [8, 10, None]))
         self.assertEqual(self.report(run, "framework", "unit", "notes"), ["paddle", "optimizer step", []])
+
+    def test_a_step_of_fit_is_one(self):
+        run = self.script(PADDLE, "paddle.Model(optimizer).fit(paddle.io.DataLoader(10), losses)")
+        self.ran(run)
+        self.assertEqual((run.seconds(), self.losses(run)), ([6.5] * 9, [number / 100 for number in range(1, 10)]))
+
+
+class Learning(Case):
+    """Each script trains one weight, by 1 in each step; losses are 0.00, 0.01, ..."""
+
+    TRAINED = {
+        "fit": (KERAS, "model(40).fit(tf.data.Dataset(40))"),
+        "executions": (KERAS, "model(40, steps_per_execution=4).fit(tf.data.Dataset(40))"),
+        "eager": (TENSORFLOW, "train(step)"),
+        "function": (TENSORFLOW, "train(tf.function(step))"),
+        "a loop inside": (TENSORFLOW, "trained = tf.function(step, repeat=10)\nfor _ in range(5): trained()"),
+        "by hand": (TENSORFLOW, """
+            def by_hand():
+                tf.GradientTape().gradient(tf.loss(losses), [weight])
+                weight.assign_add(-optimizer.rate)
+            train(tf.function(by_hand))
+        """),
+        "mxnet": (MXNET, "trainer._params = [mxnet.Parameter(3.0)]\ntrain()"),
+        "paddle": (PADDLE, "optimizer._parameter_list = [paddle.Parameter(3.0)]\ntrain()"),
+        "paddle's fit": (PADDLE, "optimizer._parameter_list = [paddle.Parameter(3.0)]\n"
+                                 "paddle.Model(optimizer).fit(paddle.io.DataLoader(10), losses)")}
+
+    def recorded(self, beginning, script, mode="start", out="", **environment):
+        run = self.script(beginning, textwrap.dedent(script), NOCTURNE_INJECT_LEARNING_MODE=mode, **environment)
+        run.variables["NOCTURNE_INJECT_LEARNING"] = run.path("learning.json")
+        self.assertEqual(self.ran(run), out)
+        return run.json("learning.json")
+
+    def test_a_start_of_every_kind(self):
+        for name, (beginning, script) in self.TRAINED.items():
+            with self.subTest(name):
+                self.assertEqual(self.recorded(beginning, script), {
+                    "version": 1, "mode": "start", "losses": [0.0, 0.01, 0.02, 0.03, 0.04], "updates": {"0.weight": 1.0},
+                    "notes": ["no iterator of tf.data gave the batches: epochs and waiting for data are not known"]
+                    if name == "a loop inside" else []})
+
+    def test_what_moves_more_or_not_at_all_is_seen(self):
+        for rate in (2.0, 0.0):
+            for name, (beginning, script) in self.TRAINED.items():
+                owner = {MXNET: "trainer", PADDLE: "optimizer"}.get(beginning, "keras.Optimizer")
+                changed = "%s.rate = %s\n" % (owner, rate) + textwrap.dedent(script)
+                with self.subTest(name, rate=rate):
+                    self.assertEqual(self.recorded(beginning, changed)["updates"], {"0.weight": rate})
+
+    def test_a_function_that_a_lever_compiles_is_judged_from_its_first_step_on(self):
+        beginning, script = self.TRAINED["function"]
+        with_it = self.recorded(beginning, script, NOCTURNE_LEVER_TF_JIT_COMPILE="true")
+        self.assertEqual(with_it, self.recorded(beginning, script))
+
+    def test_a_start_that_cannot_be_paired_is_not_told(self):
+        beginning, script = self.TRAINED["function"]
+        for more, lever, note in (("tf.draws = True\n", "true", "the function draws random numbers, and compiled by XLA it draws others"),
+                                  ("tf.saved_model.load(0)\n", "script", "a SavedModel was loaded, whose dropout cannot be put out")):
+            found = self.recorded(beginning, more + script, NOCTURNE_LEVER_TF_JIT_COMPILE=lever)
+            self.assertEqual((found["updates"], found["notes"]), ({}, [note]))
+        self.assertEqual(self.recorded(beginning, "tf.draws = True\n" + script)["updates"], {"0.weight": 1.0})
+
+    def test_losses_that_are_not_seen_are_none(self):
+        found = self.recorded(TENSORFLOW, """
+            class LossScaleOptimizer(keras.optimizers.Optimizer): pass
+            scaling = LossScaleOptimizer()
+            train(tf.function(lambda: step(scaling)))
+        """)
+        self.assertEqual((found["losses"], found["updates"]), ([None] * 5, {"0.weight": 1.0}))
+        self.assertIn("loss not seen: it is scaled", found["notes"])
+
+    def test_dropout_is_off(self):
+        beginning, script = self.TRAINED["function"]
+        dropping = "tf.nn.dropout(0, rate=0.5)\nkeras.AlphaDropout().call(0)\n"
+        self.assertTrue(self.recorded(beginning, dropping + script, out="dropped 0.0\n" * 2))
+        self.assertTrue(self.recorded(beginning, dropping + script, "run", "dropped 0.5\n" * 2, NOCTURNE_STEPS_LIMIT=5))
+        beginning, script = self.TRAINED["mxnet"]
+        dropping = "print(mxnet.gluon.rnn.rnn_layer._RNNLayer()._dropout)\nmxnet.nd.Dropout(0)\nmxnet.sym.Dropout(0, 0.5)\n"
+        self.assertTrue(self.recorded(beginning, dropping + script, out="0.0\n" + "dropped 0.0\n" * 2))
+        beginning, script = self.TRAINED["paddle"]
+        dropping = "print(paddle.nn.layer.rnn.RNNBase().dropout)\npaddle.nn.functional.dropout(0)\n"
+        self.assertTrue(self.recorded(beginning, dropping + script, out="0.0\ndropped 0.0\n"))
+
+    def test_random_streams_begin_at_the_seed(self):
+        chance = """
+            import random
+            random.seed()
+            class Losses(object):
+                def pop(self, _): return random.random()
+            losses = Losses()
+            step.__defaults__ = (optimizer, losses)
+            stream = keras.random.SeedGenerator()
+            train(%s)
+        """
+        for kind in ("step", "tf.function(step)"):
+            first = self.recorded(TENSORFLOW, chance % kind, out="stream [1, 0]\n")
+            self.assertEqual(first, self.recorded(TENSORFLOW, chance % kind, out="stream [1, 0]\n"))
+            other = self.recorded(TENSORFLOW, chance % kind, out="stream [9, 0]\n", NOCTURNE_INJECT_SEED=9)
+            self.assertNotEqual(first["losses"], other["losses"])
+
+    def test_a_run_records_the_losses_of_its_steps(self):
+        for name, (beginning, script) in self.TRAINED.items():
+            limit = 18 if "paddle" not in name else 7
+            with self.subTest(name):
+                found = self.recorded(beginning, script, "run", NOCTURNE_STEPS_LIMIT=limit)
+                self.assertEqual((found["mode"], found["losses"], "updates" in found),
+                                 ("run", [number / 100 for number in range(limit)], False))
 
 
 if __name__ == "__main__":

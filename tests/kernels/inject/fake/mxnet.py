@@ -39,16 +39,62 @@ class NDArray(object):
         return self.value
 
 
+class Array(object):
+    """As much of NumPy's."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def astype(self, dtype):
+        return self
+
+    def __sub__(self, other):
+        return Array(self.value - other.value)
+
+    def __pow__(self, power):
+        return Array(self.value ** power)
+
+    def sum(self):
+        return self.value
+
+
+class Parameter(object):
+    name, grad_req, _data = "weight", "write", ()
+
+    def __init__(self, value):
+        self.value = value
+
+    def list_data(self):
+        return [self]
+
+    def asnumpy(self):
+        return Array(self.value)
+
+
 class Trainer(object):
-    def __init__(self, parameters=()):
-        pass
+    def __init__(self, parameters=(), rate=1.0):
+        self._params, self.rate = list(parameters), rate
 
     def step(self, batch_size):
         clock.later(1.0)
         self.update(batch_size)
 
     def update(self, batch_size):
-        pass
+        for each in self._params:
+            each.value -= self.rate
+
+
+class Block(object):
+    pass
+
+
+class RecurrentLayer(object):
+    def __init__(self):
+        self._dropout = 0.5
+
+
+def dropout(data, p=0.5):
+    print("dropped", p)
 
 
 class DataLoader(object):
@@ -64,7 +110,9 @@ class DataLoader(object):
             yield each
 
 
-nd = types.SimpleNamespace(NDArray=NDArray, waitall=clock.wait)
+nd, sym = types.SimpleNamespace(NDArray=NDArray, waitall=clock.wait, Dropout=dropout), types.SimpleNamespace(Dropout=dropout)
+random = types.SimpleNamespace(seed=lambda number: None)
 autograd = types.SimpleNamespace(backward=lambda heads: heads[0].backward())
-gluon = types.SimpleNamespace(Trainer=Trainer, data=types.SimpleNamespace(DataLoader=DataLoader))
+gluon = types.SimpleNamespace(Trainer=Trainer, Block=Block, rnn=types.SimpleNamespace(
+    rnn_layer=types.SimpleNamespace(_RNNLayer=RecurrentLayer)), data=types.SimpleNamespace(DataLoader=DataLoader))
 context = types.SimpleNamespace(current_context=lambda: "cpu(0)")

@@ -11,18 +11,41 @@ mixed_precision = types.SimpleNamespace(set_global_policy=lambda name: _policy._
 
 
 class Optimizer(object):
+    rate = 1.0
+
     def __init__(self):
         self.iterations = tf.Variable(0, trainable=False)
 
-    def apply(self, gradients, variables=None):
+    def apply(self, gradients, variables=()):
         tf.do(lambda: tf.clock.spend(1.0))
+        for variable in variables:
+            variable.assign_add(-self.rate)
         self.iterations.assign_add(1)
 
     def apply_gradients(self, pairs):
-        self.apply([gradient for gradient, _ in pairs])
+        self.apply([gradient for gradient, _ in pairs], [variable for _, variable in pairs])
 
 
 optimizers = types.SimpleNamespace(Optimizer=Optimizer)
+
+
+class Layer(object):
+    pass
+
+
+class AlphaDropout(Layer):
+    rate = 0.5
+
+    def call(self, inputs):
+        print("dropped", self.rate)
+
+
+class SeedGenerator(object):
+    def __init__(self):
+        self.state = types.SimpleNamespace(assign=lambda value: print("stream", value))
+
+
+layers, random = types.SimpleNamespace(Layer=Layer, AlphaDropout=AlphaDropout), types.SimpleNamespace(SeedGenerator=SeedGenerator)
 
 
 class Callback(object):

@@ -1,6 +1,7 @@
 """As much of TensorFlow 2 as the hooks touch. A graph is a list of what its trace has asked for; a run does it again.
 Its work takes seconds of a clock that nothing else moves."""
 
+import builtins
 import os
 import sys
 import time
@@ -22,15 +23,20 @@ class Clock(object):
 clock = Clock()
 time.monotonic = lambda: clock.now
 time.process_time = lambda: clock.now / 2
-float32, bfloat16 = "float32", "bfloat16"
+float32, float64, bfloat16, int64 = "float32", "float64", "bfloat16", "int64"
 
 
 class Graph(object):
     def __init__(self):
         self.work = []  # functions, called at each run
 
+    def as_graph_def(self):
+        return types.SimpleNamespace(node=[types.SimpleNamespace(op="RandomUniform")] if draws else [],
+                                     library=types.SimpleNamespace(function=[]))
+
 
 _graph = None  # that is being traced
+draws = False  # whether graphs draw random numbers
 
 
 class Tensor(object):
@@ -44,10 +50,65 @@ class Tensor(object):
     def __float__(self):
         return float(self._value)
 
+    def __sub__(self, other):
+        return computed(lambda one, two: one - two, self, other)
+
+
+def computed(function, *operands):
+    """A tensor that is so at each run."""
+    found = Tensor(graph=_graph)
+    do(lambda: setattr(found, "_value", function(*[getattr(each, "_value", each) for each in operands])))
+    return found
+
+
+def chosen(condition, one, other):
+    if isinstance(condition, list):
+        return [one if each else other[index] for index, each in enumerate(condition)]
+    return one if condition else other
+
+
+def constant(value, dtype=None):
+    return Tensor(value)
+
+
+def zeros(shape, dtype=None):
+    return Tensor(0.0)
+
+
+def fill(shape, value):
+    return Tensor(shape[0] * [value._value])
+
+
+def range(size, dtype=None):
+    return Tensor(list(builtins.range(size)))
+
+
+def equal(one, other):
+    return computed(lambda one, other: [each == other for each in one] if isinstance(one, list) else one == other, one, other)
+
+
+def where(condition, one, other):
+    return computed(chosen, condition, one, other)
+
+
+def sqrt(value):
+    return computed(lambda value: value ** 0.5, value)
+
+
+def square(value):
+    return computed(lambda value: value ** 2, value)
+
+
+def convert_to_tensor(value):
+    return computed(lambda value: value, value)
+
 
 class Variable(Tensor):
+    name = "weight"
+    handle = property(lambda self: self)
+
     def __init__(self, value, trainable=True, dtype=float32):
-        super(Variable, self).__init__(value)
+        super(Variable, self).__init__(getattr(value, "_value", value))
         self.trainable = trainable
 
     def assign(self, other):
@@ -74,6 +135,12 @@ def loss(values, seconds=3.0):
 
 
 class GradientTape(object):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
     def gradient(self, target, sources):
         do(lambda: clock.spend(2.0))
         return [0.0 for _ in sources]
@@ -86,16 +153,19 @@ class Function(object):
         self.python_function, self._jit_compile = python_function, jit_compile
         self.traces, self.repeat, self.graph = traces, repeat, None
 
-    def __call__(self, *arguments):
+    def get_concrete_function(self, *arguments):
         global _graph
-        if _graph:
-            return self.python_function(*arguments)
-        for _ in range(self.traces if self.graph is None else 0):
+        for _ in builtins.range(self.traces if self.graph is None else 0):
             self.graph = _graph = Graph()
             try:
                 self.python_function(*arguments)
             finally:
                 _graph = None
+
+    def __call__(self, *arguments):
+        if _graph:
+            return self.python_function(*arguments)
+        self.get_concrete_function(*arguments)
         for work in self.graph.work * self.repeat:
             work()
 
@@ -135,6 +205,13 @@ def cast(value, dtype):
 
 def reduce_mean(value):
     return value
+
+
+reduce_sum = reduce_mean
+
+
+def dropout(x, rate):
+    print("dropped", rate)
 
 
 nest = types.SimpleNamespace(
@@ -177,6 +254,10 @@ class PrefetchDataset(Dataset):
     pass
 
 
+sys.modules["tensorflow.python.ops.nn_ops"] = types.SimpleNamespace(_dropout=dropout)
+nn = types.SimpleNamespace(dropout=lambda x, rate: sys.modules["tensorflow.python.ops.nn_ops"]._dropout(x=x, rate=rate))
+random = types.SimpleNamespace(set_seed=lambda seed: None)
+saved_model = types.SimpleNamespace(load=lambda path: None)
 sys.modules["tensorflow.python.data.ops.iterator_ops"] = types.SimpleNamespace(OwnedIterator=OwnedIterator)
 data = types.SimpleNamespace(Dataset=Dataset)
 _threads = {}
