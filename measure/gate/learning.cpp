@@ -149,8 +149,10 @@ std::string_view to_text(Learning learning) {
 
 LearningJudgement judge_start(const LearningRecord& reference, std::span<const LearningRecord> repeats,
                               const LearningRecord& candidate, Arithmetic arithmetic) {
-  if (reference.updates.empty() || reference.updates.front().empty())
-    return not_judged("how far a step moves its parameters was not seen" + notes_of(reference));
+  for (const LearningRecord* record : {&reference, &candidate}) {
+    if (record->updates.empty() || record->updates.front().empty())
+      return not_judged("how far a step moves its parameters was not seen" + notes_of(*record));
+  }
   if (largest_of(reference.updates.front()) == 0) {
     return not_judged(fmt::format("in {} steps the script unchanged moves none of its parameters", kStartSteps));
   }

@@ -29,7 +29,7 @@ namespace nocturne::measure {
 /// Tensor → Euclidean norm of its change since before the first step.
 using Movement = std::map<std::string, double>;
 
-/// What one training recorded (kernels/inject/nocturne_inject/learning.py).
+/// What one training recorded (kernels/inject/nocturne_inject/learning).
 struct LearningRecord {
   std::vector<std::optional<double>> losses;  ///< of each step; empty: not seen
   std::vector<Movement> updates;              ///< behind each of its first steps

@@ -84,6 +84,18 @@ TEST_CASE("a script that does not repeat itself widens the bands, up to where no
   const auto unseen = judge_start(blind, std::vector{blind}, start(), Arithmetic::Rounding);
   CHECK(unseen.learning == Learning::NotJudged);
   CHECK_THAT(unseen.sentence, ContainsSubstring("no parameters were found"));
+  const auto unseen_candidate = judge_start(start(), std::vector{start()}, blind, Arithmetic::Rounding);
+  CHECK(unseen_candidate.learning == Learning::NotJudged);
+  CHECK_THAT(unseen_candidate.sentence, ContainsSubstring("no parameters were found"));
+}
+
+TEST_CASE("where nothing moves nothing is compared", "[gate]") {
+  auto still = start();
+  for (auto& step : still.updates) {
+    for (auto& [name, norm] : step) norm = 0;
+  }
+  CHECK(judge_start(still, std::vector{still}, still, Arithmetic::Rounding).learning == Learning::NotJudged);
+  CHECK(judged(still) == Learning::Other);  // what moves in the script alone
 }
 
 TEST_CASE("what shows from the second step on is seen", "[gate]") {

@@ -343,7 +343,7 @@ class Learning(Case):
                 owner = {MXNET: "trainer", PADDLE: "optimizer"}.get(beginning, "keras.Optimizer")
                 changed = "%s.rate = %s\n" % (owner, rate) + textwrap.dedent(script)
                 with self.subTest(name, rate=rate):
-                    self.assertEqual(self.recorded(beginning, changed)["updates"], {"0.weight": rate})
+                    self.assertEqual(self.recorded(beginning, changed)["updates"][0], {"0.weight": rate})
 
     def test_a_function_that_a_lever_compiles_is_judged_from_its_first_step_on(self):
         beginning, script = self.TRAINED["function"]
@@ -355,8 +355,8 @@ class Learning(Case):
         for more, lever, note in (("tf.draws = True\n", "true", "the function draws random numbers, and compiled by XLA it draws others"),
                                   ("tf.saved_model.load(0)\n", "script", "a SavedModel was loaded, whose dropout cannot be put out")):
             found = self.recorded(beginning, more + script, NOCTURNE_LEVER_TF_JIT_COMPILE=lever)
-            self.assertEqual((found["updates"], found["notes"]), ({}, [note]))
-        self.assertEqual(self.recorded(beginning, "tf.draws = True\n" + script)["updates"], {"0.weight": 1.0})
+            self.assertEqual((found["updates"], found["notes"]), ([], [note]))
+        self.assertEqual(self.recorded(beginning, "tf.draws = True\n" + script)["updates"][0], {"0.weight": 1.0})
 
     def test_losses_that_are_not_seen_are_none(self):
         found = self.recorded(TENSORFLOW, """
@@ -364,7 +364,7 @@ class Learning(Case):
             scaling = LossScaleOptimizer()
             train(tf.function(lambda: step(scaling)))
         """)
-        self.assertEqual((found["losses"], found["updates"]), ([None] * 5, {"0.weight": 1.0}))
+        self.assertEqual((found["losses"], found["updates"][0]), ([None] * 5, {"0.weight": 1.0}))
         self.assertIn("loss not seen: it is scaled", found["notes"])
 
     def test_dropout_is_off(self):

@@ -215,8 +215,8 @@ class RealTraining(unittest.TestCase):
                     found.append(run.json("learning.json"))
                 self.assertEqual(found[0], found[1])
                 self.assertEqual(len(found[0]["losses"]), 5)
-                self.assertGreaterEqual(len(found[0]["updates"]), 4)
-                self.assertGreater(sum(each > 0 for each in found[0]["updates"].values()), 3)
+                self.assertGreaterEqual(len(found[0]["updates"][0]), 4)
+                self.assertGreater(sum(each > 0 for each in found[0]["updates"][0].values()), 3)
                 self.assertEqual(None in found[0]["losses"], name == "gan")
 
     def test_compiled_code_and_scripts_are_as_without_it(self):
