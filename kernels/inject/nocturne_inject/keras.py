@@ -23,6 +23,10 @@ def when_imported(function):
         function(keras)
 
 
+def imported():
+    return bool(_imported)
+
+
 def install(keras, session):
     """Called when Keras (`keras` or `tf_keras`) has been imported."""
     _imported.append(keras)

@@ -262,6 +262,28 @@ class Levers(Case):
         self.assertIn(refused.pop("tf_intra_threads"), (itself % "them", "the process may use one processor only"))
         self.assertLessEqual({each["name"] for each in run.json()["levers"]}, {"tf_onednn", "tf_xla", "tf_inter_threads"})
 
+    def test_one_that_is_set_and_changes_nothing_says_so(self):
+        own, fit = (TENSORFLOW, "train(tf.function(step))"), (KERAS, "model(40).fit(tf.Tensor(shape=(80, 4)), batch_size=8)")
+        eager = TENSORFLOW, "train(step)"
+        threads = TENSORFLOW, "tf.config.threading.set_intra_op_parallelism_threads(3)\ntrain(step)"
+        policy = TENSORFLOW, "keras.mixed_precision.set_global_policy('float32')\ntrain(step)"
+        for name, value, idle, busy in (
+                ("PREFETCH", "2", fit, own), ("STEPS_PER_EXECUTION", "4", own, fit), ("JIT_COMPILE", "true", eager, own),
+                ("XLA", "clusters", eager, own), ("BF16", "bf16", eager, fit), ("INTRA_THREADS", "1", threads, own),
+                ("MIXED_PRECISION", "mixed_bfloat16", policy, own)):
+            for script, changes in ((idle, False), (busy, True)):
+                with self.subTest(name, changes=changes):
+                    run = self.script(*script)
+                    self.ran(run, **{"NOCTURNE_LEVER_TF_" + name: value})
+                    start = "lever tf_%s is set and changes nothing: " % name.lower()
+                    self.assertEqual([note.startswith(start) for note in run.json()["notes"]], [] if changes else [True])
+                    self.assertIn({"name": "tf_" + name.lower(), "reason": "it is set to " + value}, run.json()["refused"])
+
+    def test_the_usual_value_that_a_script_gives_is_no_obstacle(self):
+        run = self.script(KERAS, "made = model(40, steps_per_execution=1)\nmade.fit(tf.data.Dataset(40))\n"
+                                 "print(made.steps_per_execution, model(4, steps_per_execution=2).steps_per_execution)")
+        self.assertEqual(self.ran(run, NOCTURNE_LEVER_TF_STEPS_PER_EXECUTION="4"), "4 2\n")
+
     def test_a_value_that_is_unknown_is_a_failed_trial(self):
         run = self.script(TENSORFLOW, "train(tf.function(step))")
         code, _, _ = run.run(NOCTURNE_LEVER_TF_BF16="fp8")

@@ -3,6 +3,7 @@
 Run by a Python that has TensorFlow, wherever one is found (injected.python_with).
 """
 
+import json
 import os
 import pathlib
 import statistics
@@ -146,6 +147,40 @@ LEVERS = """
 """
 
 
+# Runs a script of examples/scripts and shows at its end what the levers act on.
+PROBE = """
+    import gc, json, os, runpy, sys
+    sys.argv = sys.argv[1:]
+    sys.path.insert(0, os.path.dirname(sys.argv[0]))
+    import own_clock, tensorflow as tf, keras
+    read, original = set(), tf.data.Dataset.__iter__
+    def iterator_of(data):
+        made = original(data)
+        read.add(type(made._dataset).__name__)
+        return made
+    tf.data.Dataset.__iter__ = iterator_of
+    def show(clock):
+        models = [each for each in gc.get_objects() if type(each) is keras.Sequential]
+        threads = tf.config.threading
+        shown = dict(onednn=bool(sys.modules["tensorflow.python.util._pywrap_util_port"].IsMklEnabled()), read=sorted(read),
+                     threads=[threads.get_intra_op_parallelism_threads(), threads.get_inter_op_parallelism_threads()],
+                     types=sorted({layer.compute_dtype for model in models for layer in model.layers}),
+                     weights=sorted({weight.dtype for model in models for weight in model.trainable_weights}),
+                     executed=[model.steps_per_execution for model in models if model.compiled],
+                     operations=tf.config.optimizer.get_experimental_options().get("auto_mixed_precision_onednn_bfloat16"))
+        print()
+        print(json.dumps(shown))
+    own_clock.OwnClock.report = show
+    runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+# Lever: a value, and by what it is shown.
+EFFECTS = {"tf_jit_compile": ("true", "compiled", True), "tf_xla": ("clusters", "compiled", True), "tf_bf16": ("bf16", "operations", True),
+           "tf_mixed_precision": ("mixed_bfloat16", "types", ["bfloat16"]), "tf_onednn": ("false", "onednn", False),
+           "tf_intra_threads": ("1", "threads", [1, 0]), "tf_inter_threads": ("1", "threads", [0, 1]),
+           "tf_prefetch": ("2", "read", ["_PrefetchDataset"]), "tf_steps_per_execution": ("4", "executed", [4])}
+SCRIPTS = pathlib.Path(__file__).resolve().parents[3] / "examples" / "scripts"
+
+
 def training(script, **environment):
     return Injected(textwrap.dedent(BEGINNING) + textwrap.dedent(script), python=PYTHON, fake=False,
                     TF_CPP_MIN_LOG_LEVEL="3", **environment)
@@ -281,11 +316,34 @@ class Levers(Real):
                     self.assertEqual(now["weights"], "float32" if name != "tf_mixed_precision" else now["weights"])
                     self.assertEqual(run.json()["notes"], [])
 
+    def test_each_acts_on_whole_scripts_or_says_that_it_does_not(self):
+        """Forced where it is refused it must say that it changes nothing, or change something."""
+        for name, arguments in (("keras_fit.py", ["--epochs", "1", "--pictures", "1280"]),
+                                ("tensorflow_loop.py", ["--epochs", "1", "--examples", "1280"])):
+            with training(PROBE) as run:
+                def shown(**environment):
+                    dump = run.path("xla%s" % len(os.listdir(str(run.folder))))
+                    os.mkdir(dump)
+                    out = self.ran(run, str(SCRIPTS / name), *arguments, XLA_FLAGS="--xla_dump_to=" + dump, **environment)
+                    return dict(json.loads(out.splitlines()[-1]), compiled=bool(os.listdir(dump)), rest=out)
+                usual = shown()
+                refused = {each["name"]: each["reason"] for each in run.json()["refused"]}
+                self.assertTrue(all(refused.values()))
+                for lever, (value, key, changed) in EFFECTS.items():
+                    with self.subTest("%s: %s" % (name, lever)):
+                        now = shown(**{"NOCTURNE_LEVER_" + lever.upper(): value})
+                        notes = run.json()["notes"]
+                        self.assertEqual(now[key] != usual[key], not notes, notes)
+                        self.assertEqual(now[key], usual[key] if notes else changed)
+                        if notes:
+                            self.assertIn(lever, refused)
+                            self.assertIn("lever %s is set and changes nothing" % lever, notes[0])
+
     def test_xla_compiles_a_function_of_the_scripts_own(self):
         with training(OWN + "\n    print(step.python_function.__name__)") as run:
             self.ran(run, "function", NOCTURNE_LEVER_TF_JIT_COMPILE="true", XLA_FLAGS="--xla_dump_to=%s" % run.path("xla"))
             self.assertTrue(list((run.folder / "xla").glob("*step*")))
-            self.assertEqual(self.steps(run), 28)
+            self.assertEqual(self.steps(run), 29)
 
 
 if __name__ == "__main__":

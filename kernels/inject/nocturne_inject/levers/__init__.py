@@ -15,6 +15,7 @@ A lever's file has
     STAGE = "compile"              optional: each process pays for it with seconds before its first step
     LOADER = True                  optional: changes how data are loaded; left out of the paired start of a learning check
     def changes(seen):             optional: what it changes in this training, where that is less or more than CHANGES
+    def no_effect(seen):           optional: why it changes nothing in this run, which has set it; None where it has an effect
     def watch(framework):          optional: puts in hooks that see what values() needs and Seen has not, where a report is
                                    asked for; called behind the levers that are installed
 
@@ -24,6 +25,7 @@ bf16, a model that it left alone) it appends to `notes`, sentences for the repor
 
 import collections
 import importlib
+import os
 import pkgutil
 
 _PREFIX = "NOCTURNE_LEVER_"
@@ -160,10 +162,16 @@ def variables(framework, environment):
 def offered(seen):
     """The report's "levers" and "refused", and notes on levers that could not say."""
     levers, refused, trouble = [], [], []
+    given = chosen(os.environ)
     for lever in every():
         if lever.FRAMEWORK != seen.framework:
             continue
         try:
+            if lever.NAME in given and hasattr(lever, "no_effect"):  # what values() looks at is the lever's own work now
+                refused.append({"name": lever.NAME, "reason": "it is set to %s" % given[lever.NAME]})
+                reason = lever.no_effect(seen)
+                trouble += ["lever %s is set and changes nothing: %s" % (lever.NAME, reason)] if reason else []
+                continue
             values, reason = lever.values(seen)
             changes = lever.changes(seen) if hasattr(lever, "changes") else lever.CHANGES
         except Exception as error:

@@ -21,9 +21,13 @@ def values(seen):
         return None, "the processor has no bf16 instructions (avx512_bf16, amx_bf16)"
     if "policy" in seen.calls:
         return None, "the script sets a policy of mixed precision itself"
-    if not seen.calls & {"fit", "function"}:
-        return None, "the training step is no tf.function"
+    if no_effect(seen):
+        return None, no_effect(seen)
     return ["script", "bf16"], None
+
+
+def no_effect(seen):
+    return None if seen.calls & {"fit", "function"} else "the training step is no tf.function"
 
 
 def install(value, tf):

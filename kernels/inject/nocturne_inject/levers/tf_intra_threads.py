@@ -13,6 +13,10 @@ def values(seen):
     return tensorflow.thread_values(seen, CALL)
 
 
+def no_effect(seen):
+    return "the script sets them itself" if CALL in seen.calls else None
+
+
 def install(value, tf):
     getattr(tf.config.threading, CALL)(int(value))
 

@@ -14,6 +14,7 @@ LINES = {"true": "model.compile(..., jit_compile=True)  # or @tf.function(jit_co
          "false": "model.compile(..., jit_compile=False)"}
 FIRST = (2, 5)      # with jit_compile
 PLACE = 8           # of jit_compile among the arguments of Model.compile
+_changed = []       # whether a model or a function was
 
 
 def values(seen):
@@ -24,6 +25,10 @@ def values(seen):
     if "run_eagerly" in seen.calls or not seen.calls & {"fit", "function"}:
         return None, "the training step is no tf.function"
     return ["script", "false" if seen.device == "cuda" and "fit" in seen.calls else "true"], None
+
+
+def no_effect(seen):
+    return None if _changed else "no function that trains was seen for which the script has not decided itself"
 
 
 def install(value, tf):
@@ -38,6 +43,7 @@ def install(value, tf):
     def compile_begins(arguments, named):
         if len(arguments) <= PLACE and not named.get("run_eagerly"):
             named["jit_compile"] = compiled
+            _changed[:] = [True]
 
     keras.when_imported(lambda module: hook(
         tensorflow.session(), class_that_defines(module.Model, "compile"), "compile", compile_begins))
@@ -46,6 +52,7 @@ def install(value, tf):
 def with_xla(function):
     if function._jit_compile is not None:
         return function
+    _changed[:] = [True]
     made = function._clone(None)
     made._jit_compile = True
     return made

@@ -9,6 +9,7 @@ CHANGES = "nothing"
 DESCRIPTION = "batches of tf.data that are made ready while the step before trains"
 LINES = {count: "dataset = dataset.prefetch(%s)  # at its end" % count for count in ("1", "2", "8")}
 LOADER = True
+_changed = []  # whether a data set was
 
 
 def values(seen):
@@ -20,6 +21,10 @@ def values(seen):
     return ["script"] + sorted(LINES, key=int), None
 
 
+def no_effect(seen):
+    return None if _changed else "no data set of tf.data was read that does not read ahead itself"
+
+
 def install(value, tf):
     if value not in LINES:
         raise ValueError("unknown value %r" % (value,))
@@ -27,5 +32,6 @@ def install(value, tf):
     def begins(arguments, named):
         if tf.executing_eagerly() and not tensorflow.prefetches(arguments[0]):
             arguments[0] = arguments[0].prefetch(int(value))
+            _changed[:] = [True]
 
     hook(tensorflow.session(), tf.data.Dataset, "__iter__", begins)

@@ -11,6 +11,7 @@ DESCRIPTION = "steps of Model.fit in one call of its training function"
 LINES = {count: "model.compile(..., steps_per_execution=%s)" % count for count in ("4", "16")}
 PLACE = 7  # of steps_per_execution among the arguments of Model.compile
 EPOCH = 4  # executions, at least
+_changed = []  # whether a model was
 
 
 def values(seen):
@@ -27,13 +28,18 @@ def values(seen):
     return (["script"] + offered, None) if offered else (None, "an epoch has %d steps, too few" % steps)
 
 
+def no_effect(seen):
+    return None if _changed else "no Model.compile was seen that leaves it open"
+
+
 def install(value, tf):
     if value not in LINES:
         raise ValueError("unknown value %r" % (value,))
 
     def compile_begins(arguments, named):
-        if len(arguments) <= PLACE and not named.get("run_eagerly"):
-            named.setdefault("steps_per_execution", int(value))
+        if len(arguments) <= PLACE and not named.get("run_eagerly") and named.get("steps_per_execution") in (None, 1):
+            named["steps_per_execution"] = int(value)
+            _changed[:] = [True]
 
     keras.when_imported(lambda module: hook(
         tensorflow.session(), class_that_defines(module.Model, "compile"), "compile", compile_begins))

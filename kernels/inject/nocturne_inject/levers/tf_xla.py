@@ -14,9 +14,13 @@ LINES = {"clusters": "TF_XLA_FLAGS='%s'  # in the environment" % FLAGS}
 def values(seen):
     if "--tf_xla_auto_jit" in os.environ.get("TF_XLA_FLAGS", ""):
         return None, "TF_XLA_FLAGS says it already"
-    if not seen.calls & {"fit", "function"}:
-        return None, "the training step is no tf.function"
+    if no_effect(seen):
+        return None, no_effect(seen)
     return ["script", "clusters"], None
+
+
+def no_effect(seen):
+    return None if seen.calls & {"fit", "function"} else "the training step is no tf.function"
 
 
 def variables(value):
