@@ -3,7 +3,7 @@
     recorder.py   the events of the one process that trains, on kernels/python/nocturne_steps.py
     periods.py    which events make a step
     report.py     what the run has shown, for people and for the search
-    learning.py   what the training check records
+    learning/     what the training check records
     levers/       what can be changed from outside
     pytorch.py, tensorflow.py, mxnet.py, paddle.py    what is hooked into a framework: install(name, module, session)
 

@@ -193,5 +193,5 @@ def draws(target):
     if graph is None:
         return False
     told = graph.as_graph_def()
-    types = [each.op for each in told.node] + [each.op for function in told.library.function for each in function.node_def]
-    return any(word in each for each in types for word in _RANDOM)
+    nodes = list(told.node) + [each for function in told.library.function for each in function.node_def]
+    return any(word in each.op for each in nodes for word in _RANDOM if "/Initializer/" not in each.name)

@@ -31,8 +31,9 @@ class Graph(object):
         self.work = []  # functions, called at each run
 
     def as_graph_def(self):
-        return types.SimpleNamespace(node=[types.SimpleNamespace(op="RandomUniform")] if draws else [],
-                                     library=types.SimpleNamespace(function=[]))
+        begins = types.SimpleNamespace(name="weight/Initializer/random", op="RandomUniform")
+        drawn = types.SimpleNamespace(name="noise", op="RandomUniform")
+        return types.SimpleNamespace(node=[begins] + [drawn] * draws, library=types.SimpleNamespace(function=[]))
 
 
 _graph = None  # that is being traced
