@@ -54,6 +54,8 @@ TRANSFORMERS = dict(needs=("torch", "transformers", "accelerate"), long=True)
 # Whose levers are tested in every run: a few steps, for each lever is a process.
 SMALL = [Script("mnist.py", "--epochs", "1", "--images", "1536")]
 LIMIT = {"NOCTURNE_STEPS_LIMIT": "10"}
+# A profile whose levers are all left as the script has them.
+WITHOUT_LEVERS = {"NOCTURNE_LEVER_AUTOCAST": "script", "NOCTURNE_LEVER_TF_XLA": "script", "NOCTURNE_LEVER_TF_BF16": "script"}
 ONE, FOUR = dict(epoch=(64, 200, 12800)), dict(epoch=(256, 50, 12800))
 TENSORFLOW = dict(needs=("tensorflow", "keras"), long=True)
 ALL = [
@@ -78,10 +80,18 @@ ALL = [
 ]
 
 
+# Each call of a clock that a script may print is a millisecond after the one before; the module reads others.
+FAKE_CLOCK = """
+import itertools, time
+for name in ("time", "perf_counter"):
+    setattr(time, name, lambda ticks=itertools.count(): 1.7e9 + 0.001 * next(ticks))
+"""
+
+
 class Run(object):
     """One run of a script in a folder of its own: what it printed, returned and wrote, and what the module said."""
 
-    def __init__(self, script, module=True, timed=True, **variables):
+    def __init__(self, script, module=True, timed=True, fake_clock=False, **variables):
         self.home = tempfile.mkdtemp(prefix="nocturne-scripts-")
         work = os.path.join(self.home, "work")
         os.mkdir(work)
@@ -90,6 +100,10 @@ class Run(object):
                            TF_CPP_MIN_LOG_LEVEL="3", HF_HUB_OFFLINE="1")
         if module:
             environment.update(PYTHONPATH=str(MODULE))
+        if fake_clock:  # the sitecustomize that would run without the module
+            with open(self.path("sitecustomize.py"), "w") as file:
+                file.write(FAKE_CLOCK)
+            environment.update(PYTHONPATH=os.pathsep.join([str(MODULE)] * module + [self.home]), EXAMPLE_CLOCK="1")
         if module and timed:
             open(self.path("events"), "w").close()
             environment.update(NOCTURNE_STEPS_EVENTS=self.path("events"),
@@ -176,10 +190,15 @@ class Scripts(unittest.TestCase):
         self.assertEqual(sorted(named), levers_of(report["framework"]))
         self.assertEqual([each for each in report["refused"] if not each["reason"] or "could not be judged" in each["reason"]], [])
 
-    def check_nothing_changes(self, script, run):
-        with Run(script, module=False) as plain:
+    def check_nothing_changes(self, script, run, untimed=True, **variables):
+        with Run(script, module=False, **variables) as plain:
             self.assertEqual(plain.returned, 0, plain.complained)
-            self.assertEqual((run.untimed(), run.returned), (plain.untimed(), plain.returned))
+            if untimed:
+                self.assertEqual(run.untimed(), plain.untimed())
+            else:
+                self.assertEqual(run.printed, plain.printed)
+                self.assertIn("own clock:", run.printed)
+            self.assertEqual(run.returned, plain.returned)
             if script.needs == ("torch",):  # the others complain with the time of day and their process
                 self.assertEqual(run.complained, plain.complained)
             self.assertEqual({name: len(text) for name, text in run.files.items()},
@@ -197,6 +216,11 @@ class Scripts(unittest.TestCase):
                     self.check_report(script, run.report())
                 with self.subTest("%s: nothing changes" % script):
                     self.check_nothing_changes(script, run)
+
+    def test_as_applied_without_a_lever_nothing_changes_not_even_times(self):
+        for script in self.subjects():
+            with self.subTest(str(script)), Run(script, timed=False, fake_clock=True, **WITHOUT_LEVERS) as run:
+                self.check_nothing_changes(script, run, untimed=False, fake_clock=True)
 
     def test_each_lever_is_applied_or_refused_with_a_reason(self):
         for script in ALL if LONG else SMALL:

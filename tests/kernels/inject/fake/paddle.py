@@ -66,15 +66,15 @@ class Optimizer(object):
         self._parameter_list, self.rate = list(parameters), rate
 
     def step(self):
+        self._apply()
+
+    def minimize(self, loss):
+        self._apply()
+
+    def _apply(self):
         clock.spend(1.0)
         for each in self._parameter_list:
             each.value -= self.rate
-
-    def minimize(self, loss):
-        self.apply()
-
-    def apply(self):
-        Optimizer.step(self)
 
 
 class Adam(Optimizer):
