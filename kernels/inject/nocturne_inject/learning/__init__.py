@@ -162,7 +162,7 @@ class Learning(object):
         gradients that are not zeroed, shows from the second on."""
         self.look()
         period = self.period or 1
-        steps = self.moved[period - 1::period]
+        steps = self.moved[period - 1::period][:self.limit]
         return steps[next((index for index, each in enumerate(steps) if any(each.values())), 0):]
 
     def leave_out(self, why):

@@ -104,9 +104,9 @@ class TensorFlow(Learning):
 
     def optimizer_applied(self):
         for each in self.tensors.values():
-            self.look(each)
+            self.look_at(each)
 
-    def look(self, tensor):
+    def look_at(self, tensor):
         try:
             tensor.updated()
         except Exception as error:
@@ -120,7 +120,7 @@ class TensorFlow(Learning):
         for each in self.tensors.values():
             moved[each] = each.distances.news()
             if not moved[each]:  # the script updates it itself, which a call has done when it has ended
-                self.look(each)
+                self.look_at(each)
                 moved[each] = each.distances.news()
         found = []
         for index in range(count):
