@@ -32,6 +32,7 @@ class Charliecloud final : public ContainerRuntime {
   [[nodiscard]] std::string_view package() const override { return "charliecloud"; }
   [[nodiscard]] bool keeps_images() const override { return false; }
   [[nodiscard]] bool makes_mount_points() const override { return false; }
+  [[nodiscard]] std::string_view shared_folder() const override { return "/tmp"; }
 
   [[nodiscard]] std::string obstacle() const override {
     if (!find_tool("ch-run")) return "ch-run is not installed: apt-get install charliecloud";
@@ -61,8 +62,7 @@ class Charliecloud final : public ContainerRuntime {
     words = {"ch-run", "--env-no-expand", fmt::format("--set-env=PATH={}", kPathInside)};
     for (const auto& [name, value] : order.variables) words.push_back(fmt::format("--set-env={}={}", name, value));
     for (const ContainerMount& mount : least_mounts(order.mounts)) {
-      // The host's /tmp is there already, and nothing can be mounted into a mount.
-      if (!lies_in(mount.path, "/tmp")) words.push_back("--bind=" + mount.path.string());
+      if (!lies_in(mount.path, shared_folder())) words.push_back("--bind=" + mount.path.string());
     }
     words.push_back("--cd=" + order.folder.string());
     words.insert(words.end(), {image.root.string(), "--"});

@@ -77,6 +77,8 @@ class ContainerRuntime {
   [[nodiscard]] virtual bool keeps_images() const = 0;
   /// False: what is mounted must have a place in the root file system before.
   [[nodiscard]] virtual bool makes_mount_points() const { return true; }
+  /// A folder of the host that is inside already, and into which nothing can be mounted; empty: there is none.
+  [[nodiscard]] virtual std::string_view shared_folder() const { return {}; }
   /// Pulls or builds a `reference` or `file` recipe: into `folder`/root, or under `tag` into its own storage. The
   /// programs may use `folder`.
   [[nodiscard]] virtual std::expected<ImageSteps, std::string> acquire(const ImageRecipe& recipe,

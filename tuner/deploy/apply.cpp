@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tuner/deploy/container.hpp"
 #include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/installation/installation.hpp"
@@ -77,11 +78,11 @@ ApplyPlan plan_apply(const Profile& profile, std::vector<std::string> command, c
   plan.set = profile.launch.variables();
   plan.unset = profile.launch.unset;
   check_machine(profile, machine, plan);
-  if (const std::string container = container_of(profile); !container.empty()) {
-    plan.objections.push_back(
-        fmt::format("the profile was measured in the container {}, and apply runs on the host", container));
+  if (const std::string container = container_of(profile); !container.empty() && !profile.container) {
+    plan.objections.push_back(fmt::format(
+        "the profile was measured in the container {}, and does not say in which image: export it again", container));
   }
-  check_libraries(profile, plan);
+  if (!profile.container) check_libraries(profile, plan);  // else the image may have them
   check_cpus(profile, machine, force, plan);
   use_module(profile, plan);
   return plan;
@@ -97,7 +98,7 @@ ApplyPlan plan_training(const Profile& profile, const std::filesystem::path& fol
   }
   ApplyPlan plan = plan_apply(profile, std::move(command), machine, force);
   plan.working_folder = folder;
-  if (::access(profile.training.program.c_str(), X_OK) != 0) {
+  if (!program_is_inside(profile) && ::access(profile.training.program.c_str(), X_OK) != 0) {
     plan.objections.push_back(
         fmt::format("the program {} cannot be executed: {}", profile.training.program.string(), std::strerror(errno)));
   }
@@ -105,6 +106,15 @@ ApplyPlan plan_training(const Profile& profile, const std::filesystem::path& fol
     plan.objections.push_back(
         fmt::format("the data folder {} cannot be read: {}", data_folder.string(), std::strerror(errno)));
   }
+  if (profile.container) put_inside(*profile.container, {data_folder}, plan);
+  return plan;
+}
+
+ApplyPlan plan_command(const Profile& profile, std::vector<std::string> command, const std::filesystem::path& folder,
+                       const ApplyMachine& machine, bool force) {
+  ApplyPlan plan = plan_apply(profile, std::move(command), machine, force);
+  plan.working_folder = folder;
+  if (profile.container) put_inside(*profile.container, {}, plan);
   return plan;
 }
 

@@ -32,10 +32,15 @@ struct ApplyPlan {
   std::vector<space::FingerprintDifference> differences;
 };
 
-/// Plans `command`, which must not be empty. Checks the machine's fingerprint, the libraries to preload and the CPUs.
-/// With `force` the CPUs are cut to those that are allowed, and left as they are where none is.
+/// Plans `command`, which must not be empty, outside of any container. Checks the machine's fingerprint, the libraries
+/// to preload and the CPUs. With `force` the CPUs are cut to those that are allowed, and left as they are where none
+/// is.
 [[nodiscard]] ApplyPlan plan_apply(const Profile& profile, std::vector<std::string> command,
                                    const ApplyMachine& machine, bool force);
+
+/// The same in `folder` (empty: as it is), in the profile's container where it was measured in one.
+[[nodiscard]] ApplyPlan plan_command(const Profile& profile, std::vector<std::string> command,
+                                     const std::filesystem::path& folder, const ApplyMachine& machine, bool force);
 
 /// The profile's own training: its program with the request and event files in `folder`. Objects where the program or
 /// the data folder is missing. The request itself is the caller's to write.

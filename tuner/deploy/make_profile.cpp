@@ -15,6 +15,7 @@
 #include "space/write_file.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign_file/framework_values.hpp"
+#include "tuner/deploy/container.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/own_command.hpp"
 #include "tuner/executor/own_command.hpp"
@@ -235,14 +236,59 @@ std::expected<void, std::string> use_program(const space::Run& run, const json& 
   return {};
 }
 
+/// Whether the image is the one that the run was in, as far as its command and the image's age tell.
+bool is_image_of(const tuner::Contained& place, const space::Run& run) {
+  if (place.runtime->keeps_images()) {
+    const std::string& id = place.image.reference;
+    return run.command.contains(id.substr(id.find(':') + 1));
+  }
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(place.image.root.parent_path() / "manifest.json", error);
+  const auto made = std::chrono::file_clock::to_sys(written).time_since_epoch();
+  return run.command.contains(place.image.root.string()) &&
+         (error || std::chrono::duration_cast<std::chrono::nanoseconds>(made).count() <= run.started_unix_ns);
+}
+
+/// The container that the run was in, found again.
+std::expected<void, std::string> use_container(const space::Run& run, const ProfileCircumstances& circumstances,
+                                               Profile& profile) {
+  if (container_of(profile).empty()) return {};
+  tuner::Prepared prepared;
+  prepared.argv = {profile.training.program.string()};
+  prepared.argv.insert(prepared.argv.end(), profile.training.arguments.begin(), profile.training.arguments.end());
+  prepared.launch = profile.launch;
+  if (const auto* frameworks = circumstances.frameworks.get(); frameworks != nullptr) {
+    const measure::EnvironmentRecipe* recipe = frameworks->recipe(profile.training.recipe);
+    if (recipe != nullptr && recipe->kind == measure::RecipeKind::Image) prepared.image = recipe->image;
+    if (recipe != nullptr && recipe->kind == measure::RecipeKind::Native) {
+      if (const auto library = frameworks->installed(recipe->name)) prepared.library = library->folder;
+    }
+  }
+  tuner::Containment::Options options = circumstances.containers;
+  options.data_folder = profile.training.data_folder;
+  tuner::Containment containment(std::move(options));
+  if (auto done = containment.prepare(profile.configuration, prepared, {}); !done) {
+    return std::unexpected(done.error().reason);
+  }
+  const tuner::Contained& place = *prepared.contained;
+  if (!is_image_of(place, run)) {
+    return std::unexpected(
+        fmt::format("the image {} is another one than was measured; 'nocturne tune' measures it", place.image.name));
+  }
+  profile.container = container_of_place(place, place.runtime->version());
+  return {};
+}
+
 }  // namespace
 
 ProfileCircumstances present_circumstances(const space::Workload& workload, const std::filesystem::path& builds_folder,
-                                           std::shared_ptr<const tuner::Frameworks> frameworks) {
+                                           std::shared_ptr<const tuner::Frameworks> frameworks,
+                                           tuner::Containment::Options containers) {
   return {.data_folder = tuner::find_installation().data_of(workload),
           .builds_folder = builds_folder,
           .frameworks = std::move(frameworks),
           .machine = measure::probe_launch_machine(),
+          .containers = std::move(containers),
           .version = std::string(tuner::version()),
           .commit = std::string(tuner::commit()),
           .created_unix_ns =
@@ -275,6 +321,8 @@ std::expected<Profile, std::string> make_profile(const db::Store& store, const t
   if (auto used = use_program(run, answer.campaign.spec, circumstances, profile); !used) {
     return std::unexpected(used.error());
   }
+  if (auto used = use_container(run, circumstances, profile); !used) return std::unexpected(used.error());
+  profile.peak_bytes = best.trial.peak_bytes;
   profile.repeat = run.command;
   profile.nocturne_version = circumstances.version;
   profile.nocturne_commit = circumstances.commit;

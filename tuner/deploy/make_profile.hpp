@@ -13,6 +13,7 @@
 #include "measure/run/launch.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/deploy/profile.hpp"
+#include "tuner/executor/containment.hpp"
 #include "tuner/installation/frameworks.hpp"
 
 namespace nocturne::deploy {
@@ -23,6 +24,7 @@ struct ProfileCircumstances {
   std::filesystem::path builds_folder;  ///< where the artifacts are
   std::shared_ptr<const tuner::Frameworks> frameworks;  ///< and the environments; null: there are none
   measure::LaunchMachine machine;                       ///< from which the launch settings are derived
+  tuner::Containment::Options containers;               ///< where images and their recipes are
   std::string version, commit;                          ///< this program's version and commit
   std::int64_t created_unix_ns = 0;
 };
@@ -30,7 +32,8 @@ struct ProfileCircumstances {
 /// The circumstances of this program, here and now. `data` is the workload's data set.
 [[nodiscard]] ProfileCircumstances present_circumstances(const space::Workload& workload,
                                                          const std::filesystem::path& builds_folder,
-                                                         std::shared_ptr<const tuner::Frameworks> frameworks = {});
+                                                         std::shared_ptr<const tuner::Frameworks> frameworks = {},
+                                                         tuner::Containment::Options containers = {});
 
 /// The profile of answer.best. The error is a sentence: nothing measured, the build is gone, a library is missing.
 [[nodiscard]] std::expected<Profile, std::string> make_profile(const db::Store& store, const tuner::Answer& answer,

@@ -124,6 +124,13 @@ std::string own_command_script(const Profile& profile) {
   text += "set -eu\n\n";
   text += "fail() { printf '%s: %s\\n' \"${0##*/}\" \"$1\" >&2; exit 5; }\n";
   if (!words) return text + "fail " + shell_quote(words.error()) + "\n";  // a checked profile has none
+  if (const std::string container = container_of(profile); !container.empty()) {
+    text += "fail " +
+            shell_quote(fmt::format("it was measured in the container {}, which this script does not start; "
+                                    "nocturne apply does",
+                                    container)) +
+            "\n";
+  }
   if (!profile.launch.cpus.empty()) {
     text += "command -v taskset >/dev/null || fail 'taskset is missing (package util-linux)'\n";
   }

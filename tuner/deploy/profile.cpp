@@ -45,6 +45,19 @@ nlohmann::json to_json(const Profile& profile) {
       {"nocturne", {{"version", profile.nocturne_version}, {"commit", profile.nocturne_commit}}},
       {"created", profile.created},
   };
+  if (profile.container) {
+    const ProfileContainer& container = *profile.container;
+    nlohmann::json mounts = nlohmann::json::array();
+    for (const measure::ContainerMount& mount : container.mounts)
+      mounts.push_back({{"path", mount.path.string()}, {"writable", mount.writable}});
+    document["container"] = {
+        {"runtime", container.runtime}, {"version", container.version},         {"image", container.image},
+        {"digest", container.digest},   {"by_packages", container.by_packages}, {"mounts", mounts},
+        {"gpu", container.gpu}};
+    if (!container.root.empty()) document["container"]["root"] = container.root.string();
+    if (!container.reference.empty()) document["container"]["reference"] = container.reference;
+  }
+  if (profile.peak_bytes) document["peak_bytes"] = *profile.peak_bytes;
   if (profile.estimate) {
     document["estimate"] = {{"seconds", profile.estimate->value},
                             {"standard_error", profile.estimate->standard_error},

@@ -13,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "measure/container/container.hpp"
 #include "measure/run/launch.hpp"
 #include "space/configuration.hpp"
 #include "space/fingerprint.hpp"
@@ -63,6 +64,20 @@ struct MeasuredOn {
   friend bool operator==(const MeasuredOn&, const MeasuredOn&) = default;
 };
 
+/// What it was measured in, where that was not the host.
+struct ProfileContainer {
+  std::string runtime;                          ///< value of `container`
+  std::string version;                          ///< the runtime's
+  std::string image;                            ///< name of the image's recipe
+  std::string digest;                           ///< measure::ContainerImage::digest
+  bool by_packages = false;                     ///< the digest is over the folder's packages, else over its files
+  std::filesystem::path root;                   ///< the image's folder; empty: the runtime keeps it
+  std::string reference;                        ///< its id in the runtime's storage; empty: it is a folder
+  std::vector<measure::ContainerMount> mounts;  ///< of the host, without the run's folder
+  bool gpu = false;                             ///< a GPU is handed over
+  friend bool operator==(const ProfileContainer&, const ProfileContainer&) = default;
+};
+
 /// A value type.
 struct Profile {
   std::string campaign;
@@ -79,6 +94,9 @@ struct Profile {
   MeasuredOn measured_on;
   Training training;
   measure::LaunchSettings launch;
+  std::optional<ProfileContainer> container{};  ///< empty: the host
+  /// The most memory that one of its runs held; empty: not known.
+  std::optional<std::int64_t> peak_bytes{};
   std::string repeat;  ///< the shell line of the run that was measured
   /// Parameter → what its value is worth by the campaign's model: "script: 33 % slower (20 to 45 %)"; may be empty.
   std::map<std::string, std::string> effects{};
@@ -110,7 +128,7 @@ struct Profile {
 /// dot.
 [[nodiscard]] std::string file_stem(std::string_view campaign);
 
-/// The value of `container`, where that is not the host; else empty. Only verify starts containers.
+/// The value of `container`, where that is not the host; else empty.
 [[nodiscard]] std::string container_of(const Profile& profile);
 
 }  // namespace nocturne::deploy

@@ -147,6 +147,19 @@ class Reader {
     }
     return *result;
   }
+  [[nodiscard]] std::vector<measure::ContainerMount> mounts(const std::string& key) const {
+    std::vector<measure::ContainerMount> result;
+    const json* value = find(key, "a list of mounts");
+    for (std::size_t i = 0; value != nullptr && i < value->size(); ++i) {
+      if (!value->is_array()) {
+        fail(key, "a list of mounts");
+        break;
+      }
+      const Reader mount((*value)[i], fmt::format("{}/{}/{}", pointer_, key, i), error_);
+      result.push_back({.path = mount.path("path"), .writable = mount.boolean("writable")});
+    }
+    return result;
+  }
   void fail(const std::string& key, std::string_view expected) const {
     if (error_.empty()) {
       error_ = fmt::format("{}{}{}: expected {}", pointer_, key.empty() ? "" : "/", key, expected);
@@ -188,6 +201,33 @@ void read_launch(const Reader& launch, measure::LaunchSettings& settings) {
       launch.fail("unset", fmt::format("names of variables, found '{}'", comment_text(name)));
     }
   }
+}
+
+std::optional<ProfileContainer> read_container(const Reader& root) {
+  if (!root.has("container")) return std::nullopt;
+  const Reader section = root.inside("container");
+  ProfileContainer container{.runtime = section.text("runtime"),
+                             .version = section.text("version"),
+                             .image = section.text("image"),
+                             .digest = section.text("digest"),
+                             .by_packages = section.boolean("by_packages"),
+                             .root = {},
+                             .reference = {},
+                             .mounts = section.mounts("mounts"),
+                             .gpu = section.boolean("gpu")};
+  const measure::ContainerRuntime* runtime = measure::find_container_runtime(container.runtime);
+  if (runtime == nullptr) {
+    section.fail("runtime", "charliecloud, apptainer, podman or docker");
+  } else if (!runtime->keeps_images()) {
+    container.root = section.path("root");
+  } else {
+    container.reference = section.text("reference");
+    const std::string_view digits =
+        std::string_view(container.reference).substr(container.reference.starts_with("sha256:") ? 7 : 0);
+    if (digits.size() != 64 || digits.find_first_not_of("0123456789abcdef") != std::string_view::npos)
+      section.fail("reference", "the id of an image, 64 digits");
+  }
+  return container;
 }
 
 /// Everything in it becomes words of a command.
@@ -297,6 +337,8 @@ std::expected<Profile, std::string> profile_from_json(const json& document) {
   profile.training = read_training(training);
   read_own_command(training, document, profile);
   read_launch(root.inside("launch"), profile.launch);
+  profile.container = read_container(root);
+  if (root.has("peak_bytes")) profile.peak_bytes = root.integer("peak_bytes");
   profile.repeat = root.text("repeat");
   const Reader nocturne = root.inside("nocturne");
   profile.nocturne_version = nocturne.text("version");

@@ -174,7 +174,10 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
   }
   prepared.worker =
       space::sha256(fmt::format("{}\n{} {}\n{}", prepared.worker, container, state.version, image->digest));
-  const Contained contained{.runtime = runtime, .image = std::move(*image), .mounts = std::move(*mounts)};
+  const Contained contained{.runtime = runtime,
+                            .image = std::move(*image),
+                            .mounts = std::move(*mounts),
+                            .gpu = word_of(configuration, "device", "cpu") != "cpu"};
 
   measure::RunPlan trial;  // what this one lets pass, a run's own lets pass too
   trial.id = "trial";
@@ -188,29 +191,34 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
   return {};
 }
 
-std::expected<measure::RunPlan, std::string> contained_plan(measure::RunPlan plan, const Contained& contained) {
-  measure::ContainerOrder order;
-  order.run_id = plan.id;
-  order.owner = measure::ProcessIdentity::of_this_process().to_text();
-  order.argv = plan.argv;
-  order.mounts = contained.mounts;
-  order.mounts.push_back({.path = plan.folder, .writable = true});
+namespace {
+
+std::vector<measure::ContainerMount> mounts_of_run(const measure::RunPlan& plan, const Contained& contained) {
+  std::vector<measure::ContainerMount> mounts = contained.mounts;
+  mounts.push_back({.path = plan.folder, .writable = true});
   // Weights and batches to begin with, that another run wrote into its folder.
   if (plan.request.initial) {
-    order.mounts.push_back({.path = std::filesystem::path(*plan.request.initial).parent_path(), .writable = false});
+    mounts.push_back({.path = std::filesystem::path(*plan.request.initial).parent_path(), .writable = false});
   }
-  order.mounts = measure::least_mounts(std::move(order.mounts));
-  if (!contained.runtime->makes_mount_points() && !contained.image.root.empty()) {
-    if (auto made = measure::make_mount_points(contained.image.root, order.mounts); !made) {
-      return std::unexpected(std::move(made.error()));
-    }
-  }
+  return measure::least_mounts(std::move(mounts));
+}
+
+}  // namespace
+
+std::expected<measure::RunPlan, std::string> contained_command(measure::RunPlan plan, const Contained& contained,
+                                                               const std::string& owner) {
+  measure::ContainerOrder order;
+  order.run_id = plan.id;
+  order.owner = owner;
+  order.argv = plan.argv;
+  order.mounts = mounts_of_run(plan, contained);
   order.variables = plan.environment;
   // Its home outside is not there; what frameworks keep in it belongs to the run.
   order.variables.emplace("HOME", plan.folder.string());
   order.cpus = plan.cpus;
   order.folder = plan.folder;
   order.memory_limit_bytes = plan.memory_limit_bytes.value_or(0);
+  order.gpu = contained.gpu;
   order.user = name_of_user();
   order.uid = ::geteuid();
   order.gid = ::getegid();
@@ -223,6 +231,15 @@ std::expected<measure::RunPlan, std::string> contained_plan(measure::RunPlan pla
   // The caller's own would be loaded into the runtime's programs.
   if (std::ranges::find(plan.unset, "LD_PRELOAD") == plan.unset.end()) plan.unset.emplace_back("LD_PRELOAD");
   return plan;
+}
+
+std::expected<measure::RunPlan, std::string> contained_plan(measure::RunPlan plan, const Contained& contained) {
+  if (!contained.runtime->makes_mount_points() && !contained.image.root.empty()) {
+    if (auto made = measure::make_mount_points(contained.image.root, mounts_of_run(plan, contained)); !made) {
+      return std::unexpected(std::move(made.error()));
+    }
+  }
+  return contained_command(std::move(plan), contained, measure::ProcessIdentity::of_this_process().to_text());
 }
 
 std::vector<fs::path> folders_of_program(const fs::path& program) {

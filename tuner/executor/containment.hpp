@@ -35,6 +35,7 @@ struct Contained {
   const measure::ContainerRuntime* runtime = nullptr;
   measure::ContainerImage image;
   std::vector<measure::ContainerMount> mounts;
+  bool gpu = false;  ///< the worker computes on one
 };
 
 /// One instance serves one executor; not thread-safe.
@@ -75,8 +76,14 @@ class Containment {
   FailureMemory failed_;  // by image and runtime
 };
 
-/// The plan of the same run inside: of the runs' folder it sees its own, and reads that of the run whose weights it
-/// begins with. The error is a sentence; not after prepare() let the same mounts pass.
+/// The command of the same run inside: of the runs' folder it sees its own, and reads that of the run whose weights it
+/// begins with. `owner`: ContainerOrder::owner. Touches nothing. The error is a sentence.
+[[nodiscard]] std::expected<measure::RunPlan, std::string> contained_command(measure::RunPlan plan,
+                                                                             const Contained& contained,
+                                                                             const std::string& owner);
+
+/// The same, owned by this process, after the places where the image needs some were made. The error is a sentence; not
+/// after prepare() let the same mounts pass.
 [[nodiscard]] std::expected<measure::RunPlan, std::string> contained_plan(measure::RunPlan plan,
                                                                           const Contained& contained);
 

@@ -76,18 +76,6 @@ TEST_CASE("a field that must match is an objection, one to verify a warning", "[
   CHECK(plan.differences.size() == 2);
 }
 
-TEST_CASE("a profile measured in a container is no profile for the host", "[deploy]") {
-  deploy::Profile profile = test::sample_profile();
-  CHECK(deploy::container_of(profile).empty());
-  profile.configuration.set("container", std::string("host"));
-  CHECK(deploy::plan_apply(profile, {"true"}, same_machine(), false).objections.empty());
-  profile.configuration.set("container", std::string("podman"));
-  const auto plan = deploy::plan_apply(profile, {"true"}, same_machine(), false);
-  REQUIRE(plan.objections.size() == 1);
-  CHECK_THAT(plan.objections.front(), ContainsSubstring("in the container podman"));
-  CHECK_THAT(deploy::export_sh(profile), ContainsSubstring("fail 'it was measured in the container podman"));
-}
-
 TEST_CASE("a missing library, program or data folder is an objection that names it", "[deploy]") {
   deploy::Profile profile = test::sample_profile();
   profile.launch.preload = {"/nowhere/libmalloc.so"};

@@ -139,6 +139,15 @@ std::shared_ptr<const tuner::Frameworks> frameworks_here(const Context& context,
                                 .environments = context.environments_folder()});
 }
 
+tuner::Containment::Options containers_here(const Context& context, const tuner::Installation& installation) {
+  return {.installation = installation,
+          .data_folder = {},
+          .runs_folder = context.runs_folder(),
+          .images_folder = context.images_folder(),
+          .recipes = {context.image_recipes_folder(), installation.source_root / "measure" / "container" / "images"},
+          .progress = {}};
+}
+
 tuner::LocalExecutor::Options executor_options(const Context& context, const tuner::Installation& installation,
                                                const measure::MachineFacts& machine,
                                                std::shared_ptr<const tuner::Frameworks> frameworks) {

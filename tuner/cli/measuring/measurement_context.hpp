@@ -111,6 +111,10 @@ void prepare_to_run(const Context& context);
 [[nodiscard]] std::shared_ptr<const tuner::Frameworks> frameworks_here(const Context& context,
                                                                        const tuner::Installation& installation);
 
+/// Where the images of containers and their recipes are.
+[[nodiscard]] tuner::Containment::Options containers_here(const Context& context,
+                                                          const tuner::Installation& installation);
+
 /// The folders of `context`, and the memory that a run may take unless its campaign says otherwise.
 [[nodiscard]] tuner::LocalExecutor::Options executor_options(const Context& context,
                                                              const tuner::Installation& installation,

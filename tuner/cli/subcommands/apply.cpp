@@ -160,13 +160,12 @@ ExitCode run_own_command(const ApplyOptions& options, const deploy::Profile& pro
   const bool given = !options.command.empty();
   const auto words = given ? options.command : deploy::own_words(profile);
   if (!words) return complain(context, ExitCode::Refused, words.error());
-  deploy::ApplyPlan plan = deploy::plan_apply(profile, *words, machine, options.force);
+  const std::string folder = given ? "" : profile.training.own_command.value("folder", "");
+  deploy::ApplyPlan plan = deploy::plan_command(profile, *words, folder, machine, options.force);
   if (given) {
     for (const std::string& missing : deploy::missing_options(profile, *words)) {
       plan.warnings.push_back("it was measured with " + missing + ", which this command does not have");
     }
-  } else {
-    plan.working_folder = profile.training.own_command.value("folder", "");
   }
   if (const auto said = say_plan(options, plan, context)) return *said;
   return execute(context, plan);
@@ -300,9 +299,10 @@ ExitCode run(const ApplyOptions& options, Context& context) {
     if (const auto ended = make_first(options, *profile, machine, context)) return *ended;
   }
   const protocol::Request request = requested_training(options, *profile);
-  const deploy::ApplyPlan plan = own_training ? deploy::plan_training(*profile, training_folder(options, *profile),
-                                                                      request.data_folder, machine, options.force)
-                                              : deploy::plan_apply(*profile, options.command, machine, options.force);
+  const deploy::ApplyPlan plan = own_training
+                                     ? deploy::plan_training(*profile, training_folder(options, *profile),
+                                                             request.data_folder, machine, options.force)
+                                     : deploy::plan_command(*profile, options.command, {}, machine, options.force);
   if (const auto said = say_plan(options, plan, context)) return *said;
   if (own_training) {
     if (const auto prepared = prepare_training(plan, request, context); !prepared) {

@@ -143,7 +143,8 @@ ExitCode run(const ExportOptions& options, Context& context) {
   auto profile =
       deploy::make_profile(store, answer,
                            deploy::present_circumstances(workload, context.builds_folder(),
-                                                         frameworks_here(context, tuner::find_installation())));
+                                                         frameworks_here(context, tuner::find_installation()),
+                                                         containers_here(context, tuner::find_installation())));
   if (!profile) {
     return complain(context, ExitCode::Unavailable, profile.error());
   }

@@ -32,7 +32,8 @@ ProfileReport export_profile(const Context& context, const db::Store& store, con
   const auto profile = deploy::make_profile(
       store, answer,
       deploy::present_circumstances(tuner::workload_of(answer.campaign.spec), context.builds_folder(),
-                                    frameworks_here(context, tuner::find_installation())));
+                                    frameworks_here(context, tuner::find_installation()),
+                                    containers_here(context, tuner::find_installation())));
   if (!profile) return {.json = {}, .refused = profile.error()};
   const auto written = deploy::write_profile(context.profiles_folder(), *profile);
   if (!written) return {.json = {}, .refused = written.error()};

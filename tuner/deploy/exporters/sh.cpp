@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "space/value.hpp"
+#include "tuner/deploy/container.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/shell_quote.hpp"
@@ -75,8 +76,8 @@ data_json=$(printf '%s' "$data" | sed 's/["\\]/\\&/g')
 rm -f -- "$output/events.jsonl"
 )";
 
-/// The command line that replaces the shell. `export`, not `env NAME=VALUE PROGRAM`: env would take a program's path
-/// with an equals sign in it for one more variable.
+/// On the host: the command line that replaces the shell. `export`, not `env NAME=VALUE PROGRAM`: env would take a
+/// program's path with an equals sign in it for one more variable.
 std::string launch(const Profile& profile) {
   std::string text;
   for (const std::string& name : profile.launch.unset) {
@@ -122,17 +123,23 @@ std::string export_sh(const Profile& profile) {
   text += fmt::format("seed=${{SEED:-{}}}\n", profile.training.seed);
   text += fmt::format("output=${{OUTPUT:-\"$PWD/{}-$(date +%Y%m%dT%H%M%S)-$$\"}}\n", file_stem(profile.campaign));
   text += kArguments;
-  if (const std::string container = container_of(profile); !container.empty()) {
-    text +=
-        fmt::format("\nfail {} 1\n", shell_quote(fmt::format("it was measured in the container {}, which this script "
-                                                             "does not start; nocturne verify does",
-                                                             container)));
+  std::string inside;
+  if (!container_of(profile).empty()) {
+    auto lines =
+        profile.container
+            ? contained_lines(profile)
+            : std::unexpected(std::string("the profile does not say in which image it was measured: export it again"));
+    if (lines)
+      inside = *std::move(lines);
+    else
+      text += fmt::format("\nfail {} 1\n", shell_quote(lines.error()));
   }
-  text += "\n[ -x \"$program\" ] || fail \"$program is missing; tune again or export again on this machine\" 5\n";
+  if (!program_is_inside(profile))
+    text += "\n[ -x \"$program\" ] || fail \"$program is missing; tune again or export again on this machine\" 5\n";
   if (!profile.launch.cpus.empty()) {
     text += "command -v taskset >/dev/null || fail 'taskset is missing (package util-linux)' 5\n";
   }
-  for (const auto& library : profile.launch.preload) {
+  for (const auto& library : inside.empty() ? profile.launch.preload : std::vector<std::filesystem::path>()) {
     const std::string path = library.string();
     text +=
         fmt::format("[ -r {} ] || fail {} 5\n", shell_quote(path), shell_quote("the library " + path + " is missing"));
@@ -147,7 +154,10 @@ std::string export_sh(const Profile& profile) {
   text += "} > \"$output/request.json\"\n\n";
   text += "printf 'results: %s\\n' \"$output/events.jsonl\" >&2\n";
   text += "cd -- \"$output\"\n";
-  text += launch(profile);
+  if (inside.empty()) return text + launch(profile);
+  text += inside + "exec";
+  if (const std::string cpus = profile.launch.cpu_list(); !cpus.empty()) text += " taskset -c " + shell_quote(cpus);
+  text += " \"$@\"\n";
   return text;
 }
 

@@ -1,0 +1,197 @@
+#include "tuner/deploy/container.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <fmt/format.h>
+
+#include "measure/container/image_store.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/tuner/deploy/sample_profile.hpp"
+#include "tests/tuner/deploy/shell.hpp"
+#include "tuner/deploy/exporter.hpp"
+#include "tuner/deploy/shell_quote.hpp"
+
+using namespace nocturne;
+using Catch::Matchers::ContainsSubstring;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kDigits(64, 'a');
+
+/// A profile of each runtime, whose programs are impostors that write down how they were started.
+struct InsideBench {
+  InsideBench(const std::string& runtime, deploy::Profile from) : profile(std::move(from)) {
+    const bool folder_image = runtime == "charliecloud" || runtime == "apptainer";
+    profile.configuration.set("container", runtime);
+    profile.training.program = folder.path() / "build" / "worker";
+    profile.training.data_folder = folder.path() / "the data";
+    fs::create_directories(profile.training.data_folder);
+    test::make_file(profile.training.program, "", true);
+    const fs::path root = folder.path() / "the image";
+    test::make_file(root / "var/lib/dpkg/status", "Package: b\nVersion: 2\n\nPackage: a-b\nVersion: 1:3~x\n\n");
+    profile.container = deploy::ProfileContainer{.runtime = runtime,
+                                                 .version = "1",
+                                                 .image = "an image",
+                                                 .digest = measure::digest_of_packages(root),
+                                                 .by_packages = folder_image,
+                                                 .root = folder_image ? root : fs::path(),
+                                                 .reference = folder_image ? "" : "sha256:" + kDigits,
+                                                 .mounts = {{.path = profile.training.program.parent_path()}},
+                                                 .gpu = false};
+    const std::string tool = runtime == "charliecloud" ? "ch-run" : runtime;
+    test::make_file(folder.path() / "tools" / tool,
+                    "#!/bin/sh\ncase \" $* \" in *' inspect '*) cat '" + (folder.path() / "id").string() +
+                        "'; exit ;; esac\n"
+                        "printf '%s\\0' \"$@\" > arguments\nenv -0 > environment\nexit 7\n",
+                    true);
+    test::make_file(folder.path() / "id", kDigits + "\n");
+    test::make_file(script(), deploy::export_sh(profile));
+  }
+  [[nodiscard]] fs::path script() const { return folder.path() / "train.sh"; }
+  [[nodiscard]] fs::path out() const { return folder.path() / "out"; }
+  [[nodiscard]] test::ShellResult run() const {
+    return test::shell("cd " + deploy::shell_quote(folder.path().string()) +
+                       " && OMP_NUM_THREADS=77 LD_PRELOAD= OUTPUT=out PATH=\"$PWD/tools:$PATH\" sh train.sh 2>&1");
+  }
+
+  /// What is composed for a run that is measured, with the same folders.
+  [[nodiscard]] measure::RunPlan measured(const std::string& id) const {
+    measure::RunPlan plan;
+    plan.id = id;
+    plan.folder = out();
+    plan.argv = {profile.training.program.string()};
+    for (const std::string& word : profile.training.arguments) plan.argv.push_back(word);
+    for (const char* name : {"request.json", "events.jsonl"}) {
+      plan.argv.emplace_back(std::string_view(name) == "request.json" ? "--request" : "--events");
+      plan.argv.push_back((out() / name).string());
+    }
+    for (const auto& [name, value] : profile.launch.variables()) {
+      if (deploy::is_variable_name(name)) plan.environment[name] = value;
+    }
+    tuner::Contained contained{.runtime = measure::find_container_runtime(profile.container->runtime),
+                               .image = {.name = profile.container->image,
+                                         .digest = profile.container->digest,
+                                         .root = profile.container->root,
+                                         .reference = profile.container->reference},
+                               .mounts = profile.container->mounts};
+    contained.mounts.push_back({.path = profile.training.data_folder});
+    return tuner::contained_command(std::move(plan), contained, "script").value();
+  }
+
+  test::TemporaryFolder folder;
+  deploy::Profile profile;
+};
+
+std::vector<std::string> words_in(const fs::path& file) {
+  const std::string text = test::read_file(file);
+  std::vector<std::string> words;
+  for (std::size_t from = 0, to = 0; (to = text.find('\0', from)) != std::string::npos; from = to + 1)
+    words.push_back(text.substr(from, to - from));
+  return words;
+}
+
+/// Mounts may stand in another order: sorted by path, and the script's folders have names of their own.
+std::vector<std::string> without_numbers(std::vector<std::string> words) {
+  for (std::string& word : words) {
+    if (const std::size_t at = word.find("nocturne-script-"); at != std::string::npos) word.resize(at + 16);
+  }
+  std::ranges::sort(words);
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("a script starts a container as a measured run does, and no value becomes a command", "[deploy]") {
+  const test::TemporaryFolder markers;
+  const fs::path marker = markers.path() / "marker";
+  for (const char* runtime : {"charliecloud", "apptainer", "podman", "docker"}) {
+    for (const bool hostile : {false, true}) {
+      CAPTURE(runtime, hostile);
+      const InsideBench bench(runtime, hostile ? test::hostile_profile(marker.string()) : test::sample_profile());
+      CHECK(test::shell("bash -n " + deploy::shell_quote(bench.script().string())).code == 0);
+      const auto result = bench.run();
+      CAPTURE(result.output);
+      REQUIRE(result.code == 7);
+      auto expected = bench.measured("script-1");
+      expected.argv.erase(expected.argv.begin());
+      CHECK(without_numbers(words_in(bench.out() / "arguments")) == without_numbers(expected.argv));
+      const std::string environment = test::read_file(bench.out() / "environment");
+      for (const auto& [name, value] : expected.environment)
+        CHECK_THAT(environment, ContainsSubstring(name + "=" + value));
+      CHECK_THAT(environment, !ContainsSubstring("LD_PRELOAD="));
+    }
+  }
+  CHECK_FALSE(fs::exists(marker));
+}
+
+TEST_CASE("a script refuses another image than the one that was measured", "[deploy]") {
+  for (const char* runtime : {"charliecloud", "apptainer", "podman", "docker"}) {
+    CAPTURE(runtime);
+    const InsideBench bench(runtime, test::sample_profile());
+    test::make_file(bench.folder.path() / "the image/var/lib/dpkg/status", "Package: b\nVersion: 3\n\n");
+    test::make_file(bench.folder.path() / "id", std::string(64, 'b') + "\n");
+    const auto result = bench.run();
+    CHECK(result.code == 5);
+    CHECK_THAT(result.output, ContainsSubstring("another one than was measured"));
+  }
+}
+
+TEST_CASE("a folder that is inside already is not mounted once more", "[deploy]") {
+  const InsideBench bench("charliecloud", test::sample_profile());
+  REQUIRE(measure::lies_in(bench.out(), "/tmp"));  // where tests have their folders
+  REQUIRE(bench.run().code == 7);
+  for (const std::string& word : words_in(bench.out() / "arguments")) CHECK(word != "--bind=" + bench.out().string());
+}
+
+TEST_CASE("apply refuses a profile whose container cannot be told or is not the one measured", "[deploy]") {
+  const deploy::ApplyMachine machine{.fingerprint = test::sample_profile().measured_on.machine,
+                                     .allowed_cpus = {0, 1, 2, 3}};
+  deploy::Profile profile = test::sample_profile();
+  profile.configuration.set("container", std::string("host"));
+  CHECK(deploy::plan_command(profile, {"true"}, {}, machine, false).objections.empty());
+  profile.configuration.set("container", std::string("podman"));
+  const auto untold = deploy::plan_command(profile, {"true"}, {}, machine, false);
+  REQUIRE(untold.objections.size() == 1);
+  CHECK_THAT(untold.objections.front(), ContainsSubstring("in the container podman, and does not say in which image"));
+  CHECK_THAT(deploy::export_sh(profile), ContainsSubstring("does not say in which image"));
+
+  if (!measure::find_container_runtime("charliecloud")->obstacle().empty()) SKIP("Charliecloud cannot run here");
+  InsideBench bench("charliecloud", test::sample_profile());
+  CHECK(deploy::obstacle_of(*bench.profile.container).empty());
+  auto plan = deploy::plan_command(bench.profile, {"/bin/ls"}, bench.folder.path(), machine, false);
+  CHECK(plan.argv.front() == "ch-run");
+  bench.profile.container->digest = "sha256:" + kDigits;
+  CHECK_THAT(deploy::obstacle_of(*bench.profile.container), ContainsSubstring("is another one than was measured"));
+  bench.profile.container->root = "/nowhere";
+  CHECK_THAT(deploy::obstacle_of(*bench.profile.container), ContainsSubstring("is not in /nowhere"));
+}
+
+TEST_CASE("a GPU is handed over as the runtime does it", "[deploy]") {
+  for (const auto& [runtime, words] : {std::pair{"apptainer", " --nv "},
+                                       {"podman", "nvidia.com/gpu=all"},
+                                       {"docker", " --gpus all "},
+                                       {"charliecloud", "fail 'charliecloud passes a GPU through only"}}) {
+    CAPTURE(runtime);
+    InsideBench bench(runtime, test::sample_profile());
+    CHECK_THAT(deploy::export_sh(bench.profile), !ContainsSubstring(words));
+    bench.profile.container->gpu = true;
+    CHECK_THAT(deploy::export_sh(bench.profile), ContainsSubstring(words));
+  }
+}
+
+TEST_CASE("a profile's container is read back, and checked", "[deploy]") {
+  const InsideBench bench("podman", test::sample_profile());
+  auto document = deploy::to_json(bench.profile);
+  CHECK(deploy::profile_from_json(document) == bench.profile);
+  CHECK(deploy::profile_from_json(deploy::to_json(InsideBench("charliecloud", test::sample_profile()).profile)));
+  document["container"]["reference"] = "--privileged";
+  CHECK_THAT(deploy::profile_from_json(document).error(), ContainsSubstring("/container/reference"));
+  document = deploy::to_json(bench.profile);
+  document["container"]["runtime"] = "sh";
+  CHECK_THAT(deploy::profile_from_json(document).error(), ContainsSubstring("/container/runtime"));
+  document = deploy::to_json(bench.profile);
+  document["container"]["mounts"][0]["path"] = "relative";
+  CHECK_THAT(deploy::profile_from_json(document).error(), ContainsSubstring("/container/mounts/0/path"));
+}
