@@ -7,6 +7,8 @@ const std::vector<Exporter>& exporters() {
       {"json", "json", "the profile, for `nocturne apply` and other programs", false, export_json},
       {"env", "env", "environment variables, for `. FILE` and systemd", false, export_env},
       {"sh", "sh", "a shell script that trains exactly as measured", true, export_sh},
+      {"slurm", "slurm", "a job script for Slurm: sbatch FILE", true, export_slurm},
+      {"torque", "pbs", "a job script for Torque and PBS: qsub FILE", true, export_torque},
       {"changes", "txt", "the lines that do the same in your own script, and around it", false, export_changes},
   };
   return list;

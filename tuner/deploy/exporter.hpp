@@ -31,5 +31,8 @@ struct Exporter {
 [[nodiscard]] std::string export_changes(const Profile& profile);
 /// A POSIX shell script that trains exactly as measured (exporters/sh.cpp).
 [[nodiscard]] std::string export_sh(const Profile& profile);
+/// The same with directives in front that ask for what was measured (exporters/slurm.cpp, exporters/torque.cpp).
+[[nodiscard]] std::string export_slurm(const Profile& profile);
+[[nodiscard]] std::string export_torque(const Profile& profile);
 
 }  // namespace nocturne::deploy

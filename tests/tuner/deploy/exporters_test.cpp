@@ -102,6 +102,59 @@ TEST_CASE("no value of a profile becomes a command in what is exported", "[deplo
   CHECK_FALSE(fs::exists(marker));
 }
 
+TEST_CASE("job scripts ask for what was measured", "[deploy]") {
+  deploy::Profile profile = test::sample_profile();
+  profile.peak_bytes = std::int64_t{3000} << 20;
+  // 150.5 s, 0.25 s and 4.303 of Student's distribution: 151.6 s, so 3 minutes, and one to start.
+  CHECK_THAT(deploy::export_slurm(profile), ContainsSubstring("#!/bin/sh\n"
+                                                              "#SBATCH --job-name=mnist-evening\n"
+                                                              "#SBATCH --output=mnist-evening-%j.log\n"
+                                                              "#SBATCH --nodes=1\n"
+                                                              "#SBATCH --ntasks=1\n"
+                                                              "#SBATCH --cpus-per-task=2\n"
+                                                              "#SBATCH --mem=3751M\n"
+                                                              "#SBATCH --time=00:04:00\n#\n"));
+  CHECK_THAT(deploy::export_torque(profile), ContainsSubstring("#!/bin/sh\n"
+                                                               "#PBS -N mnist-evening\n"
+                                                               "#PBS -j oe\n"
+                                                               "#PBS -l nodes=1:ppn=2\n"
+                                                               "#PBS -l mem=3751mb\n"
+                                                               "#PBS -l walltime=00:04:00\n#\n"));
+  profile.configuration.set("device", std::string("cuda"));
+  profile.launch.cpus = {0, 1};
+  profile.peak_bytes = 1 << 20;
+  profile.estimate = space::Estimate{.value = 100.0 * 3600, .standard_error = 1, .runs = 1};
+  const std::string slurm = deploy::export_slurm(profile);
+  for (const char* line : {"--gres=gpu:1\n", "--exclusive\n", "--mem=258M\n", "--time=150:01:00\n"})
+    CHECK_THAT(slurm, ContainsSubstring(std::string("#SBATCH ") + line));
+  CHECK_THAT(deploy::export_torque(profile),
+             ContainsSubstring("#PBS -l nodes=1:ppn=2:gpus=1\n") && ContainsSubstring("#PBS -n\n"));
+  profile.estimate.reset();
+  profile.peak_bytes.reset();
+  CHECK_THAT(deploy::export_slurm(profile),
+             !ContainsSubstring("--time") && !ContainsSubstring("--mem") && ContainsSubstring("No forecast"));
+}
+
+TEST_CASE("a job script is the script behind its directives, and no value becomes one", "[deploy]") {
+  const test::TemporaryFolder markers;
+  const fs::path marker = markers.path() / "marker";
+  for (const char* format : {"slurm", "torque"}) {
+    CAPTURE(format);
+    Bench bench(test::hostile_profile(marker.string()));
+    bench.profile.campaign += "\n#SBATCH --uid=0\n#PBS -u root\n";
+    const std::string text = deploy::find_exporter(format)->text(bench.profile);
+    CHECK_THAT(text, !ContainsSubstring("\n#SBATCH --uid") && !ContainsSubstring("\n#PBS -u"));
+    test::make_file(bench.script, text);
+    CHECK(test::shell("bash -n " + deploy::shell_quote(bench.script.string())).code == 0);
+    const auto result = bench.run("--epochs 1");
+    CAPTURE(result.output);
+    CHECK(result.code == 7);
+    CHECK_THAT(bench.environment(), ContainsSubstring("HOSTILE=" + test::hostile(marker.string())));
+    CHECK(bench.run("--help").output.starts_with("Use: "));
+  }
+  CHECK_FALSE(fs::exists(marker));
+}
+
 TEST_CASE("the exported script is well formed", "[deploy]") {
   const test::TemporaryFolder folder;
   deploy::Profile profile = test::sample_profile();

@@ -1,0 +1,82 @@
+#include "tuner/deploy/job_resources.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "search/model/student.hpp"
+#include "tuner/deploy/exporter.hpp"
+
+namespace nocturne::deploy {
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kLeastMarginMib = 256;
+constexpr double kLongestMinutes = 366.0 * 24 * 60;
+
+std::int64_t threads_of(const Profile& profile) {
+  const space::Value* value = profile.configuration.find("threads");
+  const std::int64_t* threads = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  if (threads != nullptr && *threads > 0) return *threads;
+  return static_cast<std::int64_t>(profile.launch.cpus.size());
+}
+
+std::optional<std::chrono::minutes> wall_of(const Profile& profile) {
+  if (!profile.estimate) return std::nullopt;
+  const space::Estimate& estimate = *profile.estimate;
+  const double seconds =
+      estimate.runs > 1
+          ? estimate.value + search::model::student_quantile(estimate.runs - 1, 0.975) * estimate.standard_error
+          : estimate.value * 1.5;
+  const double minutes = std::ceil(seconds / 60) + 1;
+  if (!(minutes >= 1 && minutes <= kLongestMinutes)) return std::nullopt;
+  return std::chrono::minutes(static_cast<std::int64_t>(minutes));
+}
+
+}  // namespace
+
+JobResources job_resources(const Profile& profile) {
+  JobResources resources{.threads = threads_of(profile), .memory_mib = {}, .wall = wall_of(profile)};
+  if (profile.peak_bytes && *profile.peak_bytes > 0) {
+    const std::int64_t peak = *profile.peak_bytes / kMiB + 1;
+    resources.memory_mib = peak + std::max(peak / 4, kLeastMarginMib);
+  }
+  const space::Value* device = profile.configuration.find("device");
+  resources.gpu =
+      (profile.container && profile.container->gpu) || (device != nullptr && space::to_text(*device) != "cpu");
+  resources.whole_node = !profile.launch.cpus.empty();
+  return resources;
+}
+
+std::string clock_text(std::chrono::minutes time) {
+  return fmt::format("{:02}:{:02}:00", time.count() / 60, time.count() % 60);
+}
+
+std::string resource_comments(const Profile& profile, const JobResources& resources) {
+  std::string text = "#\n# Threads as measured.";
+  if (resources.memory_mib) {
+    text += fmt::format(" Memory: a quarter above the peak of {} MiB, at least {} MiB above it.",
+                        *profile.peak_bytes / kMiB + 1, kLeastMarginMib);
+  }
+  text += "\n";
+  if (resources.wall) {
+    text += fmt::format(
+        "# Time: the upper end of the forecast's 95 % interval for {:g} epochs, and a minute to start. For more "
+        "epochs\n"
+        "# ask for more: options of the command line take precedence over these lines.\n",
+        profile.epochs);
+  } else {
+    text += "# No forecast of the time: name it on the command line.\n";
+  }
+  if (resources.whole_node) text += "# The whole node, for threads are bound to CPUs by number.\n";
+  return text;
+}
+
+std::string job_body(const Profile& profile) {
+  const std::string script = export_sh(profile);
+  return script.substr(script.find('\n') + 1);
+}
+
+}  // namespace nocturne::deploy
