@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/finals/measured_pair.hpp"
 #include "tuner/campaign/heartbeat/heartbeat.hpp"
 #include "tuner/campaign/history.hpp"
 #include "tuner/campaign/machine_changes.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/executor/measured_pair.hpp"
 #include "tuner/roofline/peak_figures.hpp"
 
 namespace nocturne::tuner {

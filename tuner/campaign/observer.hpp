@@ -1,7 +1,6 @@
 #pragma once
 
-/// Who watches a campaign: the progress on a terminal, a log, a test. Nothing here may disturb a measurement: calls
-/// come between runs, and at most four times a second during one.
+/// Who watches a campaign, its orders included: the progress on a terminal, a log, a test.
 
 #include <chrono>
 #include <cstddef>
@@ -13,9 +12,8 @@
 
 #include "db/records.hpp"
 #include "measure/comparison/comparison.hpp"
-#include "measure/run/runner.hpp"
-#include "measure/run/slot.hpp"
 #include "space/trial.hpp"
+#include "tuner/executor/order_observer.hpp"
 
 namespace nocturne::tuner {
 
@@ -62,22 +60,13 @@ struct Opening {
   std::chrono::nanoseconds longest_pair = std::chrono::minutes(10);  ///< longest pair of its finals, start to end
 };
 
-class Observer {
+class Observer : public OrderObserver {
  public:
-  virtual ~Observer() = default;
   virtual void opened(const Opening& /*opening*/) {}
   virtual void preflight(std::int64_t /*software stack*/, std::int64_t /*software stacks*/,
                          const space::Configuration& /*values*/) {}
   virtual void preflighted(std::int64_t /*software stack*/, std::int64_t /*software stacks*/,
                            const db::PreflightRecord& /*record*/) {}
-  virtual void waiting_for_slot(const measure::SlotHolder& /*holder*/) {}
-  virtual void slot_taken() {}  ///< after having waited
-  virtual void preparing(std::int64_t /*number*/, const space::Configuration& /*configuration*/) {}
-  /// A line of an environment that is being installed.
-  virtual void installing(const std::string& /*line*/) {}
-  virtual void prepared(std::int64_t /*number*/, std::chrono::nanoseconds /*build_time*/) {}
-  virtual void running(std::int64_t /*number*/, const space::Configuration& /*configuration*/) {}
-  virtual void progress(const measure::RunProgress& /*progress*/) {}
   virtual void finished(const space::Trial& /*trial*/, bool /*reused*/, const Progress& /*progress*/) {}
   /// The finals may follow; and where they leave time, trials again.
   virtual void search_ended(const std::string& /*sentence*/) {}
@@ -94,7 +83,6 @@ class Observer {
                              const std::optional<measure::Comparison>& /*so_far*/) {}
   virtual void training(const std::string& /*who*/, std::int64_t /*epochs*/) {}
   virtual void trained(const std::string& /*who*/, const space::Run& /*run*/) {}
-  virtual void note(const std::string& /*sentence*/) {}
 };
 
 /// Several who watch, as one, in their order. What an observer can hear has its line here, too.
@@ -144,8 +132,8 @@ class CompositeObserver final : public Observer {
   void note(const std::string& sentence) override { tell(&Observer::note, sentence); }
 
  private:
-  template <typename... Parameters, typename... Values>
-  void tell(void (Observer::*what)(Parameters...), const Values&... values) {
+  template <typename Heard, typename... Parameters, typename... Values>
+  void tell(void (Heard::*what)(Parameters...), const Values&... values) {
     for (Observer* watcher : watchers_) (watcher->*what)(values...);
   }
   std::vector<Observer*> watchers_;

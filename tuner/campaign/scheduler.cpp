@@ -35,16 +35,11 @@ Scheduler::Ended Scheduler::next() {
 
 void LocalSlot::submit(TrialOrder order) {
   order_ = std::move(order);
-  suspensions_ = session_.interruption.suspensions();
 }
 
 TrialAnswer LocalSlot::next() {
-  auto answer = TrialRunner(session_).execute(*order_);
+  auto answer = run_here(session_, *order_);
   order_.reset();
-  const bool cut_short = answer.end == TrialAnswer::End::Interrupted;
-  if (cut_short && session_.interruption.again_after_suspension(suspensions_)) {
-    answer.end = TrialAnswer::End::Suspended;
-  }
   return answer;
 }
 

@@ -68,7 +68,6 @@ class LocalSlot final : public OrderExecutor {
  private:
   const Session& session_;
   std::optional<TrialOrder> order_;
-  std::int64_t suspensions_ = 0;  ///< the session's count when the order was given
 };
 
 }  // namespace nocturne::tuner

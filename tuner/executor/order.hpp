@@ -1,24 +1,46 @@
 #pragma once
 
-/// The seam between the loop of a campaign and whatever carries out its trials: this process, or nodes of a cluster.
+/// The seam between the loop of a campaign and whatever carries out its orders: this process, or nodes of a cluster.
 ///
 /// An order is one thing to do on one machine, its answer what came of it. Both are plain values without references
-/// into the process, so that they can be written as JSON, carried out elsewhere and read again. Trials are the only
-/// orders so far; preflights, pairs and the gate still call the Executor of this machine.
+/// into the process: order_json.hpp writes and reads them, `nocturne execute` carries one out and is gone, and
+/// carry_out.hpp does the work, wherever the order came from.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "db/error.hpp"
 #include "db/records.hpp"
+#include "measure/comparison/noise.hpp"
 #include "space/configuration.hpp"
+#include "space/facts.hpp"
+#include "space/fingerprint.hpp"
 #include "space/outcome.hpp"
 #include "space/trial.hpp"
+#include "tuner/executor/executor.hpp"
 
 namespace nocturne::tuner {
+
+/// Describe yourself: what the machine is, and what a run may use of it.
+struct DescribeOrder {};
+
+/// Prepare a software stack, and train a few steps: does it go?
+struct PreparationOrder {
+  space::Configuration stack{};  ///< its values of the environment and build parameters
+  /// Valid configurations of it, tried until one is not out of memory; at least one. A preflight's: the largest batch
+  /// first.
+  std::vector<space::Configuration> ladder{};
+  std::string batch{};     ///< the parameter that is smaller from step to step; empty: none is
+  std::int64_t steps = 3;  ///< 0: it is prepared, and nothing is trained
+};
 
 /// Run a trial: prepare its configuration, and measure it as often as the stopping rule wants.
 struct TrialOrder {
@@ -28,22 +50,103 @@ struct TrialOrder {
   std::optional<space::Estimate> incumbent{};  ///< when the order was given; spares the hopeless their repeats
 };
 
-struct TrialAnswer {
-  enum class End {
-    Finished,     ///< there is a result; a failure is one
-    Suspended,    ///< cut short by a suspension of the session: to be run again
-    Lost,         ///< its process or its node is gone: to be run again
-    Interrupted,  ///< the session ends; the next one runs it again
+/// Run a pair: both configurations once each, as `method` says.
+struct PairOrder {
+  struct Side {
+    space::Configuration configuration{};
+    std::int64_t slice_steps = 4;  ///< so that slices of both sides last about equally long
   };
+  std::int64_t index = 0;  ///< in its comparison; who starts first and who has which CPUs alternates with it
+  Side baseline{}, candidate{};
+  std::int64_t slices = 6;  ///< turns of each side
+  measure::PairMethod method = measure::PairMethod::Slices;
+  std::uint64_t seed = 1;
+};
+
+/// Gate: one run that says whether a configuration trains as it should, or what it is compared with: the exact steps,
+/// whole epochs, what a script learns. Several of them make a verdict.
+struct GateOrder {
+  space::Configuration configuration{};
+  bool reference = false;  ///< our own worker instead, whatever the campaign trains with
+  RunOrder run{};          ///< the file that a gate writes is named within the run's folder
+  /// The exact run of the reference that this one is compared with; empty: it is compared with nothing.
+  std::optional<space::Run> against{};
+};
+
+/// How an order ended.
+enum class OrderEnd {
+  Finished,     ///< there is a result; a failure is one
+  Suspended,    ///< cut short by a suspension of the session: to be run again
+  Lost,         ///< its process or its node is gone, or another hand killed it: to be run again
+  Interrupted,  ///< the session ends; the next one runs it again
+};
+
+struct MachineAnswer {
+  space::Facts facts{};
+  std::vector<int> cpus{};               ///< CPUs that workers may use
+  std::int64_t memory_limit_bytes = 0;   ///< that a run may take; 0: as much as there is
+  std::int64_t shared_memory_bytes = 0;  ///< that two runs may take together; 0: not known
+};
+
+// Of all that follow the rest is set where it finished. Builds are those that were used, made now or before.
+
+struct PreparationAnswer {
+  OrderEnd end = OrderEnd::Finished;
+  db::PreflightRecord record{};
+  std::string worker{};  ///< identity of the program; empty: it could not be prepared
+  std::vector<db::BuildRecord> builds{};
+};
+
+struct TrialAnswer {
+  using End = OrderEnd;
   std::int64_t number = 0;  ///< number of the order that is answered
   End end = End::Finished;
-  // The rest is set where it finished.
   space::Trial trial{};
   db::TrialReservation reservation{};
+  std::string log_tail{};             ///< the installer's or compiler's last words, where it could not be prepared
+  std::vector<db::RunRecord> runs{};  ///< that count; what is stored of them already stays as it is
+  std::vector<db::BuildRecord> builds{};
+  // Of the database of this process alone: not written with the answer.
   std::optional<db::TrialId> reserved{};  ///< empty: it was not reserved in the database yet
   std::optional<db::TrialId> equal_to{};  ///< an equal trial was known: nothing was run, its result is taken over
-  std::string log_tail{};                 ///< the installer's or compiler's last words, where it could not be prepared
-  std::vector<db::RunRecord> runs{};      ///< that are not stored yet
+};
+
+struct PairAnswer {
+  OrderEnd end = OrderEnd::Finished;
+  bool complete = false;  ///< both sides ended well and every slice was run; else their outcomes say why
+  db::PairRecord pair{};  ///< its trials are for whoever gave the order to fill in
+  std::vector<db::BuildRecord> builds{};
+};
+
+struct GateAnswer {
+  OrderEnd end = OrderEnd::Finished;
+  db::RunRecord run{};  ///< without an id where it could not be prepared: outcome and reason say why
+  /// What the comparison says; empty: there was none, or `why_none`.
+  struct Verdict {
+    bool agrees = true;
+    std::string sentence{};  ///< the deviation, or what was nearest to its tolerance
+  };
+  std::optional<Verdict> verdict{};
+  std::string why_none{};  ///< a sentence why the two cannot be compared
+  std::vector<db::BuildRecord> builds{};
+};
+
+using Task = std::variant<DescribeOrder, PreparationOrder, TrialOrder, PairOrder, GateOrder>;
+using TaskAnswer = std::variant<MachineAnswer, PreparationAnswer, TrialAnswer, PairAnswer, GateAnswer>;
+
+/// A task with what another process needs to carry it out: one on this machine, or on one of the same class with the
+/// same data folder.
+struct Order {
+  nlohmann::json document{};  ///< as stored with the campaign: workload, worker, limits of a run
+  double process_sd = 0.05;   ///< between-process standard deviation on that class of machines (RunSettings)
+  std::vector<int> cpus{};    ///< the slot's; who may use others refuses. Empty: whatever there is
+  std::string runs_folder{};  ///< where the folders of its runs are made; empty: in the data folder
+  Task task{};
+};
+
+struct OrderAnswer {
+  space::Fingerprint machine{};  ///< of the one that carried it out; runs name its identity
+  TaskAnswer result{};
 };
 
 /// Works on several orders at once. Not thread-safe: the loop alone calls it.

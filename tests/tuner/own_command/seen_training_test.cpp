@@ -7,8 +7,8 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign_file/sample_facts.hpp"
 #include "tests/tuner/deploy/shell.hpp"
-#include "tuner/campaign/trial_runner.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/executor/carry_out.hpp"
 #include "tuner/own_command/command_document.hpp"
 #include "tuner/own_command/seen_training.hpp"
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/finals/measured_pair.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/executor/carry_out.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -31,11 +31,6 @@ PairedSide paired_side(const ComparedSide& side) {
           .contained = side.prepared.contained != nullptr,
           .device_bytes = trial.device_bytes,
           .device_memory_bytes = trial.device_memory_bytes};
-}
-
-/// Who starts first, and so lies first in memory, alternates.
-bool candidate_is_first(std::int64_t index) {
-  return index % 2 == 1;
 }
 
 using measure::PairMethod;
@@ -141,77 +136,42 @@ std::chrono::nanoseconds Comparing::pair_time() const {
   return measured_ > 0 ? spent_ / measured_ : std::chrono::nanoseconds{0};
 }
 
-measure::PairPlan Comparing::plan_pair(std::int64_t index) const {
+PairOrder Comparing::next_pair() {
   const VerifySettings& verify = session_->spec.verify;
   const auto& of_baseline = baseline_.trial.trial.parts;
   const auto& of_candidate = candidate_.trial.trial.parts;
   SliceSteps steps{.baseline = verify.slice_steps, .candidate = verify.slice_steps};  // where neither is known yet
   if (of_baseline && of_candidate) steps = slice_steps(verify, *of_baseline, *of_candidate);
-  const RunOrder order{.purpose = space::Purpose::Verify,
-                       .steps = std::max(steps.baseline, steps.candidate) * verify.slices,
-                       .seed = session_->spec.run.seed + static_cast<std::uint64_t>(index),
-                       .deadline = {}};
-  measure::PairPlan plan;
-  plan.slices = static_cast<std::size_t>(verify.slices);
-  auto& [first, second] = plan.sides;
-  const auto fill = [&](measure::PairSide& side, const ComparedSide& with, std::int64_t slice_steps) {
-    side.plan = session_->executor.plan(with.configuration, with.prepared, order);
-    side.slice_steps = slice_steps;
-  };
-  const bool candidate_first = candidate_is_first(index);
-  fill(candidate_first ? second : first, baseline_, steps.baseline);
-  fill(candidate_first ? first : second, candidate_, steps.candidate);
-  return plan;
+  const std::int64_t index = next_index_++;
+  return {.index = index,
+          .baseline = {.configuration = baseline_.configuration, .slice_steps = steps.baseline},
+          .candidate = {.configuration = candidate_.configuration, .slice_steps = steps.candidate},
+          .slices = verify.slices,
+          .method = method_,
+          .seed = session_->spec.run.seed + static_cast<std::uint64_t>(index)};
 }
 
 Comparing::PairEnd Comparing::measure_pair() {
   const auto began = session_->clock.steady();
-  const auto suspensions = session_->interruption.suspensions();
-  const auto slot = session_->take_slot();
-  if (!slot) {
-    return session_->interruption.again_after_suspension(suspensions) ? PairEnd::Suspended : PairEnd::Lost;
+  auto answer =
+      carry_out(next_pair(), {.baseline = baseline_.prepared, .candidate = candidate_.prepared}, session_->workplace());
+  if (answer.end == OrderEnd::Suspended) return PairEnd::Suspended;
+  if (answer.end != OrderEnd::Finished) return PairEnd::Lost;
+  db::PairRecord& pair = answer.pair;
+  if (!answer.complete) {
+    for (const space::Run* run : {&pair.baseline.run, &pair.candidate.run}) {
+      if (run->outcome == space::Outcome::Ok || run->outcome == space::Outcome::Killed) continue;
+      session_->observer.note(fmt::format("pair {}: {}: {}", pair.index, space::to_text(run->outcome), run->reason));
+    }
+    return PairEnd::Failed;
   }
-  const std::int64_t index = next_index_++;
-  const measure::PairPlan plan = plan_pair(index);
-  measure::PairControl control;
-  control.stop = session_->interruption.token();
-  const bool swapped = index / 2 % 2 == 1;  // each order with each half
-  measure::PairResult result =
-      tuner::measure_pair(session_->executor, plan, method_, session_->executor.cpus(), swapped, control);
-  if (!result.complete()) return judge_failure(result, plan, index, suspensions);
-  const bool candidate_first = candidate_is_first(index);
-  const std::string fingerprint = session_->fingerprint.identity();
-  const std::size_t of_candidate = candidate_first ? 0 : 1;
-  const db::PairRecord record{.index = index,
-                              .first = candidate_first ? db::Side::Candidate : db::Side::Baseline,
-                              .candidate_trial = candidate_.trial.id,
-                              .baseline_trial = baseline_.trial.id,
-                              .candidate = {.run = std::move(result.runs[of_candidate]), .fingerprint = fingerprint},
-                              .baseline = {.run = std::move(result.runs[1 - of_candidate]), .fingerprint = fingerprint},
-                              .slices = stored_slices(result, candidate_first)};
-  session_->store.add_pair(id_, record);
+  pair.candidate_trial = candidate_.trial.id;
+  pair.baseline_trial = baseline_.trial.id;
+  session_->store.add_pair(id_, pair);
   ++pairs_;
   ++measured_;
   spent_ += session_->clock.steady() - began;
   return PairEnd::Stored;
-}
-
-Comparing::PairEnd Comparing::judge_failure(const measure::PairResult& result, const measure::PairPlan& plan,
-                                            std::int64_t index, std::int64_t suspensions) const {
-  if (session_->interruption.again_after_suspension(suspensions)) return PairEnd::Suspended;
-  const auto killed = [&](const space::Run& run) {
-    return run.outcome == space::Outcome::Killed || killed_by_others(run, session_->interruption.token());
-  };
-  const auto failed = [&](const space::Run& run) { return run.outcome != space::Outcome::Ok && !killed(run); };
-  if (std::ranges::any_of(result.runs, killed) && std::ranges::none_of(result.runs, failed)) return PairEnd::Lost;
-  if (auto no_room = no_room_in(plan.sides.front().plan.folder)) throw *std::move(no_room);
-  if (auto gone = images_gone(session_->spec.workload)) throw *std::move(gone);
-  if (session_->interruption.requested()) return PairEnd::Lost;
-  for (const space::Run& run : result.runs) {
-    if (run.outcome == space::Outcome::Ok || run.outcome == space::Outcome::Killed) continue;
-    session_->observer.note(fmt::format("pair {}: {}: {}", index, space::to_text(run.outcome), run.reason));
-  }
-  return PairEnd::Failed;
 }
 
 StoredPairs Comparing::judged_pairs() const {

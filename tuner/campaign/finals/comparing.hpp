@@ -16,6 +16,7 @@
 #include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/campaign/session.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/executor/order.hpp"
 
 namespace nocturne::tuner {
 
@@ -106,11 +107,7 @@ class Comparing {
   Comparing(const Session& session, ComparedSide baseline, ComparedSide candidate);
   /// How the pairs of a comparison that begins now are measured; said to the observer where not as the campaign wants.
   [[nodiscard]] PairMethodChoice choose_method() const;
-  /// The pair, side A the one that starts first.
-  [[nodiscard]] measure::PairPlan plan_pair(std::int64_t index) const;
-  /// Why there is no complete pair, and whether that says anything of the configurations.
-  [[nodiscard]] PairEnd judge_failure(const measure::PairResult& result, const measure::PairPlan& plan,
-                                      std::int64_t index, std::int64_t suspensions) const;
+  [[nodiscard]] PairOrder next_pair();
   [[nodiscard]] StoredPairs judged_pairs() const;
 
   const Session* session_;

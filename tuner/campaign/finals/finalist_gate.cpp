@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "measure/comparison/statistics.hpp"
-#include "measure/gate/gate.hpp"
 #include "measure/gate/loss_band.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/campaign/trial_runner.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -60,11 +60,6 @@ const space::Run* find_run(const db::TrialDetail& detail, const std::function<bo
   return found;
 }
 
-std::string precision_of(const db::StoredTrial& trial) {
-  const space::Value* precision = trial.trial.configuration.find("precision");
-  return precision != nullptr ? space::to_text(*precision) : "f32";
-}
-
 }  // namespace
 
 void FinalistGate::log(db::Level level, const std::string& sentence) {
@@ -89,25 +84,11 @@ Admission FinalistGate::refuse(const db::StoredTrial& trial, const std::string& 
   return Admission::Refused;
 }
 
-std::optional<space::Run> FinalistGate::train(const space::Configuration& configuration, const Prepared& prepared,
-                                              RunOrder order, db::TrialId owner) {
-  const auto slot = session_.take_slot();
-  if (!slot) return std::nullopt;
-  order.purpose = space::Purpose::Gate;
-  const auto plan = [&] {
-    measure::RunPlan planned = session_.executor.plan(configuration, prepared, order);
-    if (planned.request.gate && planned.request.gate->write) {
-      planned.request.gate->write = (planned.folder / *planned.request.gate->write).string();
-    }
-    return planned;
-  };
-  const auto keep = [&](const space::Run& run) {
-    session_.store.add_run(owner, {.run = run, .fingerprint = session_.fingerprint.identity()});
-  };
-  auto run = session_.run(plan, keep);
-  keep(run);
-  if (run.outcome == space::Outcome::Killed) return std::nullopt;
-  return run;
+std::optional<GateAnswer> FinalistGate::train(GateOrder order, const Prepared& prepared, db::TrialId owner) {
+  order.run.purpose = space::Purpose::Gate;
+  auto answer = run_here(session_, order, prepared, owner);
+  if (answer.end != OrderEnd::Finished) return std::nullopt;
+  return answer;
 }
 
 const FinalistGate::Reference* FinalistGate::exact_reference(const measure::Schedule& schedule, std::int64_t steps) {
@@ -122,17 +103,19 @@ const FinalistGate::Reference* FinalistGate::exact_reference(const measure::Sche
     made.why_none = "the reference cannot be prepared: " + prepared.error().reason;
   } else {
     const std::string name = "initial-state";
-    const RunOrder order{.steps = steps,
-                         .seed = session_.spec.run.seed,
-                         .deadline = {},
-                         .gate = protocol::GateRequest{.steps = steps, .write = name}};
-    auto run = train(configuration, *prepared, order, owner.id);
-    if (!run) return nullptr;
-    if (run->outcome != space::Outcome::Ok) {
-      made.why_none = fmt::format("the reference ended as {}: {}", space::to_text(run->outcome), run->reason);
+    auto answer = train({.configuration = configuration,
+                         .reference = true,
+                         .run = {.steps = steps,
+                                 .seed = session_.spec.run.seed,
+                                 .deadline = {},
+                                 .gate = protocol::GateRequest{.steps = steps, .write = name}}},
+                        *prepared, owner.id);
+    if (!answer) return nullptr;
+    made.run = std::move(answer->run.run);
+    if (made.run.outcome != space::Outcome::Ok) {
+      made.why_none = fmt::format("the reference ended as {}: {}", space::to_text(made.run.outcome), made.run.reason);
     }
-    made.initial = (std::filesystem::path(run->folder) / name).string();
-    made.run = std::move(*run);
+    made.initial = (std::filesystem::path(made.run.folder) / name).string();
   }
   return &references_.emplace(schedule.batch, std::move(made)).first->second;
 }
@@ -169,24 +152,25 @@ Admission FinalistGate::admits(const db::StoredTrial& trial) {
   if (reference == nullptr) return Admission::Interrupted;
   if (!reference->why_none.empty()) return let_through(trial, reference->why_none);
 
-  const RunOrder order{.steps = steps,
-                       .seed = session_.spec.run.seed,
-                       .deadline = {},
-                       .gate = protocol::GateRequest{.steps = steps, .write = {}},
-                       .initial = reference->initial};
-  const auto run = train(trial.trial.configuration, *prepared, order, trial.id);
-  if (!run) return Admission::Interrupted;
-  if (run->outcome == space::Outcome::Diverged) return refuse(trial, "without dropout, " + run->reason);
-  if (run->outcome != space::Outcome::Ok) {
-    return let_through(trial, fmt::format("its run ended as {}: {}", space::to_text(run->outcome), run->reason));
+  const auto answer = train({.configuration = trial.trial.configuration,
+                             .run = {.steps = steps,
+                                     .seed = session_.spec.run.seed,
+                                     .deadline = {},
+                                     .gate = protocol::GateRequest{.steps = steps, .write = {}},
+                                     .initial = reference->initial},
+                             .against = reference->run},
+                            *prepared, trial.id);
+  if (!answer) return Admission::Interrupted;
+  const space::Run& run = answer->run.run;
+  if (run.outcome == space::Outcome::Diverged) return refuse(trial, "without dropout, " + run.reason);
+  if (run.outcome != space::Outcome::Ok) {
+    return let_through(trial, fmt::format("its run ended as {}: {}", space::to_text(run.outcome), run.reason));
   }
-  const std::string precision = precision_of(trial);
-  const auto compared = measure::compare_gate(
-      reference->run, *run, measure::gate_tolerances(precision, measure::is_normalised(reference->run)));
-  if (!compared) return let_through(trial, compared.error());
-  if (!compared->agrees) return refuse(trial, compared->difference.sentence);
-  log(db::Level::Info, fmt::format("trial {} agrees with the reference in {} steps ({}); nearest to its tolerance: {}",
-                                   trial.trial.number, steps, precision, compared->difference.sentence));
+  if (!answer->verdict) return let_through(trial, answer->why_none);
+  if (!answer->verdict->agrees) return refuse(trial, answer->verdict->sentence);
+  log(db::Level::Info,
+      fmt::format("trial {} agrees with the reference in {} steps ({}); nearest to its tolerance: {}",
+                  trial.trial.number, steps, precision_of(trial.trial.configuration), answer->verdict->sentence));
   return Admission::Admitted;
 }
 
@@ -262,9 +246,11 @@ std::optional<std::vector<space::Run>> FinalistGate::reference_epochs(const db::
           fmt::format("the reference trains an epoch of {} seeds at batch {}: the band for the losses of trial {}",
                       wanted - std::ssize(runs), batch, trial.trial.number));
     }
-    const auto run = train(configuration, *prepared, {.epochs = 1, .seed = seed, .deadline = deadline}, baseline.id);
-    if (!run) return std::nullopt;
-    if (run->outcome == space::Outcome::Ok) runs.push_back(*run);
+    auto answer = train(
+        {.configuration = configuration, .reference = true, .run = {.epochs = 1, .seed = seed, .deadline = deadline}},
+        *prepared, baseline.id);
+    if (!answer) return std::nullopt;
+    if (answer->run.run.outcome == space::Outcome::Ok) runs.push_back(std::move(answer->run.run));
   }
   return runs;
 }

@@ -20,6 +20,7 @@
 #include "tuner/campaign/finals/learning_gate.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/session.hpp"
+#include "tuner/executor/order.hpp"
 
 namespace nocturne::tuner {
 
@@ -53,8 +54,7 @@ class FinalistGate {
   };
 
   /// Empty: interrupted. Stored with `owner`.
-  [[nodiscard]] std::optional<space::Run> train(const space::Configuration& configuration, const Prepared& prepared,
-                                                RunOrder order, db::TrialId owner);
+  [[nodiscard]] std::optional<GateAnswer> train(GateOrder order, const Prepared& prepared, db::TrialId owner);
   /// Null: interrupted.
   [[nodiscard]] const Reference* exact_reference(const measure::Schedule& schedule, std::int64_t steps);
   /// Epochs that the reference trained for this or another campaign of the same workload, by seed.

@@ -15,6 +15,7 @@
 #include "tuner/campaign/finals/pair_driver.hpp"
 #include "tuner/campaign/learned.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/trial_runner.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -291,27 +292,21 @@ bool Finals::accuracy(const db::StoredTrial& trial, const std::string& who) {
     if (!session_.interruption.requested()) session_.observer.note(fmt::format("{}: {}", who, prepared.error().reason));
     return false;
   }
-  const auto slot = session_.take_slot();
-  if (!slot) return false;
   session_.observer.training(who, epochs);
   // Three times what it should take: the deadline is for hangs, not for a busy minute.
   const double expected = space::total_time(*trial.trial.parts, static_cast<double>(epochs));
   const auto deadline = std::max<std::chrono::nanoseconds>(
       session_.spec.run.deadline, std::chrono::nanoseconds(static_cast<std::int64_t>(3e9 * expected + 30e9)));
-  const RunOrder order{.purpose = space::Purpose::Gate,
-                       .epochs = epochs,
-                       .accuracy = true,
-                       .seed = session_.spec.run.seed,
-                       .deadline = deadline};
-  const auto plan = [&] { return session_.executor.plan(trial.trial.configuration, *prepared, order); };
-  const auto keep = [&](const space::Run& run) {
-    session_.store.add_run(trial.id, {.run = run, .fingerprint = session_.fingerprint.identity()});
-  };
-  const auto run = session_.run(plan, keep);
-  keep(run);
-  if (run.outcome == space::Outcome::Killed) return false;
-  session_.observer.trained(who, run);
-  return run.outcome == space::Outcome::Ok;
+  const GateOrder order{.configuration = trial.trial.configuration,
+                        .run = {.purpose = space::Purpose::Gate,
+                                .epochs = epochs,
+                                .accuracy = true,
+                                .seed = session_.spec.run.seed,
+                                .deadline = deadline}};
+  const auto answer = run_here(session_, order, *prepared, trial.id);
+  if (answer.end != OrderEnd::Finished) return false;
+  session_.observer.trained(who, answer.run.run);
+  return answer.run.run.outcome == space::Outcome::Ok;
 }
 
 std::vector<space::Configuration> simplify(const space::Space& space, const space::Configuration& winner,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "measure/supervisor/run_folder.hpp"
+#include "tuner/executor/carry_out.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -54,18 +55,17 @@ std::optional<LearningGate::Recorded> LearningGate::record(const space::Configur
     if (prepared.error().outcome == space::Outcome::Killed || session_.interruption.requested()) return std::nullopt;
     return Recorded{.record = std::unexpected("it cannot be prepared: " + prepared.error().reason), .run = {}};
   }
-  const auto slot = session_.take_slot();
-  if (!slot) return std::nullopt;
-  const RunOrder order{.purpose = space::Purpose::Gate,
-                       .steps = static_cast<std::int64_t>(measure::kLearningSteps),
-                       .seed = seed,
-                       .deadline = {},
-                       .gate = {},
-                       .initial = {},
-                       .learning = learning};
-  space::Run run =
-      session_.run([&] { return session_.executor.plan(configuration, *prepared, order); }, [](const space::Run&) {});
-  if (run.outcome == space::Outcome::Killed) return std::nullopt;
+  const GateOrder order{.configuration = configuration,
+                        .run = {.purpose = space::Purpose::Gate,
+                                .steps = static_cast<std::int64_t>(measure::kLearningSteps),
+                                .seed = seed,
+                                .deadline = {},
+                                .gate = {},
+                                .initial = {},
+                                .learning = learning}};
+  auto answer = carry_out(order, *prepared, session_.workplace(), [](const db::RunRecord&) {});
+  if (answer.end != OrderEnd::Finished) return std::nullopt;
+  space::Run& run = answer.run.run;
   auto record = measure::read_learning(measure::read_run_json(run.folder, kLearningFile, kLargestRecordBytes));
   if (run.outcome != space::Outcome::Ok) {
     record = std::unexpected(fmt::format("its run ended as {}: {}", space::to_text(run.outcome), run.reason));

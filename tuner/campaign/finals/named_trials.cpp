@@ -110,10 +110,11 @@ std::optional<db::StoredTrial> NamedTrials::measure(const space::Configuration& 
                                   .reason = number == 0 ? "" : "the user compares it"}}};
     session_.store.record_ask(session_.campaign, ask);
   }
-  const auto done = TrialRunner(session_).run({.number = number, .configuration = configuration});
-  if (!done) return std::nullopt;
+  const auto answer = run_here(session_, {.number = number, .configuration = configuration});
+  if (answer.end != OrderEnd::Finished) return std::nullopt;
+  store_answer(session_, answer);
   ++finished_;
-  session_.observer.finished(done->trial, done->reused, {.finished = finished_});
+  session_.observer.finished(answer.trial, answer.equal_to.has_value(), {.finished = finished_});
   return session_.store.load_numbered_trial(session_.campaign, number);
 }
 

@@ -27,10 +27,6 @@ std::vector<double> judged(const db::StoredPair& pair, db::Side side, const spac
   return step ? std::vector{*step} : std::vector<double>();
 }
 
-db::Side side_of(measure::Side side, bool candidate_first) {
-  return (side == measure::Side::A) == candidate_first ? db::Side::Candidate : db::Side::Baseline;
-}
-
 std::string_view verdict_word(measure::Verdict verdict) {
   switch (verdict) {
     case measure::Verdict::Faster:
@@ -46,20 +42,6 @@ std::string_view verdict_word(measure::Verdict verdict) {
 }
 
 }  // namespace
-
-std::vector<db::Slice> stored_slices(const measure::PairResult& result, bool candidate_first) {
-  std::vector<db::Slice> slices;
-  for (const measure::Slice& slice : result.slices) {
-    if (slice.samples.empty()) continue;
-    db::Slice stored{.side = side_of(slice.side, candidate_first), .first_step = slice.samples.front().first_step};
-    for (const space::Sample& sample : slice.samples) {
-      stored.steps += sample.steps;
-      stored.wall_ns += sample.wall.count();
-    }
-    slices.push_back(stored);
-  }
-  return slices;
-}
 
 StoredPairs stored_pairs(const db::Store& store, const db::StoredComparison& comparison,
                          const measure::Schedule& baseline, const measure::Schedule& candidate) {

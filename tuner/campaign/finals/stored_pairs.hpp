@@ -20,9 +20,6 @@ struct StoredPairs {
   std::vector<std::string> unusable;      ///< a sentence for each pair that cannot be judged
 };
 
-/// What a measured pair adds to the database beside its runs.
-[[nodiscard]] std::vector<db::Slice> stored_slices(const measure::PairResult& result, bool candidate_first);
-
 /// Schedules: of the baseline and of the candidate.
 [[nodiscard]] StoredPairs stored_pairs(const db::Store& store, const db::StoredComparison& comparison,
                                        const measure::Schedule& baseline, const measure::Schedule& candidate);

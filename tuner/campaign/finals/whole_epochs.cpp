@@ -7,6 +7,7 @@
 #include "space/objective.hpp"
 #include "tuner/campaign/finals/named_trials.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/trial_runner.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -28,20 +29,16 @@ void train_epochs(Session& session, const db::StoredTrial& trial, const WholeEpo
       result.out_of_time = true;
       return;
     }
-    const auto slot = session.take_slot();
-    if (!slot) return;
     session.observer.note(fmt::format("trial {} trains {} epochs, process {} of {}", trial.trial.number,
                                       settings.epochs, run + 1, settings.runs));
-    const RunOrder order{.purpose = space::Purpose::Verify,
-                         .epochs = settings.epochs,
-                         .seed = session.spec.run.seed + static_cast<std::uint64_t>(run),
-                         .deadline = deadline};
-    const auto plan = [&] { return session.executor.plan(trial.trial.configuration, *prepared, order); };
-    const auto keep = [&](const space::Run& finished) {
-      session.store.add_run(trial.id, {.run = finished, .fingerprint = session.fingerprint.identity()});
-    };
-    const auto finished = session.run(plan, keep);
-    keep(finished);
+    const GateOrder order{.configuration = trial.trial.configuration,
+                          .run = {.purpose = space::Purpose::Verify,
+                                  .epochs = settings.epochs,
+                                  .seed = session.spec.run.seed + static_cast<std::uint64_t>(run),
+                                  .deadline = deadline}};
+    const auto answer = run_here(session, order, *prepared, trial.id);
+    const space::Run& finished = answer.run.run;
+    if (finished.id.empty()) return;
     if (finished.outcome == space::Outcome::Ok) {
       ++result.runs;
     } else if (!session.interruption.requested()) {

@@ -11,7 +11,7 @@
 
 #include "measure/comparison/comparison.hpp"
 #include "measure/comparison/statistics.hpp"
-#include "tuner/campaign/finals/measured_pair.hpp"
+#include "tuner/executor/measured_pair.hpp"
 
 namespace nocturne::tuner {
 namespace {

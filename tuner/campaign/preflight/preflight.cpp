@@ -1,11 +1,9 @@
 #include "tuner/campaign/preflight/preflight.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <numeric>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,22 +11,10 @@
 #include "space/lattice.hpp"
 #include "space/random.hpp"
 #include "tuner/campaign/search_options.hpp"
+#include "tuner/executor/carry_out.hpp"
 
 namespace nocturne::tuner {
 namespace {
-
-/// The batch of a configuration; empty where it has none that is a whole number.
-std::optional<std::int64_t> batch_of(const space::Space& space, const space::Configuration& configuration) {
-  const space::Value* value = configuration.find(roles_of(space).batch);
-  const auto* number = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
-  return number != nullptr ? std::optional(*number) : std::nullopt;
-}
-
-/// The run is no trial's, so nobody would clean its folder away; what mattered of it is kept in the record.
-void remove_folder(const measure::RunPlan& plan) {
-  std::error_code ignored;
-  if (plan.folder.is_absolute() && plan.folder.filename() == plan.id) std::filesystem::remove_all(plan.folder, ignored);
-}
 
 using space::Level;
 
@@ -232,19 +218,20 @@ PreflightReport Preflight::run(const Options& options) {
         continue;
       }
       session_.observer.preflight(index, count, stack.values);
-      auto suspensions = session_.interruption.suspensions();
-      auto record = run_preflight(stack);
-      while (!record && session_.interruption.again_after_suspension(suspensions)) {
-        suspensions = session_.interruption.suspensions();
-        record = run_preflight(stack);
-      }
-      if (!record) {
+      const PreparationOrder order{.stack = stack.values,
+                                   .ladder = stack.ladder,
+                                   .batch = roles_of(session_.spec.space).batch,
+                                   .steps = kPreflightSteps};
+      auto answer = carry_out(order, session_.workplace());
+      while (answer.end == OrderEnd::Suspended) answer = carry_out(order, session_.workplace());
+      for (const db::BuildRecord& build : answer.builds) session_.store.save_build(build);
+      if (answer.end != OrderEnd::Finished) {
         report.interrupted = true;
         return report;
       }
-      outcome = record->outcome;
-      session_.store.save_preflight(session_.campaign, *record);
-      session_.observer.preflighted(index, count, *record);
+      outcome = answer.record.outcome;
+      session_.store.save_preflight(session_.campaign, answer.record);
+      session_.observer.preflighted(index, count, answer.record);
     }
     ++report.stacks;
     if (outcome == space::Outcome::Ok) continue;
@@ -252,49 +239,6 @@ PreflightReport Preflight::run(const Options& options) {
     if (index == 0) report.default_goes = false;
   }
   return report;
-}
-
-std::optional<db::PreflightRecord> Preflight::run_preflight(const PreflightStack& stack) {
-  const auto slot = session_.take_slot();
-  if (!slot) return std::nullopt;
-  db::PreflightRecord record{.stack = stack.values};
-  for (const space::Configuration& configuration : stack.ladder) {
-    const bool last = &configuration == &stack.ladder.back();
-    if (record.too_large.size() >= kMostTooLarge && !last) continue;
-    record.configuration = configuration;
-    const auto began = session_.clock.steady();
-    const auto prepared = session_.executor.prepare(configuration, session_.interruption.token());
-    record.prepare += session_.clock.steady() - began;
-    if (!prepared) {
-      if (prepared.error().outcome == space::Outcome::Killed) return std::nullopt;
-      if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
-      record.outcome = prepared.error().outcome;
-      record.reason = prepared.error().reason;
-      record.log_tail = prepared.error().log_tail;
-      return record;
-    }
-    if (prepared->build) session_.store.save_build(*prepared->build);
-    measure::RunPlan planned;
-    const auto plan = [&] {
-      planned = session_.executor.plan(
-          configuration, *prepared,
-          {.purpose = space::Purpose::Gate, .steps = kPreflightSteps, .seed = session_.spec.run.seed, .deadline = {}});
-      planned.request.steps_per_sample = 1;
-      return planned;
-    };
-    const auto forget = [&](const space::Run&) { remove_folder(planned); };
-    const space::Run run = session_.run(plan, forget);
-    remove_folder(planned);
-    if (run.outcome == space::Outcome::Killed) return std::nullopt;
-    record.outcome = run.outcome;
-    record.reason = run.reason;
-    record.train = run.wall;
-    record.log_tail = run.outcome == space::Outcome::Ok ? std::string() : run.log_tail;
-    const auto batch = batch_of(session_.spec.space, configuration);
-    if (run.outcome != space::Outcome::OutOfMemory || !batch || last) break;
-    record.too_large.push_back(*batch);
-  }
-  return record;
 }
 
 PreflightStacks preflight_stacks(const space::Space& space, std::size_t most) {

@@ -39,9 +39,6 @@ inline constexpr std::size_t kMostPreflightStacks = 64;
 [[nodiscard]] PreflightStacks preflight_stacks(const space::Space& space, std::size_t most = kMostPreflightStacks);
 
 inline constexpr std::int64_t kPreflightSteps = 3;
-/// After so many batches of a software stack that were out of memory only its smallest is tried: whether it goes is the
-/// question, how large its batch may be is the search's.
-inline constexpr std::size_t kMostTooLarge = 2;
 
 /// How a preflight came out; each software stack's own result stands in the database.
 struct PreflightReport {
@@ -71,8 +68,6 @@ class Preflight {
   [[nodiscard]] PreflightReport run(const Options& options);
 
  private:
-  /// Empty: interrupted.
-  [[nodiscard]] std::optional<db::PreflightRecord> run_preflight(const PreflightStack& stack);
   const Session& session_;
 };
 

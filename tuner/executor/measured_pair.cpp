@@ -1,4 +1,4 @@
-#include "tuner/campaign/finals/measured_pair.hpp"
+#include "tuner/executor/measured_pair.hpp"
 
 #include <algorithm>
 #include <future>

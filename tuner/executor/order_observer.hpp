@@ -1,0 +1,30 @@
+#pragma once
+
+/// Who watches while an order is carried out. Nothing here may disturb a measurement: calls come between runs, and at
+/// most four times a second during one.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "measure/run/runner.hpp"
+#include "measure/run/slot.hpp"
+#include "space/configuration.hpp"
+
+namespace nocturne::tuner {
+
+class OrderObserver {
+ public:
+  virtual ~OrderObserver() = default;
+  virtual void waiting_for_slot(const measure::SlotHolder& /*holder*/) {}
+  virtual void slot_taken() {}  ///< after having waited
+  virtual void preparing(std::int64_t /*number*/, const space::Configuration& /*configuration*/) {}
+  /// A line of an environment that is being installed.
+  virtual void installing(const std::string& /*line*/) {}
+  virtual void prepared(std::int64_t /*number*/, std::chrono::nanoseconds /*build_time*/) {}
+  virtual void running(std::int64_t /*number*/, const space::Configuration& /*configuration*/) {}
+  virtual void progress(const measure::RunProgress& /*progress*/) {}
+  virtual void note(const std::string& /*sentence*/) {}
+};
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,130 @@
+#include "tuner/executor/workplace.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "measure/artifact/process.hpp"
+#include "space/digest.hpp"
+#include "tuner/installation/invocation.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+/// A run that is killed as often as this is not killed by chance.
+constexpr int kMostKills = 3;
+
+db::Error no_room_left(const std::string& where) {
+  return {db::ErrorCode::Full,
+          fmt::format("no room is left on the disk of {}. Make room ('{}' lists what may go) and start again: what was "
+                      "stored is safe.",
+                      where, command_text({"clean"}))};
+}
+
+}  // namespace
+
+std::optional<HeldSlot> Workplace::take_slot() const {
+  auto flight = interruption.begin();  // every measurement begins here
+  const std::stop_token stop = interruption.waiting_token();
+  bool waited = false;
+  const auto waiting = [&](const measure::SlotHolder& holder) {
+    waited = true;
+    observer.waiting_for_slot(holder);
+  };
+  auto lock = measure::SlotLock::take(measure::Slot{}, spec.name, waiting, stop, slot_folder);
+  if (lock && waited) observer.slot_taken();
+  if (lock) return HeldSlot(std::move(flight), std::move(*lock));
+  if (!lock.error().holder) observer.note(lock.error().error);  // else the wait was ended
+  return std::nullopt;
+}
+
+std::expected<Prepared, PreparationFailure> Workplace::prepare(const space::Configuration& configuration) const {
+  return interruption.past_suspensions(
+      [&](std::stop_token stop) { return executor.prepare(configuration, std::move(stop)); });
+}
+
+std::expected<Prepared, PreparationFailure> Workplace::prepare_reference(
+    const space::Configuration& configuration) const {
+  return interruption.past_suspensions(
+      [&](std::stop_token stop) { return executor.prepare_reference(configuration, std::move(stop)); });
+}
+
+space::Run Workplace::run(const std::function<measure::RunPlan()>& plan,
+                          const std::function<void(const space::Run&)>& lost) const {
+  for (int tries = 1;; ++tries) {
+    const measure::RunPlan planned = plan();
+    measure::RunControl control;
+    control.stop = interruption.token();
+    control.progress = [this](const measure::RunProgress& progress) { observer.progress(progress); };
+    space::Run run = executor.run(planned, control);
+    if (run.outcome == space::Outcome::Ok) return run;
+    const bool killed = killed_by_others(run, control.stop);
+    auto error = run.outcome != space::Outcome::Killed ? no_room_in(planned.folder) : std::nullopt;
+    if (!killed && !error) error = images_gone(spec.workload);
+    if (!killed && !error) return run;
+    if (killed && !error && tries == kMostKills) {
+      run.outcome = space::Outcome::Crashed;
+      run.reason = fmt::format("killed {} times: {}", kMostKills, run.reason);
+      return run;
+    }
+    run.outcome = space::Outcome::Killed;
+    lost(run);
+    if (error) throw *std::move(error);
+    observer.note(fmt::format("a run was killed from outside ({}): it runs again", run.reason));
+  }
+}
+
+bool killed_by_others(const space::Run& run, const std::stop_token& stop) {
+  if (stop.stop_requested()) return false;
+  return run.outcome == space::Outcome::Killed || (run.outcome == space::Outcome::Crashed && run.signal == SIGKILL);
+}
+
+std::optional<db::Error> no_room_in(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::path there = folder;
+  while (!std::filesystem::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  if (!measure::is_nearly_full(there)) return std::nullopt;
+  return no_room_left(fmt::format("'{}'", there.string()));
+}
+
+std::optional<db::Error> images_gone(const space::Workload& workload) {
+  if (workload.data_folder.empty()) return std::nullopt;
+  std::error_code error;
+  const std::filesystem::directory_iterator entries(workload.data_folder, error);
+  if (!error && entries != std::filesystem::directory_iterator()) return std::nullopt;
+  return db::Error{db::ErrorCode::NotFound,
+                   fmt::format("the folder of images {} {}. Bring it back and start again: what was stored is safe.",
+                               workload.data_folder, error ? "cannot be read: " + error.message() : "is empty")};
+}
+
+std::optional<db::Error> no_room_for(const PreparationFailure& failure) {
+  const char* words = ::strerrordesc_np(ENOSPC);
+  if (!failure.no_room && !failure.reason.contains(words) && !failure.log_tail.contains(words)) return std::nullopt;
+  return no_room_left(fmt::format("the builds, or of temporary files ({})", failure.reason));
+}
+
+std::string data_state(const space::Workload& workload) {
+  namespace fs = std::filesystem;
+  if (workload.data_folder.empty()) return {};
+  const fs::path folder = workload.data_folder;
+  std::vector<std::string> lines;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    struct stat info{};
+    if (::stat(entry->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    lines.push_back(fmt::format("{}\n{} {}.{:09}\n", entry->path().lexically_relative(folder).string(), info.st_size,
+                                info.st_mtim.tv_sec, info.st_mtim.tv_nsec));
+  }
+  std::ranges::sort(lines);  // a folder has no order of its own
+  space::Sha256 digest;
+  for (const std::string& line : lines) digest.update(line);
+  return digest.finish();
+}
+
+}  // namespace nocturne::tuner
