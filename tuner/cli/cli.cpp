@@ -43,6 +43,7 @@ const std::vector<Subcommand>& subcommands() {
       {judge, "blame", "What changed since then, and what of it made it slower", add_blame},
       {judge, "replay", "Judge strategies on spaces that were measured before", add_replay},
       {open, "schema", "JSON Schema of campaign files and of each --json document", add_schema},
+      {open, "execute", "Carry out one order of a campaign: JSON in, JSON out", add_execute},
       {open, "completion", "A script that completes subcommands and options", add_completion},
       {upkeep, "env", "Environments of frameworks: list, install, check, remove", add_env},
       {upkeep, "noise", "What this machine can resolve, and how long that takes", add_noise},

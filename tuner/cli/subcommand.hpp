@@ -46,6 +46,7 @@ template <typename Options>
 [[nodiscard]] SubcommandAction add_completion(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_doctor(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_env(CLI::App& subcommand);
+[[nodiscard]] SubcommandAction add_execute(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_explain(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_export(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_list(CLI::App& subcommand);

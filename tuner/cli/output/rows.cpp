@@ -10,6 +10,7 @@
 #include "measure/comparison/statistics.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
+#include "tuner/executor/order_json.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -18,31 +19,6 @@ using nlohmann::json;
 
 double seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
-}
-
-json load_row(const space::Load& load) {
-  return {{"loadavg_before", or_null(load.loadavg_before)},
-          {"loadavg_after", or_null(load.loadavg_after)},
-          {"cpu_pressure", or_null(load.cpu_pressure)},
-          {"memory_pressure", or_null(load.memory_pressure)},
-          {"io_pressure", or_null(load.io_pressure)},
-          {"steal", or_null(load.steal)},
-          {"other_cpu", or_null(load.other_cpu)}};
-}
-
-json range_row(const space::ReadingRange& range) {
-  return {{"min", or_null(range.min)}, {"mean", or_null(range.mean)}, {"max", or_null(range.max)}};
-}
-
-json device_row(const space::DeviceReport& device) {
-  return {{"name", device.name},
-          {"readings", device.readings},
-          {"energy_j", or_null(device.energy_j)},
-          {"sm_clock_mhz", range_row(device.sm_clock_mhz)},
-          {"memory_clock_mhz", range_row(device.memory_clock_mhz)},
-          {"temperature_c", range_row(device.temperature_c)},
-          {"power_w", range_row(device.power_w)},
-          {"throttled", device.throttled}};
 }
 
 /// Linear interpolation between order statistics (Hyndman and Fan, Am. Stat. 50(4), 1996, definition 7).
@@ -78,16 +54,6 @@ json steps_row(const space::Run& run) {
 
 json epoch_row(const space::Epoch& epoch) {
   return {{"index", epoch.index}, {"wall_s", seconds(epoch.wall)}, {"loss", or_null(epoch.loss)}};
-}
-
-json norm_row(const space::Norm& norm) {
-  return {{"steps", norm.steps}, {"layer", norm.layer}, {"norm", or_null(norm.norm)}, {"moved", or_null(norm.moved)}};
-}
-
-json sample_row(const space::Sample& sample) {
-  return {{"first_step", sample.first_step},          {"steps", sample.steps},
-          {"wall_ns", sample.wall.count()},           {"cpu_ns", sample.cpu.count()},
-          {"data_wait_ns", sample.data_wait.count()}, {"loss", or_null(sample.loss)}};
 }
 
 }  // namespace
@@ -149,39 +115,18 @@ json trial_row(const db::StoredTrial& stored) {
 
 json run_row(const db::StoredRun& stored, bool samples) {
   const space::Run& run = stored.record.run;
-  json row = {{"id", run.id},
-              {"purpose", space::to_text(run.purpose)},
-              {"outcome", stored.in_flight ? json(nullptr) : json(space::to_text(run.outcome))},
-              {"in_flight", stored.in_flight},
-              {"reason", run.reason},
-              {"exit_code", or_null(run.exit_code)},
-              {"signal", or_null(run.signal)},
-              {"started", utc_text(run.started_unix_ns)},
-              {"wall_s", seconds(run.wall)},
-              {"cpu_s", seconds(run.cpu)},
-              {"seed", run.seed},
-              {"folder", run.folder},
-              {"command", run.command},
-              {"artifact", run.artifact},
-              {"ready", run.ready},
-              {"phases", json_list(run.phases, phase_row)},
-              {"steps", steps_row(run)},
-              {"epochs", json_list(run.epochs, epoch_row)},
-              {"norms", json_list(run.norms, norm_row)},
-              {"accuracy", nullptr},
-              {"memory", nullptr},
-              {"device", run.device ? device_row(*run.device) : json(nullptr)},
-              {"load", load_row(run.load)},
-              {"disturbed", measure::disturbances(run)},
-              {"log_tail", run.log_tail}};
-  if (run.accuracy) {
-    row["accuracy"] = {
-        {"accuracy", run.accuracy->accuracy}, {"loss", run.accuracy->loss}, {"examples", run.accuracy->examples}};
-  }
-  if (run.memory) {
-    row["memory"] = {{"peak_rss_bytes", run.memory->peak_rss_bytes}, {"device_bytes", run.memory->device_bytes}};
-  }
-  if (samples) row["samples"] = json_list(run.samples, sample_row);
+  json row = tuner::run_to_json(run);
+  for (const char* raw : {"started_unix_ns", "wall_ns", "cpu_ns"}) row.erase(raw);
+  if (!samples) row.erase("samples");
+  if (stored.in_flight) row["outcome"] = nullptr;
+  row["in_flight"] = stored.in_flight;
+  row["started"] = utc_text(run.started_unix_ns);
+  row["wall_s"] = seconds(run.wall);
+  row["cpu_s"] = seconds(run.cpu);
+  row["phases"] = json_list(run.phases, phase_row);
+  row["epochs"] = json_list(run.epochs, epoch_row);
+  row["steps"] = steps_row(run);
+  row["disturbed"] = measure::disturbances(run);
   return row;
 }
 

@@ -1,0 +1,64 @@
+"""One order from standard input, and what is left where its process is killed."""
+
+import json
+import signal
+import subprocess
+import unittest
+
+from workspace import Workspace, campaign, wait_until, workers_alive, working_in
+
+CONFIGURATION = {"batch": 128, "precision": "f32", "width": 10}
+
+
+def order(document, **task):
+    return json.dumps({"schema": "order", "version": 1, "document": document, "process_sd": 0.05, "cpus": [],
+                       "runs_folder": "", **task})
+
+
+def trial(document, **configuration):
+    return order(document, trial={"number": 0, "configuration": {**CONFIGURATION, **configuration},
+                                  "purpose": "search", "incumbent": None})
+
+
+class Execute(unittest.TestCase):
+    def test_an_order_from_standard_input_is_answered_on_standard_output(self):
+        with Workspace() as workspace:
+            done = subprocess.run(workspace.command("execute"), input=trial(campaign()), capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            workspace.check_document(done.stdout)
+            answer = json.loads(done.stdout)
+            self.assertEqual(answer["trial"]["trial"]["outcome"], "ok")
+            self.assertEqual(len(answer["trial"]["runs"][0]["run"]["samples"]), 12)
+            self.assertFalse((workspace.data / "nocturne.db").exists())  # the coordinator's alone
+
+    def test_nothing_is_left_of_a_worker_whose_execute_was_killed(self):
+        for mode in "hang", "grandchildren":
+            with self.subTest(mode), Workspace() as workspace:
+                started = workspace.start("execute", stdin=subprocess.PIPE)
+                started.stdin.write(trial(campaign(mode=mode), until=str(workspace.folder / "never")))
+                started.stdin.close()
+                self.assertTrue(wait_until(lambda: workers_alive(workspace.data)), "no worker was started")
+                started.send_signal(signal.SIGKILL)
+                started.wait()
+                self.assertTrue(wait_until(lambda: not workers_alive(workspace.data)), "a worker outlived its order")
+                self.assertTrue(wait_until(lambda: not working_in(workspace.data)), "a process is left")
+                after = subprocess.run(workspace.command("execute"), input=trial(campaign()), capture_output=True, text=True)
+                self.assertEqual(after.returncode, 0, after.stderr)  # the machine's CPUs were given back
+
+    def test_an_order_that_is_ended_says_so(self):
+        with Workspace() as workspace:
+            started = workspace.start("execute", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            started.stdin.write(trial(campaign(mode="hang")))
+            started.stdin.close()
+            self.assertTrue(wait_until(lambda: workers_alive(workspace.data)), "no worker was started")
+            for _ in range(2):
+                started.send_signal(signal.SIGTERM)
+                wait_until(lambda: started.poll() is not None, 0.5)
+            text = started.stdout.read()
+            self.assertEqual(started.wait(), 143)
+            self.assertEqual(json.loads(text)["trial"]["end"], "interrupted")
+            self.assertEqual(workers_alive(workspace.data), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,125 @@
+// `nocturne execute`: carries one order out, prints its answer, and is gone.
+
+#include "tuner/cli/subcommand.hpp"
+
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include "measure/run/sweep.hpp"
+#include "space/file_contents.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/measuring/campaign_source.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
+#include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/executor/carry_out.hpp"
+#include "tuner/executor/order_json.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+struct ExecuteOptions {
+  std::string file = "-";
+};
+
+std::string standard_input(std::size_t most) {
+  std::string text(most, '\0');
+  std::cin.read(text.data(), static_cast<std::streamsize>(most));
+  text.resize(static_cast<std::size_t>(std::cin.gcount()));
+  return text;
+}
+
+/// Throws Refusal.
+tuner::Order read_order(const ExecuteOptions& options, const Context& context) {
+  constexpr std::size_t kMost = tuner::kLongestOrderBytes + 1;
+  const auto text = options.file == "-" ? standard_input(kMost) : space::read_file(options.file, kMost);
+  if (!text) refuse(context, ExitCode::Usage, options.file + " cannot be read");
+  auto order = tuner::order_from_text(*text);
+  if (!order) refuse(context, ExitCode::Usage, fmt::format("this is no order: {}", one_line(order.error())));
+  return *std::move(order);
+}
+
+/// The campaign of an order, as this machine reads it. Throws Refusal.
+tuner::CampaignSpec campaign_of(const tuner::Order& order, const Context& context,
+                                const MeasurementContext& measuring) {
+  auto spec = spec_or_refuse(context, tuner::parse_campaign(order.document.dump(), "document", "/", measuring.facts(),
+                                                            &measuring.frameworks()));
+  spec.run.process_sd = order.process_sd;
+  return spec;
+}
+
+tuner::OrderEnd end_of(const tuner::TaskAnswer& answer) {
+  return std::visit(
+      [](const auto& each) {
+        if constexpr (requires { each.end; }) return each.end;
+        return tuner::OrderEnd::Finished;
+      },
+      answer);
+}
+
+void setup(CLI::App& subcommand, ExecuteOptions& options) {
+  subcommand.add_option("file", options.file, "The order, or '-': standard input (default: -)")->type_name("FILE");
+  subcommand.footer(
+      "An order is one thing to do on one machine: describe it, prepare a software stack, run a trial, run a pair, or\n"
+      "one run of the gate. Its answer goes to standard output, whole or not at all: runs with raw samples, phases "
+      "and\n"
+      "outcomes, and the machine's fingerprint. A failed trial is an answer. No database is opened. So another "
+      "machine\n"
+      "of the same class, with the same data folder, can measure for a campaign. 'nocturne schema order' and\n"
+      "'nocturne schema answer' describe both. A trial, where DOCUMENT is a campaign file without comments:\n"
+      "\n"
+      "  {\"schema\": \"order\", \"version\": 1, \"document\": DOCUMENT,\n"
+      "   \"process_sd\": 0.05, \"cpus\": [], \"runs_folder\": \"\",\n"
+      "   \"trial\": {\"number\": 0, \"configuration\": {\"batch\": 128},\n"
+      "             \"purpose\": \"search\", \"incumbent\": null}}\n"
+      "\n"
+      "Examples:\n"
+      "  nocturne execute order.json > answer.json\n"
+      "  ssh node nocturne execute < order.json > answer.json");
+}
+
+ExitCode run(const ExecuteOptions& options, Context& context) {
+  const tuner::Order order = read_order(options, context);
+  MeasurementContext measuring(context);
+  const tuner::CampaignSpec spec = campaign_of(order, context, measuring);
+
+  (void)measure::sweep();  // what a killed one left
+  measuring.listen({}, tuner::DefaultSettings(spec.document, {}));
+  auto folders = measuring.executor_options();
+  if (!order.runs_folder.empty()) folders.runs_folder = order.runs_folder;
+  folders.installing = [&](std::string_view line) { measuring.display().installing(std::string(line)); };
+  tuner::LocalExecutor executor(spec, std::move(folders));
+  if (const auto cpus = executor.cpus(); !order.cpus.empty() && order.cpus != cpus) {
+    return complain(context, ExitCode::Unavailable,
+                    fmt::format("the order is for the CPUs {}, and this process may use {}",
+                                fmt::join(order.cpus, ","), fmt::join(cpus, ",")));
+  }
+  const std::string images = tuner::data_state(spec.workload);
+  const std::filesystem::path machine_wide;
+  const auto answer = tuner::carry_out(order.task, {.spec = spec,
+                                                     .executor = executor,
+                                                     .observer = measuring.display(),
+                                                     .interruption = measuring.interruption(),
+                                                     .fingerprint = measuring.fingerprint(),
+                                                     .images = images,
+                                                     .slot_folder = machine_wide});
+  measuring.display().clear();
+  print_json(context, "answer", tuner::to_json(answer));
+  if (measuring.interrupted()) return measuring.interruption_code();
+  return end_of(answer.result) == tuner::OrderEnd::Interrupted ? ExitCode::Unavailable : ExitCode::Ok;
+}
+
+}  // namespace
+
+SubcommandAction add_execute(CLI::App& subcommand) {
+  return add_options<ExecuteOptions>(subcommand);
+}
+
+}  // namespace nocturne::cli
