@@ -98,18 +98,18 @@ ExitCode run(const ExecuteOptions& options, Context& context) {
   tuner::LocalExecutor executor(spec, std::move(folders));
   if (const auto cpus = executor.cpus(); !order.cpus.empty() && order.cpus != cpus) {
     return complain(context, ExitCode::Unavailable,
-                    fmt::format("the order is for the CPUs {}, and this process may use {}",
-                                fmt::join(order.cpus, ","), fmt::join(cpus, ",")));
+                    fmt::format("the order is for the CPUs {}, and this process may use {}", fmt::join(order.cpus, ","),
+                                fmt::join(cpus, ",")));
   }
   const std::string images = tuner::data_state(spec.workload);
   const std::filesystem::path machine_wide;
   const auto answer = tuner::carry_out(order.task, {.spec = spec,
-                                                     .executor = executor,
-                                                     .observer = measuring.display(),
-                                                     .interruption = measuring.interruption(),
-                                                     .fingerprint = measuring.fingerprint(),
-                                                     .images = images,
-                                                     .slot_folder = machine_wide});
+                                                    .executor = executor,
+                                                    .observer = measuring.display(),
+                                                    .interruption = measuring.interruption(),
+                                                    .fingerprint = measuring.fingerprint(),
+                                                    .images = images,
+                                                    .slot_folder = machine_wide});
   measuring.display().clear();
   print_json(context, "answer", tuner::to_json(answer));
   if (measuring.interrupted()) return measuring.interruption_code();
