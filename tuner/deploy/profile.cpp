@@ -8,6 +8,34 @@
 
 namespace nocturne::deploy {
 
+namespace {
+
+nlohmann::json container_json(const ProfileContainer& container) {
+  nlohmann::json mounts = nlohmann::json::array();
+  for (const measure::ContainerMount& mount : container.mounts)
+    mounts.push_back({{"path", mount.path.string()}, {"writable", mount.writable}});
+  nlohmann::json document = {
+      {"runtime", container.runtime}, {"version", container.version},         {"image", container.image},
+      {"digest", container.digest},   {"by_packages", container.by_packages}, {"mounts", mounts},
+      {"gpu", container.gpu}};
+  if (!container.root.empty()) document["root"] = container.root.string();
+  if (!container.reference.empty()) document["reference"] = container.reference;
+  return document;
+}
+
+nlohmann::json gain_json(const Gain& gain) {
+  return {{"verdict", gain.verdict},
+          {"epochs", gain.epochs},
+          {"gain_percent", gain.gain_percent},
+          {"low_percent", gain.low_percent},
+          {"high_percent", gain.high_percent},
+          {"confidence", gain.confidence},
+          {"pairs", gain.pairs},
+          {"baseline", gain.baseline.to_json()}};
+}
+
+}  // namespace
+
 nlohmann::json to_json(const Profile& profile) {
   nlohmann::json must = nlohmann::json::object();
   nlohmann::json verify = nlohmann::json::object();
@@ -45,34 +73,14 @@ nlohmann::json to_json(const Profile& profile) {
       {"nocturne", {{"version", profile.nocturne_version}, {"commit", profile.nocturne_commit}}},
       {"created", profile.created},
   };
-  if (profile.container) {
-    const ProfileContainer& container = *profile.container;
-    nlohmann::json mounts = nlohmann::json::array();
-    for (const measure::ContainerMount& mount : container.mounts)
-      mounts.push_back({{"path", mount.path.string()}, {"writable", mount.writable}});
-    document["container"] = {
-        {"runtime", container.runtime}, {"version", container.version},         {"image", container.image},
-        {"digest", container.digest},   {"by_packages", container.by_packages}, {"mounts", mounts},
-        {"gpu", container.gpu}};
-    if (!container.root.empty()) document["container"]["root"] = container.root.string();
-    if (!container.reference.empty()) document["container"]["reference"] = container.reference;
-  }
+  if (profile.container) document["container"] = container_json(*profile.container);
   if (profile.peak_bytes) document["peak_bytes"] = *profile.peak_bytes;
   if (profile.estimate) {
     document["estimate"] = {{"seconds", profile.estimate->value},
                             {"standard_error", profile.estimate->standard_error},
                             {"runs", profile.estimate->runs}};
   }
-  if (profile.gain) {
-    document["verdict"] = {{"verdict", profile.gain->verdict},
-                           {"epochs", profile.gain->epochs},
-                           {"gain_percent", profile.gain->gain_percent},
-                           {"low_percent", profile.gain->low_percent},
-                           {"high_percent", profile.gain->high_percent},
-                           {"confidence", profile.gain->confidence},
-                           {"pairs", profile.gain->pairs},
-                           {"baseline", profile.gain->baseline.to_json()}};
-  }
+  if (profile.gain) document["verdict"] = gain_json(*profile.gain);
   if (!profile.training.recipe.empty()) document["training"]["recipe"] = profile.training.recipe;
   if (!profile.training.packages.empty()) document["training"]["packages"] = profile.training.packages;
   if (!profile.forced.empty()) document["forced"] = profile.forced;
