@@ -1,6 +1,7 @@
 #include "space/file_contents.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace {
 
 class OpenFile {
  public:
-  explicit OpenFile(const std::filesystem::path& file) : descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  explicit OpenFile(const std::filesystem::path& file)
+      : descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   ~OpenFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
@@ -25,6 +27,10 @@ class OpenFile {
   [[nodiscard]] ssize_t read(char* into, std::size_t most) const {
     for (;;) {
       const ssize_t count = ::read(descriptor_, into, most);
+      if (count < 0 && errno == EAGAIN) {  // a pipe whose other end is open: a shell's <(command)
+        pollfd waiting{.fd = descriptor_, .events = POLLIN, .revents = 0};
+        if (::poll(&waiting, 1, -1) >= 0 || errno == EINTR) continue;
+      }
       if (count >= 0 || errno != EINTR) return count;
     }
   }

@@ -14,7 +14,8 @@
 namespace nocturne::space {
 
 /// The bytes of a file, at most the first `most`. Empty: it cannot be opened, or not be read to its end (a folder, a
-/// damaged disk). Works for the files of /proc and /sys, whose size reads as 0. Throws std::bad_alloc only.
+/// damaged disk). Works for the files of /proc and /sys, whose size reads as 0. A pipe that nobody writes to is
+/// empty: nobody is waited for. Throws std::bad_alloc only.
 [[nodiscard]] std::optional<std::string> read_file(const std::filesystem::path& file,
                                                    std::size_t most = std::numeric_limits<std::size_t>::max());
 

@@ -1,6 +1,11 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -34,6 +39,23 @@ TEST_CASE("a file is read to its last byte, or to where its reader wants no more
   CHECK(read_file_in_pieces(file, [&](std::string_view piece) { pieces += piece; }));
   CHECK(pieces == bytes);
   CHECK(sha256_of_file(file) == sha256(bytes));
+}
+
+TEST_CASE("a pipe is read to its end, and nobody waits for one that nobody writes to", "[file_contents]") {
+  const nocturne::test::TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(read_file(pipe) == "");
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  std::thread writer([end = ends[1]] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    CHECK(::write(end, "late", 4) == 4);
+    ::close(end);
+  });
+  CHECK(read_file("/dev/fd/" + std::to_string(ends[0])) == "late");
+  writer.join();
+  ::close(ends[0]);
 }
 
 TEST_CASE("a file without a size of its own is read too", "[file_contents]") {

@@ -45,6 +45,7 @@ TEST_CASE("a command that is too wide is broken where a shell goes on", "[cli]")
   CHECK(broken_command("nocturne best", 10, 80) == "nocturne best");
   CHECK(broken_command("nocturne best and more", 10, 0) == "nocturne best and more");
   CHECK(laid_out("  nocturne tune x.json --until 07:00", 26) == "  nocturne tune x.json \\\n      --until 07:00");
+  CHECK(laid_out("/a/very/long/path/to/python \\\n    train.py", 20) == "/a/very/long/path/to/python \\\n    train.py");
   CHECK(laid_out("  nocturne doctor             what it can", 30) == "  nocturne doctor\n      what it can");
 }
 

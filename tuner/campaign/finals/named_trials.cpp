@@ -64,7 +64,9 @@ void NamedTrials::open(bool fresh) {
                             .trials_known = handle.finished,
                             .recovery = {},
                             .strategy = begun.strategy,
-                            .seed = static_cast<std::uint64_t>(begun.seed)});
+                            .seed = static_cast<std::uint64_t>(begun.seed),
+                            .epochs = session_.spec.objective.primary,
+                            .times_processes = !session_.spec.worker.own.empty() && session_.spec.worker.own.whole()});
   if (next_number_ == 0) static_cast<void>(trial_of(session_.spec.space.default_configuration()));
 }
 

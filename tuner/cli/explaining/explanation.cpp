@@ -12,6 +12,7 @@
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/output/format.hpp"
+#include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/output/model_lines.hpp"
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/installation/invocation.hpp"
@@ -128,8 +129,8 @@ std::string seconds_of(double log_seconds) {
 }
 
 void print_prediction(std::ostream& out, const tuner::Learned& learned, const Explanation& explanation) {
-  out << fmt::format("predicted      {} for {:g} epochs, 90 % interval {} to {}", seconds_of(explanation.predicted),
-                     learned.objective.primary, seconds_of(explanation.interval.lower),
+  out << fmt::format("predicted      {} for {}, 90 % interval {} to {}", seconds_of(explanation.predicted),
+                     epochs_text(learned.objective.primary), seconds_of(explanation.interval.lower),
                      seconds_of(explanation.interval.upper));
   if (explanation.best) out << fmt::format("; the best took {}", seconds_of(*explanation.best));
   out << '\n';
@@ -296,7 +297,10 @@ void print_explanation(const Context& context, const tuner::Learned& learned, co
                        seconds_text(nearest->seconds), differs);
   }
   for (const std::string& each : learned.without) out << "note           " << each << '\n';
-  if (!explanation.settle.empty()) out << "settle it      " << explanation.settle << '\n';
+  if (!explanation.settle.empty()) {
+    constexpr std::string_view kHeading = "settle it      ";
+    out << kHeading << broken_command(explanation.settle, kHeading.size(), context.columns) << '\n';
+  }
 }
 
 }  // namespace nocturne::cli

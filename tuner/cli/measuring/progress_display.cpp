@@ -59,7 +59,7 @@ void ProgressDisplay::opened(const tuner::Opening& opening) {
   if (opening.generation > 1) text = fmt::format("All of it is measured anew, for the {}. time", opening.generation);
   if (opening.resumed) text = fmt::format("Going on after {} finished trials", opening.trials_known);
   line(fmt::format("{} (search strategy {}, seed {}).", text, opening.strategy, opening.seed));
-  const std::string epochs = fmt::format("{:g} epoch{}", opening.epochs, opening.epochs == 1 ? "" : "s");
+  const std::string epochs = epochs_text(opening.epochs);
   line(opening.times_processes
            ? "Each trial runs the command with other settings; its time is that of the whole process."
            : fmt::format("Each trial trains some steps with other settings; its time is what {} would take.", epochs));

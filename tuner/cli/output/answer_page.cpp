@@ -26,10 +26,6 @@ namespace {
 /// From this share of a step on, waiting for data is a line of the page.
 constexpr double kWaitMargin = 0.01;
 
-std::string epochs_text(double epochs) {
-  return epochs == 1 ? "1 epoch" : fmt::format("{:g} epochs", epochs);
-}
-
 /// The user's own command; empty: the campaign has none.
 measure::CommandTemplate own_command(const tuner::Answer& answer) {
   return tuner::sections_of(answer.campaign.spec).worker.own;

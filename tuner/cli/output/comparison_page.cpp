@@ -94,7 +94,7 @@ Cell gain_cell(const ComparedSide& side) {
 
 void add_facts(FactTable& table, const ComparisonPage& page) {
   for (const double epochs : page.objective.epochs) {
-    table.add_measured(fmt::format("{:g} epoch{}", epochs, epochs == 1 ? "" : "s"), [epochs](const SideFacts& facts) {
+    table.add_measured(epochs_text(epochs), [epochs](const SideFacts& facts) {
       const auto found = std::ranges::find(facts.times, epochs, &report::HorizonTime::epochs);
       return found == facts.times.end() ? std::string("–") : timed_text(found->time);
     });
@@ -175,7 +175,7 @@ void print_comparison(const Context& context, const ComparisonPage& page) {
   }
   add_facts(table, page);
   const double primary = page.objective.primary;
-  table.add(fmt::format("for {:g} epoch{}", primary, primary == 1 ? "" : "s"), gain_cell);
+  table.add("for " + epochs_text(primary), gain_cell);
   table.add("", [](const ComparedSide& side) { return Cell(side.gain ? gain_text(*side.gain) : ""); });
   table.print(context);
 

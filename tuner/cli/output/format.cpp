@@ -95,6 +95,10 @@ std::string seconds_with_error(double seconds, double standard_error) {
   return fmt::format("{:.{}f} ± {:.{}f} {}", seconds * unit.scale, decimals, error, decimals, unit.name);
 }
 
+std::string epochs_text(double epochs) {
+  return epochs == 1 ? "1 epoch" : fmt::format("{:g} epochs", epochs);
+}
+
 std::string bytes_text(std::int64_t bytes) {
   constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto value = static_cast<double>(bytes);

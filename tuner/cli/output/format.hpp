@@ -17,6 +17,8 @@ namespace nocturne::cli {
 /// Value and standard error with the error's two digits deciding how many are shown: "12.34 ± 0.05 s". Without
 /// the error where that is less than a ten-thousandth.
 [[nodiscard]] std::string seconds_with_error(double seconds, double standard_error);
+/// "1 epoch", "12 epochs".
+[[nodiscard]] std::string epochs_text(double epochs);
 /// Powers of 1024: "700 B", "1.5 GiB".
 [[nodiscard]] std::string bytes_text(std::int64_t bytes);
 /// "24.1 %" from 0.241.

@@ -143,7 +143,8 @@ std::string laid_out_line(std::string_view line, std::size_t width) {
   std::size_t from = hanging.from, room = width;
   while (columns_of(line) > room) {
     const std::size_t at = break_of(line, from, room);
-    if (at == std::string_view::npos) break;
+    // A shell command goes on behind a backslash: alone on a line it would end the command there.
+    if (at == std::string_view::npos || without_spaces_before(line.substr(at)) == "\\") break;
     text.append(without_spaces_behind(line.substr(0, at))).append("\n").append(hanging.indent);
     line = without_spaces_before(line.substr(at));
     from = 0;

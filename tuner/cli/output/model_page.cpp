@@ -10,6 +10,7 @@
 #include "search/model/prediction.hpp"
 #include "tuner/campaign/kept/expectations_members.hpp"
 #include "tuner/cli/output/expectation_lines.hpp"
+#include "tuner/cli/output/format.hpp"
 
 namespace nocturne::tuner {
 
@@ -156,9 +157,9 @@ ModelPage make_model_page(tuner::Learned& learned) {
 
 void print_model(const Context& context, const db::CampaignSummary& campaign, const ModelPage& page) {
   std::ostream& out = *context.out;
-  out << fmt::format(
-      "{}, generation {}: times of {:g} epochs, {:g} % intervals, learnt from {} trials, {} failed ones beside\n",
-      campaign.name, campaign.generation, page.primary_epochs, 100 * kConfidence, page.worked, page.failed);
+  out << fmt::format("{}, generation {}: times of {}, {:g} % intervals, learnt from {} trials, {} failed ones beside\n",
+                     campaign.name, campaign.generation, epochs_text(page.primary_epochs), 100 * kConfidence,
+                     page.worked, page.failed);
   for (const std::string& each : page.without) out << "Note: " << each << '\n';
   out << "\nEffects on average over the whole space ('best' has those from the best configuration)\n";
   print_effects(out, page);

@@ -3,7 +3,6 @@
 #include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -22,6 +21,7 @@
 #include "search/replay/replay.hpp"
 #include "search/replay/scoreboard.hpp"
 #include "search/replay/space_folder.hpp"
+#include "space/file_contents.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign/recorded_campaign.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
@@ -76,9 +76,7 @@ using Spaces = std::vector<replay::RecordedSpace>;
 /// The first bytes of every SQLite file.
 bool is_database(const std::filesystem::path& path) {
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  std::array<char, kMagic.size()> begin{};
-  std::ifstream file(path, std::ios::binary);
-  return file.read(begin.data(), begin.size()) && std::string_view(begin.data(), begin.size()) == kMagic;
+  return space::read_file(path, kMagic.size()) == kMagic;
 }
 
 std::expected<replay::RecordedSpace, std::string> campaign_of_database(const std::filesystem::path& path,
