@@ -92,13 +92,14 @@ class Evening {
 };
 
 /// The lines that are wider than the page, but for a single word, which nothing may break: a command is pasted as it
-/// is.
+/// is, continued by a backslash.
 std::string overflowing(const std::string& page, std::size_t columns) {
   std::istringstream lines(page);
   std::string wide;
   for (std::string line; std::getline(lines, line);) {
-    const std::size_t begin = line.find_first_not_of(' ');
-    const bool one_word = begin != std::string::npos && line.find(' ', begin) == std::string::npos;
+    const std::string_view continued = line.ends_with(" \\") ? std::string_view(line).substr(0, line.size() - 2) : line;
+    const std::size_t begin = continued.find_first_not_of(' ');
+    const bool one_word = begin != std::string::npos && !continued.substr(begin).contains(' ');
     if (cli::display_width(line) > columns && !one_word) wide += line + "\n";
   }
   return wide;
