@@ -6,8 +6,8 @@
 #   share/man/man1, share/bash-completion/completions, share/doc/nocturne
 include(GNUInstallDirs)
 
-set(installed_programs nocturne nocturne-supervisor nocturne-command-worker nocturne-machine)
-foreach(program nocturne-onednn nocturne-cudnn)
+set(installed_programs nocturne nocturne-supervisor)
+foreach(program nocturne-command-worker nocturne-machine nocturne-onednn nocturne-cudnn)  # presets thread and fuzz build no worker
   if(TARGET ${program})
     list(APPEND installed_programs ${program})
   endif()
