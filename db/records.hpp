@@ -152,7 +152,7 @@ struct TrialDetail {
 };
 
 /// What a process that is gone left behind in a campaign.
-struct Recovered {
+struct Recovery {
   std::vector<StoredTrial> trials{};  ///< reserved and not finished, by number
   std::int64_t runs = 0;              ///< that were in flight
 };
@@ -171,12 +171,12 @@ struct TrialFilter {
 struct LevelSummary {
   space::Value value{};
   std::int64_t trained = 0, failed = 0;  ///< counts
-  std::string reason{};                  ///< of the first failure that gave one; empty where a trial trained
+  std::string reason{};                  ///< the first failure's that gave one; empty where a trial trained
   std::optional<StoredTrial> fastest{};  ///< at the horizon asked for, the first of equal ones
 };
 
-/// One call of a strategy's ask(): what it was asked for, and what it answered.
-struct Asked {
+/// One configuration of a strategy's answer.
+struct AskAnswer {
   std::int64_t number = 0;
   space::Configuration configuration{};
   space::Purpose purpose = space::Purpose::Search;  ///< Search or Audit
@@ -184,11 +184,13 @@ struct Asked {
   std::optional<double> predicted_log_bound{};  ///< what an audit predicted (search::AuditPrediction); empty: no audit
   std::optional<double> predicted_log_margin{};
 };
+
+/// One call of a strategy's ask(): what it was asked for, and what it answered.
 struct Ask {
   std::string strategy{};  ///< which one answered; asks of another strategy or seed cannot be replayed, only told
   std::int64_t seed = 1;
   std::int64_t count = 0;
-  std::vector<Asked> answer{};
+  std::vector<AskAnswer> answer{};
 };
 
 /// One trial as it was told then; a later tell of the same number replaces it.
@@ -196,10 +198,10 @@ struct Tell {
   space::Trial trial{};
 };
 
-/// The conversation with the strategy, in order; replayed, it rebuilds the strategy.
+/// Asks and tells in the order of their time; replayed, they rebuild the strategy.
 using Exchange = std::variant<Ask, Tell>;
 
-/// A row, that is a set of values of the environment and build parameters, prepared and trained a few steps before the
+/// A software stack (one set of environment and build values) that was prepared and trained a few steps before the
 /// search.
 struct PreflightRecord {
   space::Configuration stack{};

@@ -8,7 +8,7 @@
 -- owner still lives, even after the pid was given to another process or the machine was started again.
 CREATE TABLE owners (
   id INTEGER PRIMARY KEY,
-  token TEXT NOT NULL UNIQUE,      -- random, one for each opened store: tells two stores of one process apart
+  token TEXT NOT NULL UNIQUE,      -- random, one for each opened store: distinguishes two stores of one process
   pid INTEGER NOT NULL,
   start_ticks INTEGER NOT NULL,    -- starttime of /proc/PID/stat, clock ticks since boot
   boot_id TEXT NOT NULL,           -- /proc/sys/kernel/random/boot_id
@@ -143,7 +143,7 @@ CREATE TABLE preflights (
   PRIMARY KEY (campaign_id, stack_json)
 ) STRICT, WITHOUT ROWID;
 
--- The conversation with the strategy, in order: one row for each ask() and for each trial told. Replaying it rebuilds
+-- What the strategy was asked and told, in order: one row for each ask() and for each trial told. Replaying it rebuilds
 -- the strategy, which is never serialised itself.
 CREATE TABLE exchanges (
   campaign_id INTEGER NOT NULL REFERENCES campaigns (id) ON DELETE CASCADE,

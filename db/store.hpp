@@ -110,7 +110,7 @@ class Store {
   /// What it knew when it began, without campaigns that were removed since.
   [[nodiscard]] std::vector<HistorySource> history(CampaignId campaign) const;
 
-  // ---- the conversation with the strategy (store_exchanges.cpp) ----
+  // ---- asks and tells (store_exchanges.cpp) ----
 
   /// Logs one ask() and its answer. Numbers of the answer were not asked before. OWNER
   void record_ask(CampaignId campaign, const Ask& ask);
@@ -143,7 +143,7 @@ class Store {
   [[nodiscard]] std::optional<StoredTrial> find_equal_trial(CampaignId campaign, std::string_view key) const;
   /// Trials reserved by a process that is gone. Marks the runs it left in flight as killed; each trial can be reserved
   /// again with the same number and configuration. OWNER
-  Recovered recover_interrupted(CampaignId campaign);
+  Recovery recover_interrupted(CampaignId campaign);
 
   [[nodiscard]] std::vector<StoredTrial> list_trials(const TrialFilter& filter = {}) const;
   [[nodiscard]] std::optional<StoredTrial> find_trial(CampaignId campaign, std::int64_t number) const;
@@ -199,7 +199,7 @@ class Store {
   /// Oldest first.
   [[nodiscard]] std::vector<StoredComparison> comparisons(CampaignId campaign) const;
 
-  // ---- what the machine can tell apart (store_noise.cpp) ----
+  // ---- the resolution of the machine (store_noise.cpp) ----
 
   /// Replaces what was stored for the same fingerprint and workload.
   void save_noise_floor(const NoiseFloorRecord& floor);

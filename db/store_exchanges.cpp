@@ -46,7 +46,7 @@ Places read_asks(const SQLite::Database& database, CampaignId campaign, std::map
   while (answers.executeStep()) {
     std::int64_t ordinal = 0, configuration = 0;
     std::string canonical, purpose;
-    Asked asked;
+    AskAnswer asked;
     Reader(answers).into(ordinal, asked.number, configuration, canonical, purpose, asked.reason,
                          asked.predicted_log_bound, asked.predicted_log_margin);
     asked.purpose = space::purpose_from_text(purpose).value_or(space::Purpose::Search);
@@ -97,7 +97,7 @@ void append_ask(SQLite::Database& database, CampaignId campaign, const Ask& ask)
   SQLite::Statement answer(database,
                            "INSERT INTO ask_answers (campaign_id, ordinal, number, configuration_id, purpose, reason,"
                            " predicted_log_bound, predicted_log_margin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
-  for (const Asked& asked : ask.answer) {
+  for (const AskAnswer& asked : ask.answer) {
     execute(answer, campaign, ordinal, asked.number, save_configuration(database, asked.configuration),
             space::to_text(asked.purpose), asked.reason, asked.predicted_log_bound, asked.predicted_log_margin);
   }

@@ -73,8 +73,8 @@ TrialId Store::reuse_trial(CampaignId campaign, const TrialReservation& reservat
   });
 }
 
-Recovered Store::recover_interrupted(CampaignId campaign) {
-  return connection_->write([&](SQLite::Database& database) -> Recovered {
+Recovery Store::recover_interrupted(CampaignId campaign) {
+  return connection_->write([&](SQLite::Database& database) -> Recovery {
     require_owner(*connection_, campaign);
     // Only the holder of the lease reserves trials: what another store reserved, its owner left behind.
     const std::string interrupted =
@@ -82,7 +82,7 @@ Recovered Store::recover_interrupted(CampaignId campaign) {
         " AND t.reserved_by IS NOT (SELECT id FROM owners WHERE token = ?2)";
     SQLite::Statement found = query(database, select_trials() + "WHERE " + interrupted + " ORDER BY t.number", campaign,
                                     connection_->token());
-    Recovered recovered{.trials = read_trials(found)};
+    Recovery recovered{.trials = read_trials(found)};
     // A pair or an audit may have been cut short as well, in a trial that is finished.
     recovered.runs = execute(
         database,

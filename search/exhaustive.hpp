@@ -2,7 +2,7 @@
 
 /// Every valid configuration once, in the order of Space::enumerate(): what is expensive to prepare changes last.
 
-#include "search/asked.hpp"
+#include "search/asked_configurations.hpp"
 #include "search/strategy.hpp"
 #include "space/space.hpp"
 
@@ -20,7 +20,7 @@ class Exhaustive : public Strategy {
 
  private:
   space::Enumerator rest_;
-  Asked told_;
+  AskedConfigurations told_;
 };
 
 }  // namespace nocturne::search

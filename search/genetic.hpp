@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "search/asked.hpp"
+#include "search/asked_configurations.hpp"
 #include "search/strategy.hpp"
 #include "space/random.hpp"
 #include "space/space.hpp"
@@ -54,7 +54,7 @@ class Genetic : public Strategy {
   const space::Space& space_;
   GeneticOptions options_;
   std::uint64_t asks_ = 0;
-  Asked asked_;
+  AskedConfigurations asked_;
   std::map<std::string, Individual> worked_;  // by identity; ordered, so that ties are always broken alike
   std::vector<const Individual*> parents_;    // best first
 };

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "search/asked.hpp"
+#include "search/asked_configurations.hpp"
 #include "search/strategy.hpp"
 #include "space/random.hpp"
 #include "space/space.hpp"
@@ -62,7 +62,7 @@ class LocalSearch : public Strategy {
   LocalSearchOptions options_;
   std::uint64_t asks_ = 0;
   std::size_t descents_ = 0;
-  Asked asked_;
+  AskedConfigurations asked_;
   std::map<Identity, Observation> told_;
   std::set<Identity> descent_;                    // trials of this descent: its start and neighbours asked
   std::optional<Identity> centre_;                // best told of the descent

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "search/asked.hpp"
+#include "search/asked_configurations.hpp"
 #include "search/candidates.hpp"
 #include "search/history/prior.hpp"
 #include "search/model/level_kernel.hpp"
@@ -23,7 +23,7 @@
 namespace nocturne::search {
 namespace {
 
-constexpr double kKnee = 0.25;            // only the fastest quarter is told apart in full: that is where the best is
+constexpr double kKnee = 0.25;            // only the fastest quarter is resolved in full: that is where the best is
 constexpr std::size_t kMostPending = 32;  // proposals under way that the model takes into account
 
 /// What history says, and what physics says.
@@ -80,7 +80,7 @@ struct ModelSearch::State {
   [[nodiscard]] std::vector<std::size_t> best_trials(std::size_t count) const;
   [[nodiscard]] std::size_t most_worthwhile(const space::PointList& points);
   [[nodiscard]] std::size_t cheapest(const space::PointList& points);
-  /// Of the levels of the stages before `end`.
+  /// Key of the levels of the stages before `end`.
   [[nodiscard]] std::uint64_t key_before(space::Stage end, space::Point point) const;
   /// What a trial of the point lasts: the median of those with the same values of the compile stage, for each process
   /// pays for them; where there is none, of all.
@@ -99,10 +99,10 @@ struct ModelSearch::State {
   model::Feasibility feasibility;
   MemoryGuard memory;
 
-  Asked asked;            // configurations
-  PointSet taken;         // points asked or told
-  PointSet told_points;   // of them, told
-  space::PointList told;  // in order, failed ones too
+  AskedConfigurations asked;  // configurations
+  PointSet taken;             // points asked or told
+  PointSet told_points;       // of them, told
+  space::PointList told;      // in order, failed ones too
   space::PointList pending;
   Pool pool;
   bool compiles = false;          // whether there are parameters of the compile stage

@@ -27,7 +27,7 @@
 
 #include <Eigen/Core>
 
-#include "search/asked.hpp"
+#include "search/asked_configurations.hpp"
 #include "search/strategy.hpp"
 #include "space/encoding.hpp"
 #include "space/random.hpp"
@@ -82,7 +82,7 @@ class NloptSearch : public Strategy {
   std::vector<Eigen::Index> free_;  // columns that the method moves
   std::uint64_t asks_ = 0;
   std::size_t runs_ = 0;
-  Asked asked_;
+  AskedConfigurations asked_;
   std::map<std::string, Observation> told_;
   std::optional<space::Configuration> first_, best_;
   double best_value_ = 0, worst_value_ = 0;  // logarithms

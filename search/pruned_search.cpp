@@ -89,14 +89,15 @@ void PrunedSearch::learn(const space::Trial& trial) {
     parts_forecast_->tell(*point, *trial.parts);
     take_over_history();
   }
-  worked_.insert_or_assign(identity, Worked{.log_objective = std::log(trial.estimate->value), .logs = logs_of(trial)});
+  worked_.insert_or_assign(identity,
+                           PastTime{.log_objective = std::log(trial.estimate->value), .logs = logs_of(trial)});
 }
 
 void PrunedSearch::take_over_history() {
   const auto& prior = inner_.prior();
   if (prior.past().empty() || revision_ == prior.revision()) return;
   revision_ = prior.revision();
-  for (const auto& each : prior.standing()) {
+  for (const auto& each : prior.believed()) {
     if (each.parts && !own_.contains(space::hash_of(each.point))) parts_forecast_->tell(each.point, *each.parts);
   }
   if (prior.holds()) return;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Model search that leaves out what the model rules out, and audits that claim.
+/// Model search that leaves out what the model rules out, and audits that prediction.
 ///
 /// Around ModelSearch:
 /// - What is pruned (a configuration, or a whole level: a framework, a compiler; model/pruning.hpp) comes after
@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "search/asked.hpp"
+#include "search/asked_configurations.hpp"
 #include "search/candidates.hpp"
 #include "search/model/audit.hpp"
 #include "search/model/horizon_prediction.hpp"
@@ -31,7 +31,7 @@
 
 namespace nocturne::search {
 
-/// An audit: what was claimed, and what came of it.
+/// An audit: what was predicted, and what came of it.
 struct AuditRecord {
   space::Configuration configuration;
   AuditPrediction prediction;         ///< when it was drawn
@@ -56,7 +56,7 @@ class PrunedSearch : public Strategy {
   // For reports: what is known now. References are valid until the next ask or tell.
   /// Fits all models to all that was told. A search that goes on afterwards may go another way than without.
   void settle();
-  /// Takes over an audit that was drawn in an earlier session and is not told yet. Without its claim that is made again
+  /// Takes over an audit that was drawn in an earlier session and is not told yet. Without its prediction one is made
   /// from what is known now: fits the models.
   void adopt_audit(const space::Configuration& configuration, std::optional<AuditPrediction> prediction = std::nullopt);
   [[nodiscard]] ModelSearch& models() { return inner_; }
@@ -84,7 +84,7 @@ class PrunedSearch : public Strategy {
   [[nodiscard]] std::optional<Proposal> draw_audit(space::Random& random);
   [[nodiscard]] std::optional<Proposal> propose();
   /// What is remembered of a trial that worked.
-  struct Worked {
+  struct PastTime {
     double log_objective = 0;
     std::vector<double> logs;  // T at each horizon that is judged
   };
@@ -99,8 +99,8 @@ class PrunedSearch : public Strategy {
   model::Audit audit_;
   std::vector<AuditRecord> records_;
   std::map<std::string, std::size_t> open_audits_;  // by identity
-  std::map<std::string, Worked> worked_;            // by identity
-  Asked asked_;
+  std::map<std::string, PastTime> worked_;          // by identity
+  AskedConfigurations asked_;
   std::uint64_t asks_ = 0;
   std::size_t trials_ = 0;  // asked or told, distinct
 

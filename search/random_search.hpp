@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "search/asked.hpp"
+#include "search/asked_configurations.hpp"
 #include "search/strategy.hpp"
 #include "space/space.hpp"
 
@@ -25,7 +25,7 @@ class RandomSearch : public Strategy {
   const space::Space& space_;
   std::uint64_t seed_;
   std::uint64_t asks_ = 0;
-  Asked asked_;
+  AskedConfigurations asked_;
 };
 
 }  // namespace nocturne::search

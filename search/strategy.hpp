@@ -24,7 +24,7 @@ struct AuditPrediction {
 /// A configuration that a strategy wants to see measured, and why.
 struct Proposal {
   space::Configuration configuration;
-  space::Purpose purpose = space::Purpose::Search;  ///< Audit: drawn from what is pruned, to test the claim
+  space::Purpose purpose = space::Purpose::Search;  ///< Audit: drawn from what is pruned, to test the prediction
   std::string reason{};                         ///< one clause for the log: "expected improvement 3.1 %"; may be empty
   std::optional<AuditPrediction> prediction{};  ///< what the model said; present if purpose is Audit
   friend bool operator==(const Proposal&, const Proposal&) = default;

@@ -12,7 +12,7 @@
 ///   Categorical   one column a value: 1 for the value, 0 for the others
 ///
 /// decode(encode(c)) == c for every valid c (real values rounded as Parameter says; of an integer range with more than
-/// 2⁵³ values a double tells only some apart). decode() of any other vector takes the nearest value of each column,
+/// 2⁵³ values a double distinguishes only some). decode() of any other vector takes the nearest value of each column,
 /// drops what is inactive, and may give a configuration that constraints forbid.
 
 #include <string>

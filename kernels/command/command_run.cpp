@@ -174,13 +174,13 @@ std::int64_t reported_steps(const std::string& file) {
 
 /// Waits for the command, or for the process that trained to be gone with all steps reported: whatever started it may
 /// have more to do, which nobody needs. Empty: that came first.
-std::optional<ChildEnd> wait_for_steps(Child& child, const fs::path& claim, const std::string& events,
+std::optional<ChildEnd> wait_for_steps(Child& child, const fs::path& pid_file, const std::string& events,
                                        std::int64_t wanted) {
   constexpr milliseconds kLook{50};
   pid_t trainer = 0;
   for (;;) {
     if (const auto end = child.wait(kLook)) return end;
-    if (trainer == 0) std::ifstream(claim) >> trainer;
+    if (trainer == 0) std::ifstream(pid_file) >> trainer;
     if (trainer <= 0 || ::kill(trainer, 0) == 0 || errno != ESRCH) continue;
     if (reported_steps(events) >= wanted) return std::nullopt;
     return child.wait();
@@ -189,11 +189,11 @@ std::optional<ChildEnd> wait_for_steps(Child& child, const fs::path& claim, cons
 
 int run_steps(const Options& options, ChildPlan plan, const protocol::Request& request, protocol::EventWriter& events) {
   const fs::path events_file = fs::absolute(options.events);
-  const fs::path claim = events_file.parent_path() / "steps.pid";
+  const fs::path pid_file = events_file.parent_path() / "steps.pid";
   const bool detect = options.timing == Timing::Detect;
   const std::int64_t wanted = detect ? kDetectSteps : request.steps;
   plan.environment["NOCTURNE_STEPS_EVENTS"] = events_file.string();
-  plan.environment["NOCTURNE_STEPS_CLAIM"] = claim.string();
+  plan.environment["NOCTURNE_STEPS_PID_FILE"] = pid_file.string();
   plan.environment["NOCTURNE_STEPS_PER_SAMPLE"] = std::to_string(request.steps_per_sample);
   if (request.turns) {
     plan.environment["NOCTURNE_STEPS_TURNS"] = *request.turns;
@@ -205,7 +205,7 @@ int run_steps(const Options& options, ChildPlan plan, const protocol::Request& r
       std::to_string(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
   Child child(plan);
   const auto ended =
-      request.turns ? std::optional(child.wait()) : wait_for_steps(child, claim, events_file.string(), wanted);
+      request.turns ? std::optional(child.wait()) : wait_for_steps(child, pid_file, events_file.string(), wanted);
   if (!ended) {
     child.terminate();
     events.end("ok", "");
@@ -213,12 +213,12 @@ int run_steps(const Options& options, ChildPlan plan, const protocol::Request& r
   }
   const ChildEnd& end = *ended;
   if (!ended_well(end)) return end_as(end);
-  const bool claimed = fs::exists(claim);
-  if (!claimed && detect) {
+  const bool speaker_seen = fs::exists(pid_file);
+  if (!speaker_seen && detect) {
     events.ready({{"timing", "process"}});
     return say_process(end, std::nullopt, events);
   }
-  if (!claimed) {
+  if (!speaker_seen) {
     return say_failed(
         events,
         "no steps were seen: the command trains with no framework that is known, or runs no Python that finds "

@@ -16,7 +16,7 @@ void duplicate_file(const std::filesystem::path& from, const std::filesystem::pa
 void copy_attributes(const std::filesystem::path& from, const std::filesystem::path& to);
 
 struct CopyRules {
-  std::uintmax_t limit_bytes = 0;             ///< of all files together
+  std::uintmax_t limit_bytes = 0;             ///< all files together may have so many
   std::vector<std::filesystem::path> shared;  ///< folders for which a link to the original stands in the copy
   std::filesystem::path left_out;             ///< a folder that is not copied
 };

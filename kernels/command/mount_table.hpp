@@ -18,7 +18,7 @@ class MountTable {
  public:
   /// In the words of proc(5), /proc/pid/mountinfo. Lines that are none are left out.
   explicit MountTable(const std::string& mountinfo);
-  /// Of this process. Throws std::runtime_error with a sentence where /proc is not there.
+  /// What is mounted for this process. Throws std::runtime_error with a sentence where /proc is not there.
   static MountTable read();
 
   /// The uppermost mount at this very path; null: none.

@@ -75,7 +75,7 @@ void run_gate(const protocol::Request& request, DeviceTrainer& trainer, const st
     const auto cpu = protocol::process_cpu_time();
     const auto begin = Clock::now();
     const worker::StepFacts facts = trainer.step();
-    const worker::Settled settled = trainer.settle();
+    const worker::MeanLoss settled = trainer.settle();
     const std::chrono::nanoseconds wall = Clock::now() - begin;
     reporter.sample({.first_step = done,
                      .steps = 1,

@@ -54,7 +54,7 @@ struct SourceOptions {
   std::string data = "mnist";
   std::string folder;        ///< mnist, folder
   networks::Shape image;     ///< shape of one image, as the network reads it
-  std::int64_t classes = 0;  ///< classes that the network tells apart
+  std::int64_t classes = 0;  ///< classes that the network distinguishes
   Split split = Split::Train;
   std::uint64_t seed = 1;               ///< order of each epoch; crops and flips of a folder's images
   std::int64_t batch = 128;             ///< images a step

@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;  ///< 2^64 / golde
   return value ^ (value >> 31);
 }
 
-/// One well-mixed key from a seed and up to two numbers that tell its uses apart.
+/// One well-mixed key from a seed and up to two numbers that distinguish its uses.
 [[nodiscard]] inline std::uint64_t key_of(std::uint64_t seed, std::uint64_t first, std::uint64_t second = 0) {
   return mix64(mix64(mix64(seed + kGolden) + first * kGolden + 1) + second * kGolden + 2);
 }

@@ -31,7 +31,7 @@ std::string stated_checksum(const std::string& folder, const std::string& name) 
   throw DataError(path + ": does not name " + name);
 }
 
-struct Unpacked {
+struct UnpackedFile {
   std::unique_ptr<std::uint8_t[]> bytes;
   std::size_t size = 0;
   std::string error;  ///< empty: whole
@@ -40,9 +40,9 @@ struct Unpacked {
 #ifdef NOCTURNE_HAS_ZLIB
 
 // A gzip file ends in the size of what it holds, so one buffer and one call do.
-Unpacked unpack(std::span<const std::uint8_t> packed) {
+UnpackedFile unpack(std::span<const std::uint8_t> packed) {
   constexpr std::size_t kSmallest = 18, kLargestRatio = 1040;  // header and trailer; deflate packs 1032 : 1 at best
-  Unpacked result;
+  UnpackedFile result;
   if (packed.size() < kSmallest) return {nullptr, 0, "is too short for a gzip file"};
   const std::uint8_t* trailer = packed.data() + packed.size() - 4;
   result.size = std::size_t{trailer[0]} | std::size_t{trailer[1]} << 8 | std::size_t{trailer[2]} << 16 |
@@ -64,13 +64,13 @@ Unpacked unpack(std::span<const std::uint8_t> packed) {
 
 #else
 
-Unpacked unpack(std::span<const std::uint8_t>) {
+UnpackedFile unpack(std::span<const std::uint8_t>) {
   throw UnsupportedData("data = mnist: this worker was built without zlib, which unpacks its files");
 }
 
 #endif
 
-IdxArray interpret(Unpacked unpacked, const std::string& path) {
+IdxArray interpret(UnpackedFile unpacked, const std::string& path) {
   const std::uint8_t* bytes = unpacked.bytes.get();
   constexpr std::uint8_t kUnsignedByte = 0x08;
   if (unpacked.size < 4 || bytes[0] != 0 || bytes[1] != 0) throw DataError(path + ": is not an IDX file");
@@ -101,7 +101,7 @@ IdxArray read_idx(const std::string& folder, const std::string& name) {
   Bytes packed;
   read_whole_file(path, packed);
   std::future<std::string> found = std::async(std::launch::async, [&packed] { return sha256(packed); });
-  Unpacked unpacked = unpack(packed);
+  UnpackedFile unpacked = unpack(packed);
   if (const std::string sum = found.get(); sum != stated) {
     throw DataError(path + ": wrong checksum: SHA256SUMS states " + stated + ", the file has " + sum +
                     "; copy the file again");

@@ -188,7 +188,7 @@ class ImageFolder final : public ImageSource {
     };
     try {
       read_whole_file(path, workspace.file);
-      const Decoded decoded = decode_jpeg(workspace.file, choose, shape_.width, shape_.height, workspace.pixels);
+      const DecodedPicture decoded = decode_jpeg(workspace.file, choose, shape_.width, shape_.height, workspace.pixels);
       resample(decoded.picture, decoded.region, shape_.width, shape_.height, channels_last_, into, workspace.rows);
     } catch (const BrokenImage& error) {
       return path + ": cannot be decoded as JPEG: " + error.what() + "; replace it, or have such files skipped with " +

@@ -144,13 +144,14 @@ bool can_decode_jpeg() {
   return true;
 }
 
-Decoded decode_jpeg(std::span<const std::uint8_t> file,
-                    const std::function<Crop(std::int64_t width, std::int64_t height)>& choose, std::int64_t width,
-                    std::int64_t height, std::vector<std::uint8_t>& pixels) {
+DecodedPicture decode_jpeg(std::span<const std::uint8_t> file,
+                           const std::function<Crop(std::int64_t width, std::int64_t height)>& choose,
+                           std::int64_t width, std::int64_t height, std::vector<std::uint8_t>& pixels) {
   JpegDecoder decoder;
   if (!decoder.read_header(file.data(), file.size())) throw BrokenImage(decoder.why());
   const jpeg_decompress_struct& info = decoder.info();
-  if (std::int64_t{info.image_width} * info.image_height > kMostPixels) throw BrokenImage("it claims too many pixels");
+  if (std::int64_t{info.image_width} * info.image_height > kMostPixels)
+    throw BrokenImage("it says it has too many pixels");
   const Crop crop = choose(info.image_width, info.image_height);
   if (!decoder.start(smallest_scale(crop, width, height))) throw BrokenImage(decoder.why());
   Region region = scaled(crop, info);
@@ -173,8 +174,8 @@ bool can_decode_jpeg() {
   return false;
 }
 
-Decoded decode_jpeg(std::span<const std::uint8_t>, const std::function<Crop(std::int64_t, std::int64_t)>&, std::int64_t,
-                    std::int64_t, std::vector<std::uint8_t>&) {
+DecodedPicture decode_jpeg(std::span<const std::uint8_t>, const std::function<Crop(std::int64_t, std::int64_t)>&,
+                           std::int64_t, std::int64_t, std::vector<std::uint8_t>&) {
   throw BrokenImage("this program was built without libjpeg-turbo");
 }
 

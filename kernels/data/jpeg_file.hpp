@@ -22,7 +22,7 @@ class BrokenImage : public std::runtime_error {
 /// True where this program was built with libjpeg-turbo.
 [[nodiscard]] bool can_decode_jpeg();
 
-struct Decoded {
+struct DecodedPicture {
   Picture picture;  ///< lies in the vector that was passed
   Region region;    ///< the crop, in pixels of the picture
 };
@@ -34,8 +34,8 @@ struct Decoded {
 /// pictures become RGB, CMYK ones too. The orientation that a camera noted is not looked at. Throws BrokenImage, also
 /// for a file that ends too soon; for what libjpeg only warns of and fixes without loss (bytes between two markers) it
 /// does not.
-[[nodiscard]] Decoded decode_jpeg(std::span<const std::uint8_t> file,
-                                  const std::function<Crop(std::int64_t width, std::int64_t height)>& choose,
-                                  std::int64_t width, std::int64_t height, std::vector<std::uint8_t>& pixels);
+[[nodiscard]] DecodedPicture decode_jpeg(std::span<const std::uint8_t> file,
+                                         const std::function<Crop(std::int64_t width, std::int64_t height)>& choose,
+                                         std::int64_t width, std::int64_t height, std::vector<std::uint8_t>& pixels);
 
 }  // namespace nocturne::data

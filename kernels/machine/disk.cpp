@@ -76,7 +76,7 @@ bool has_stamp(const Block& block, std::uint64_t index) {
   return found == index;
 }
 
-struct Passed {
+struct DiskPass {
   std::size_t blocks = 0;
   double seconds = 0;
   std::string error{};
@@ -86,8 +86,8 @@ std::string words_of_errno(const std::string& doing) {
   return doing + ": " + std::strerror(errno);
 }
 
-Passed write_blocks(int file, const Block& block, std::size_t blocks, Seconds limit) {
-  Passed passed;
+DiskPass write_blocks(int file, const Block& block, std::size_t blocks, Seconds limit) {
+  DiskPass passed;
   const auto begin = Clock::now();
   while (passed.blocks < blocks && (passed.blocks == 0 || Clock::now() - begin < limit)) {
     stamp(block, passed.blocks);
@@ -103,8 +103,8 @@ Passed write_blocks(int file, const Block& block, std::size_t blocks, Seconds li
   return passed;
 }
 
-Passed read_blocks(int file, const Block& block, std::size_t blocks, Seconds limit, bool& right) {
-  Passed passed;
+DiskPass read_blocks(int file, const Block& block, std::size_t blocks, Seconds limit, bool& right) {
+  DiskPass passed;
   posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
   const auto begin = Clock::now();
   while (passed.blocks < blocks && (passed.blocks == 0 || Clock::now() - begin < limit)) {
@@ -165,8 +165,8 @@ std::vector<Measurement> measure_disk(const std::filesystem::path& folder, Secon
     std::vector<double> rates;
     for (int repeat = 0; repeat < kRepeats; ++repeat) {
       const Seconds limit = budget / (2 * kRepeats);
-      const Passed passed = which == 0 ? write_blocks(file.get(), block, blocks, limit)
-                                       : read_blocks(file.get(), block, written, limit, each.right);
+      const DiskPass passed = which == 0 ? write_blocks(file.get(), block, blocks, limit)
+                                         : read_blocks(file.get(), block, written, limit, each.right);
       if (!passed.error.empty()) return absent_disk(folder.string() + ": " + passed.error);
       if (which == 0) written = std::min(written, passed.blocks);
       rates.push_back(static_cast<double>(passed.blocks * kBlock) / passed.seconds / 1e9);

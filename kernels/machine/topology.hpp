@@ -41,7 +41,7 @@ struct MemoryNode {
 
 /// Bytes that one thread works on so that they lie in caches[index] and not in a nearer one, where `together` of its
 /// sharers work at once: half of its share; where that is no more than twice the nearer cache, up to three quarters.
-/// 0: its share is no larger than the nearer cache, so it cannot be told apart.
+/// 0: its share is no larger than the nearer cache, so it cannot be distinguished.
 [[nodiscard]] std::size_t working_set(const std::vector<CacheLevel>& caches, std::size_t index, bool together);
 
 /// All last caches that these CPUs have together; a usual size where the system does not tell. Not what sysconf says:

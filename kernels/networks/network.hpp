@@ -63,8 +63,8 @@ struct Network {
 /// What one layer is for one image, derived from the table.
 ///
 /// A multiplication and an addition are two floating-point operations; bias, ReLU, pooling and dropout count as none
-/// (under 1 % of the work). Backward is the input difference and the weights' gradient, each as much as forward; the
-/// first layer needs no input difference.
+/// (under 1 % of the work). Backward is the input's activation gradient and the weights' gradient, each as much as
+/// forward; the first layer needs no activation gradient of its input.
 struct LayerFigures {
   const Layer* layer = nullptr;
   Shape input, output;

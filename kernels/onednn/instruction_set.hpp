@@ -1,6 +1,6 @@
 #pragma once
 
-/// The instruction sets oneDNN tells apart, by the names of its variable ONEDNN_MAX_CPU_ISA.
+/// The instruction sets oneDNN distinguishes, by the names of its variable ONEDNN_MAX_CPU_ISA.
 
 #include <string>
 #include <string_view>

@@ -35,13 +35,13 @@ class TrainerSteps final : public worker::Training {
             .partial = result.partial,
             .epoch_ended = result.epoch_ended};
   }
-  worker::Settled settle() override { return std::exchange(settled_, {}); }
+  worker::MeanLoss settle() override { return std::exchange(settled_, {}); }
   [[nodiscard]] bool partial_is_next() const override { return trainer_.partial_is_next(); }
   [[nodiscard]] std::int64_t steps_per_epoch() const override { return trainer_.steps_per_epoch(); }
 
  private:
   Trainer& trainer_;
-  worker::Settled settled_;
+  worker::MeanLoss settled_;
 };
 
 /// As worker::run_training.

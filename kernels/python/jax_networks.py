@@ -23,7 +23,7 @@ class Operations(object):
             dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
     def max_pool(self, values):
-        """Of disjoint windows of 2 × 2."""
+        """Takes the largest value of disjoint windows of 2 × 2."""
         if self.pooling == "window":
             return self.max_window(values, 2, 2, "VALID")
         count, height, width, channels = values.shape

@@ -22,7 +22,7 @@ The end. Nocturne tells how many steps it wants; when they are done, step() rais
 blocks and exit handlers run and the rest of the training does not. A script that catches that and trains on is ended at
 its next step by os._exit(0). In the turns of a comparison step() waits until it is this process's turn.
 
-Environment, set by Nocturne: NOCTURNE_STEPS_EVENTS (file that lines are appended to; not set: do nothing), _CLAIM (made
+Environment, set by Nocturne: NOCTURNE_STEPS_EVENTS (file that lines are appended to; not set: do nothing), _PID_FILE (made
 by the first process that imports this; others, such as a loader's, are silent), _BEGAN_NS, _LIMIT, _PER_SAMPLE, _TURNS.
 """
 
@@ -122,7 +122,7 @@ class _Recorder(object):
         self.before = self.outside, self.outside_cpu, self.spent_on.copy()
 
     def leave_out(self, share):
-        """Of the time since the last step."""
+        """Leaves this share of the time since the last step out of the samples."""
         self.outside += share * (time.monotonic() - self.last)
         self.outside_cpu += share * (time.process_time() - self.last_cpu)
 
@@ -146,7 +146,7 @@ class _Recorder(object):
         self.tell(self.steps - self.pending + 1, self.pending, wall, cpu, self.spent_on, value)
 
     def tell(self, first_step, steps, wall, cpu, spent_on, loss, **more):
-        """Of a sample, in seconds. `more`: further fields of its event, in nanoseconds."""
+        """Writes a sample, in seconds. `more`: further fields of its event, in nanoseconds."""
         # One format: json.dumps takes ten times as long, of which each step would pay a part.
         line = '{"event": "sample", "first_step": %d, "steps": %d, "wall_ns": %d, "cpu_ns": %d, "data_wait_ns": %d' % (
             first_step, steps, int(wall * 1e9) or 1, int(cpu * 1e9), int(min(spent_on["data"], wall) * 1e9))
@@ -212,15 +212,15 @@ def _number(loss):
 def _open_recorder(environment):
     if not environment.get("NOCTURNE_STEPS_EVENTS"):
         return None
-    return _Recorder(environment) if _claim(environment) else None
+    return _Recorder(environment) if _is_first(environment) else None
 
 
-def _claim(environment):
+def _is_first(environment):
     """Whether this process is the one that speaks."""
-    claim = environment.get("NOCTURNE_STEPS_CLAIM")
-    if claim:
+    pid_file = environment.get("NOCTURNE_STEPS_PID_FILE")
+    if pid_file:
         try:
-            taken = os.open(claim, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            taken = os.open(pid_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             return False  # another process of this training speaks
         os.write(taken, str(os.getpid()).encode())
@@ -228,7 +228,7 @@ def _claim(environment):
     return True
 
 
-# Under its private name it serves the module in front of a script (kernels/inject), which claims when it sees training.
+# Under its private name it serves the module in front of a script (kernels/inject), which begins to speak when it sees training.
 _recorder = _open_recorder(os.environ) if __name__ != "_nocturne_steps" else None
 
 

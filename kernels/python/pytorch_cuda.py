@@ -38,8 +38,8 @@ def is_out_of_memory(torch, error):
 
 
 def loss_scaler(torch, gate):
-    """Of f16: gradients that leave its range end a step without an update, and the scale is lowered. In the gate every
-    step must count, so it begins where they stay within."""
+    """The scaler of losses in f16. Gradients that leave its range end a step without an update, and the scale is lowered. In the
+    gate every step must count, so it begins where they stay within."""
     scale = GATE_SCALE if gate else FIRST_SCALE
     scaler = getattr(getattr(torch, "amp", None), "GradScaler", None)
     if scaler is not None:

@@ -44,7 +44,7 @@ class Loop {
   }
 
   double settle() {
-    const Settled settled = training_.settle();
+    const MeanLoss settled = training_.settle();
     epoch_loss_ += settled.loss_sum;
     return settled.loss;
   }

@@ -23,7 +23,7 @@ struct StepFacts {
   bool epoch_ended = false;       ///< this was the epoch's last step
 };
 
-struct Settled {
+struct MeanLoss {
   double loss = 0;      ///< mean over the batch of the last step
   double loss_sum = 0;  ///< over all images since the last settle()
 };
@@ -39,7 +39,7 @@ class Training {
   /// Trains one batch, epoch after epoch; an accelerator may still be at it when this returns.
   virtual StepFacts step() = 0;
   /// Waits until all steps are done. Throws Diverged where a loss is not finite.
-  virtual Settled settle() = 0;
+  virtual MeanLoss settle() = 0;
   /// True where the next step() is an epoch's smaller batch.
   [[nodiscard]] virtual bool partial_is_next() const = 0;
   [[nodiscard]] virtual std::int64_t steps_per_epoch() const = 0;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMostPairs = 1'000'000;
 
-/// Log ratio that n pairs tell apart, in units of the sd of a pair.
+/// Log ratio that n pairs resolve, in units of the sd of a pair.
 double resolution_in_sds(int pairs, const Power& power) {
   const boost::math::students_t_distribution<double> student(pairs - 1);
   return (boost::math::quantile(student, 1 - power.error / 2) + boost::math::quantile(student, power.power)) /
@@ -80,7 +80,7 @@ Noise noise_of(std::span<const double> log_ratios) {
   return noise;
 }
 
-std::optional<int> pairs_to_tell(double sd, double percent, const Power& power) {
+std::optional<int> pairs_to_resolve(double sd, double percent, const Power& power) {
   const double wanted = std::log1p(percent / 100);
   if (sd * resolution_in_sds(kMostPairs, power) > wanted) return std::nullopt;
   int low = 1, high = kMostPairs;  // `low` pairs do not, `high` pairs do

@@ -1,10 +1,10 @@
 #pragma once
 
 /// How far apart equal programs seem on this machine, by the way in which they are measured, and what it therefore
-/// takes to tell different ones apart. Pure.
+/// takes to resolve a difference. Pure.
 ///
 /// The unit is the pair of processes: ln(T_a / T_b) of two equal ones. Its standard deviation decides everything: n
-/// pairs tell a difference δ apart, with error α and power 1 − β, where (t_{1−α/2, n−1} + t_{1−β, n−1}) · sd / √n ≤ δ
+/// pairs resolve a difference δ, with error α and power 1 − β, where (t_{1−α/2, n−1} + t_{1−β, n−1}) · sd / √n ≤ δ
 /// (the usual formula with Student's t in place of the normal, for few pairs; Chow, Shao & Wang, Sample Size
 /// Calculations in Clinical Research, 2008, section 3.1).
 
@@ -49,10 +49,10 @@ struct Power {
   double power = 0.8;
 };
 
-/// Pairs that tell `percent` apart; empty: more than a million.
-[[nodiscard]] std::optional<int> pairs_to_tell(double sd, double percent, const Power& power = {});
+/// Pairs that resolve `percent`; empty: more than a million.
+[[nodiscard]] std::optional<int> pairs_to_resolve(double sd, double percent, const Power& power = {});
 
-/// The smallest difference, in per cent, that so many pairs tell apart. REQUIRES: pairs ≥ 2.
+/// The resolution of so many pairs, in per cent. REQUIRES: pairs ≥ 2.
 [[nodiscard]] double resolution_percent(double sd, int pairs, const Power& power = {});
 
 }  // namespace nocturne::measure

@@ -30,7 +30,7 @@ double normal_density(double x) {
 
 /// The score process S (variance 1 a unit of information) of those comparisons that no look has ended so far: its
 /// density at the midpoints of cells of equal width.
-class Undecided {
+class UndecidedDensity {
  public:
   /// Probability that the look at `information` finds |S| ≥ limit, having gone on until now.
   [[nodiscard]] double crosses(double information, double limit) const {
@@ -85,7 +85,7 @@ std::vector<int> numbers_of_pairs(int first, int most) {
 /// Looks that spend `error` where the scatter of pairs were known.
 std::vector<Look> spend(const std::vector<int>& numbers, double error) {
   std::vector<Look> looks;
-  Undecided undecided;
+  UndecidedDensity undecided;
   double spent = 0;
   const int most = numbers.back();
   for (const int pairs : numbers) {

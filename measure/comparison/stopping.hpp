@@ -3,8 +3,8 @@
 /// Does this trial need another run? One for the hopeless, more for contenders. A pure rule: no clock, no state; the
 /// tuner asks after each run.
 ///
-/// The log of a trial's estimate after k processes scatters about the truth with variance luck² / k (plus what the
-/// samples within them leave open), the incumbent's likewise. A trial is given up at a look where it is above the
+/// The log of a trial's estimate after k processes scatters about the truth with variance process_sd² / k (plus what
+/// the samples within them leave open), the incumbent's likewise. A trial is given up at a look where it is above the
 /// incumbent by more than that look's critical value allows. Looks are planned (planned_looks.hpp, scatter known, one
 /// side): a trial that is in truth as fast as the incumbent is given up at any of them in at most `error` of all cases.
 /// The incumbent's own scatter is the same at all looks, which makes them more alike than planned, and the error

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-using Failed = std::optional<EnvironmentFailure>;
+using StepFailure = std::optional<EnvironmentFailure>;
 using Lock = std::expected<std::vector<std::string>, EnvironmentFailure>;
 
 constexpr const char* kPipForOldPythons = "pip==21.3.1";  // the last one for Python 3.6
@@ -45,7 +45,7 @@ fs::path site_packages_of(const fs::path& folder) {
   return {};
 }
 
-Failed make_venv(InstallSession& session, const PythonInterpreter& interpreter, bool with_pip, bool sees_system) {
+StepFailure make_venv(InstallSession& session, const PythonInterpreter& interpreter, bool with_pip, bool sees_system) {
   session.say("Python " + to_text(interpreter.version));
   const std::string folder = session.places().folder.string();
   // In two commands, for venv keeps to itself what ensurepip says.
@@ -62,7 +62,7 @@ Failed make_venv(InstallSession& session, const PythonInterpreter& interpreter, 
 }
 
 /// It compiles to bytecode, or the first import of a trial would.
-Failed pip(const InstallSession& session, const EnvironmentRecipe::Step& step) {
+StepFailure pip(const InstallSession& session, const EnvironmentRecipe::Step& step) {
   std::vector<std::string> arguments = {session.python().string(), "-m", "pip", "install", "--no-warn-script-location"};
   for (std::string& option : session.pip_options()) arguments.push_back(std::move(option));
   if (step.no_dependencies) arguments.emplace_back("--no-deps");
@@ -72,7 +72,7 @@ Failed pip(const InstallSession& session, const EnvironmentRecipe::Step& step) {
   return session.failure(ended, "pip", explain_pip(ended.output, session.store()));
 }
 
-Failed fix_and_import(InstallSession& session) {
+StepFailure fix_and_import(InstallSession& session) {
   const EnvironmentRecipe& recipe = session.recipe();
   const auto variables = variables_of(recipe, session.places().folder);
   for (const std::string& name : recipe.fix_ups) {

@@ -29,9 +29,9 @@ void InstallSession::say(const std::string& what) {
 
 /// The machine's pip configuration stays in force (its index, its certificates); what would install elsewhere, or let
 /// other packages be seen, does not.
-InstallSession::Ended InstallSession::start(std::vector<std::string> arguments, Clock::time_point deadline,
-                                            const std::map<std::string, std::string>& variables,
-                                            const fs::path& folder) const {
+InstallSession::CommandOutput InstallSession::start(std::vector<std::string> arguments, Clock::time_point deadline,
+                                                    const std::map<std::string, std::string>& variables,
+                                                    const fs::path& folder) const {
   if (!fs::path(arguments.front()).is_absolute()) {
     const auto program = find_tool(arguments.front());
     if (!program) return {.result = {}, .output = arguments.front() + " is not installed\n"};
@@ -75,7 +75,8 @@ std::vector<std::string> InstallSession::pip_options() const {
   return options;
 }
 
-EnvironmentFailure InstallSession::failure(const Ended& ended, std::string_view what, std::string_view why) const {
+EnvironmentFailure InstallSession::failure(const CommandOutput& ended, std::string_view what,
+                                           std::string_view why) const {
   EnvironmentFailure failure{.reason = {},
                              .log_tail = end_of_text(ended.output),
                              .unavailable = false,

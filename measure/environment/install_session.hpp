@@ -19,7 +19,7 @@ namespace nocturne::measure {
 class InstallSession {
  public:
   using Clock = std::chrono::steady_clock;
-  struct Ended {
+  struct CommandOutput {
     CommandResult result;
     std::string output;
   };
@@ -34,14 +34,16 @@ class InstallSession {
   /// A line of the log and of progress: "NAME: 2/4 torch==1.4.0 (740 MB)".
   void say(const std::string& what);
   /// argv[0]: an absolute path, or a name that find_tool() knows. Within `deadline` and that of the installation.
-  [[nodiscard]] Ended start(std::vector<std::string> arguments, Clock::time_point deadline = Clock::time_point::max(),
-                            const std::map<std::string, std::string>& variables = {},
-                            const std::filesystem::path& folder = {}) const;
+  [[nodiscard]] CommandOutput start(std::vector<std::string> arguments,
+                                    Clock::time_point deadline = Clock::time_point::max(),
+                                    const std::map<std::string, std::string>& variables = {},
+                                    const std::filesystem::path& folder = {}) const;
   /// What pip install, wheel and download are told alike: its cache, where the packages are, no questions. Known to
   /// pip 18 already.
   [[nodiscard]] std::vector<std::string> pip_options() const;
   /// `what` was run and ended so; `why` is the sentence where it ended by itself.
-  [[nodiscard]] EnvironmentFailure failure(const Ended& ended, std::string_view what, std::string_view why) const;
+  [[nodiscard]] EnvironmentFailure failure(const CommandOutput& ended, std::string_view what,
+                                           std::string_view why) const;
   /// What could not be written for want of room.
   [[nodiscard]] EnvironmentFailure full_disk() const;
   /// A failure that no command ended with.

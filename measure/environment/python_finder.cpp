@@ -318,7 +318,7 @@ std::optional<PythonInterpreter> PythonMemory::find(const fs::path& program) con
 }
 
 void PythonMemory::keep(const PythonInterpreter& python, const std::vector<fs::path>& modules) {
-  Known known{.python = python, .stamps = {{python.program.string(), stamp_of(python.program)}}};
+  KnownPython known{.python = python, .stamps = {{python.program.string(), stamp_of(python.program)}}};
   for (const fs::path& module : modules) known.stamps[module.string()] = stamp_of(module);
   known_[python.program] = std::move(known);
   changed_ = true;

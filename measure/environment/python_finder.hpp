@@ -69,12 +69,12 @@ class PythonMemory {
   void save() const;
 
  private:
-  struct Known {
+  struct KnownPython {
     PythonInterpreter python;
     std::map<std::string, std::string> stamps;  ///< by file
   };
   std::filesystem::path file_;
-  std::map<std::filesystem::path, Known> known_;
+  std::map<std::filesystem::path, KnownPython> known_;
   bool changed_ = false;
 };
 

@@ -31,7 +31,7 @@ using Movement = std::map<std::string, double>;
 
 /// What one training recorded (kernels/inject/nocturne_inject/learning).
 struct LearningRecord {
-  std::vector<std::optional<double>> losses;  ///< of each step; empty: not seen
+  std::vector<std::optional<double>> losses;  ///< one for each step; empty: not seen
   std::vector<Movement> updates;              ///< behind each of its first steps
   std::vector<std::string> notes;             ///< sentences: what could not be seen
 };

@@ -80,12 +80,12 @@ Header parse_header(const std::string& path, const std::string& text) {
     if (count == 0) refuse_file(path, "tensor '" + tensor.name + "' has an impossible shape");
     if (!names.insert(tensor.name).second) refuse_file(path, "tensor '" + tensor.name + "' comes twice");
     header.numbers += count;
-    if (header.numbers > kMostNumbers) refuse_file(path, "it claims more values than a file may hold");
+    if (header.numbers > kMostNumbers) refuse_file(path, "it says it holds more values than a file may hold");
   }
   for (const std::int64_t size : header.batches) {
     if (size < 1 || size > kMostNumbers) refuse_file(path, "it has a batch of " + std::to_string(size) + " images");
     header.numbers += size;
-    if (header.numbers > kMostNumbers) refuse_file(path, "it claims more images than a file may hold");
+    if (header.numbers > kMostNumbers) refuse_file(path, "it says it holds more images than a file may hold");
   }
   return header;
 }

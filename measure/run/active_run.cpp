@@ -56,7 +56,7 @@ SuperviseSpec spec_of(const RunPlan& plan, const SupervisorChoice& supervisor) {
   return spec;
 }
 
-Asked asked_of(const protocol::Request& request) {
+WorkerTask asked_of(const protocol::Request& request) {
   const bool fixed = request.epochs == 0 && !request.turns;
   return {.steps = fixed ? request.steps : 0, .accuracy = request.accuracy};
 }
@@ -99,7 +99,7 @@ std::expected<void, std::string> ActiveRun::begin(const SupervisorChoice& superv
     if (!turns) return std::unexpected(std::move(turns.error()));
     turns_ = *std::move(turns);
   }
-  auto process = Supervised::start(spec_of(plan_, supervisor), program);
+  auto process = SupervisedWorker::start(spec_of(plan_, supervisor), program);
   if (!process) return std::unexpected(std::move(process.error()));
   process_.emplace(std::move(*process));
   return {};

@@ -58,7 +58,7 @@ class ActiveRun {
   std::optional<RunFolder> folder_;  ///< once made
   OpenFile turns_;
   EventReader reader_;
-  std::optional<Supervised> process_;
+  std::optional<SupervisedWorker> process_;
   bool flood_ended_ = false;
 };
 

@@ -144,7 +144,7 @@ std::string duration(std::chrono::milliseconds time) {
   return time.count() % 1000 == 0 ? fmt::format("{} s", time.count() / 1000) : fmt::format("{} ms", time.count());
 }
 
-std::optional<std::string> broken_promise(const Events& events, const Asked& asked) {
+std::optional<std::string> broken_promise(const Events& events, const WorkerTask& asked) {
   if (events.samples.empty() && events.epochs.empty()) return "it said 'ok' without a sample";
   if (events.steps() < asked.steps) {
     return fmt::format("it said 'ok' after {} of {} steps", events.steps(), asked.steps);
@@ -153,7 +153,7 @@ std::optional<std::string> broken_promise(const Events& events, const Asked& ask
   return std::nullopt;
 }
 
-Judgement judge_words(const Events& events, const ExitFacts& facts, const Asked& asked) {
+Judgement judge_words(const Events& events, const ExitFacts& facts, const WorkerTask& asked) {
   if (!events.worker && !events.error) {
     return {Outcome::ProtocolError, "exited with 0 without a single event"};
   }
@@ -192,7 +192,7 @@ Judgement judge_words(const Events& events, const ExitFacts& facts, const Asked&
 //   deadline passed             timeout       ended by a signal             crashed
 //   exit code not 0             failed        anything wrong in its events  protocol_error
 //   otherwise its own last word
-Judgement classify(const Events& events, const ExitFacts& facts, const Asked& asked) {
+Judgement classify(const Events& events, const ExitFacts& facts, const WorkerTask& asked) {
   if (facts.start_error) return {Outcome::Failed, *facts.start_error};
   if (events.overflow && events.error) {
     return {Outcome::ProtocolError, fmt::format("events, line {}: {}", events.error->line, events.error->what)};

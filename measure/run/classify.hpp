@@ -28,7 +28,7 @@ struct ExitFacts {
 };
 
 /// What was asked of the worker, as far as it matters for judging its answer.
-struct Asked {
+struct WorkerTask {
   std::int64_t steps = 0;  ///< timed steps wanted; 0: not fixed (epochs, turns)
   bool accuracy = false;
 };
@@ -39,7 +39,7 @@ struct Judgement {
 };
 
 /// Pure: no clock, no files. The order of the questions is the table in the source.
-[[nodiscard]] Judgement classify(const Events& events, const ExitFacts& facts, const Asked& asked);
+[[nodiscard]] Judgement classify(const Events& events, const ExitFacts& facts, const WorkerTask& asked);
 
 /// "SIGSEGV (segmentation fault)"; "signal 61" where it has no name.
 [[nodiscard]] std::string signal_name(int signal);

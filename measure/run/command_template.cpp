@@ -85,14 +85,14 @@ std::vector<Piece> pieces_of(std::string_view word) {
 }
 
 /// Filling a word: its text; nothing where it is left out alone; `gone` where its group is.
-struct Filled {
+struct FilledWord {
   std::optional<std::string> text;
   bool gone = false;
 };
 
-std::expected<Filled, std::string> fill_word(std::string_view word, const Configuration& configuration,
-                                             const CommandRun& run) {
-  Filled filled{.text = ""};
+std::expected<FilledWord, std::string> fill_word(std::string_view word, const Configuration& configuration,
+                                                 const CommandRun& run) {
+  FilledWord filled{.text = ""};
   for (const Piece& piece : pieces_of(word)) {
     if (!piece.place) {
       *filled.text += piece.text;
@@ -104,7 +104,7 @@ std::expected<Filled, std::string> fill_word(std::string_view word, const Config
       continue;
     }
     const Value* value = configuration.find(name);
-    if (value == nullptr) return Filled{.text = std::nullopt, .gone = true};
+    if (value == nullptr) return FilledWord{.text = std::nullopt, .gone = true};
     if (!piece.place->condition) {
       *filled.text += space::to_text(*value);
       continue;
@@ -114,7 +114,7 @@ std::expected<Filled, std::string> fill_word(std::string_view word, const Config
       return std::unexpected(fmt::format("'{}' asks whether {} is true, which is {}: a boolean has to stand there",
                                          word, name, space::to_text(*value)));
     }
-    if (!*on) return Filled{.text = std::nullopt};
+    if (!*on) return FilledWord{.text = std::nullopt};
     *filled.text += piece.text;
   }
   if (filled.text->find('\0') != std::string::npos) return std::unexpected(fmt::format("'{}' holds a zero byte", word));

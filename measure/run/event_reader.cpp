@@ -14,10 +14,10 @@
 namespace nocturne::measure {
 namespace {
 
-// Fields of one event, read with doubt. What is wrong is thrown as Rejected.
+// Fields of one event, read with doubt. What is wrong is thrown as RejectedEvent.
 
 /// Carries a sentence from a field to EventReader::consume(), where it becomes data.
-struct Rejected : std::runtime_error {
+struct RejectedEvent : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -32,29 +32,29 @@ using std::chrono::nanoseconds;
 
 const json& field(const json& event, const char* key) {
   const auto found = event.find(key);
-  if (found == event.end()) throw Rejected(fmt::format("'{}' is missing", key));
+  if (found == event.end()) throw RejectedEvent(fmt::format("'{}' is missing", key));
   return *found;
 }
 
 std::string text(const json& event, const char* key) {
   const json& value = field(event, key);
-  if (!value.is_string()) throw Rejected(fmt::format("'{}' is not a string", key));
+  if (!value.is_string()) throw RejectedEvent(fmt::format("'{}' is not a string", key));
   return value.get<std::string>();
 }
 
 std::int64_t integer(const json& event, const char* key, std::int64_t least,
                      std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
   const json& value = field(event, key);
-  if (!value.is_number_integer()) throw Rejected(fmt::format("'{}' is not an integer", key));
+  if (!value.is_number_integer()) throw RejectedEvent(fmt::format("'{}' is not an integer", key));
   const auto number = value.get<std::int64_t>();
-  if (number < least) throw Rejected(fmt::format("'{}' is {}, below {}", key, value.dump(), least));
-  if (number > most) throw Rejected(fmt::format("'{}' is {}, above {}", key, number, most));
+  if (number < least) throw RejectedEvent(fmt::format("'{}' is {}, below {}", key, value.dump(), least));
+  if (number > most) throw RejectedEvent(fmt::format("'{}' is {}, above {}", key, number, most));
   return number;
 }
 
 double real(const json& event, const char* key) {
   const json& value = field(event, key);
-  if (!value.is_number()) throw Rejected(fmt::format("'{}' is not a number", key));
+  if (!value.is_number()) throw RejectedEvent(fmt::format("'{}' is not a number", key));
   return value.get<double>();
 }
 
@@ -63,7 +63,7 @@ nanoseconds seconds(const json& event, const char* key) {
   const double value = real(event, key);
   // Bounds the conversion to nanoseconds as well as the nonsense.
   if (!(value >= 0 && value < std::chrono::duration<double>(kYear).count()))
-    throw Rejected(fmt::format("'{}' is {}, no possible duration", key, value));
+    throw RejectedEvent(fmt::format("'{}' is {}, no possible duration", key, value));
   return nanoseconds(std::llround(value * 1e9));
 }
 
@@ -76,7 +76,7 @@ std::optional<double> number_or_word(const json& event, const char* key, bool& f
   if (found->is_number()) return found->get<double>();
   finite = false;
   if (*found == "nan" || *found == "inf" || *found == "-inf") return std::nullopt;
-  throw Rejected(fmt::format("'{}' is neither a number nor \"nan\", \"inf\", \"-inf\"", key));
+  throw RejectedEvent(fmt::format("'{}' is neither a number nor \"nan\", \"inf\", \"-inf\"", key));
 }
 
 std::optional<double> loss(const json& event, bool& finite) {
@@ -91,7 +91,7 @@ std::optional<double> real_or_nothing(const json& object, const char* key) {
 space::ReadingRange reading_range(const json& event, const char* key) {
   const auto found = event.find(key);
   if (found == event.end() || found->is_null()) return {};
-  if (!found->is_object()) throw Rejected(fmt::format("'{}' is no object with min, mean or max", key));
+  if (!found->is_object()) throw RejectedEvent(fmt::format("'{}' is no object with min, mean or max", key));
   return {.min = real_or_nothing(*found, "min"),
           .mean = real_or_nothing(*found, "mean"),
           .max = real_or_nothing(*found, "max")};
@@ -174,21 +174,21 @@ void EventReader::consume(std::string_view line) {
   }
   try {
     accept(event);
-  } catch (const Rejected& rejected) {
+  } catch (const RejectedEvent& rejected) {
     fail(fmt::format("{}: {}", event["event"].get<std::string>(), rejected.what()));
   }
 }
 
 void EventReader::accept(const json& event) {
   const std::string name = event["event"].get<std::string>();
-  if (events_.end) throw Rejected("comes after 'end'");
+  if (events_.end) throw RejectedEvent("comes after 'end'");
   if (name == "hello") {
-    if (events_.worker) throw Rejected("comes twice");
-    if (line_ != 1) throw Rejected("is not the first event");
+    if (events_.worker) throw RejectedEvent("comes twice");
+    if (line_ != 1) throw RejectedEvent("is not the first event");
     events_.worker = text(event, "worker");
     const auto version = integer(event, "protocol", 0);
     if (version != protocol::kVersion) {
-      throw Rejected(fmt::format("protocol {}, this tuner speaks {}", version, protocol::kVersion));
+      throw RejectedEvent(fmt::format("protocol {}, this tuner speaks {}", version, protocol::kVersion));
     }
     return;
   }
@@ -198,7 +198,7 @@ void EventReader::accept(const json& event) {
   } else if (name == "phase_end") {
     end_phase(event);
   } else if (name == "ready") {
-    if (!events_.ready.is_null()) throw Rejected("comes twice");
+    if (!events_.ready.is_null()) throw RejectedEvent("comes twice");
     events_.ready = event;
     events_.ready.erase("event");
   } else if (name == "sample") {
@@ -209,7 +209,7 @@ void EventReader::accept(const json& event) {
     bool finite = true;
     const space::Accuracy accuracy{real(event, "accuracy"), loss(event, finite).value_or(0),
                                    integer(event, "examples", 1)};
-    if (!(accuracy.accuracy >= 0 && accuracy.accuracy <= 1)) throw Rejected("'accuracy' is not between 0 and 1");
+    if (!(accuracy.accuracy >= 0 && accuracy.accuracy <= 1)) throw RejectedEvent("'accuracy' is not between 0 and 1");
     events_.accuracy = accuracy;
   } else if (name == "norms") {
     accept_norms(event);
@@ -222,7 +222,7 @@ void EventReader::accept(const json& event) {
     EndEvent end{text(event, "status"), event.contains("reason") ? text(event, "reason") : std::string()};
     if (end.status != "ok" && end.status != "unsupported" && end.status != "diverged" &&
         end.status != "out_of_memory" && end.status != "failed") {
-      throw Rejected(fmt::format("status '{}' is unknown", end.status));
+      throw RejectedEvent(fmt::format("status '{}' is unknown", end.status));
     }
     events_.end = std::move(end);
   }
@@ -233,8 +233,8 @@ nanoseconds EventReader::bounded(const char* key, nanoseconds time) {
   const nanoseconds most = std::string_view(key).starts_with("cpu") ? kYear * kMostProcessors : kYear;
   std::int64_t& sum = sums_[key];
   if (time > most || time.count() > most.count() - sum) {
-    throw Rejected(fmt::format("'{}' is {} s, with those before it no possible duration", key,
-                               std::chrono::duration<double>(time).count()));
+    throw RejectedEvent(fmt::format("'{}' is {} s, with those before it no possible duration", key,
+                                    std::chrono::duration<double>(time).count()));
   }
   sum += time.count();
   return time;
@@ -242,9 +242,9 @@ nanoseconds EventReader::bounded(const char* key, nanoseconds time) {
 
 void EventReader::begin_phase(const json& event) {
   std::string name = text(event, "name");
-  if (events_.phases.size() >= kMostPhases) throw Rejected(fmt::format("more than {} phases", kMostPhases));
+  if (events_.phases.size() >= kMostPhases) throw RejectedEvent(fmt::format("more than {} phases", kMostPhases));
   if (!open_phases_.emplace(name, events_.phases.size()).second) {
-    throw Rejected(fmt::format("'{}' has begun already", name));
+    throw RejectedEvent(fmt::format("'{}' has begun already", name));
   }
   events_.phases.push_back({.name = std::move(name), .wall = {}, .cpu = {}, .finished = false});
   events_.lines.phases.push_back(line_);
@@ -254,7 +254,7 @@ void EventReader::begin_phase(const json& event) {
 void EventReader::end_phase(const json& event) {
   const std::string name = text(event, "name");
   const auto open = open_phases_.find(name);
-  if (open == open_phases_.end()) throw Rejected(fmt::format("'{}' has not begun", name));
+  if (open == open_phases_.end()) throw RejectedEvent(fmt::format("'{}' has not begun", name));
   space::Phase& phase = events_.phases[open->second];
   const nanoseconds wall = bounded("wall_s", seconds(event, "wall_s"));
   phase.cpu = bounded("cpu_s", seconds(event, "cpu_s"));
@@ -280,13 +280,13 @@ void EventReader::accept_sample(const json& event) {
   sample.steps = integer(event, "steps", 1);
   // The last step of it is a number too; the next sample begins behind it.
   if (std::int64_t next = 0; __builtin_add_overflow(sample.first_step, sample.steps, &next)) {
-    throw Rejected(
+    throw RejectedEvent(
         fmt::format("'first_step' is {} and 'steps' {}: there is no such step", sample.first_step, sample.steps));
   }
   if (!events_.samples.empty()) {
     const auto& last = events_.samples.back();
     if (sample.first_step < last.first_step + last.steps) {
-      throw Rejected(
+      throw RejectedEvent(
           fmt::format("step {} comes again, after step {}", sample.first_step, last.first_step + last.steps - 1));
     }
   }
@@ -326,13 +326,13 @@ void EventReader::add_step_parts(const json& event) {
 void EventReader::accept_norms(const json& event) {
   const std::int64_t steps = integer(event, "steps", 0);
   if (!events_.norms.empty() && steps <= events_.norms.back().steps) {
-    throw Rejected(fmt::format("after {} steps, those after {} came already", steps, events_.norms.back().steps));
+    throw RejectedEvent(fmt::format("after {} steps, those after {} came already", steps, events_.norms.back().steps));
   }
   const json& layers = field(event, "layers");
-  if (!layers.is_array() || layers.empty()) throw Rejected("'layers' is no list of layers");
+  if (!layers.is_array() || layers.empty()) throw RejectedEvent("'layers' is no list of layers");
   std::vector<space::Norm> norms;
   for (const json& each : layers) {
-    if (!each.is_object()) throw Rejected("'layers' holds something that is no layer");
+    if (!each.is_object()) throw RejectedEvent("'layers' holds something that is no layer");
     bool finite = true;
     norms.push_back({.steps = steps,
                      .layer = text(each, "layer"),
@@ -343,7 +343,7 @@ void EventReader::accept_norms(const json& event) {
 }
 
 void EventReader::accept_device(const json& event) {
-  if (events_.device) throw Rejected("comes twice");
+  if (events_.device) throw RejectedEvent("comes twice");
   space::DeviceReport report{.name = text(event, "name"), .readings = integer(event, "readings", 1)};
   report.energy_j = real_or_nothing(event, "energy_j");
   report.sm_clock_mhz = reading_range(event, "sm_clock_mhz");
@@ -351,10 +351,10 @@ void EventReader::accept_device(const json& event) {
   report.temperature_c = reading_range(event, "temperature_c");
   report.power_w = reading_range(event, "power_w");
   if (const auto throttled = event.find("throttled"); throttled != event.end()) {
-    if (!throttled->is_object()) throw Rejected("'throttled' is no object of reasons");
+    if (!throttled->is_object()) throw RejectedEvent("'throttled' is no object of reasons");
     for (const auto& [reason, share] : throttled->items()) {
       const double number = real(*throttled, reason.c_str());
-      if (!(number >= 0 && number <= 1)) throw Rejected(fmt::format("'{}' is {}, no share", reason, number));
+      if (!(number >= 0 && number <= 1)) throw RejectedEvent(fmt::format("'{}' is {}, no share", reason, number));
       report.throttled[reason] = number;
     }
   }

@@ -60,13 +60,13 @@ int spawn_supervisor(const std::filesystem::path& program, int socket, pid_t& pi
 
 }  // namespace
 
-std::expected<Supervised, std::string> Supervised::start(const SuperviseSpec& spec,
-                                                         const std::filesystem::path& program) {
+std::expected<SupervisedWorker, std::string> SupervisedWorker::start(const SuperviseSpec& spec,
+                                                                     const std::filesystem::path& program) {
   std::array<int, 2> sockets{-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
     return std::unexpected(fmt::format("no socket for the supervisor: {}", std::strerror(errno)));
   }
-  Supervised supervised;
+  SupervisedWorker supervised;
   supervised.run_id_ = spec.run_id;
   supervised.deadline_ = spec.deadline;
   supervised.total_limit_ = spec.total_limit;
@@ -84,7 +84,7 @@ std::expected<Supervised, std::string> Supervised::start(const SuperviseSpec& sp
   return supervised;
 }
 
-Supervised::Supervised(Supervised&& other) noexcept
+SupervisedWorker::SupervisedWorker(SupervisedWorker&& other) noexcept
     : run_id_(std::move(other.run_id_)),
       pid_(std::exchange(other.pid_, -1)),
       socket_(std::exchange(other.socket_, -1)),
@@ -103,25 +103,25 @@ Supervised::Supervised(Supervised&& other) noexcept
       lines_(std::move(other.lines_)),
       result_(std::move(other.result_)) {}
 
-Supervised::~Supervised() {
+SupervisedWorker::~SupervisedWorker() {
   if (pid_ > 0) ::kill(pid_, SIGCONT);  // one that is stopped would never see that its tuner is gone
   bury();
 }
 
-void Supervised::bury() {
+void SupervisedWorker::bury() {
   if (socket_ >= 0) ::close(std::exchange(socket_, -1));
   while (pid_ > 0 && ::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
 }
 
-nanoseconds Supervised::time_left(Clock::time_point now) const {
+nanoseconds SupervisedWorker::time_left(Clock::time_point now) const {
   nanoseconds left = stop_wanted_ ? nanoseconds::max() : deadline_ - ran_ - (now - resumed_);
   if (total_limit_) left = std::min<nanoseconds>(left, *total_limit_ - (now - started_));
   return left;
 }
 
-void Supervised::wait(milliseconds timeout, int also) {
+void SupervisedWorker::wait(milliseconds timeout, int also) {
   if (finished()) return;
   const auto now = Clock::now();
   // From when it is seen: a tuner that was stopped itself must not blame its supervisor.
@@ -145,7 +145,7 @@ void Supervised::wait(milliseconds timeout, int also) {
 
 // While it lives, everything that the worker started is its descendant; afterwards it would be found by its marks
 // alone.
-void Supervised::end_overdue() {
+void SupervisedWorker::end_overdue() {
   const auto since = Clock::now() - *ending_since_;
   const bool is_stopped = since >= grace_ && state_of_process(pid_) == 'T';
   if (!is_stopped && since < grace_ + last_resort_) return;
@@ -159,7 +159,7 @@ void Supervised::end_overdue() {
   lose(std::move(reason));
 }
 
-void Supervised::receive() {
+void SupervisedWorker::receive() {
   std::array<char, 16384> buffer;
   const ssize_t count = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -174,7 +174,7 @@ void Supervised::receive() {
   }
 }
 
-void Supervised::accept(const nlohmann::json& result) {
+void SupervisedWorker::accept(const nlohmann::json& result) {
   try {
     result_ = result_from_json(result);
     bury();
@@ -188,7 +188,7 @@ void Supervised::accept(const nlohmann::json& result) {
   }
 }
 
-void Supervised::lose(std::string reason) {
+void SupervisedWorker::lose(std::string reason) {
   bury();
   kill_processes_of_run(run_id_);
   (void)sweep_cgroups(cgroup_parents());
@@ -199,27 +199,27 @@ void Supervised::lose(std::string reason) {
   result_ = std::move(result);
 }
 
-void Supervised::command(const char* word, const std::string& reason) const {
+void SupervisedWorker::command(const char* word, const std::string& reason) const {
   if (finished()) return;
   nlohmann::json document = {{"command", word}};
   if (!reason.empty()) document["reason"] = reason;
   (void)send_line(socket_, document);
 }
 
-void Supervised::stop() {
+void SupervisedWorker::stop() {
   if (!stop_wanted_) ran_ += Clock::now() - resumed_;
   stop_wanted_ = true;
   command("stop");
 }
 
-void Supervised::resume() {
+void SupervisedWorker::resume() {
   if (stop_wanted_) resumed_ = Clock::now();
   stop_wanted_ = false;
   stopped_ = false;
   command("continue");
 }
 
-void Supervised::kill(const std::string& reason) {
+void SupervisedWorker::kill(const std::string& reason) {
   if (!ending_since_) ending_since_ = Clock::now();
   kill_reason_ = reason;
   command("kill", reason);

@@ -19,16 +19,16 @@ inline constexpr int kControlDescriptor = 3;  ///< descriptor of the supervisor'
 ///
 /// The supervisor keeps the deadline. Should it fail to, because somebody stopped or hung it, wait() ends it with all
 /// its processes: at once after the grace where it is stopped, else when the spec's last_resort has passed too.
-class Supervised {
+class SupervisedWorker {
  public:
   /// Starts `program` (nocturne-supervisor) and hands it the spec.
-  [[nodiscard]] static std::expected<Supervised, std::string> start(const SuperviseSpec& spec,
-                                                                    const std::filesystem::path& program);
-  Supervised(Supervised&& other) noexcept;
-  Supervised& operator=(Supervised&&) = delete;
-  Supervised(const Supervised&) = delete;
-  Supervised& operator=(const Supervised&) = delete;
-  ~Supervised();
+  [[nodiscard]] static std::expected<SupervisedWorker, std::string> start(const SuperviseSpec& spec,
+                                                                          const std::filesystem::path& program);
+  SupervisedWorker(SupervisedWorker&& other) noexcept;
+  SupervisedWorker& operator=(SupervisedWorker&&) = delete;
+  SupervisedWorker(const SupervisedWorker&) = delete;
+  SupervisedWorker& operator=(const SupervisedWorker&) = delete;
+  ~SupervisedWorker();
 
   /// Waits until the supervisor says something, `also` (a file descriptor, or -1) is readable, or the time has passed.
   void wait(std::chrono::milliseconds timeout, int also = -1);
@@ -48,7 +48,7 @@ class Supervised {
   [[nodiscard]] pid_t supervisor_pid() const { return pid_; }
 
  private:
-  Supervised() = default;
+  SupervisedWorker() = default;
   void command(const char* word, const std::string& reason = {}) const;
   void receive();
   void accept(const nlohmann::json& result);

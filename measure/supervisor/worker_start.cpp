@@ -50,7 +50,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-struct Prepared {
+struct PreparedChild {
   std::vector<char*> argv, environment;
   cpu_set_t cpus;
   bool pin = false;
@@ -66,7 +66,7 @@ void tell(int pipe, int stage, int error) {
 }
 
 // Runs in the child. Only one thread forked, so ordinary calls are safe; it allocates nothing all the same.
-[[noreturn]] void become_worker(const Prepared& prepared) {
+[[noreturn]] void become_worker(const PreparedChild& prepared) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != prepared.supervisor) ::_exit(127);  // it died before the line above
@@ -123,7 +123,7 @@ StartedWorker start_worker(const SuperviseSpec& spec, const std::string& supervi
 
   std::vector<std::string> argv = spec.argv;
   std::vector<std::string> environment = worker_environment(spec, supervisor);
-  Prepared prepared;
+  PreparedChild prepared;
   prepared.argv = pointers(argv);
   prepared.environment = pointers(environment);
   CPU_ZERO(&prepared.cpus);

@@ -199,7 +199,7 @@ void Prior::settle(model::LinearModel& times) {
   if (std::abs(offset_.mean - applied_) < kOffsetStep) return;
   applied_ = offset_.mean;
   ++revision_;
-  for (const auto& each : standing()) {
+  for (const auto& each : believed()) {
     if (each.log_value) times.tell_past(each.point, *each.log_value);
   }
 }
@@ -212,7 +212,7 @@ void Prior::give_up(std::string sentence) {
   if (note_) note_(given_up_);
 }
 
-std::vector<PastTrial> Prior::standing() const {
+std::vector<PastTrial> Prior::believed() const {
   std::vector<PastTrial> trials;
   if (!holds_) return trials;
   for (const auto& each : past_) {

@@ -81,8 +81,8 @@ class Prior {
 
   /// Past trials as they are believed now, and not measured anew: times moved by the offset. Empty where they do not
   /// hold.
-  [[nodiscard]] std::vector<PastTrial> standing() const;
-  /// Changes whenever standing() changes in more than what was measured anew.
+  [[nodiscard]] std::vector<PastTrial> believed() const;
+  /// Changes whenever believed() changes in more than what was measured anew.
   [[nodiscard]] std::size_t revision() const { return revision_; }
   /// All past trials that were understood, believed or not.
   [[nodiscard]] const std::vector<PastTrial>& past() const { return past_; }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Tests what pruning claims: that of the configurations it rules out, no more than one in twenty is faster than its
+/// Tests what pruning predicts: that of the configurations it rules out, no more than one in twenty is faster than its
 /// own optimistic bound.
 ///
 /// One trial in kOneIn is drawn uniformly from the pruned. An audit *fails* when its value is below the 5 % quantile

@@ -69,7 +69,7 @@ space::PointList draw(space::Lattice& lattice) {
 /// What two configurations may have to themselves, that is no sum of effects of levels and of pairs. What a trial
 /// leaves unexplained is either noise or that, and one run does not say which.
 struct Own {
-  double shift = 0;  ///< of the difference, log units, if all that the two leave unexplained is theirs
+  double shift = 0;  ///< so much is added to the difference, log units, if all that the two leave unexplained is theirs
   double sd = 0;     ///< log units: of what was not measured
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What going on is still worth: the gain that so many more trials would bring, by the model.
+/// The value of continuing: the gain that so many more trials would bring, by the model.
 ///
 /// The search is simulated through on samples of the posterior. In each play, trial after trial, the candidate with the
 /// largest expected improvement times P(works) is "measured": it fails with its probability, else its value is drawn

@@ -59,7 +59,7 @@ void FailureRules::consider(const Condition& first, const Condition& second) {
   rules_.push_back(std::move(rule));
 }
 
-void FailureRules::suspect(space::Point point) {
+void FailureRules::add_candidates(space::Point point) {
   const auto conditions = conditions_of(point);
   candidates_ = std::max(candidates_, conditions.size() * (conditions.size() + 1) / 2);
   for (std::size_t i = 0; i < conditions.size(); ++i) {
@@ -81,7 +81,7 @@ void FailureRules::tell(space::Point point, bool worked) {
       if (each.meets(point)) each.failures.push_back(number);
     }
     failed_.push_back(point);
-    if (!known) suspect(point);
+    if (!known) add_candidates(point);
   }
   stale_ = true;
 }
@@ -103,16 +103,16 @@ void FailureRules::update() {
   const auto failed = static_cast<double>(failed_.size());
   const auto trials = failed + static_cast<double>(worked_.size());
   std::vector<double> odds;
-  std::vector<double> suspected(failed_.size());  // by failure, the odds of all that explain it
+  std::vector<double> explained_odds(failed_.size());  // by failure, the odds of all that explain it
   for (const auto& each : rules_) {
     const auto met = static_cast<double>(each.failures.size());
     const double rate = (failed - met + 0.5) / (trials - met + 1);
     odds.push_back(std::min(std::pow(rate, -met) / static_cast<double>(candidates_), kMostOdds));
-    for (const auto failure : each.failures) suspected[failure] += odds.back();
+    for (const auto failure : each.failures) explained_odds[failure] += odds.back();
   }
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     double most = 0;
-    for (const auto failure : rules_[i].failures) most = std::max(most, suspected[failure]);
+    for (const auto failure : rules_[i].failures) most = std::max(most, explained_odds[failure]);
     rules_[i].blame = odds[i] / (1 + most);
   }
   std::vector<std::size_t> order(rules_.size());
@@ -125,22 +125,22 @@ void FailureRules::update() {
     sorted_odds.push_back(odds[i]);
   }
   rules_ = std::move(sorted);
-  find_causes(sorted_odds, suspected);
+  find_causes(sorted_odds, explained_odds);
 }
 
 /// Failures that the same rules explain are one cause: the likeliest of them stands for all.
-void FailureRules::find_causes(const std::vector<double>& odds, const std::vector<double>& suspected) {
+void FailureRules::find_causes(const std::vector<double>& odds, const std::vector<double>& explained_odds) {
   causes_.clear();
   allowed_.clear();
-  std::vector<std::uint64_t> explained(suspected.size());
+  std::vector<std::uint64_t> explained(explained_odds.size());
   for (std::size_t i = 0; i < std::min(kLooked, rules_.size()); ++i) {
     for (const auto failure : rules_[i].failures) explained[failure] |= std::uint64_t{1} << i;
   }
   std::unordered_map<std::uint64_t, double> weights;
-  for (std::size_t f = 0; f < suspected.size(); ++f) {
+  for (std::size_t f = 0; f < explained_odds.size(); ++f) {
     if (explained[f] == 0) continue;
-    const auto [known, is_new] = weights.try_emplace(explained[f], suspected[f]);
-    known->second = std::min(known->second, suspected[f]);
+    const auto [known, is_new] = weights.try_emplace(explained[f], explained_odds[f]);
+    known->second = std::min(known->second, explained_odds[f]);
   }
   for (const auto& [rules, weight] : weights) {
     Cause cause{.rules = rules};

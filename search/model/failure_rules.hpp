@@ -35,7 +35,7 @@ class FailureRules {
   /// A new trial; each point once.
   void tell(space::Point point, bool worked);
   void clear();
-  /// P(no rule forbids it): 1 where nothing is suspected.
+  /// P(no rule forbids it): 1 where there is no candidate.
   [[nodiscard]] double allows(space::Point point);
 
   enum class Relation : std::uint8_t { Any, Equal, AtLeast, AtMost };
@@ -57,7 +57,7 @@ class FailureRules {
   [[nodiscard]] const std::vector<Rule>& rules();
 
  private:
-  void suspect(space::Point point);
+  void add_candidates(space::Point point);
   void consider(const Condition& first, const Condition& second);
   [[nodiscard]] std::vector<Condition> conditions_of(space::Point point) const;
   void update();
@@ -69,7 +69,7 @@ class FailureRules {
     std::uint64_t rules = 0;               // that explain it
     std::array<double, kLooked> shares{};  // of the odds
   };
-  void find_causes(const std::vector<double>& odds, const std::vector<double>& suspected);
+  void find_causes(const std::vector<double>& odds, const std::vector<double>& explained_odds);
   [[nodiscard]] double allowed_under(std::uint64_t met) const;
 
   const space::Lattice* lattice_;

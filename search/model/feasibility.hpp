@@ -39,7 +39,7 @@ class Feasibility {
   [[nodiscard]] std::size_t failures() const;
   /// Whether a rule all but certainly forbids it.
   [[nodiscard]] bool forbids(space::Point point);
-  /// What is suspected to fail whatever else is set, the likeliest first. Valid until the next call.
+  /// What seems to fail whatever else is set, the likeliest first. Valid until the next call.
   [[nodiscard]] const std::vector<FailureRules::Rule>& rules();
   /// 1 everywhere while nothing failed.
   [[nodiscard]] double probability(space::Point point);

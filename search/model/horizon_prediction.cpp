@@ -28,7 +28,7 @@ void ObjectiveForecast::predict_horizons(space::Point point, double widening, st
                .log_extreme = prediction.log_quantile(kExtreme, widening)};
 }
 
-Composed compose(std::span<const PartPrediction> parts) {
+LogTime compose(std::span<const PartPrediction> parts) {
   double total = 0;
   for (const auto& each : parts) total += each.times * std::exp(each.log_mean);
   double variance = 0;

@@ -62,16 +62,16 @@ struct PartPrediction {
 };
 
 /// log T and its standard deviation. REQUIRES: not empty, times >= 0, one of them positive.
-struct Composed {
+struct LogTime {
   double log_mean = 0;
   double log_sd = 0;
 };
-[[nodiscard]] Composed compose(std::span<const PartPrediction> parts);
+[[nodiscard]] LogTime compose(std::span<const PartPrediction> parts);
 
 /// Three models, composed at each horizon. The lattice must outlive it.
 class PartsForecast : public Forecast {
  public:
-  /// Parts below this are not told apart: they would be noise on a logarithmic scale, and weigh nothing in T.
+  /// Parts below this are not distinguished: they would be noise on a logarithmic scale, and weigh nothing in T.
   static constexpr double kLeast = 1e-4;  // seconds
 
   /// `roles`, `bound`: physical covariates for the parts (physics.hpp).

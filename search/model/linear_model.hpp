@@ -75,7 +75,7 @@ struct Interaction {
   double strength = 0;  ///< standard deviation of the posterior mean of f_ij over all pairs of levels, log units
 };
 
-/// Parameters whose levels have changed together in all trials so far: their effects cannot be told apart.
+/// Parameters whose levels have changed together in all trials so far: their effects cannot be separated.
 struct Alias {
   std::vector<std::size_t> parameters;  ///< two or more, ascending; or one: a parameter that never changed
 };

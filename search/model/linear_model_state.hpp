@@ -58,10 +58,10 @@ struct LinearModel::State {
   /// What all other trials say of one.
   struct LeftOutTrial {
     double mean = 0;      ///< model units
-    double residual = 0;  ///< of its own value
-    double variance = 0;  ///< of that, with the noise of a trial that no weighing has touched
+    double residual = 0;  ///< own value less its prediction
+    double variance = 0;  ///< variance of the residual, with the noise of a trial that no weighing has touched
   };
-  /// Of the carriers, in the design's order.
+  /// One for each carrier, in the design's order.
   [[nodiscard]] std::vector<LeftOutTrial> left_out() const;
   void weigh_outliers();
   /// Weighs trials as if noise were Student's t: the expectation step of its scale mixture, from left-out trials.

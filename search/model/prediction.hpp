@@ -10,7 +10,7 @@ namespace nocturne::search::model {
 // How an objective becomes what the model predicts: its logarithm, bent above a knee, standardised.
 //
 // Ratios are what tuning is about, and effects of parameters multiply: so the logarithm. Configurations far slower
-// than most need not be told apart, and must not bend the rest: above the knee m the logarithm l continues as
+// than most need not be distinguished, and must not bend the rest: above the knee m the logarithm l continues as
 // m + s · log(1 + (l - m) / s), s = m - best. It is monotone and smooth, so that intervals go back through its
 // inverse; what a ×10 outlier adds is bounded by its own logarithm. A low knee serves a search, a high one a report.
 

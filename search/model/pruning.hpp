@@ -11,7 +11,7 @@
 ///
 /// A level (a framework, a compiler) is pruned where no configuration found with it is optimistically (5 %) as fast as
 /// the incumbent. The best one is looked for from good trials moved to that level and from random points, downhill over
-/// all other parameters; since it is the most hopeful of many, the claim for the level is the more cautious.
+/// all other parameters; since it is the most hopeful of many, the prediction for the level is the more cautious.
 
 #include <cstddef>
 #include <optional>

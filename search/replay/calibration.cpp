@@ -12,14 +12,15 @@ namespace {
 // Draws for the check, apart from those of the strategy and of disturbance.
 constexpr std::uint64_t kStream = std::uint64_t{1} << 62;
 
-struct Drawn {
+struct CalibrationDraw {
   std::vector<space::Configuration> configurations;
   space::PointList points;
   std::vector<double> log_values;
 };
 
-Drawn draw(PrunedSearch& search, const RecordedSpace& recorded, const RunState& run) {
-  Drawn drawn{.configurations = {}, .points = space::PointList(search.models().lattice().width()), .log_values = {}};
+CalibrationDraw draw(PrunedSearch& search, const RecordedSpace& recorded, const RunState& run) {
+  CalibrationDraw drawn{
+      .configurations = {}, .points = space::PointList(search.models().lattice().width()), .log_values = {}};
   space::Random random(run.seed, kStream | run.evaluations);
   for (std::size_t i = 0; i < kCalibrationDraws; ++i) {
     auto configuration = recorded.space().sample(random);

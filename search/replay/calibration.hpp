@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the model of a run claims, held against the truth: a recorded space knows every value.
+/// Calibration: what the model of a run predicts against the truth: a recorded space knows every value.
 ///
 /// Asked at some budgets of a run of PrunedSearch (`auto`); asking changes nothing of the run. Configurations are drawn
 /// uniformly from the valid ones; those that were measured, or that would fail, do not count.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The claims of all runs together, per space and over all spaces.
+/// Calibration of all runs together, per space and over all spaces.
 
 #include <cstddef>
 #include <optional>

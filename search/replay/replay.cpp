@@ -76,7 +76,7 @@ ReplayedTrial evaluate(const RecordedSpace& recorded, RecordedSpace::Place place
   return result;
 }
 
-/// What a strategy was told, kept while its claims are to be checked.
+/// What a strategy was told, kept while its calibration is to be checked.
 class CalibrationChecker {
  public:
   CalibrationChecker(const RecordedSpace& recorded, const ReplayOptions& options, std::uint64_t seed,

@@ -42,7 +42,7 @@ struct ReplayOptions {
   std::size_t threads = 0;  ///< 0: one a core. The results do not depend on it
   Disturbance disturbance{};
   HistoryOf history{};       ///< what each run is given as a prior; empty: nothing
-  bool calibration = false;  ///< at kBudgets, check what `auto` claims; takes half as long again
+  bool calibration = false;  ///< at kBudgets, check the calibration of `auto`; takes half as long again
 };
 
 /// One run of one strategy on one space.

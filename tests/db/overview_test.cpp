@@ -31,7 +31,7 @@ struct Night {
              fails ? failed_result(i % 10 == 3 ? Outcome::Crashed : Outcome::Wrong, i < 9 ? "" : "late")
                    : ok_result(value));
     }
-    (void)store.reserve_trial(id, claim_of(60));
+    (void)store.reserve_trial(id, reservation_of(60));
     all = store.list_trials({.campaign = id, .state = TrialState::Finished});
   }
 
@@ -42,13 +42,13 @@ struct Night {
     if (number % 7 == 0) result.set("huge_pages", number % 2 == 0);
     return result;
   }
-  static TrialReservation claim_of(std::int64_t number) {
+  static TrialReservation reservation_of(std::int64_t number) {
     TrialReservation result = reservation(number);
     result.configuration = configuration_of(number);
     return result;
   }
   void finish(CampaignId campaign, std::int64_t number, const TrialResult& result) {
-    store.finish_trial(store.reserve_trial(campaign, claim_of(number)), result);
+    store.finish_trial(store.reserve_trial(campaign, reservation_of(number)), result);
   }
 
   TemporaryFolder folder;
@@ -136,7 +136,7 @@ TEST_CASE("a trial is found by its number where it is finished, and by its confi
 
 TEST_CASE("the last durations are those of trials that were run", "[db]") {
   Night night;
-  TrialReservation equal = Night::claim_of(0);
+  TrialReservation equal = Night::reservation_of(0);
   equal.number = 61;
   (void)night.store.reuse_trial(night.id, equal, night.all.front().id);
   const auto durations = night.store.last_durations(night.id, 2);

@@ -151,7 +151,7 @@ TEST_CASE("a writer whose machine was started again holds nobody up there, and e
     CHECK(WriterLease::take(path, times, after) != nullptr);
     CHECK(waits == 1);
   }
-  SECTION("in containers, which cannot be told apart") {
+  SECTION("in containers, which cannot be distinguished") {
     before.machine.clear();
     after.machine.clear();
     CHECK_FALSE(ended_with_its_boot(before, after));

@@ -213,7 +213,7 @@ class CommandLine(unittest.TestCase):
             self.assertIn(f"noise {file}' measures it in 3 minutes", first.stderr)
             workspace.run("noise", file, "--time", "1s", check=0)
             again = workspace.run("tune", file, "--fresh", check=0)
-            self.assertRegex(again.stderr, r"Noise: this machine tells [0-9.]+ % apart in \d+ pairs")
+            self.assertRegex(again.stderr, r"Noise: this machine resolves [0-9.]+ % in \d+ pairs")
 
     def test_noise_says_what_can_be_told_apart(self):
         with Workspace() as workspace:
@@ -222,7 +222,7 @@ class CommandLine(unittest.TestCase):
             self.assertLessEqual({("sequential", "median"), ("slices", "paired")}, methods)
             for row in floor["rows"]:
                 self.assertGreaterEqual(row["pairs"], 3)
-                self.assertEqual([each["percent"] for each in row["to_tell"]], [1, 2, 5])
+                self.assertEqual([each["percent"] for each in row["to_resolve"]], [1, 2, 5])
             self.assertIn("duet", floor["left_out"][0])
 
     def test_apply_passes_the_exit_code(self):

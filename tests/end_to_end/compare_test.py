@@ -1,4 +1,4 @@
-"""Configurations beside each other, and the claims of the paper, measured with the fake worker."""
+"""Configurations beside each other, and the published results of the paper, measured with the fake worker."""
 
 import json
 import subprocess
@@ -110,12 +110,12 @@ class Report(unittest.TestCase):
             self.assertEqual(before["tensorflow-2.1"]["finding"], "not measured")
             self.assertIn("--measure", before["tensorflow-2.1"]["command"])
             after = report("--measure", "--time", "1h", "--pairs", "3")
-            for claim in ["tensorflow-2.1", "ngraph", "xla-cpu"]:
-                row = after[claim]
+            for result in ["tensorflow-2.1", "ngraph", "xla-cpu"]:
+                row = after[result]
                 self.assertEqual(row["measured"]["by"], "pairs")
                 percent = row["measured"]["percent"]
-                as_claimed = (percent > 0) == (row["published_percent"] > 0)
-                self.assertEqual(row["finding"], "confirmed" if as_claimed else "reversed", row)
+                as_published = (percent > 0) == (row["published_percent"] > 0)
+                self.assertEqual(row["finding"], "confirmed" if as_published else "reversed", row)
                 inside = row["measured"]["low_percent"] <= row["published_percent"] <= row["measured"]["high_percent"]
                 self.assertEqual(row["published_size"] == "inside", inside, row)
                 self.assertEqual(row["command"], "")

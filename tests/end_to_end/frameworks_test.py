@@ -39,7 +39,7 @@ class Tree:
             "MICROSECONDS = {'slow-1': 400, 'quick-1': 100, 'patient-1': 100}\n")
         (self.fix_ups / "fails.py").write_text("import sys\nsys.exit('the moon is in the way')\n")
         (self.fix_ups / "waits.py").write_text(WAITS)
-        # Of this machine's Pythons the newest would be chosen, and each be asked who it is: they are kept out of sight.
+        # This machine's newest Python would be chosen, and each be asked who it is: they are kept out of sight.
         self.variables = dict(os.environ, NOCTURNE_SOURCE=str(self.folder), NOCTURNE_PYTHONS=str(self.python()),
                               PATH="/usr/sbin:/usr/bin:/sbin:/bin", PYENV_ROOT="/nowhere", UV_PYTHON_INSTALL_DIR="/nowhere",
                               PYTHONPATH="/nowhere", PIP_NO_INDEX="1", FAKE_FOLDER=str(workspace.folder),

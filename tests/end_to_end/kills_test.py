@@ -25,7 +25,7 @@ from workspace import NOCTURNE, Workspace, campaign, wait_until, workers_alive
 
 TRIALS = 40
 VICTIMS = ["tuner"] * 4 + ["supervisor"] * 2 + ["worker"] * 2 + ["tuner and supervisor"]
-# Of one run three kills in a row would say that it crashes.
+# Three kills of one run in a row would say that it crashes.
 MOST_IN_A_ROW = 2
 SECONDS_BETWEEN_WORDS = 10
 OPTIONS = argparse.Namespace(kills=15, real=0, keep=None, worker=None, seed=None)
@@ -124,7 +124,7 @@ class Tally:
         unfinished.replace(self.file)
 
     def moments(self):
-        """Of the next campaign: what went before does not matter to it."""
+        """Draws the moments of the next campaign: what went before does not matter to it."""
         return random.Random(f"{self.seed} {self.campaigns}")
 
     def took(self):
@@ -139,7 +139,7 @@ class Tally:
               f"{self.campaigns + 1}, {self.took():.0f} s", file=sys.stderr, flush=True)
 
     def add(self, disturbed):
-        """Of a campaign that ended, or of one when something fails: that is not saved."""
+        """Adds a campaign that ended, or the one in which something fails, which is not saved."""
         self.kills += disturbed.kills
         self.real += disturbed.real
         self.in_run += disturbed.in_run

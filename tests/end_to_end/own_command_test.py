@@ -245,7 +245,7 @@ class TuneCommand(unittest.TestCase):
             self.assertEqual(best["default"]["configuration"]["delay"], 10)
             self.assertNotIn("threads", best["default"]["configuration"])
             again = workspace.run(*tune, check=0, cwd=workspace.folder)
-            self.assertIn("Going on after 3 finished trials", again.stderr)
+            self.assertIn("Continuing after 3 finished trials", again.stderr)
             self.assertNotIn("runs once", again.stderr)
 
             dry = workspace.run("apply", "train", "--dry-run", check=0, cwd=workspace.folder).stdout

@@ -247,7 +247,7 @@ TEST_CASE("threads that read ahead are not bound to the CPU of the thread that m
   for (int cpu = 0; cpu < CPU_SETSIZE && cpus.size() < 2; ++cpu) {
     if (CPU_ISSET(static_cast<std::size_t>(cpu), &allowed)) cpus.push_back(cpu);
   }
-  if (cpus.size() < 2) SKIP("one CPU: there is nothing to tell apart");
+  if (cpus.size() < 2) SKIP("one CPU: there is nothing to distinguish");
   const std::string first = std::to_string(cpus[0]), second = std::to_string(cpus[1]);
   CommandRun talk;
   talk.variables = {"OMP_PLACES={" + first + "},{" + second + "}", "OMP_PROC_BIND=close"};

@@ -50,16 +50,16 @@ std::vector<nlohmann::json> samples_in(const std::filesystem::path& file) {
 }
 
 // What it prints is passed on: not between the lines of a report of tests.
-class Muted {
+class MutedOutput {
  public:
-  Muted() {
+  MutedOutput() {
     const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
     ::dup2(nowhere, STDOUT_FILENO);
     ::close(nowhere);
   }
-  Muted(const Muted&) = delete;
-  Muted& operator=(const Muted&) = delete;
-  ~Muted() {
+  MutedOutput(const MutedOutput&) = delete;
+  MutedOutput& operator=(const MutedOutput&) = delete;
+  ~MutedOutput() {
     ::dup2(kept_, STDOUT_FILENO);
     ::close(kept_);
   }
@@ -188,7 +188,7 @@ TEST_CASE("an absurdly long time does not become a short one", "[command]") {
 TEST_CASE("a command that prints faster than it is read is left when it has done its steps", "[command]") {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "events.jsonl";
-  const Muted quiet;
+  const MutedOutput quiet;
   CHECK(converse_with("yes step | head -c 1000000", 5, file) == 0);
   CHECK(samples_in(file).size() >= 5);
   CHECK(samples_in(file).size() < 20'000);  // it would print 200,000
@@ -198,7 +198,7 @@ TEST_CASE("a command that prints faster than it is read is left when it has done
 TEST_CASE("where no steps are asked for behind the first, the first is awaited", "[command]") {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "events.jsonl";
-  const Muted quiet;
+  const MutedOutput quiet;
   CHECK(converse_with("sleep 0.3; echo step; exec sleep 60", 0, file) == 0);
   CHECK(events_in(file, "phase_end").size() == 1);
   CHECK(samples_in(file).empty());

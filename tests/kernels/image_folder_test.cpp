@@ -29,14 +29,14 @@ SourceOptions folder_options(const test::TemporaryFolder& folder, std::int64_t b
   return {.data = "folder", .folder = folder.path().string(), .image = {3, kSide, kSide}, .classes = 3, .batch = batch};
 }
 
-struct Seen {
+struct SeenBatch {
   std::vector<std::uint8_t> bytes;
   std::vector<std::int32_t> labels;
-  friend bool operator==(const Seen&, const Seen&) = default;
+  friend bool operator==(const SeenBatch&, const SeenBatch&) = default;
 };
 
-Seen see(BatchSource& source) {
-  Seen batch;
+SeenBatch see(BatchSource& source) {
+  SeenBatch batch;
   batch.labels.resize(static_cast<std::size_t>(source.next_size()));
   batch.bytes.resize(batch.labels.size() * static_cast<std::size_t>(source.image().elements()));
   source.next_bytes(batch.bytes, batch.labels);
@@ -44,7 +44,7 @@ Seen see(BatchSource& source) {
 }
 
 // Byte of an image in three planes.
-int at(const Seen& batch, std::int64_t image, std::int64_t channel, std::int64_t y, std::int64_t x) {
+int at(const SeenBatch& batch, std::int64_t image, std::int64_t channel, std::int64_t y, std::int64_t x) {
   return batch.bytes[static_cast<std::size_t>(((image * 3 + channel) * kSide + y) * kSide + x)];
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("classes and images are numbered in the order of their names", "[data]
   SourceOptions options = folder_options(folder, 6);
   options.shuffle = false;
   const auto source = open_batches(options);
-  const Seen batch = see(*source);
+  const SeenBatch batch = see(*source);
   CHECK(batch.labels == std::vector<std::int32_t>{0, 0, 1, 1, 2, 2});
   for (std::int64_t n = 0; n < 6; ++n) {
     CHECK(at(batch, n, 0, 3, 5) == Approx(50 + 80 * (n / 2)).margin(3));
@@ -110,7 +110,7 @@ TEST_CASE("threads read a folder's images as one reader does, epoch by epoch", "
   }
   SourceOptions options = folder_options(folder, 3);
   options.partial_batch = true;
-  std::vector<Seen> expected;
+  std::vector<SeenBatch> expected;
   const auto alone = open_batches(options);
   for (int i = 0; i < 9; ++i) expected.push_back(see(*alone));
   CHECK(expected[0] != expected[3]);  // another epoch: another order, other crops
@@ -175,7 +175,7 @@ TEST_CASE("skip_broken lets the next image that can be decoded stand in, and cou
   const auto source = open_batches(options);
   CHECK(source->count() == 6);
   if (options.threads == 0) CHECK(source->skipped() == 1);  // the list; nothing is read ahead
-  const Seen batch = see(*source);
+  const SeenBatch batch = see(*source);
   CHECK(batch.labels == std::vector<std::int32_t>{0, 1, 1, 1, 2, 2});
   CHECK(at(batch, 1, 0, 0, 0) == at(batch, 3, 0, 0, 0));
   CHECK(source->skipped() >= 1 + 2 + 1);  // ant/b passes over two, bee/a over one; threads may be an epoch ahead
@@ -227,7 +227,7 @@ TEST_CASE("a set for testing is its own folder, and shows the middle of each ima
                                                          0};
                     }));
   const auto source = open_batches(options);
-  const Seen once = see(*source), again = see(*source);
+  const SeenBatch once = see(*source), again = see(*source);
   CHECK(once == again);
   CHECK(at(once, 0, 0, 8, 0) > 240);
   CHECK(at(once, 0, 0, 8, kSide - 1) > 240);
@@ -258,7 +258,7 @@ TEST_CASE("grey and CMYK pictures become RGB", "[data]") {
   test::write_image(folder.path() / "one" / "b.jpg", test::jpeg(40, 40, paint(200, 100, 50, 255), 4));
   SourceOptions options = folder_options(folder, 2);
   options.shuffle = false;
-  const Seen batch = see(*open_batches(options));
+  const SeenBatch batch = see(*open_batches(options));
   for (std::int64_t channel = 0; channel < 3; ++channel) {
     CHECK(at(batch, 0, channel, 7, 7) == Approx(90).margin(3));
     CHECK(at(batch, 1, channel, 7, 7) == Approx(channel == 0 ? 200 : channel == 1 ? 100 : 50).margin(4));
@@ -274,7 +274,7 @@ TEST_CASE("a large picture decoded small shows what the large one shows", "[data
   const Crop crop{.left = 100, .top = 200, .width = 256, .height = 256, .flipped = flipped};
   std::vector<std::uint8_t> pixels, into(3 * 16 * 16);
   std::vector<float> rows;
-  const Decoded small = decode_jpeg(file, [&](std::int64_t, std::int64_t) { return crop; }, 16, 16, pixels);
+  const DecodedPicture small = decode_jpeg(file, [&](std::int64_t, std::int64_t) { return crop; }, 16, 16, pixels);
   CHECK(small.picture.width == 64);
   CHECK(small.picture.height < 64);  // rows beside the crop are passed over
   resample(small.picture, small.region, 16, 16, true, into.data(), rows);

@@ -51,7 +51,7 @@ class Ahead final : public Training {
     sum_ += static_cast<double>(steps_ * images);
     return {.images = images, .data_wait_ns = 10, .partial = partial, .epoch_ended = partial};
   }
-  Settled settle() override {
+  MeanLoss settle() override {
     log_.emplace_back("settle");
     const double sum = sum_;
     sum_ = 0;

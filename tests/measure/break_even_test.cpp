@@ -54,7 +54,7 @@ TEST_CASE("the interval of a break-even holds the truth about as often as it say
   CHECK(held <= 0.98 * kExperiments);
 }
 
-TEST_CASE("where the epochs cannot be told apart the break-even has no upper bound", "[break-even]") {
+TEST_CASE("where the epochs cannot be distinguished the break-even has no upper bound", "[break-even]") {
   const BreakEven result = break_even(noisy_pairs(40, 9.9, 0.05, 4));
   CHECK(result.at_first == Lead::Baseline);
   CHECK(result.at_last == Lead::Open);

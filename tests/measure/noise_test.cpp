@@ -19,19 +19,19 @@ TEST_CASE("the noise of equal pairs is their standard deviation, what favours a 
   CHECK(noise.sd == Approx(std::sqrt(0.0008 / 3)));
 }
 
-TEST_CASE("pairs to tell a difference apart agree with the usual formula where there are many", "[noise]") {
+TEST_CASE("pairs to resolve a difference agree with the usual formula where there are many", "[noise]") {
   // Two-sided 5 %, power 80 %: (1.95996 + 0.84162)² (sd/δ)² = 7.849 · 25 = 196, and about two more for the unknown sd.
   const double delta = std::log1p(0.01);
-  CHECK(pairs_to_tell(5 * delta, 1).value() == Approx(198).margin(1));
-  CHECK(pairs_to_tell(0, 1).value() == 2);
-  CHECK_FALSE(pairs_to_tell(100, 0.001).has_value());
+  CHECK(pairs_to_resolve(5 * delta, 1).value() == Approx(198).margin(1));
+  CHECK(pairs_to_resolve(0, 1).value() == 2);
+  CHECK_FALSE(pairs_to_resolve(100, 0.001).has_value());
 }
 
-TEST_CASE("what so many pairs tell apart is what needs so many pairs", "[noise]") {
+TEST_CASE("what so many pairs resolve is what needs so many pairs", "[noise]") {
   for (const int pairs : {2, 3, 6, 20, 300}) {
     const double percent = resolution_percent(0.03, pairs);
-    CHECK(pairs_to_tell(0.03, percent * 1.0001).value() == pairs);
-    CHECK(pairs_to_tell(0.03, percent * 0.9999).value() == pairs + 1);
+    CHECK(pairs_to_resolve(0.03, percent * 1.0001).value() == pairs);
+    CHECK(pairs_to_resolve(0.03, percent * 0.9999).value() == pairs + 1);
   }
 }
 

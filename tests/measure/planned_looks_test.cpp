@@ -99,7 +99,7 @@ TEST_CASE("critical values hold for a Brownian motion seen at the looks", "[plan
   CHECK(static_cast<double>(crossed) / kPaths == Approx(0.05).margin(0.005));  // a little less, for Student's sake
 }
 
-TEST_CASE("equal programs are told apart in at most one campaign of twenty, however often one looks",
+TEST_CASE("equal programs are found different in at most one campaign of twenty, however often one looks",
           "[planned_looks]") {
   const Errors errors = simulate(plan_looks(6, 24), 0, 20'000);
   CHECK(errors.false_alarms < 0.052);  // standard error 0.0015

@@ -45,7 +45,7 @@ space::Run run_mode(const std::string& mode, nlohmann::json configuration = nloh
   return run;
 }
 
-struct Expected {
+struct ExpectedEnd {
   const char* mode;
   Outcome outcome;
   const char* reason;
@@ -125,7 +125,7 @@ TEST_CASE("a variable can be taken out of a worker's environment", "[runner]") {
 }
 
 TEST_CASE("every way of a worker to end has its outcome", "[runner]") {
-  const Expected expected[] = {
+  const ExpectedEnd expected[] = {
       {"computed", Outcome::Ok, ""},
       {"unsupported", Outcome::Unsupported, "bf16 needs AVX512_BF16"},
       {"diverge", Outcome::Diverged, "loss is nan at step 3"},
@@ -143,7 +143,7 @@ TEST_CASE("every way of a worker to end has its outcome", "[runner]") {
       {"not_json", Outcome::ProtocolError, "events, line 2: not JSON: step 1 took 5 ms"},
       {"after_end", Outcome::ProtocolError, "events, line 3: sample: comes after 'end'"},
   };
-  for (const Expected& one : expected) {
+  for (const ExpectedEnd& one : expected) {
     CAPTURE(one.mode);
     const space::Run run = run_mode(one.mode);
     CHECK(space::to_text(run.outcome) == space::to_text(one.outcome));

@@ -15,7 +15,7 @@ namespace {
 constexpr double kScatter = 0.03;  // sd of the log ratio of a simulated pair
 
 /// What a campaign of comparisons found, whose pairs were drawn.
-struct Drawn {
+struct ComparisonDraw {
   std::vector<ComparisonMember> members;
   int pairs = 0;
 
@@ -29,10 +29,10 @@ struct Drawn {
 };
 
 /// Members with these true log ratios, measured to the end.
-Drawn draw(const std::vector<double>& truths, const ComparisonPolicy& policy, std::mt19937_64& random) {
+ComparisonDraw draw(const std::vector<double>& truths, const ComparisonPolicy& policy, std::mt19937_64& random) {
   std::normal_distribution<double> noise(0, kScatter);
   SequentialComparison comparison(std::vector<std::vector<double>>(truths.size()), policy);
-  Drawn drawn;
+  ComparisonDraw drawn;
   while (const auto member = comparison.next()) {
     comparison.tell(truths[*member] + noise(random));
     ++drawn.pairs;
@@ -64,7 +64,7 @@ TEST_CASE("that any of several equal members is called different happens in at m
   int wrong = 0;
   constexpr int kCampaigns = 2000;
   for (int campaign = 0; campaign < kCampaigns; ++campaign) {
-    const Drawn drawn = draw({0, 0, 0, 0, 0}, {.margin_percent = 0}, random);
+    const ComparisonDraw drawn = draw({0, 0, 0, 0, 0}, {.margin_percent = 0}, random);
     bool any = false;
     for (std::size_t i = 0; i < 5; ++i) any = any || drawn.found(i, Verdict::Faster) || drawn.found(i, Verdict::Slower);
     wrong += any ? 1 : 0;
@@ -92,7 +92,7 @@ TEST_CASE("members that are decided give their share away, and the rest is still
   int wrong = 0, found = 0;
   constexpr int kCampaigns = 1000;
   for (int campaign = 0; campaign < kCampaigns; ++campaign) {
-    const Drawn drawn = draw({0.2, 0, 0.2, 0.2, 0.2}, {.margin_percent = 0}, random);
+    const ComparisonDraw drawn = draw({0.2, 0, 0.2, 0.2, 0.2}, {.margin_percent = 0}, random);
     wrong += drawn.found(1, Verdict::Faster) || drawn.found(1, Verdict::Slower) ? 1 : 0;
     for (const std::size_t i : {0UL, 2UL, 3UL, 4UL}) found += drawn.found(i, Verdict::Faster) ? 1 : 0;
   }

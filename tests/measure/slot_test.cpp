@@ -132,7 +132,7 @@ TEST_CASE("whatever a lock file says of its holder, a terminal can be shown it",
   kill_holder(holder);
 }
 
-TEST_CASE("a holder that claims an impossible time is described all the same", "[slot]") {
+TEST_CASE("a holder that states an impossible time is described all the same", "[slot]") {
   for (const std::int64_t since : {INT64_MIN, INT64_MAX}) {
     CHECK_THAT(describe(SlotHolder{.cpu = 3, .pid = 7, .campaign = "odd", .since_unix_s = since}),
                ContainsSubstring("CPU 3 is measured by campaign 'odd' (process 7) since "));

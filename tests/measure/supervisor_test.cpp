@@ -102,7 +102,7 @@ TEST_CASE("a killed supervisor takes its worker along and the run is killed, not
 
 TEST_CASE("a sweep ends what a dead supervisor left and nothing of a living one", "[supervisor]") {
   const test::TemporaryFolder living_folder;
-  auto living = Supervised::start(lingering_spec(living_folder.path()), find_supervisor());
+  auto living = SupervisedWorker::start(lingering_spec(living_folder.path()), find_supervisor());
   REQUIRE(living);
   // As if its supervisor and its tuner had been killed at once: a stray with the marks of a process that is no more.
   const std::string id = new_run_id();
@@ -155,7 +155,7 @@ std::optional<SuperviseResult> stopped_beyond(std::chrono::milliseconds deadline
   // Polled: the supervisor looks at its limits during the stop as well.
   spec.memory_limit_bytes = std::int64_t{1} << 40;
   const auto begun = std::chrono::steady_clock::now();
-  auto supervised = Supervised::start(spec, find_supervisor());
+  auto supervised = SupervisedWorker::start(spec, find_supervisor());
   REQUIRE(supervised);
   const auto happens = [&](auto condition) {
     return test::comes_true([&] {
@@ -194,7 +194,7 @@ TEST_CASE("a supervised worker that is let go is ended", "[supervisor]") {
   const test::TemporaryFolder folder;
   const SuperviseSpec spec = lingering_spec(folder.path());
   {
-    auto supervised = Supervised::start(spec, find_supervisor());
+    auto supervised = SupervisedWorker::start(spec, find_supervisor());
     REQUIRE(supervised);
     REQUIRE(test::comes_true([&] { return processes_of_run(spec.run_id).size() == 1; }));
     REQUIRE(::kill(supervised->supervisor_pid(), SIGSTOP) == 0);  // even so
@@ -207,7 +207,7 @@ TEST_CASE("a supervisor that does not answer a kill is killed, and its worker wi
   SuperviseSpec spec = lingering_spec(folder.path());
   spec.grace = 50ms;
   spec.last_resort = 200ms;
-  auto supervised = Supervised::start(spec, find_supervisor());
+  auto supervised = SupervisedWorker::start(spec, find_supervisor());
   REQUIRE(supervised);
   REQUIRE(test::comes_true([&] { return processes_of_run(spec.run_id).size() == 1; }));
   REQUIRE(::kill(supervised->supervisor_pid(), SIGSTOP) == 0);
@@ -254,7 +254,7 @@ TEST_CASE("a stopped supervisor does not stop the tuner: the run ends after its 
 TEST_CASE("a stopped supervisor that goes on before the deadline is not ended", "[supervisor]") {
   const test::TemporaryFolder folder;
   const SuperviseSpec spec = lingering_spec(folder.path());
-  auto supervised = Supervised::start(spec, find_supervisor());
+  auto supervised = SupervisedWorker::start(spec, find_supervisor());
   REQUIRE(supervised);
   REQUIRE(test::comes_true([&] { return processes_of_run(spec.run_id).size() == 1; }));
   REQUIRE(::kill(supervised->supervisor_pid(), SIGSTOP) == 0);

@@ -25,17 +25,17 @@ TEST_CASE("the evidence does not drown in rounding of many audits with few failu
   CHECK(none.evidence() == Catch::Approx(0.95 / (0.45 * 2001)).epsilon(1e-9));
 }
 
-TEST_CASE("a calibrated model is seldom accused, however long it is audited", "[model]") {
-  int accused = 0;
+TEST_CASE("a calibrated model seldom raises an alarm, however long it is audited", "[model]") {
+  int alarmed = 0;
   constexpr int kCampaigns = 1500;
   for (std::uint64_t campaign = 0; campaign < kCampaigns; ++campaign) {
     space::Random random(17, campaign);
     Audit audit;
     for (int i = 0; i < 300; ++i) audit.tell(random.unit() < Audit::kNominal, false);
-    accused += audit.alarms() > 0;
+    alarmed += audit.alarms() > 0;
   }
   // At most alpha; three standard errors of the share above it.
-  CHECK(accused <= (Audit::kAlpha + 3 * std::sqrt(Audit::kAlpha / kCampaigns)) * kCampaigns);
+  CHECK(alarmed <= (Audit::kAlpha + 3 * std::sqrt(Audit::kAlpha / kCampaigns)) * kCampaigns);
 }
 
 TEST_CASE("a model whose bounds fail one time in five is found out, and widened", "[model]") {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A space whose truth is known, and processes that differ: what claims about a campaign are held against.
+/// A space whose truth is known, and processes that differ: what predictions about a campaign are held against.
 
 #include <cmath>
 #include <string>

@@ -68,7 +68,7 @@ double typical_best(std::string_view name, const Space& space) {
 }
 
 /// Runs on any thread: without assertions, which Catch2 counts without a lock.
-std::vector<std::string> conversation(NloptMethod method, const Space& space) {
+std::vector<std::string> exchanges_with(NloptMethod method, const Space& space) {
   NloptSearch search(space, {.seed = 4, .method = method});
   search.tell(std::vector{told(space.default_configuration(), seconds(space.default_configuration()))});
   std::vector<std::string> asked;
@@ -127,12 +127,12 @@ TEST_CASE("genetic search forgets a parent that turns out to fail", "[search]") 
 TEST_CASE("an NLopt run does not depend on the thread, nor on other runs beside it", "[search]") {
   const auto space = valley(3);
   for (const auto method : kMethods) {
-    const auto alone = conversation(method, space);
+    const auto alone = exchanges_with(method, space);
     CHECK(alone.size() == 80);
     std::vector<std::vector<std::string>> beside(2);
     {
-      std::jthread one([&] { beside[0] = conversation(method, space); });
-      std::jthread two([&] { beside[1] = conversation(method, space); });
+      std::jthread one([&] { beside[0] = exchanges_with(method, space); });
+      std::jthread two([&] { beside[1] = exchanges_with(method, space); });
     }
     CHECK(beside[0] == alone);
     CHECK(beside[1] == alone);

@@ -182,7 +182,7 @@ TEST_CASE("parts modelled apart predict every horizon, with intervals that hold"
   CHECK(inside < 0.995 * tested);
 }
 
-TEST_CASE("an audit of an earlier session is judged by what was claimed then", "[search]") {
+TEST_CASE("an audit of an earlier session is judged by what was predicted then", "[search]") {
   const auto space = frameworks();
   const Options options{.seed = 5, .objective = {.epochs = kHorizons, .primary = 12}};
   const space::Trial trial = told(space.default_configuration());
@@ -190,7 +190,7 @@ TEST_CASE("an audit of an earlier session is judged by what was claimed then", "
     PrunedSearch search(space, options);
     const double log_value = std::log(trial.estimate->value);
     search.adopt_audit(trial.configuration, AuditPrediction{.log_bound = log_value + off, .margin = 0.3});
-    search.tell({&trial, 1});  // no model yet: what is known now could claim nothing
+    search.tell({&trial, 1});  // no model yet: what is known now could predict nothing
     REQUIRE(search.audits().size() == 1);
     CHECK(search.audits()[0].told);
     CHECK(search.audits()[0].beat_its_bound == (off > 0));

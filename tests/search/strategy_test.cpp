@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "search/asked.hpp"
+#include "search/asked_configurations.hpp"
 #include "search/exhaustive.hpp"
 #include "search/local_search.hpp"
 #include "search/pruned_search.hpp"
@@ -142,7 +142,7 @@ TEST_CASE("the rest of a nearly exhausted space is drawn uniformly", "[search]")
   const auto space = make_space({integers("n", 0, 999)});
   std::map<std::string, int> hits;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    Asked asked;
+    AskedConfigurations asked;
     for (std::int64_t n = 0; n < 997; ++n) {
       Configuration configuration;
       configuration.set("n", n);
@@ -159,7 +159,7 @@ TEST_CASE("where chance finds nothing, a space that is too large to be walked th
   const auto space = make_space({with_default(integers("a", 1, 2'000'000'000), std::int64_t{1}),
                                  with_default(integers("b", 1, 2'000'000'000), std::int64_t{1})},
                                 {require_that("a + b == 2")});
-  Asked asked;
+  AskedConfigurations asked;
   asked.insert(space.default_configuration());
   space::Random random(1);
   CHECK_FALSE(asked.sample_other(space, random));

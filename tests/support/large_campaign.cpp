@@ -138,8 +138,8 @@ class Proposals {
   std::unordered_set<std::string> seen_;
 };
 
-db::Asked asked(std::int64_t number, space::Configuration configuration) {
-  db::Asked result{.number = number, .configuration = std::move(configuration), .reason = "largest expected gain"};
+db::AskAnswer asked(std::int64_t number, space::Configuration configuration) {
+  db::AskAnswer result{.number = number, .configuration = std::move(configuration), .reason = "largest expected gain"};
   if (number >= 20 && number % 20 == 0) {
     result.purpose = space::Purpose::Audit;
     result.predicted_log_bound = 1.0;
@@ -179,7 +179,7 @@ db::CampaignSummary fill(db::Store& store, const LargeCampaign& options) {
   Proposals proposals(spec.space);
   for (std::int64_t number = 0; number < static_cast<std::int64_t>(options.trials); ++number) {
     const space::Configuration configuration = proposals.next(number);
-    const db::Asked answer = asked(number, configuration);
+    const db::AskAnswer answer = asked(number, configuration);
     store.record_ask(campaign, {.strategy = record.strategy, .seed = 1, .count = 1, .answer = {answer}});
     const db::TrialId trial = store.reserve_trial(campaign, {.number = number,
                                                              .configuration = configuration,

@@ -12,7 +12,7 @@ namespace nocturne::test {
 
 struct LargeCampaign {
   std::size_t trials = 1000;
-  std::int64_t samples = 24;  ///< of each run; a trial has one run
+  std::int64_t samples = 24;  ///< each run has so many; a trial has one run
   bool failures = true;       ///< one trial in 25 crashes
 };
 

@@ -21,19 +21,19 @@ namespace nocturne::tuner {
 namespace {
 
 /// What is left to do of an earlier session.
-struct Replayed {
-  std::vector<db::Asked> pending;  ///< asked and not told, by number: they come first
-  std::vector<space::Trial> told;  ///< the latest tell of each trial, by number
+struct ReplayedExchanges {
+  std::vector<db::AskAnswer> pending;  ///< asked and not told, by number: they come first
+  std::vector<space::Trial> told;      ///< the latest tell of each trial, by number
   /// Answers of the strategy that were not what it answered then: its code changed. The stored ones count.
   std::int64_t deviations = 0;
 };
 
-/// Brings a strategy to where an earlier session left it: strategies are never stored, their conversation is. Repeats
+/// Brings a strategy to where an earlier session left it: strategies are never stored, asks and tells are. Repeats
 /// asks and tells in their order. Asks of another strategy or seed are not repeated, their trials only told.
-Replayed replay(std::span<const db::Exchange> exchanges, search::Strategy& strategy, const std::string& name,
-                std::int64_t seed) {
-  Replayed replayed;
-  std::map<std::int64_t, db::Asked> pending;
+ReplayedExchanges replay(std::span<const db::Exchange> exchanges, search::Strategy& strategy, const std::string& name,
+                         std::int64_t seed) {
+  ReplayedExchanges replayed;
+  std::map<std::int64_t, db::AskAnswer> pending;
   std::map<std::int64_t, space::Trial> told;
   for (const db::Exchange& exchange : exchanges) {
     if (const auto* ask = std::get_if<db::Ask>(&exchange)) {
@@ -42,11 +42,11 @@ Replayed replay(std::span<const db::Exchange> exchanges, search::Strategy& strat
         for (const auto& [number, asked] : pending) in_flight.push_back(asked.configuration);
         strategy.mark_pending(in_flight);
         const auto answer = strategy.ask(static_cast<std::size_t>(ask->count));
-        const bool same =
-            std::ranges::equal(answer, ask->answer, {}, &search::Proposal::configuration, &db::Asked::configuration);
+        const bool same = std::ranges::equal(answer, ask->answer, {}, &search::Proposal::configuration,
+                                             &db::AskAnswer::configuration);
         if (!same) ++replayed.deviations;
       }
-      for (const db::Asked& asked : ask->answer) pending[asked.number] = asked;
+      for (const db::AskAnswer& asked : ask->answer) pending[asked.number] = asked;
     } else {
       const space::Trial& trial = std::get<db::Tell>(exchange).trial;
       strategy.tell({&trial, 1});
@@ -89,11 +89,11 @@ std::optional<db::TrialId> fastest_trial(const Session& session) {
   return first.empty() ? std::nullopt : std::optional(trials[first.front()].id);
 }
 
-db::Asked numbered(search::Proposal proposal, std::int64_t number) {
-  db::Asked asked{.number = number,
-                  .configuration = std::move(proposal.configuration),
-                  .purpose = proposal.purpose,
-                  .reason = std::move(proposal.reason)};
+db::AskAnswer numbered(search::Proposal proposal, std::int64_t number) {
+  db::AskAnswer asked{.number = number,
+                      .configuration = std::move(proposal.configuration),
+                      .purpose = proposal.purpose,
+                      .reason = std::move(proposal.reason)};
   if (proposal.prediction) {
     asked.predicted_log_bound = proposal.prediction->log_bound;
     asked.predicted_log_margin = proposal.prediction->margin;
@@ -144,11 +144,11 @@ void Campaign::open(const measure::SweepReport& swept) {
     const auto* const ask = std::get_if<db::Ask>(&exchange);
     if (ask == nullptr) continue;
     for (const auto& source : sources_) source->remember(*ask);
-    for (const db::Asked& asked : ask->answer) state_.asked(asked);
+    for (const db::AskAnswer& asked : ask->answer) state_.asked(asked);
   }
-  Replayed replayed = replay(exchanges, *strategy_, begun.record.strategy, begun.record.seed);
+  ReplayedExchanges replayed = replay(exchanges, *strategy_, begun.record.strategy, begun.record.seed);
   for (const space::Trial& trial : replayed.told) state_.learn(trial);
-  for (db::Asked& asked : replayed.pending) scheduler_.enqueue(std::move(asked));
+  for (db::AskAnswer& asked : replayed.pending) scheduler_.enqueue(std::move(asked));
   count_earlier_time(session_, state_);
 
   const Opening opening = opening_of(session_, begun, swept);
@@ -197,7 +197,7 @@ std::optional<SearchEnd> Campaign::must_stop() {
 }
 
 void Campaign::ask(Asking asking) {
-  db::Asked asked = numbered(std::move(asking.proposal), state_.next_number());
+  db::AskAnswer asked = numbered(std::move(asking.proposal), state_.next_number());
   const db::Ask record{.strategy = std::move(asking.source), .seed = asking.seed, .count = 1, .answer = {asked}};
   session_.store.record_ask(session_.campaign, record);
   state_.asked(asked);

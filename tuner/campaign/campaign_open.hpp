@@ -24,7 +24,7 @@ namespace nocturne::tuner {
 struct BegunCampaign {
   db::CampaignRecord record;
   db::CampaignHandle handle;
-  db::Recovered recovered;  ///< what a killed session left
+  db::Recovery recovered;  ///< what a killed session left
 };
 
 /// Opens or resumes it, and gives the session its id. A new generation begins where the user wants all measured anew

@@ -29,7 +29,7 @@ std::optional<ChangedFields> differences_since(const db::Store& store, const std
 }
 
 /// The default, once more. Empty: it trains no more. Killed is kept.
-std::vector<space::Run> default_again(const Session& session, const Prepared& prepared) {
+std::vector<space::Run> default_again(const Session& session, const PreparedWorker& prepared) {
   std::vector<space::Run> runs;
   const auto slot = session.take_slot();
   if (!slot) return runs;

@@ -124,12 +124,12 @@ nanoseconds plausible_duration(nanoseconds between, std::int64_t runs, nanosecon
   return std::clamp(between, nanoseconds{0}, std::max<std::int64_t>(runs, 1) * (deadline + kAround));
 }
 
-Paced paced(const space::Parts& parts) {
+Pace pace_of(const space::Parts& parts) {
   return {.parts = parts, .turn_step = parts.steady_step};
 }
 
-Paced paced(const CampaignSpec& spec, const space::Trial& trial, nanoseconds run) {
-  Paced result = paced(*trial.parts);
+Pace pace_of(const CampaignSpec& spec, const space::Trial& trial, nanoseconds run) {
+  Pace result = pace_of(*trial.parts);
   const measure::CommandTemplate& own = spec.worker.own;
   if (own.empty()) return result;
   const double lasted = std::chrono::duration<double>(run).count();
@@ -142,21 +142,21 @@ Paced paced(const CampaignSpec& spec, const space::Trial& trial, nanoseconds run
   return result;
 }
 
-Paced paced(const CampaignSpec& spec, const db::StoredTrial& stored) {
+Pace pace_of(const CampaignSpec& spec, const db::StoredTrial& stored) {
   const nanoseconds between(stored.finished_unix_ns.value_or(stored.reserved_unix_ns) - stored.reserved_unix_ns);
   const auto runs = std::max<std::int64_t>(stored.runs, 1);
-  return paced(spec, stored.trial, plausible_duration(between, runs, spec.run.deadline) / runs);
+  return pace_of(spec, stored.trial, plausible_duration(between, runs, spec.run.deadline) / runs);
 }
 
-nanoseconds forecast_trial(const RunSettings& run, const Paced& configuration) {
+nanoseconds forecast_trial(const RunSettings& run, const Pace& configuration) {
   const double lasts = configuration.whole_run.value_or(first_step(configuration.parts) +
                                                         static_cast<double>(run.steps) * configuration.turn_step);
   return forecast_of(kMargin * run.repeats * lasts);
 }
 
-nanoseconds forecast_pair(const VerifySettings& verify, const Paced& baseline, const Paced& candidate) {
+nanoseconds forecast_pair(const VerifySettings& verify, const Pace& baseline, const Pace& candidate) {
   const SliceSteps steps = slice_steps(verify, baseline.parts, candidate.parts);
-  const auto side = [&](const Paced& each, std::int64_t turn) {
+  const auto side = [&](const Pace& each, std::int64_t turn) {
     if (each.whole_run) return *each.whole_run;
     return kMargin * (first_step(each.parts) + static_cast<double>(verify.slices * turn) * each.turn_step);
   };
@@ -201,13 +201,13 @@ nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& base
   return forecast_of(kMargin * exact) + forecast_band(verify, baseline, whole);
 }
 
-nanoseconds forecast_finals(const VerifySettings& verify, const Paced& baseline, const Paced& best,
+nanoseconds forecast_finals(const VerifySettings& verify, const Pace& baseline, const Pace& best,
                             std::optional<nanoseconds> whole, std::optional<nanoseconds> pair) {
   return pair.value_or(forecast_pair(verify, baseline, best)) * verify.pairs +
          forecast_accuracy(verify, baseline.parts, best.parts) + forecast_gate(verify, baseline.parts, whole);
 }
 
-nanoseconds forecast_choice(const VerifySettings& verify, const Paced& best) {
+nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best) {
   const int pairs = (verify.finalists - 1) * verify.selection_pairs + (verify.simplify ? verify.pairs : 0);
   return forecast_pair(verify, best, best) * pairs;
 }

@@ -70,13 +70,13 @@ inline constexpr std::size_t kRecentTrials = 20;
 /// What one more trial will take: the mean of those before, of the last kRecentTrials at most. None before: zero.
 [[nodiscard]] std::chrono::nanoseconds expected_trial(std::span<const std::chrono::nanoseconds> durations);
 
-/// How long a finished trial can have taken at most (its claim comes after its build), where the moments of its begin
-/// and end are `between` apart by a clock that may have been set meanwhile. Not below zero.
+/// How long a finished trial can have taken at most (its reservation comes after its build), where the moments of its
+/// begin and end are `between` apart by a clock that may have been set meanwhile. Not below zero.
 [[nodiscard]] std::chrono::nanoseconds plausible_duration(std::chrono::nanoseconds between, std::int64_t runs,
                                                           std::chrono::nanoseconds deadline);
 
 /// A configuration as far as its pairs are concerned.
-struct Paced {
+struct Pace {
   space::Parts parts;
   /// Seconds of a step as turns count them. Those of our workers are steps of the parts; the lines of a command of the
   /// user's own need not be, and how long one takes is said only by what a run lasted.
@@ -86,18 +86,18 @@ struct Paced {
 };
 
 /// For one of our workers.
-[[nodiscard]] Paced paced(const space::Parts& parts);
+[[nodiscard]] Pace pace_of(const space::Parts& parts);
 /// For a trial of this campaign whose one run lasted so long, start to end. REQUIRES: it is Ok.
-[[nodiscard]] Paced paced(const CampaignSpec& spec, const space::Trial& trial, std::chrono::nanoseconds run);
+[[nodiscard]] Pace pace_of(const CampaignSpec& spec, const space::Trial& trial, std::chrono::nanoseconds run);
 /// Likewise, by when it began and ended.
-[[nodiscard]] Paced paced(const CampaignSpec& spec, const db::StoredTrial& stored);
+[[nodiscard]] Pace pace_of(const CampaignSpec& spec, const db::StoredTrial& stored);
 
 /// A trial of it, start to end, once it is prepared.
-[[nodiscard]] std::chrono::nanoseconds forecast_trial(const RunSettings& run, const Paced& configuration);
+[[nodiscard]] std::chrono::nanoseconds forecast_trial(const RunSettings& run, const Pace& configuration);
 
 /// One pair of the two, start to end.
-[[nodiscard]] std::chrono::nanoseconds forecast_pair(const VerifySettings& verify, const Paced& baseline,
-                                                     const Paced& candidate);
+[[nodiscard]] std::chrono::nanoseconds forecast_pair(const VerifySettings& verify, const Pace& baseline,
+                                                     const Pace& candidate);
 
 /// The epochs that both train for their accuracy.
 [[nodiscard]] std::chrono::nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& baseline,
@@ -126,13 +126,13 @@ inline constexpr double kLearningShare = 0.2;
 /// How long what comes after the search in any case will take, from the parts of both: the pairs up to the first look,
 /// the epochs for the accuracy, the gate. `best` may be the default. `whole`: the budget's time, where there is one.
 /// `pair`: what a pair took, where some were measured.
-[[nodiscard]] std::chrono::nanoseconds forecast_finals(const VerifySettings& verify, const Paced& baseline,
-                                                       const Paced& best,
+[[nodiscard]] std::chrono::nanoseconds forecast_finals(const VerifySettings& verify, const Pace& baseline,
+                                                       const Pace& best,
                                                        std::optional<std::chrono::nanoseconds> whole = {},
                                                        std::optional<std::chrono::nanoseconds> pair = {});
 
 /// Likewise the choice among the finalists, and the winner against a simpler one.
-[[nodiscard]] std::chrono::nanoseconds forecast_choice(const VerifySettings& verify, const Paced& best);
+[[nodiscard]] std::chrono::nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best);
 
 /// Steps a turn of each side, so that turns of both last about equally long: `verify.slice_steps` for the slower side,
 /// more for the faster one.

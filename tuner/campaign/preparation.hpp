@@ -2,7 +2,7 @@
 
 /// What preparing a configuration still costs, for strategies that weigh gain against time.
 ///
-/// A function of the conversation alone (what was told, and builds and environments older than the campaign), so that a
+/// A function of asks and tells alone (what was told, and builds and environments older than the campaign), so that a
 /// campaign that is opened again asks what it asked before.
 
 #include <cstdint>

@@ -57,7 +57,7 @@ class EnqueuedSource final : public ProposalSource {
   std::optional<Asking> propose() override {
     for (const space::Configuration& each : enqueued_) {
       if (state_.was_asked(each)) continue;
-      return Asking{.source = "person", .proposal = {.configuration = each, .reason = "the user wanted it measured"}};
+      return Asking{.source = "user", .proposal = {.configuration = each, .reason = "the user wanted it measured"}};
     }
     return std::nullopt;
   }
@@ -111,7 +111,7 @@ class CoverageSource final : public ProposalSource {
     if (ask.strategy != kCoverageAsk) return;
     ++taken_before_;
     // As long as the strategy was not told what is prepared by now.
-    for (const db::Asked& asked : ask.answer) pace_.spent += preparation_time(asked.configuration);
+    for (const db::AskAnswer& asked : ask.answer) pace_.spent += preparation_time(asked.configuration);
   }
 
  private:

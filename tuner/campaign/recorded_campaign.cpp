@@ -21,15 +21,15 @@ namespace replay = search::replay;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// The last trial of a configuration, and what all of them measured.
-struct Measured {
+struct MeasuredConfiguration {
   db::StoredTrial last;
   std::vector<double> values;
 };
 
 /// In the order in which they were asked first.
-std::vector<Measured> distinct(std::vector<db::StoredTrial> trials) {
+std::vector<MeasuredConfiguration> distinct(std::vector<db::StoredTrial> trials) {
   std::map<std::string, std::size_t> seen;
-  std::vector<Measured> result;
+  std::vector<MeasuredConfiguration> result;
   for (auto& each : trials) {
     if (each.trial.outcome == space::Outcome::Killed) continue;
     const auto [place, is_new] = seen.emplace(each.trial.configuration.identity(), result.size());
@@ -56,7 +56,7 @@ std::vector<db::StoredTrial> trials_of_all_passes(const db::Store& store, const 
   return trials;
 }
 
-std::vector<space::Value> occurring(const std::vector<Measured>& trials, const std::string& name) {
+std::vector<space::Value> occurring(const std::vector<MeasuredConfiguration>& trials, const std::string& name) {
   std::vector<space::Value> values;
   for (const auto& each : trials) {
     const auto* value = each.last.trial.configuration.find(name);
@@ -81,7 +81,8 @@ space::DomainSpec domain_of(const db::ParameterRecord& record, std::vector<space
   return space::OrdinalSpec{std::move(values)};
 }
 
-replay::Rows rows_of(const std::vector<Measured>& trials, const std::vector<space::ParameterSpec>& parameters) {
+replay::Rows rows_of(const std::vector<MeasuredConfiguration>& trials,
+                     const std::vector<space::ParameterSpec>& parameters) {
   const bool has_passes = std::ranges::any_of(trials, [](const auto& each) { return each.values.size() > 1; });
   replay::Rows rows;
   rows.columns = parameters.size();

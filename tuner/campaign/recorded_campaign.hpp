@@ -32,7 +32,7 @@ struct FileCampaign {
 
 /// Exactly the configurations that were measured are valid. Values of a parameter are those of its list, or those that
 /// occur where it has a range. The objective is the estimate at the campaign's primary horizon, the cost the time from
-/// claim to end.
+/// reservation to end.
 ///
 /// Generations of one identity that were measured afresh (tune --fresh) are passes over the same configurations: where
 /// there are several, each row has a single time for each of its passes, and the objective is their median (of an even

@@ -7,7 +7,7 @@
 namespace nocturne::tuner {
 
 void Scheduler::submit_next(const std::optional<space::Estimate>& incumbent) {
-  db::Asked asked = std::move(queue_.front());
+  db::AskAnswer asked = std::move(queue_.front());
   queue_.pop_front();
   TrialOrder order{
       .number = asked.number, .configuration = asked.configuration, .purpose = asked.purpose, .incumbent = incumbent};
@@ -16,14 +16,14 @@ void Scheduler::submit_next(const std::optional<space::Estimate>& incumbent) {
   executor_.submit(std::move(order));
 }
 
-Scheduler::Ended Scheduler::next() {
+Scheduler::FinishedOrder Scheduler::next() {
   auto answer = executor_.next();
   const auto flight = flights_.find(answer.number);
   if (flight == flights_.end()) {
     throw db::Error(db::ErrorCode::Inconsistent,
                     fmt::format("an answer came for trial {}, which is not in flight", answer.number));
   }
-  Ended ended{.answer = std::move(answer), .since_submitted = {}};
+  FinishedOrder ended{.answer = std::move(answer), .since_submitted = {}};
   if (ended.answer.end != TrialAnswer::End::Finished) queue_.push_front(std::move(flight->second.asked));
   if (ended.answer.end == TrialAnswer::End::Lost && ++losses_[ended.answer.number] == kMostLosses) {
     ended.answer.end = TrialAnswer::End::Interrupted;

@@ -26,7 +26,7 @@ class Scheduler {
   /// Both outlive it.
   Scheduler(OrderExecutor& executor, const Clock& clock) : executor_(executor), clock_(clock) {}
 
-  void enqueue(db::Asked asked) { queue_.push_back(std::move(asked)); }
+  void enqueue(db::AskAnswer asked) { queue_.push_back(std::move(asked)); }
   [[nodiscard]] bool queue_is_empty() const { return queue_.empty(); }
   [[nodiscard]] std::size_t in_flight() const { return flights_.size(); }
   [[nodiscard]] bool has_free_slot() const { return flights_.size() < executor_.slots(); }
@@ -34,22 +34,22 @@ class Scheduler {
   /// Gives the next of the queue to a free slot. REQUIRES: there are both.
   void submit_next(const std::optional<space::Estimate>& incumbent);
 
-  struct Ended {
+  struct FinishedOrder {
     TrialAnswer answer;
     std::chrono::nanoseconds since_submitted{};
   };
   /// Blocks until an order has ended. Lost for the kMostLosses-th time: its end is Interrupted. Throws db::Error,
   /// also for an answer that belongs to no order. REQUIRES: one is in flight.
-  [[nodiscard]] Ended next();
+  [[nodiscard]] FinishedOrder next();
 
  private:
   struct Flight {
-    db::Asked asked;
+    db::AskAnswer asked;
     std::chrono::steady_clock::time_point submitted;
   };
   OrderExecutor& executor_;
   const Clock& clock_;
-  std::deque<db::Asked> queue_;
+  std::deque<db::AskAnswer> queue_;
   std::map<std::int64_t, Flight> flights_;  // by number of the trial
   std::map<std::int64_t, int> losses_;      // likewise
 };

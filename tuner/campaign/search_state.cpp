@@ -28,7 +28,7 @@ SearchState::SearchState(const CampaignSpec& spec, const Clock& clock)
   if (const auto& until = spec.budget.until) until_ = next_occurrence(*until, clock.wall());
 }
 
-void SearchState::asked(const db::Asked& asked) {
+void SearchState::asked(const db::AskAnswer& asked) {
   next_number_ = std::max(next_number_, asked.number + 1);
   in_flight_.insert_or_assign(asked.number, asked.configuration);
 }
@@ -92,9 +92,9 @@ std::chrono::nanoseconds SearchState::default_time() const {
                      (space::startup_time(parts) + static_cast<double>(run.steps) * parts.steady_step));
 }
 
-Paced SearchState::paced_by_its_run(const space::Trial& trial) const {
+Pace SearchState::paced_by_its_run(const space::Trial& trial) const {
   const auto run = run_times_.find(trial.number);
-  return paced(spec_, trial, run == run_times_.end() ? std::chrono::nanoseconds{0} : run->second);
+  return pace_of(spec_, trial, run == run_times_.end() ? std::chrono::nanoseconds{0} : run->second);
 }
 
 PaceState SearchState::pace() const {
@@ -106,7 +106,7 @@ PaceState SearchState::pace() const {
                   .verified = verified_};
   if (until_) state.until_left = *until_ - clock_.wall();
   if (baseline_ && baseline_->parts && best_ && best_->parts) {
-    const Paced best = paced_by_its_run(*best_);
+    const Pace best = paced_by_its_run(*best_);
     state.finals =
         forecast_finals(spec_.verify, paced_by_its_run(*baseline_), best, whole_time(spec_.budget, state), pair_time_);
     state.choice = forecast_choice(spec_.verify, best);

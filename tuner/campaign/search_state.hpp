@@ -30,7 +30,7 @@ class DeadEnd {
   static constexpr std::size_t kFailures = 20;  ///< trials, without one that worked
 
   void learn(const space::Trial& trial);
-  /// Why going on is hopeless, in a sentence with the common reason; empty: it is not.
+  /// Why continuing is hopeless, in a sentence with the common reason; empty: it is not.
   [[nodiscard]] std::optional<std::string> reached() const;
 
  private:
@@ -45,7 +45,7 @@ class SearchState {
   SearchState(const CampaignSpec& spec, const Clock& clock);
 
   /// A trial was asked for, in this session or an earlier one.
-  void asked(const db::Asked& asked);
+  void asked(const db::AskAnswer& asked);
   /// It was told. A trial of number 0 is the default.
   void learn(const space::Trial& trial);
   /// How long a trial took, start to end, for which `runs` processes were started in this session.
@@ -87,7 +87,7 @@ class SearchState {
 
  private:
   [[nodiscard]] std::chrono::nanoseconds since_begin() const { return clock_.steady() - began_; }
-  [[nodiscard]] Paced paced_by_its_run(const space::Trial& trial) const;
+  [[nodiscard]] Pace paced_by_its_run(const space::Trial& trial) const;
 
   const CampaignSpec& spec_;
   const Clock& clock_;

@@ -60,10 +60,11 @@ struct Session {
             .slot_folder = slot_folder};
   }
   [[nodiscard]] std::optional<HeldSlot> take_slot() const { return workplace().take_slot(); }
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare(const space::Configuration& configuration) const {
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare(
+      const space::Configuration& configuration) const {
     return workplace().prepare(configuration);
   }
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_reference(
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_reference(
       const space::Configuration& configuration) const {
     return workplace().prepare_reference(configuration);
   }

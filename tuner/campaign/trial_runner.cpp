@@ -104,7 +104,7 @@ TrialAnswer run_here(const Session& session, const TrialOrder& order) {
   return answer;
 }
 
-GateAnswer run_here(const Session& session, const GateOrder& order, const Prepared& prepared, db::TrialId owner) {
+GateAnswer run_here(const Session& session, const GateOrder& order, const PreparedWorker& prepared, db::TrialId owner) {
   const auto keep = [&](const db::RunRecord& run) { session.store.add_run(owner, run); };
   auto answer = carry_out(order, prepared, session.workplace(), keep);
   if (!answer.run.run.id.empty()) keep(answer.run);  // else nothing was begun

@@ -17,14 +17,14 @@ namespace nocturne::tuner {
 [[nodiscard]] TrialAnswer run_here(const Session& session, const TrialOrder& order);
 
 /// The same for a run outside of the search, which is stored with the trial `owner`.
-[[nodiscard]] GateAnswer run_here(const Session& session, const GateOrder& order, const Prepared& prepared,
+[[nodiscard]] GateAnswer run_here(const Session& session, const GateOrder& order, const PreparedWorker& prepared,
                                   db::TrialId owner);
 
 /// The answer to a trial whose software stack failed in the preflight: that failure. Nothing is run.
 [[nodiscard]] TrialAnswer answer_of_preflight(const Session& session, std::int64_t number,
                                               const db::PreflightRecord& seen);
 
-/// Stores the result of a finished order, and with it the tell. Claims the trial where nobody has.
+/// Stores the result of a finished order, and with it the tell. Reserves the trial where nobody has.
 void store_answer(const Session& session, const TrialAnswer& answer);
 
 }  // namespace nocturne::tuner

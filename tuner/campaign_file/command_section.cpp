@@ -84,14 +84,14 @@ void read_time(Checks& checks, CommandTemplate& command) {
 }
 
 /// Names and kinds as the file writes them: what the space makes of them is not known before all is sound.
-struct Written {
+struct ParameterNames {
   std::vector<std::string> names;
   std::vector<std::string> booleans;
   std::vector<std::string> conditional;
 };
 
-Written written_parameters(const Json& root) {
-  Written written;
+ParameterNames written_parameters(const Json& root) {
+  ParameterNames written;
   const Json::json_pointer place("/space/parameters");
   if (!root.contains(place) || !root[place].is_array()) return written;
   for (const Json& parameter : root[place]) {
@@ -107,7 +107,7 @@ bool is_among(const std::string& name, const std::vector<std::string>& names) {
   return std::ranges::find(names, name) != names.end();
 }
 
-void check_word(Checks& checks, const std::string& pointer, const std::string& word, const Written& written) {
+void check_word(Checks& checks, const std::string& pointer, const std::string& word, const ParameterNames& written) {
   for (const measure::CommandPlace& place : measure::places_in(word)) {
     if (measure::is_run_place(place.name)) continue;
     if (!is_among(place.name, written.names)) {
@@ -207,7 +207,7 @@ void fit_to_command(Checks& checks, const CommandTemplate& command, space::Objec
 }
 
 void check_places(Checks& checks, const CommandTemplate& command) {
-  const Written written = written_parameters(checks.root());
+  const ParameterNames written = written_parameters(checks.root());
   const Json words = checks.root().value("/worker/template"_json_pointer, Json::array());
   for (std::size_t i = 0; i < command.groups.size() && i < words.size(); ++i) {
     const std::string pointer = pointer_to("/worker/template", i);

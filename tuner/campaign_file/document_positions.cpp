@@ -163,7 +163,7 @@ class PlacingReader final : public nlohmann::json_sax<Json> {
   bool end_array() override { return close(); }
 
   bool key(std::string& name) override {
-    Open& object = open_.back();
+    OpenContainer& object = open_.back();
     const std::size_t offset = cursor_.next_token();
     if (!short_enough(name)) return false;
     object.key = name;
@@ -193,7 +193,7 @@ class PlacingReader final : public nlohmann::json_sax<Json> {
   }
 
  private:
-  struct Open {
+  struct OpenContainer {
     Json* container;
     std::string pointer;
     std::size_t offset;  ///< where its bracket stands
@@ -271,7 +271,7 @@ class PlacingReader final : public nlohmann::json_sax<Json> {
   std::string file_;
   TextCursor cursor_;
   Document document_;
-  std::vector<Open> open_;
+  std::vector<OpenContainer> open_;
   std::string last_pointer_;
   std::vector<Problem> problems_;
 };

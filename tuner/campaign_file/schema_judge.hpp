@@ -11,7 +11,7 @@
 
 namespace nocturne::tuner {
 
-/// The kinds of rules that are told apart.
+/// The kinds of rules that are distinguished.
 enum class Rule { Type, Enum, Bound, Items, Length, Pattern, Required, UnknownKey, Other };
 
 struct Verdict {

@@ -19,7 +19,7 @@ namespace {
 constexpr int kLoneRuns = 3;
 constexpr double kBlameSurely = 2.576;  // 99 %, two-sided
 
-std::string program_name(std::string_view what, const tuner::Prepared& prepared) {
+std::string program_name(std::string_view what, const tuner::PreparedWorker& prepared) {
   const std::string& key = prepared.artifact.empty() ? prepared.worker : prepared.artifact;
   return fmt::format("{} {}", what, key.substr(0, 12));
 }
@@ -28,7 +28,7 @@ std::string program_name(std::string_view what, const tuner::Prepared& prepared)
 bool measure_tests(const BlameMeasurement& work, const std::vector<CauseTest>& tests,
                    std::vector<CandidateCause>& causes) {
   const space::Configuration told = work.session.spec.space.default_configuration();
-  const auto side = [&](std::size_t program, const tuner::Prepared& prepared) {
+  const auto side = [&](std::size_t program, const tuner::PreparedWorker& prepared) {
     return tuner::ComparedSide{.trial = work.record.trial(program), .configuration = told, .prepared = prepared};
   };
   std::vector<tuner::Comparing> comparisons;
@@ -94,7 +94,7 @@ bool measure_present(const BlameMeasurement& work) {
 
 }  // namespace
 
-std::vector<BlamedProgram> blamed_programs(const tuner::Prepared& present, const std::vector<CauseTest>& tests,
+std::vector<BlamedProgram> blamed_programs(const tuner::PreparedWorker& present, const std::vector<CauseTest>& tests,
                                            const std::vector<CandidateCause>& causes) {
   std::vector<BlamedProgram> programs = {{.name = program_name("present", present), .why = "as it is now"}};
   for (const CauseTest& test : tests) {

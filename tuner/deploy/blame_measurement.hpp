@@ -21,12 +21,12 @@ namespace nocturne::deploy {
 
 /// The present program against one that differs from it in a candidate cause alone.
 struct CauseTest {
-  std::size_t cause = 0;    ///< index of the candidate cause
-  tuner::Prepared other{};  ///< the program with that part as it was then
+  std::size_t cause = 0;          ///< index of the candidate cause
+  tuner::PreparedWorker other{};  ///< the program with that part as it was then
 };
 
 /// As they are recorded: the present one, then that of each test.
-[[nodiscard]] std::vector<BlamedProgram> blamed_programs(const tuner::Prepared& present,
+[[nodiscard]] std::vector<BlamedProgram> blamed_programs(const tuner::PreparedWorker& present,
                                                          const std::vector<CauseTest>& tests,
                                                          const std::vector<CandidateCause>& causes);
 
@@ -34,7 +34,7 @@ struct BlameMeasurement {
   /// Belongs to the record's campaign (its id is set here); the default of its spec is the configuration.
   tuner::Session& session;
   BlameRecord& record;  ///< what has been measured of these programs
-  const tuner::Prepared& present;
+  const tuner::PreparedWorker& present;
   measure::ComparisonPolicy policy{};  ///< the margin is the campaign's
   /// Whether work that takes that long may still be begun.
   std::function<bool(std::chrono::nanoseconds)> time_for = [](std::chrono::nanoseconds) { return true; };

@@ -72,7 +72,7 @@ void BlameRecord::begin(const space::Fingerprint& machine, const std::vector<Bla
 }
 
 void BlameRecord::take_up_trials(bool is_new, const std::vector<BlamedProgram>& programs) {
-  // Claims of a session that was killed: each is claimed again below.
+  // Reservations of a session that was killed: each is made again below.
   store_->recover_interrupted(campaign_);
   db::Ask ask{.strategy = kBlameAsk, .count = std::ssize(programs)};
   for (const BlamedProgram& each : programs) {
@@ -84,7 +84,7 @@ void BlameRecord::take_up_trials(bool is_new, const std::vector<BlamedProgram>& 
   }
   if (is_new) store_->record_ask(campaign_, ask);
   const auto stored = store_->list_trials({.campaign = campaign_});
-  for (const db::Asked& each : ask.answer) {
+  for (const db::AskAnswer& each : ask.answer) {
     Side& side = sides_.emplace_back();
     const auto known =
         std::ranges::find_if(stored, [&](const db::StoredTrial& trial) { return trial.trial.number == each.number; });

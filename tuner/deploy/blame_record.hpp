@@ -68,7 +68,7 @@ class BlameRecord {
   const tuner::CampaignSpec* spec_;
   measure::Schedule schedule_;
   std::string fingerprint_;
-  std::string parameter_;  ///< that tells the programs apart
+  std::string parameter_;  ///< that distinguishes the programs
   db::CampaignId campaign_ = 0;
   std::int64_t generation_ = 0, found_ = 0;
   std::vector<space::Configuration> configurations_;

@@ -17,16 +17,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::expected<tuner::Contained, std::string> place_of(const ProfileContainer& container) {
+std::expected<tuner::ContainerPlace, std::string> place_of(const ProfileContainer& container) {
   const measure::ContainerRuntime* runtime = measure::find_container_runtime(container.runtime);
   if (runtime == nullptr) return std::unexpected(fmt::format("no container runtime is called '{}'", container.runtime));
-  return tuner::Contained{.runtime = runtime,
-                          .image = {.name = container.image,
-                                    .digest = container.digest,
-                                    .root = container.root,
-                                    .reference = container.reference},
-                          .mounts = container.mounts,
-                          .gpu = container.gpu};
+  return tuner::ContainerPlace{.runtime = runtime,
+                               .image = {.name = container.image,
+                                         .digest = container.digest,
+                                         .root = container.root,
+                                         .reference = container.reference},
+                               .mounts = container.mounts,
+                               .gpu = container.gpu};
 }
 
 /// Ids are printed with and without the kind of digest in front.
@@ -111,7 +111,7 @@ std::string check_lines(const ProfileContainer& container, const measure::Contai
 }
 
 /// Where the image must have the places for mounts before.
-std::string place_lines(const tuner::Contained& contained) {
+std::string place_lines(const tuner::ContainerPlace& contained) {
   if (contained.runtime->makes_mount_points() || contained.image.root.empty()) return {};
   std::string text = "for place in \"$output\" \"$data\"";
   for (const auto& mount : contained.mounts) text += " " + shell_quote(mount.path.string());
@@ -131,7 +131,7 @@ bool is_mount_of_place(const std::string& word, const Places& places) {
 
 }  // namespace
 
-ProfileContainer container_of_place(const tuner::Contained& contained, std::string version) {
+ProfileContainer container_of_place(const tuner::ContainerPlace& contained, std::string version) {
   ProfileContainer container{.runtime = std::string(contained.runtime->name()),
                              .version = std::move(version),
                              .image = contained.image.name,
@@ -165,7 +165,7 @@ void put_inside(const ProfileContainer& container, const std::vector<fs::path>& 
     plan.objections.push_back(std::move(obstacle));
     return;
   }
-  tuner::Contained contained = *place_of(container);
+  tuner::ContainerPlace contained = *place_of(container);
   if (const std::string version = contained.runtime->version(); version != container.version) {
     plan.warnings.push_back(fmt::format("{} is {} here and was {} where the profile was measured", container.runtime,
                                         version, container.version));
@@ -208,7 +208,7 @@ std::expected<std::string, std::string> contained_lines(const Profile& profile) 
   }
   run.unset = profile.launch.unset;
   run.cpus = profile.launch.cpus;
-  tuner::Contained with_data = *contained;
+  tuner::ContainerPlace with_data = *contained;
   with_data.mounts.push_back({.path = places.data});
   const auto inside = tuner::contained_command(std::move(run), with_data, "script");
   if (!inside) return std::unexpected(inside.error());

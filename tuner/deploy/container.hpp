@@ -17,7 +17,7 @@
 namespace nocturne::deploy {
 
 /// What the profile keeps of the place in which a configuration was measured. `version`: the runtime's.
-[[nodiscard]] ProfileContainer container_of_place(const tuner::Contained& contained, std::string version);
+[[nodiscard]] ProfileContainer container_of_place(const tuner::ContainerPlace& contained, std::string version);
 
 /// The program is the image's own, so that nothing of it is on the host.
 [[nodiscard]] bool program_is_inside(const Profile& profile);

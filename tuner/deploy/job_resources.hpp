@@ -14,7 +14,7 @@ namespace nocturne::deploy {
 struct JobResources {
   std::int64_t threads = 0;                  ///< 0: not known
   std::optional<std::int64_t> memory_mib;    ///< a quarter above the peak, at least 256 MiB above it
-  std::optional<std::chrono::minutes> wall;  ///< of the profile's own horizon; empty: there is no forecast
+  std::optional<std::chrono::minutes> wall;  ///< for the profile's own horizon; empty: there is no forecast
   bool gpu = false;
   bool whole_node = false;  ///< threads are bound to CPUs by number
 };

@@ -237,7 +237,7 @@ std::expected<void, std::string> use_program(const space::Run& run, const json& 
 }
 
 /// Whether the image is the one that the run was in, as far as its command and the image's age tell.
-bool is_image_of(const tuner::Contained& place, const space::Run& run) {
+bool is_image_of(const tuner::ContainerPlace& place, const space::Run& run) {
   if (place.runtime->keeps_images()) {
     const std::string& id = place.image.reference;
     return run.command.contains(id.substr(id.find(':') + 1));
@@ -253,7 +253,7 @@ bool is_image_of(const tuner::Contained& place, const space::Run& run) {
 std::expected<void, std::string> use_container(const space::Run& run, const ProfileCircumstances& circumstances,
                                                Profile& profile) {
   if (container_of(profile).empty()) return {};
-  tuner::Prepared prepared;
+  tuner::PreparedWorker prepared;
   prepared.argv = {profile.training.program.string()};
   prepared.argv.insert(prepared.argv.end(), profile.training.arguments.begin(), profile.training.arguments.end());
   prepared.launch = profile.launch;
@@ -270,7 +270,7 @@ std::expected<void, std::string> use_container(const space::Run& run, const Prof
   if (auto done = containment.prepare(profile.configuration, prepared, {}); !done) {
     return std::unexpected(done.error().reason);
   }
-  const tuner::Contained& place = *prepared.contained;
+  const tuner::ContainerPlace& place = *prepared.contained;
   if (!is_image_of(place, run)) {
     return std::unexpected(
         fmt::format("the image {} is another one than was measured; 'nocturne tune' measures it", place.image.name));

@@ -103,7 +103,7 @@ std::string gain_text(const Gain& gain) {
   if (gain.verdict == "same") {
     return fmt::format("is as fast as the default {} {}", horizon, evidence);
   }
-  return fmt::format("is not told apart from the default {} {}", horizon, evidence);
+  return fmt::format("is not distinguished from the default {} {}", horizon, evidence);
 }
 
 std::string proof_comments(const Profile& profile, std::string_view subject) {

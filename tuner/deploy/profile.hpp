@@ -73,7 +73,7 @@ struct ProfileContainer {
   bool by_packages = false;                     ///< the digest is over the folder's packages, else over its files
   std::filesystem::path root;                   ///< the image's folder; empty: the runtime keeps it
   std::string reference;                        ///< its id in the runtime's storage; empty: it is a folder
-  std::vector<measure::ContainerMount> mounts;  ///< of the host, without the run's folder
+  std::vector<measure::ContainerMount> mounts;  ///< folders of the host, without the run's
   bool gpu = false;                             ///< a GPU is handed over
   friend bool operator==(const ProfileContainer&, const ProfileContainer&) = default;
 };

@@ -64,7 +64,7 @@ std::expected<void, std::string> ProfileMember::begin(const space::Configuration
 }
 
 std::chrono::nanoseconds ProfileMember::forecast() const {
-  return tuner::forecast_pair(spec_.verify, tuner::paced(spec_, *baseline_), tuner::paced(spec_, *candidate_));
+  return tuner::forecast_pair(spec_.verify, tuner::pace_of(spec_, *baseline_), tuner::pace_of(spec_, *candidate_));
 }
 
 }  // namespace nocturne::deploy

@@ -48,12 +48,12 @@ class Reader {
       return "";
     }
     auto result = value->get<std::string>();
+    // Words, variables and paths end at a NUL for the system: what is checked must be what is executed.
     if (result.find('\0') != std::string::npos) {
       fail(key, "a text without a NUL");
     }
     return result;
   }
-  /// Empty allowed only where `optional`.
   [[nodiscard]] std::filesystem::path path(const std::string& key) const {
     const std::filesystem::path result = text(key);
     if (error_.empty() && !result.is_absolute()) {
@@ -224,6 +224,7 @@ std::optional<ProfileContainer> read_container(const Reader& root) {
     container.reference = section.text("reference");
     const std::string_view digits =
         std::string_view(container.reference).substr(container.reference.starts_with("sha256:") ? 7 : 0);
+    // It becomes a word of the runtime's command line, so nothing but an id may stand there.
     if (digits.size() != 64 || digits.find_first_not_of("0123456789abcdef") != std::string_view::npos)
       section.fail("reference", "the id of an image, 64 digits");
   }
@@ -314,6 +315,7 @@ std::expected<Profile, std::string> profile_from_json(const json& document) {
   std::string error;
   const Reader root(document, "", error);
   Profile profile;
+  // First, for a newer version may have other fields: the version is then what to say, not a field that is missing.
   if (error.empty() && root.integer("profile") > kProfileVersion) {
     return std::unexpected(fmt::format("this profile has version {}; this nocturne reads up to version {}",
                                        root.integer("profile"), kProfileVersion));
@@ -354,6 +356,7 @@ std::expected<Profile, std::string> load_profile(const std::filesystem::path& fi
   constexpr std::size_t kLimit = 1 << 20;  // a profile has some kilobytes
   const auto text = space::read_file(file, kLimit + 1);
   if (!text) {
+    // read_file() does not say why; a folder can be accessed and not be read.
     const int reason = ::access(file.c_str(), R_OK) == 0 ? EISDIR : errno;
     return std::unexpected(fmt::format("cannot read the profile {}: {}{}", file.string(),
                                        std::generic_category().message(reason),

@@ -38,7 +38,7 @@ OrderEnd cut_short(const Workplace& place, std::int64_t suspensions) {
 }
 
 /// Writes the result of its runs so far into the record; whether it wants another.
-bool judge(const std::vector<space::Run>& runs, const Prepared& prepared, const CampaignSpec& spec,
+bool judge(const std::vector<space::Run>& runs, const PreparedWorker& prepared, const CampaignSpec& spec,
            const std::optional<space::Estimate>& incumbent, space::Trial& record) {
   const RunSettings& settings = spec.run;
   record.outcome = runs.back().outcome;
@@ -67,8 +67,8 @@ bool judge(const std::vector<space::Run>& runs, const Prepared& prepared, const 
 }
 
 /// One run of a trial. Killed: it was cut short.
-db::RunRecord run_of_trial(const TrialOrder& order, const Prepared& prepared, std::size_t index, const Workplace& place,
-                           TrialKeeper& keeper) {
+db::RunRecord run_of_trial(const TrialOrder& order, const PreparedWorker& prepared, std::size_t index,
+                           const Workplace& place, TrialKeeper& keeper) {
   // Each run of a trial has another seed: its between-process spread is then not the same twice.
   const RunOrder wanted{
       .purpose = order.purpose, .steps = place.spec.run.steps, .seed = place.spec.run.seed + index, .deadline = {}};
@@ -82,7 +82,7 @@ db::RunRecord run_of_trial(const TrialOrder& order, const Prepared& prepared, st
 }
 
 /// Measures a trial as often as it wants. `runs`: those it has already. False: cut short.
-bool measure_trial(const TrialOrder& order, const Prepared& prepared, std::vector<space::Run> runs,
+bool measure_trial(const TrialOrder& order, const PreparedWorker& prepared, std::vector<space::Run> runs,
                    const Workplace& place, TrialKeeper& keeper, TrialAnswer& answer) {
   bool another = runs.empty() || judge(runs, prepared, place.spec, order.incumbent, answer.trial);
   while (another) {
@@ -110,8 +110,8 @@ void remove_folder(const measure::RunPlan& plan) {
 }
 
 /// A few steps of a software stack that is prepared.
-space::Run try_steps(const PreparationOrder& order, const space::Configuration& configuration, const Prepared& prepared,
-                     const Workplace& place) {
+space::Run try_steps(const PreparationOrder& order, const space::Configuration& configuration,
+                     const PreparedWorker& prepared, const Workplace& place) {
   measure::RunPlan planned;
   const auto plan = [&] {
     planned = place.executor.plan(
@@ -177,7 +177,7 @@ measure::PairPlan plan_pair(const PairOrder& order, const PreparedPair& prepared
   measure::PairPlan plan;
   plan.slices = static_cast<std::size_t>(order.slices);
   auto& [first, second] = plan.sides;
-  const auto fill = [&](measure::PairSide& side, const PairOrder::Side& with, const Prepared& ready) {
+  const auto fill = [&](measure::PairSide& side, const PairOrder::Side& with, const PreparedWorker& ready) {
     side.plan = place.executor.plan(with.configuration, ready, wanted);
     side.slice_steps = with.slice_steps;
   };
@@ -234,8 +234,8 @@ void compare(const GateOrder& order, GateAnswer& answer) {
 }
 
 /// Empty: the session ends. Throws where a disk is too full.
-std::optional<std::expected<Prepared, PreparationFailure>> prepared_for(const space::Configuration& configuration,
-                                                                        bool reference, const Workplace& place) {
+std::optional<std::expected<PreparedWorker, PreparationFailure>> prepared_for(const space::Configuration& configuration,
+                                                                              bool reference, const Workplace& place) {
   auto prepared = reference ? place.prepare_reference(configuration) : place.prepare(configuration);
   if (prepared) return prepared;
   if (prepared.error().outcome == space::Outcome::Killed) return std::nullopt;
@@ -243,7 +243,7 @@ std::optional<std::expected<Prepared, PreparationFailure>> prepared_for(const sp
   return prepared;
 }
 
-void add_build(const Prepared& prepared, std::vector<db::BuildRecord>& builds) {
+void add_build(const PreparedWorker& prepared, std::vector<db::BuildRecord>& builds) {
   if (prepared.build) builds.push_back(*prepared.build);
 }
 
@@ -415,7 +415,7 @@ PairAnswer carry_out(const PairOrder& order, const PreparedPair& prepared, const
   return answer;
 }
 
-GateAnswer carry_out(const GateOrder& order, const Prepared& prepared, const Workplace& place,
+GateAnswer carry_out(const GateOrder& order, const PreparedWorker& prepared, const Workplace& place,
                      const std::function<void(const db::RunRecord&)>& lost) {
   const auto suspensions = place.interruption.suspensions();
   GateAnswer answer;

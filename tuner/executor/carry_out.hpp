@@ -40,12 +40,12 @@ class TrialKeeper {
 
 /// Both sides, ready to be started.
 struct PreparedPair {
-  const Prepared& baseline;
-  const Prepared& candidate;
+  const PreparedWorker& baseline;
+  const PreparedWorker& candidate;
 };
 [[nodiscard]] PairAnswer carry_out(const PairOrder& order, const PreparedPair& prepared, const Workplace& place);
 /// `lost`: as of Workplace::run().
-[[nodiscard]] GateAnswer carry_out(const GateOrder& order, const Prepared& prepared, const Workplace& place,
+[[nodiscard]] GateAnswer carry_out(const GateOrder& order, const PreparedWorker& prepared, const Workplace& place,
                                    const std::function<void(const db::RunRecord&)>& lost);
 
 /// Any of them, prepared first where it must be.

@@ -124,7 +124,8 @@ std::expected<measure::ContainerImage, PreparationFailure> Containment::obtain(c
 }
 
 std::expected<std::vector<measure::ContainerMount>, std::string> Containment::mounts_of(
-    const Prepared& prepared, const measure::ContainerImage& image, const measure::ContainerRuntime& runtime) const {
+    const PreparedWorker& prepared, const measure::ContainerImage& image,
+    const measure::ContainerRuntime& runtime) const {
   ContainedPaths paths(image);
   paths.add(options_.installation.onednn_prefix);
   paths.add(prepared.library);
@@ -146,7 +147,7 @@ std::expected<std::vector<measure::ContainerMount>, std::string> Containment::mo
 }
 
 std::expected<void, PreparationFailure> Containment::prepare(const space::Configuration& configuration,
-                                                             Prepared& prepared, const std::stop_token& stop) {
+                                                             PreparedWorker& prepared, const std::stop_token& stop) {
   const std::string container = word_of(configuration, "container", "host");
   if (container == "host") return {};
   const measure::ContainerRuntime* runtime = measure::find_container_runtime(container);
@@ -174,10 +175,10 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
   }
   prepared.worker =
       space::sha256(fmt::format("{}\n{} {}\n{}", prepared.worker, container, state.version, image->digest));
-  const Contained contained{.runtime = runtime,
-                            .image = std::move(*image),
-                            .mounts = std::move(*mounts),
-                            .gpu = word_of(configuration, "device", "cpu") != "cpu"};
+  const ContainerPlace contained{.runtime = runtime,
+                                 .image = std::move(*image),
+                                 .mounts = std::move(*mounts),
+                                 .gpu = word_of(configuration, "device", "cpu") != "cpu"};
 
   measure::RunPlan trial;  // what this one lets pass, a run's own lets pass too
   trial.id = "trial";
@@ -187,13 +188,13 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
   if (const auto passed = contained_plan(std::move(trial), contained); !passed) {
     return refuse_container(space::Outcome::Unsupported, fmt::format("container {}: {}", container, passed.error()));
   }
-  prepared.contained = std::make_shared<const Contained>(contained);
+  prepared.contained = std::make_shared<const ContainerPlace>(contained);
   return {};
 }
 
 namespace {
 
-std::vector<measure::ContainerMount> mounts_of_run(const measure::RunPlan& plan, const Contained& contained) {
+std::vector<measure::ContainerMount> mounts_of_run(const measure::RunPlan& plan, const ContainerPlace& contained) {
   std::vector<measure::ContainerMount> mounts = contained.mounts;
   mounts.push_back({.path = plan.folder, .writable = true});
   // Weights and batches to begin with, that another run wrote into its folder.
@@ -205,7 +206,7 @@ std::vector<measure::ContainerMount> mounts_of_run(const measure::RunPlan& plan,
 
 }  // namespace
 
-std::expected<measure::RunPlan, std::string> contained_command(measure::RunPlan plan, const Contained& contained,
+std::expected<measure::RunPlan, std::string> contained_command(measure::RunPlan plan, const ContainerPlace& contained,
                                                                const std::string& owner) {
   measure::ContainerOrder order;
   order.run_id = plan.id;
@@ -233,7 +234,7 @@ std::expected<measure::RunPlan, std::string> contained_command(measure::RunPlan 
   return plan;
 }
 
-std::expected<measure::RunPlan, std::string> contained_plan(measure::RunPlan plan, const Contained& contained) {
+std::expected<measure::RunPlan, std::string> contained_plan(measure::RunPlan plan, const ContainerPlace& contained) {
   if (!contained.runtime->makes_mount_points() && !contained.image.root.empty()) {
     if (auto made = measure::make_mount_points(contained.image.root, mounts_of_run(plan, contained)); !made) {
       return std::unexpected(std::move(made.error()));

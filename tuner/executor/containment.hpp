@@ -31,7 +31,7 @@
 namespace nocturne::tuner {
 
 /// A place for a worker, ready.
-struct Contained {
+struct ContainerPlace {
   const measure::ContainerRuntime* runtime = nullptr;
   measure::ContainerImage image;
   std::vector<measure::ContainerMount> mounts;
@@ -57,7 +57,7 @@ class Containment {
   /// Killed (the stop). A runtime with an obstacle is not looked at again by this instance; of an image that failed,
   /// see failure_memory.hpp.
   [[nodiscard]] std::expected<void, PreparationFailure> prepare(const space::Configuration& configuration,
-                                                                Prepared& prepared, const std::stop_token& stop);
+                                                                PreparedWorker& prepared, const std::stop_token& stop);
 
  private:
   struct Runtime {
@@ -68,7 +68,8 @@ class Containment {
   [[nodiscard]] std::expected<measure::ContainerImage, PreparationFailure> obtain(
       const std::string& image, const measure::ContainerRuntime& runtime, const std::stop_token& stop);
   [[nodiscard]] std::expected<std::vector<measure::ContainerMount>, std::string> mounts_of(
-      const Prepared& prepared, const measure::ContainerImage& image, const measure::ContainerRuntime& runtime) const;
+      const PreparedWorker& prepared, const measure::ContainerImage& image,
+      const measure::ContainerRuntime& runtime) const;
 
   Options options_;
   std::optional<measure::ImageStore> store_;
@@ -79,13 +80,13 @@ class Containment {
 /// The command of the same run inside: of the runs' folder it sees its own, and reads that of the run whose weights it
 /// begins with. `owner`: ContainerOrder::owner. Touches nothing. The error is a sentence.
 [[nodiscard]] std::expected<measure::RunPlan, std::string> contained_command(measure::RunPlan plan,
-                                                                             const Contained& contained,
+                                                                             const ContainerPlace& contained,
                                                                              const std::string& owner);
 
 /// The same, owned by this process, after the places where the image needs some were made. The error is a sentence; not
 /// after prepare() let the same mounts pass.
 [[nodiscard]] std::expected<measure::RunPlan, std::string> contained_plan(measure::RunPlan plan,
-                                                                          const Contained& contained);
+                                                                          const ContainerPlace& contained);
 
 /// Removes the places in an image's `root` where folders of runs were mounted that are long gone. `runs`: their folder
 /// outside.

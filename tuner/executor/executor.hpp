@@ -26,10 +26,10 @@
 
 namespace nocturne::tuner {
 
-struct Contained;  // containment.hpp
+struct ContainerPlace;  // containment.hpp
 
 /// A configuration that can be started.
-struct Prepared {
+struct PreparedWorker {
   std::vector<std::string> argv;  ///< the worker, without --request and --events
   std::string worker;             ///< identity of the program: key of its artifact, or hash of a user's command
   std::string artifact;           ///< key of the artifact or of the environment, or empty
@@ -41,7 +41,7 @@ struct Prepared {
   /// Where a graph compiler keeps what it made (NOCTURNE_COMPILE_CACHE); a relative one belongs to the run alone.
   /// Empty: the worker has none.
   std::filesystem::path compile_cache{};
-  std::shared_ptr<const Contained> contained{};  ///< its place in a container; null: on the host
+  std::shared_ptr<const ContainerPlace> contained{};  ///< its place in a container; null: on the host
   std::string image{};  ///< whose Python argv names: the recipe of an image; empty: the program is on the host
   std::filesystem::path library{};  ///< folder of what the program is linked with, beside the installation's own
   std::shared_ptr<const measure::CommandTemplate> own{};  ///< a command of the user's; null: it speaks the protocol
@@ -88,15 +88,15 @@ class Executor {
   virtual ~Executor() = default;
 
   /// Makes whatever the configuration needs, or finds it made. Outcome Killed: the stop was asked for.
-  [[nodiscard]] virtual std::expected<Prepared, PreparationFailure> prepare(const space::Configuration& configuration,
-                                                                            std::stop_token stop) = 0;
+  [[nodiscard]] virtual std::expected<PreparedWorker, PreparationFailure> prepare(
+      const space::Configuration& configuration, std::stop_token stop) = 0;
   /// The same for our own worker, whatever the campaign trains with: what others are compared with.
-  [[nodiscard]] virtual std::expected<Prepared, PreparationFailure> prepare_reference(
+  [[nodiscard]] virtual std::expected<PreparedWorker, PreparationFailure> prepare_reference(
       const space::Configuration& configuration, std::stop_token stop) {
     return prepare(configuration, std::move(stop));
   }
   /// The run as it will be started, with a fresh id and folder; starts nothing.
-  [[nodiscard]] virtual measure::RunPlan plan(const space::Configuration& configuration, const Prepared& prepared,
+  [[nodiscard]] virtual measure::RunPlan plan(const space::Configuration& configuration, const PreparedWorker& prepared,
                                               const RunOrder& order) = 0;
   [[nodiscard]] virtual space::Run run(const measure::RunPlan& plan, const measure::RunControl& control) = 0;
   [[nodiscard]] virtual measure::PairResult run_pair(const measure::PairPlan& plan,

@@ -12,14 +12,14 @@ constexpr std::chrono::minutes kBeforeRetry{10};
 const PreparationFailure* FailureMemory::find(const std::string& what) const {
   const auto known = failed_.find(what);
   if (known == failed_.end()) return nullptr;
-  const Failed& failed = known->second;
+  const FailedPreparation& failed = known->second;
   const bool again = failed.failure.unreachable && failed.times <= kMostRetries && now_() >= failed.last + kBeforeRetry;
   return again ? nullptr : &failed.failure;
 }
 
 void FailureMemory::remember(const std::string& what, const PreparationFailure& failure) {
   if (failure.outcome == space::Outcome::Killed) return;
-  Failed& kept = failed_[what];
+  FailedPreparation& kept = failed_[what];
   kept.failure = failure;
   kept.failure.log_tail.clear();
   kept.last = now_();

@@ -27,13 +27,13 @@ class FailureMemory {
   void forget(const std::string& what) { failed_.erase(what); }
 
  private:
-  struct Failed {
+  struct FailedPreparation {
     PreparationFailure failure;
     int times = 0;
     std::chrono::steady_clock::time_point last{};
   };
   Now now_;
-  std::map<std::string, Failed> failed_;
+  std::map<std::string, FailedPreparation> failed_;
 };
 
 }  // namespace nocturne::tuner

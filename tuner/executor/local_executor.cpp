@@ -42,7 +42,7 @@ std::unexpected<PreparationFailure> refuse_recipe(space::Outcome outcome, std::s
 /// Where compilers keep what they made, by the worker and its environment. What a warm cache spares is not what a cold
 /// one costs: another measurement.
 void lead_to_cache(const RunSettings& run, const std::filesystem::path& caches, const std::string& digest,
-                   Prepared& prepared) {
+                   PreparedWorker& prepared) {
   const bool warm = run.compile_cache == CompileCache::Warm;
   prepared.worker = warm ? space::sha256(digest + " warm") : digest;
   prepared.compile_cache = warm ? caches / digest.substr(0, 16) : std::filesystem::path("compile-cache");
@@ -89,8 +89,8 @@ std::expected<measure::Artifact, PreparationFailure> LocalExecutor::obtain(const
   return artifact;
 }
 
-std::expected<Prepared, PreparationFailure> LocalExecutor::prepare(const space::Configuration& configuration,
-                                                                   std::stop_token stop) {
+std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare(const space::Configuration& configuration,
+                                                                         std::stop_token stop) {
   auto prepared =
       spec_.worker.own.empty() ? prepare_worker(spec_.worker, configuration, stop) : prepare_own(configuration);
   if (!prepared) return prepared;
@@ -100,10 +100,11 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare(const space::
   return prepared;
 }
 
-std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_own(const space::Configuration& configuration) {
+std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_own(
+    const space::Configuration& configuration) {
   auto launch = measure::launch_settings(configuration, machine_);
   if (!launch) return failure(space::Outcome::Unsupported, launch.error());
-  Prepared prepared;
+  PreparedWorker prepared;
   prepared.launch = *std::move(launch);
   prepared.own = std::make_shared<const measure::CommandTemplate>(spec_.worker.own);
   auto schedule =
@@ -114,15 +115,14 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_own(const spa
   return prepare_command(spec_, configuration, options_.installation, std::move(prepared));
 }
 
-std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_reference(const space::Configuration& configuration,
-                                                                             std::stop_token stop) {
+std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_reference(
+    const space::Configuration& configuration, std::stop_token stop) {
   return prepare_worker({.recipe = "onednn", .command = {}, .own = {}}, configuration, stop);
 }
 
-std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_worker(const WorkerChoice& choice,
-                                                                          const space::Configuration& configuration,
-                                                                          const std::stop_token& stop) {
-  Prepared prepared;
+std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_worker(
+    const WorkerChoice& choice, const space::Configuration& configuration, const std::stop_token& stop) {
+  PreparedWorker prepared;
   auto schedule = measure::schedule_of(spec_.workload, configuration, 128, protocol::PartialBatch::Train);
   if (!schedule) return failure(space::Outcome::Unsupported, schedule.error());
   prepared.schedule = *schedule;
@@ -151,11 +151,9 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_worker(const 
                                                           fmt::join(options_.frameworks->names(), ", ")));
 }
 
-std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_build(const WorkerRecipe& worker,
-                                                                         const std::filesystem::path& onednn,
-                                                                         const space::Configuration& configuration,
-                                                                         Prepared prepared,
-                                                                         const std::stop_token& stop) {
+std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_build(
+    const WorkerRecipe& worker, const std::filesystem::path& onednn, const space::Configuration& configuration,
+    PreparedWorker prepared, const std::stop_token& stop) {
   const auto flags = measure::build_flags(configuration);
   if (!flags) return failure(space::Outcome::BuildFailed, flags.error());
   const auto artifact = obtain(worker, *flags, onednn, stop);
@@ -180,7 +178,7 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_build(const W
   return prepared;
 }
 
-measure::RunPlan LocalExecutor::plan(const space::Configuration& configuration, const Prepared& prepared,
+measure::RunPlan LocalExecutor::plan(const space::Configuration& configuration, const PreparedWorker& prepared,
                                      const RunOrder& order) {
   measure::RunPlan plan;
   plan.id = measure::new_run_id();
@@ -260,10 +258,9 @@ measure::PairResult LocalExecutor::run_pair(const measure::PairPlan& plan, const
   return measure::run_pair(whole, control);
 }
 
-std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_recipe(const measure::EnvironmentRecipe& recipe,
-                                                                          const space::Configuration& configuration,
-                                                                          Prepared prepared,
-                                                                          const std::stop_token& stop) {
+std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_recipe(
+    const measure::EnvironmentRecipe& recipe, const space::Configuration& configuration, PreparedWorker prepared,
+    const std::stop_token& stop) {
   switch (recipe.kind) {
     case measure::RecipeKind::Native:
       return prepare_library(recipe, configuration, std::move(prepared), stop);
@@ -287,10 +284,9 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_recipe(const 
   return prepare_environment(recipe, std::move(prepared), stop);
 }
 
-std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_library(const measure::EnvironmentRecipe& recipe,
-                                                                           const space::Configuration& configuration,
-                                                                           Prepared prepared,
-                                                                           const std::stop_token& stop) {
+std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_library(
+    const measure::EnvironmentRecipe& recipe, const space::Configuration& configuration, PreparedWorker prepared,
+    const std::stop_token& stop) {
   const WorkerRecipe* worker = find_worker(recipe.worker);
   if (worker == nullptr) {
     return refuse_recipe(space::Outcome::Unsupported,
@@ -302,9 +298,8 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_library(const
   return prepare_build(*worker, library->folder, configuration, std::move(prepared), stop);
 }
 
-std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_image(const measure::EnvironmentRecipe& recipe,
-                                                                         const space::Configuration& configuration,
-                                                                         Prepared prepared) {
+std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_image(
+    const measure::EnvironmentRecipe& recipe, const space::Configuration& configuration, PreparedWorker prepared) {
   const space::Value* container = configuration.find("container");
   if (container == nullptr || space::to_text(*container) == "host") {
     return refuse_recipe(space::Outcome::Unsupported,
@@ -325,9 +320,8 @@ std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_image(const m
   return prepared;
 }
 
-std::expected<Prepared, PreparationFailure> LocalExecutor::prepare_environment(const measure::EnvironmentRecipe& recipe,
-                                                                               Prepared prepared,
-                                                                               const std::stop_token& stop) {
+std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_environment(
+    const measure::EnvironmentRecipe& recipe, PreparedWorker prepared, const std::stop_token& stop) {
   const auto environment = environments_.obtain(recipe, stop);
   if (!environment) return std::unexpected(environment.error());
   const std::filesystem::path folder = options_.frameworks->worker_folder();

@@ -41,11 +41,11 @@ class LocalExecutor final : public Executor {
   /// `spec` must outlive the executor.
   LocalExecutor(const CampaignSpec& spec, Options options);
 
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare(const space::Configuration& configuration,
-                                                                    std::stop_token stop) override;
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_reference(const space::Configuration& configuration,
-                                                                              std::stop_token stop) override;
-  [[nodiscard]] measure::RunPlan plan(const space::Configuration& configuration, const Prepared& prepared,
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare(const space::Configuration& configuration,
+                                                                          std::stop_token stop) override;
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_reference(
+      const space::Configuration& configuration, std::stop_token stop) override;
+  [[nodiscard]] measure::RunPlan plan(const space::Configuration& configuration, const PreparedWorker& prepared,
                                       const RunOrder& order) override;
   [[nodiscard]] space::Run run(const measure::RunPlan& plan, const measure::RunControl& control) override;
   [[nodiscard]] measure::PairResult run_pair(const measure::PairPlan& plan,
@@ -56,30 +56,25 @@ class LocalExecutor final : public Executor {
   [[nodiscard]] std::int64_t shared_memory_bytes() const override;
 
  private:
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_own(const space::Configuration& configuration);
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_worker(const WorkerChoice& choice,
-                                                                           const space::Configuration& configuration,
-                                                                           const std::stop_token& stop);
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_own(
+      const space::Configuration& configuration);
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_worker(
+      const WorkerChoice& choice, const space::Configuration& configuration, const std::stop_token& stop);
   /// Each completes what every worker has.
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_build(const WorkerRecipe& worker,
-                                                                          const std::filesystem::path& onednn,
-                                                                          const space::Configuration& configuration,
-                                                                          Prepared prepared,
-                                                                          const std::stop_token& stop);
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_environment(
-      const measure::EnvironmentRecipe& recipe, Prepared prepared, const std::stop_token& stop);
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_build(
+      const WorkerRecipe& worker, const std::filesystem::path& onednn, const space::Configuration& configuration,
+      PreparedWorker prepared, const std::stop_token& stop);
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_environment(
+      const measure::EnvironmentRecipe& recipe, PreparedWorker prepared, const std::stop_token& stop);
   /// By its kind, one of the following.
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_recipe(const measure::EnvironmentRecipe& recipe,
-                                                                           const space::Configuration& configuration,
-                                                                           Prepared prepared,
-                                                                           const std::stop_token& stop);
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_library(const measure::EnvironmentRecipe& recipe,
-                                                                            const space::Configuration& configuration,
-                                                                            Prepared prepared,
-                                                                            const std::stop_token& stop);
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_image(const measure::EnvironmentRecipe& recipe,
-                                                                          const space::Configuration& configuration,
-                                                                          Prepared prepared);
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_recipe(
+      const measure::EnvironmentRecipe& recipe, const space::Configuration& configuration, PreparedWorker prepared,
+      const std::stop_token& stop);
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_library(
+      const measure::EnvironmentRecipe& recipe, const space::Configuration& configuration, PreparedWorker prepared,
+      const std::stop_token& stop);
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_image(
+      const measure::EnvironmentRecipe& recipe, const space::Configuration& configuration, PreparedWorker prepared);
   [[nodiscard]] std::expected<measure::Artifact, PreparationFailure> obtain(const WorkerRecipe& worker,
                                                                             const measure::BuildFlags& flags,
                                                                             const std::filesystem::path& onednn,

@@ -88,7 +88,7 @@ struct MachineAnswer {
   std::int64_t shared_memory_bytes = 0;  ///< that two runs may take together; 0: not known
 };
 
-// Of all that follow the rest is set where it finished. Builds are those that were used, made now or before.
+// In all that follow the rest is set where it finished. Builds are those that were used, made now or before.
 
 struct PreparationAnswer {
   OrderEnd end = OrderEnd::Finished;
@@ -106,7 +106,7 @@ struct TrialAnswer {
   std::string log_tail{};             ///< the installer's or compiler's last words, where it could not be prepared
   std::vector<db::RunRecord> runs{};  ///< that count; what is stored of them already stays as it is
   std::vector<db::BuildRecord> builds{};
-  // Of the database of this process alone: not written with the answer.
+  // Known to the database of this process alone: not written with the answer.
   std::optional<db::TrialId> reserved{};  ///< empty: it was not reserved in the database yet
   std::optional<db::TrialId> equal_to{};  ///< an equal trial was known: nothing was run, its result is taken over
 };
@@ -145,7 +145,7 @@ struct Order {
 };
 
 struct OrderAnswer {
-  space::Fingerprint machine{};  ///< of the one that carried it out; runs name its identity
+  space::Fingerprint machine{};  ///< the one that carried it out; runs name its identity
   TaskAnswer result{};
 };
 

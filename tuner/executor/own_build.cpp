@@ -25,7 +25,7 @@ std::expected<measure::Artifact, PreparationFailure> obtain_build(
                                             std::move(failure.reason), std::move(failure.log_tail), failure.no_room});
 }
 
-std::expected<Prepared, PreparationFailure> prepare_shipped(const WorkerRecipe& worker, Prepared prepared) {
+std::expected<PreparedWorker, PreparationFailure> prepare_shipped(const WorkerRecipe& worker, PreparedWorker prepared) {
   const std::filesystem::path program = find_shipped(worker);
   auto digest = space::sha256_of_file(program);
   if (!digest) {

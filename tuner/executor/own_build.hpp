@@ -21,7 +21,7 @@ namespace nocturne::tuner {
 
 /// A worker that is built with Nocturne (own_workers.hpp): completes what every worker has. The identity is the
 /// program's content.
-[[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_shipped(const WorkerRecipe& worker,
-                                                                          Prepared prepared);
+[[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_shipped(const WorkerRecipe& worker,
+                                                                                PreparedWorker prepared);
 
 }  // namespace nocturne::tuner

@@ -98,9 +98,10 @@ std::string command_identity(const CommandTemplate& command, const std::vector<s
   return space::sha256(all);
 }
 
-std::expected<Prepared, PreparationFailure> prepare_command(const CampaignSpec& spec,
-                                                            const space::Configuration& configuration,
-                                                            const Installation& installation, Prepared prepared) {
+std::expected<PreparedWorker, PreparationFailure> prepare_command(const CampaignSpec& spec,
+                                                                  const space::Configuration& configuration,
+                                                                  const Installation& installation,
+                                                                  PreparedWorker prepared) {
   const CommandTemplate& command = *prepared.own;
   const auto unsupported = [](std::string reason) {
     return std::unexpected(PreparationFailure{space::Outcome::Unsupported, std::move(reason), ""});
@@ -128,7 +129,7 @@ std::expected<Prepared, PreparationFailure> prepare_command(const CampaignSpec& 
   return prepared;
 }
 
-void plan_command(const CampaignSpec& spec, const space::Configuration& configuration, const Prepared& prepared,
+void plan_command(const CampaignSpec& spec, const space::Configuration& configuration, const PreparedWorker& prepared,
                   const RunOrder& order, const Installation& installation, measure::RunPlan& plan) {
   const CommandTemplate& command = *prepared.own;
   const measure::CommandRun run{.steps = run_steps_of(command, spec, order), .seed = order.seed};

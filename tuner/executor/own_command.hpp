@@ -32,13 +32,12 @@ namespace nocturne::tuner {
 
 /// Checks that the words of `prepared.own` can be filled and fills in argv, worker and variables. Launch and schedule
 /// are there.
-[[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_command(const CampaignSpec& spec,
-                                                                          const space::Configuration& configuration,
-                                                                          const Installation& installation,
-                                                                          Prepared prepared);
+[[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_command(
+    const CampaignSpec& spec, const space::Configuration& configuration, const Installation& installation,
+    PreparedWorker prepared);
 
 /// What a run of this order is in detail: the words of its steps and seed. The rest of `plan` is there.
-void plan_command(const CampaignSpec& spec, const space::Configuration& configuration, const Prepared& prepared,
+void plan_command(const CampaignSpec& spec, const space::Configuration& configuration, const PreparedWorker& prepared,
                   const RunOrder& order, const Installation& installation, measure::RunPlan& plan);
 
 /// How this side of a pair waits for its turn.

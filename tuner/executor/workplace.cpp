@@ -44,12 +44,12 @@ std::optional<HeldSlot> Workplace::take_slot() const {
   return std::nullopt;
 }
 
-std::expected<Prepared, PreparationFailure> Workplace::prepare(const space::Configuration& configuration) const {
+std::expected<PreparedWorker, PreparationFailure> Workplace::prepare(const space::Configuration& configuration) const {
   return interruption.past_suspensions(
       [&](std::stop_token stop) { return executor.prepare(configuration, std::move(stop)); });
 }
 
-std::expected<Prepared, PreparationFailure> Workplace::prepare_reference(
+std::expected<PreparedWorker, PreparationFailure> Workplace::prepare_reference(
     const space::Configuration& configuration) const {
   return interruption.past_suspensions(
       [&](std::stop_token stop) { return executor.prepare_reference(configuration, std::move(stop)); });

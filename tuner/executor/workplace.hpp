@@ -49,8 +49,9 @@ struct Workplace {
 
   /// As the executor's; what a suspension cut short is done again after it, so that Outcome::Killed means that the
   /// session ends. For what is prepared without a slot; who holds one asks the executor, and gives it back first.
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare(const space::Configuration& configuration) const;
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_reference(
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare(
+      const space::Configuration& configuration) const;
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_reference(
       const space::Configuration& configuration) const;
 
   /// Runs what `plan` gives, told to the observer while it lasts. Two ways to end say nothing of the configuration:

@@ -19,7 +19,7 @@ namespace nocturne::tuner {
 
 /// Something that can be changed in the script from outside.
 struct SeenLever {
-  std::string name;  ///< of its parameter
+  std::string name;  ///< its parameter's name
   std::string description;
   std::vector<std::string> values;  ///< the first, "script", changes nothing
   bool compiles = false;            ///< costs seconds at the start of each process: of the compile stage
@@ -33,7 +33,7 @@ struct SeenTraining {
   std::optional<std::int64_t> batch;                 ///< examples of a step
   std::optional<std::int64_t> steps_per_epoch, examples_per_epoch;
   std::optional<double> step_seconds;
-  std::map<std::string, double> share;         ///< of a step's time: data, forward, backward, optimizer, other
+  std::map<std::string, double> share;         ///< shares of a step's time: data, forward, backward, optimizer, other
   std::vector<SeenLever> levers;               ///< that can apply
   std::map<std::string, std::string> refused;  ///< lever → why not
   std::vector<std::string> notes;              ///< sentences for the user
@@ -54,7 +54,7 @@ struct WrittenFile {
 /// What a run wrote.
 struct WrittenFiles {
   std::string kind;                          ///< overlay, copy
-  std::vector<WrittenFile> inside, outside;  ///< of the command's folder
+  std::vector<WrittenFile> inside, outside;  ///< below the command's folder, and elsewhere
   std::int64_t more = 0;                     ///< that are not named
   std::vector<std::string> notes;            ///< sentences for the user
 };

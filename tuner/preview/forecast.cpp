@@ -14,15 +14,15 @@ namespace nocturne::tuner {
 namespace {
 
 // Assumptions for a machine that has measured nothing: two cores of a server.
-struct Assumed {
+struct AssumedTimes {
   double start_seconds = 1.5;  // process, data, primitives, first step
   double step_seconds = 0.1;   // the MNIST network: between 0.01 (bf16, small batch) and 0.6
 };
-constexpr Assumed kResNet50 = {.start_seconds = 12, .step_seconds = 3};  // batch 16: between 1 (bf16) and 6
-constexpr double kBuildSeconds = 30;                                     // two dozen source files on two cores
-constexpr double kEpochSeconds = 25;                                     // 469 steps at batch 128
-constexpr std::int64_t kRecent = 1000;                                   // trials that are looked at
-constexpr std::int64_t kUsualBatchSize = 128;                            // of a campaign that does not say
+constexpr AssumedTimes kResNet50 = {.start_seconds = 12, .step_seconds = 3};  // batch 16: between 1 (bf16) and 6
+constexpr double kBuildSeconds = 30;                                          // two dozen source files on two cores
+constexpr double kEpochSeconds = 25;                                          // 469 steps at batch 128
+constexpr std::int64_t kRecent = 1000;                                        // trials that are looked at
+constexpr std::int64_t kUsualBatchSize = 128;                                 // of a campaign that does not say
 
 double seconds_of(std::int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) * 1e-9;
@@ -70,7 +70,7 @@ std::optional<double> first_estimate(const CampaignSpec& spec, const db::Store& 
 Costs costs_of(const CampaignSpec& spec, const db::Store* store, std::optional<double> step_seconds) {
   Costs costs;
   const double processes = spec.run.repeats;
-  const Assumed assumed = spec.workload.network == "resnet50" ? kResNet50 : Assumed{};
+  const AssumedTimes assumed = spec.workload.network == "resnet50" ? kResNet50 : AssumedTimes{};
   const double step = step_seconds.value_or(assumed.step_seconds);
   const double epoch = step_seconds ? step * steps_of_epoch(spec) : kEpochSeconds;
   costs.trial_seconds = processes * (assumed.start_seconds + step * static_cast<double>(spec.run.steps));
@@ -84,13 +84,13 @@ Costs costs_of(const CampaignSpec& spec, const db::Store* store, std::optional<d
 
   const auto campaigns = campaigns_like(spec, *store);
   std::vector<double> durations;
-  std::optional<Paced> typical;
+  std::optional<Pace> typical;
   for (const db::CampaignId campaign : campaigns) {
     const auto trials = store->list_trials({.campaign = campaign, .state = db::TrialState::Finished, .limit = kRecent});
     for (const db::StoredTrial& stored : trials) {
       if (stored.reused_from || !stored.finished_unix_ns || stored.trial.fidelity.steps != spec.run.steps) continue;
       durations.push_back(seconds_of(*stored.finished_unix_ns - stored.reserved_unix_ns));
-      if (!typical && stored.trial.parts) typical = paced(spec, stored);
+      if (!typical && stored.trial.parts) typical = pace_of(spec, stored);
     }
   }
   if (!durations.empty()) {
@@ -123,7 +123,7 @@ Forecast forecast(const CampaignSpec& spec, const Survey& survey, const Costs& c
                   std::optional<double> until_seconds) {
   Forecast result;
   const bool infinite = survey.valid.kind == space::Size::Kind::Infinite;
-  // An environment's row is none to build.
+  // The stack of an environment is installed, not built.
   const double builds = std::max(survey.builds.size.approximate - static_cast<double>(costs.environments), 1.0);
   const double valid = survey.valid.approximate;
   if (!infinite) {

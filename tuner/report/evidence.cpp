@@ -49,7 +49,7 @@ void look_at_pairs(const std::vector<db::StoredComparison>& comparisons, const P
         is_side(published, published.reference, baseline) && is_side(published, published.candidate, candidate);
     const bool turned =
         is_side(published, published.candidate, baseline) && is_side(published, published.reference, candidate);
-    if ((!straight && !turned) || !differ_as_claimed(published, baseline, candidate)) continue;
+    if ((!straight && !turned) || !differ_as_published(published, baseline, candidate)) continue;
     if (each.record.role == tuner::kSelectRole) continue;
     for (const db::VerdictRecord& verdict : each.verdicts) {
       if (verdict.horizon_epochs != epochs) continue;
@@ -73,7 +73,7 @@ void look_at_trials(const std::vector<db::StoredTrial>& trials, const PublishedR
     for (const db::StoredTrial& candidate : trials) {
       if (!candidate.trial.estimate || !is_side(published, published.candidate, candidate.trial.configuration))
         continue;
-      if (!differ_as_claimed(published, reference.trial.configuration, candidate.trial.configuration)) continue;
+      if (!differ_as_published(published, reference.trial.configuration, candidate.trial.configuration)) continue;
       const space::Estimate& a = *reference.trial.estimate;
       const space::Estimate& b = *candidate.trial.estimate;
       const double ratio = std::log(a.value / b.value);
@@ -197,16 +197,18 @@ std::string_view to_text(Size size) {
 Judgement judge(std::optional<double> published_percent, double low_percent, double high_percent, bool interleaved) {
   Judgement judgement{.finding = ReplicationOutcome::Undecided};
   if (!interleaved) return judgement;
-  const bool slower_claimed = published_percent && *published_percent < 0;
+  const bool slower_published = published_percent && *published_percent < 0;
   // A published result of slower is one of faster in the mirror.
-  if (slower_claimed) {
+  if (slower_published) {
     low_percent = -std::exchange(high_percent, -low_percent);
   }
   if (low_percent > 0) judgement.finding = ReplicationOutcome::Confirmed;
   if (high_percent < 0) judgement.finding = ReplicationOutcome::Reversed;
   if (!published_percent) return judgement;
-  const double claimed = slower_claimed ? -*published_percent : *published_percent;
-  judgement.size = high_percent < claimed ? Size::Smaller : low_percent > claimed ? Size::Larger : Size::Inside;
+  const double published_size = slower_published ? -*published_percent : *published_percent;
+  judgement.size = high_percent < published_size  ? Size::Smaller
+                   : low_percent > published_size ? Size::Larger
+                                                  : Size::Inside;
   return judgement;
 }
 

@@ -41,7 +41,7 @@ struct Evidence {
                                      const std::string& fingerprint_key);
 
 enum class ReplicationOutcome {
-  Confirmed,    ///< the whole interval lies on the claimed side of 0
+  Confirmed,    ///< the whole interval lies on the published side of 0
   Reversed,     ///< the whole interval lies on the other side
   Undecided,    ///< 0 is inside; or what was measured was not interleaved, which decides nothing
   NotMeasured,  ///< there is nothing
@@ -51,9 +51,9 @@ enum class ReplicationOutcome {
 /// Where the published size lies.
 enum class Size {
   Inside,   ///< in the interval: it may be as published
-  Smaller,  ///< the whole interval is smaller than claimed, or of the other sign
-  Larger,   ///< the whole interval is larger than claimed
-  Unknown,  ///< no size was claimed, or nothing decides
+  Smaller,  ///< the whole interval is smaller than published, or of the other sign
+  Larger,   ///< the whole interval is larger than published
+  Unknown,  ///< no size was published, or nothing decides
 };
 [[nodiscard]] std::string_view to_text(Size size);  ///< inside, smaller, larger, unknown
 

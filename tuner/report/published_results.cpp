@@ -71,12 +71,12 @@ bool is_side(const PublishedResult& published, const space::Configuration& side,
   return (on == "cuda" ? "gpu" : on) == published.device;  // the paper has one kind of GPU
 }
 
-bool differ_as_claimed(const PublishedResult& published, const space::Configuration& reference,
-                       const space::Configuration& candidate) {
+bool differ_as_published(const PublishedResult& published, const space::Configuration& reference,
+                         const space::Configuration& candidate) {
   for (const tuner::Change& change : tuner::changes_between(reference, candidate)) {
-    const bool claimed =
+    const bool is_published =
         published.reference.find(change.parameter) != nullptr || published.candidate.find(change.parameter) != nullptr;
-    if (!claimed && change.from && change.to) return false;
+    if (!is_published && change.from && change.to) return false;
   }
   return true;
 }

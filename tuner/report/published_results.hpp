@@ -43,8 +43,8 @@ struct PublishedResult {
                            const space::Configuration& configuration);
 
 /// Whether the two differ in nothing but what the published result is about, and what that activates.
-[[nodiscard]] bool differ_as_claimed(const PublishedResult& published, const space::Configuration& reference,
-                                     const space::Configuration& candidate);
+[[nodiscard]] bool differ_as_published(const PublishedResult& published, const space::Configuration& reference,
+                                       const space::Configuration& candidate);
 
 /// The side as words of a command line: "framework=tensorflow-1.14,graph_compiler=none". Where a space is given,
 /// without those that are 'none' of parameters it does not have.

@@ -21,7 +21,7 @@ measure::Schedule schedule_behind(const space::Configuration& configuration, con
           .partial_batch = protocol::PartialBatch::Train};
 }
 
-Timed steady_step_of(std::span<const measure::RunSummary> runs) {
+MeasuredTime steady_step_of(std::span<const measure::RunSummary> runs) {
   const auto count = static_cast<double>(runs.size());
   double sum = 0, within = 0;
   for (const measure::RunSummary& run : runs) {

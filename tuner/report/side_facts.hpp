@@ -14,13 +14,13 @@
 namespace nocturne::report {
 
 /// A number with its standard error, both in seconds; 0: not known.
-struct Timed {
+struct MeasuredTime {
   double seconds = 0, standard_error = 0;
 };
 
 struct HorizonTime {
   double epochs = 0;
-  Timed time;
+  MeasuredTime time;
 };
 
 struct SideFacts {
@@ -28,7 +28,7 @@ struct SideFacts {
   /// Its finished trial: one that trained before one that did not, else the latest. Empty: never measured.
   std::optional<db::StoredTrial> trial;
   std::vector<HorizonTime> times;  ///< times for the objective's horizons; empty where it did not train
-  Timed steady_step;
+  MeasuredTime steady_step;
   double first_step_s = 0;
   std::optional<space::Accuracy> accuracy;  ///< on the test set, after the most epochs that were trained
   std::int64_t accuracy_epochs = 0;

@@ -69,17 +69,18 @@ CheckRuns::~CheckRuns() {
   for (const std::filesystem::path& folder : folders_) std::filesystem::remove_all(folder, ignored);
 }
 
-std::expected<Prepared, PreparationFailure> CheckRuns::prepare(const space::Configuration& configuration) {
+std::expected<PreparedWorker, PreparationFailure> CheckRuns::prepare(const space::Configuration& configuration) {
   return interruption_.past_suspensions(
       [&](std::stop_token stop) { return executor_.prepare(configuration, std::move(stop)); });
 }
 
-std::expected<Prepared, PreparationFailure> CheckRuns::prepare_reference(const space::Configuration& configuration) {
+std::expected<PreparedWorker, PreparationFailure> CheckRuns::prepare_reference(
+    const space::Configuration& configuration) {
   return interruption_.past_suspensions(
       [&](std::stop_token stop) { return executor_.prepare_reference(configuration, std::move(stop)); });
 }
 
-space::Run CheckRuns::train(const space::Configuration& configuration, const Prepared& prepared,
+space::Run CheckRuns::train(const space::Configuration& configuration, const PreparedWorker& prepared,
                             const RunOrder& order) {
   for (;;) {
     measure::RunPlan plan = executor_.plan(configuration, prepared, order);
@@ -97,7 +98,7 @@ space::Run CheckRuns::train(const space::Configuration& configuration, const Pre
   }
 }
 
-std::expected<Prepared, ReferenceFailure> ReferenceTraining::prepared(std::int64_t batch) {
+std::expected<PreparedWorker, ReferenceFailure> ReferenceTraining::prepared(std::int64_t batch) {
   auto made = runs_.prepare_reference(at_batch(batch));
   if (made) return *std::move(made);
   return std::unexpected(ReferenceFailure{.reason = "the reference cannot be prepared: " + made.error().reason,

@@ -38,11 +38,11 @@ class CheckRuns {
   ~CheckRuns();
 
   /// What a suspension cut short is done again after it; Outcome::Killed: the check shall end.
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare(const space::Configuration& configuration);
-  [[nodiscard]] std::expected<Prepared, PreparationFailure> prepare_reference(
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare(const space::Configuration& configuration);
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_reference(
       const space::Configuration& configuration);
   /// A file to write for the gate is named in the run's own folder.
-  [[nodiscard]] space::Run train(const space::Configuration& configuration, const Prepared& prepared,
+  [[nodiscard]] space::Run train(const space::Configuration& configuration, const PreparedWorker& prepared,
                                  const RunOrder& order);
 
  private:
@@ -79,7 +79,7 @@ class ReferenceTraining {
   [[nodiscard]] std::expected<const std::vector<std::vector<double>>*, ReferenceFailure> losses(std::int64_t batch);
 
  private:
-  [[nodiscard]] std::expected<Prepared, ReferenceFailure> prepared(std::int64_t batch);
+  [[nodiscard]] std::expected<PreparedWorker, ReferenceFailure> prepared(std::int64_t batch);
   void say(const std::string& sentence) const {
     if (options_.say) options_.say(sentence);
   }

@@ -87,7 +87,7 @@ CheckedTraining TrainingCheck::check(const space::Configuration& configuration) 
   return found;
 }
 
-bool TrainingCheck::exact_steps(const space::Configuration& configuration, const Prepared& prepared,
+bool TrainingCheck::exact_steps(const space::Configuration& configuration, const PreparedWorker& prepared,
                                 CheckedTraining& found) {
   const std::int64_t steps = measure::kMostGateSteps;
   const auto reference = reference_.exact(prepared.schedule.batch, steps);
@@ -115,7 +115,8 @@ bool TrainingCheck::exact_steps(const space::Configuration& configuration, const
   return found.exact->agrees;
 }
 
-void TrainingCheck::epoch(const space::Configuration& configuration, const Prepared& prepared, CheckedTraining& found) {
+void TrainingCheck::epoch(const space::Configuration& configuration, const PreparedWorker& prepared,
+                          CheckedTraining& found) {
   const auto references = reference_.losses(prepared.schedule.batch);
   if (!references) return end_check(found, references.error());
   const space::Run run = runs_.train(configuration, prepared,

@@ -60,9 +60,9 @@ class TrainingCheck {
 
  private:
   /// False: the check is over, and `found` says why.
-  [[nodiscard]] bool exact_steps(const space::Configuration& configuration, const Prepared& prepared,
+  [[nodiscard]] bool exact_steps(const space::Configuration& configuration, const PreparedWorker& prepared,
                                  CheckedTraining& found);
-  void epoch(const space::Configuration& configuration, const Prepared& prepared, CheckedTraining& found);
+  void epoch(const space::Configuration& configuration, const PreparedWorker& prepared, CheckedTraining& found);
 
   CheckRuns runs_;
   ReferenceTraining reference_;

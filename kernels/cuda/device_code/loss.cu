@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr unsigned kAll = 0xffffffffU;
-constexpr std::uint64_t kDropoutUse = 0xd409;  // tells the uses of a seed apart, as in the other workers
+constexpr std::uint64_t kDropoutUse = 0xd409;  // distinguishes the uses of a seed, as in the other workers
 
 __device__ float warp_sum(float value) {
   for (int other = kWarp / 2; other > 0; other /= 2) value += __shfl_xor_sync(kAll, value, other);

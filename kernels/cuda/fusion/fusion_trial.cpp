@@ -14,9 +14,9 @@ namespace {
 constexpr int kPassesTimed = 10;  // together long against what a launch takes
 
 // What a forward pass leaves: the activations, and the statistics that later passes read.
-class Left {
+class ForwardResult {
  public:
-  Left(void* data, DataType type, std::int64_t count)
+  ForwardResult(void* data, DataType type, std::int64_t count)
       : data_(data), type_(type), count_(count), kept_(count * size(), "a trial of fusion") {}
 
   void keep_and_spoil(cudaStream_t stream) {
@@ -69,7 +69,7 @@ void use(const FusedRows& rows, bool fused) {
 
 FusionTrial run_trial(const FusedRows& rows, const Pass& pass) {
   const LayerPlace& last = rows.normalisation != nullptr ? *rows.normalisation_place : *rows.weighted_place;
-  std::vector<Left> left;
+  std::vector<ForwardResult> left;
   left.emplace_back(last.output, last.type(), last.output_count());
   // Running averages, and what the backward pass reads.
   const std::int64_t kept_parts = static_cast<std::int64_t>(StatisticsPart::Sums) * last.plan.figures.input.channels;
@@ -99,12 +99,12 @@ FusionTrial run_trial(const FusedRows& rows, const Pass& pass) {
                      .fused = [&] { forward(true); },
                      .keep =
                          [&] {
-                           for (Left& each : left) each.keep_and_spoil(pass.stream);
+                           for (ForwardResult& each : left) each.keep_and_spoil(pass.stream);
                          },
                      .compare =
                          [&] {
                            std::vector<Agreement> agreements;
-                           for (const Left& each : left) agreements.push_back(each.compare(pass.stream));
+                           for (const ForwardResult& each : left) agreements.push_back(each.compare(pass.stream));
                            return agreements;
                          },
                      .time =

@@ -106,9 +106,9 @@ constexpr std::int64_t kCopied = std::int64_t{128} << 20;
 constexpr int kBlocksPerProcessor = 16;  // several waves, so that the gaps of the last one do not count
 
 // What all loops of one GPU share.
-class Bench {
+class LoopContext {
  public:
-  Bench() : wrong_(sizeof(unsigned), "a counter") {
+  LoopContext() : wrong_(sizeof(unsigned), "a counter") {
     int device = 0, processors = 1;
     check(cudaGetDevice(&device), "GPU");
     check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "GPU");
@@ -138,54 +138,55 @@ class Bench {
   DeviceMemory wrong_;
 };
 
-using SharedBench = std::shared_ptr<Bench>;
+using SharedContext = std::shared_ptr<LoopContext>;
 
-GpuLoop arithmetic_loop(const char* name, const char* kernel, const SharedBench& bench) {
-  return {.name = name, .unit = "GFLOP/s", .kernel = kernel, .is_right = [bench] { return bench->none_wrong(); }};
+GpuLoop arithmetic_loop(const char* name, const char* kernel, const SharedContext& context) {
+  return {.name = name, .unit = "GFLOP/s", .kernel = kernel, .is_right = [context] { return context->none_wrong(); }};
 }
 
-GpuLoop fma_loop(const SharedBench& bench) {
-  GpuLoop loop = arithmetic_loop("fma_f32", "fma", bench);
-  loop.work = 2.0 * kFmaChains * static_cast<double>(bench->grid.threads());
+GpuLoop fma_loop(const SharedContext& context) {
+  GpuLoop loop = arithmetic_loop("fma_f32", "fma", context);
+  loop.work = 2.0 * kFmaChains * static_cast<double>(context->grid.threads());
   loop.fewest = kFewestArithmetic;
   loop.most = kMostFma;
-  loop.run = [bench](std::int64_t iterations) {
-    return bench->time([&] { launch_fma(iterations, 0.5F, 1.0F, bench->grid, bench->wrong(), bench->stream.get()); });
+  loop.run = [context](std::int64_t iterations) {
+    return context->time(
+        [&] { launch_fma(iterations, 0.5F, 1.0F, context->grid, context->wrong(), context->stream.get()); });
   };
   return loop;
 }
 
-GpuLoop mma_loop(const char* name, MmaType type, const SharedBench& bench) {
-  GpuLoop loop = arithmetic_loop(name, "mma", bench);
-  loop.work = static_cast<double>(mma_flops(type) * kMmaChains * bench->grid.warps());
+GpuLoop mma_loop(const char* name, MmaType type, const SharedContext& context) {
+  GpuLoop loop = arithmetic_loop(name, "mma", context);
+  loop.work = static_cast<double>(mma_flops(type) * kMmaChains * context->grid.warps());
   loop.fewest = kFewestArithmetic;
   loop.most = kLargestMmaSum / mma_depth(type);
-  loop.run = [bench, type](std::int64_t iterations) {
-    return bench->time([&] { launch_mma(type, iterations, bench->grid, bench->wrong(), bench->stream.get()); });
+  loop.run = [context, type](std::int64_t iterations) {
+    return context->time([&] { launch_mma(type, iterations, context->grid, context->wrong(), context->stream.get()); });
   };
   return loop;
 }
 
-GpuLoop product_loop(const char* name, Precision precision, const SharedBench& bench) {
-  GpuLoop loop = arithmetic_loop(name, "cudnn", bench);
+GpuLoop product_loop(const char* name, Precision precision, const SharedContext& context) {
+  GpuLoop loop = arithmetic_loop(name, "cudnn", context);
   loop.work = PeakProduct::flops();
   loop.most = kMostPasses;
   const auto product = std::make_shared<std::unique_ptr<PeakProduct>>();
-  loop.run = [bench, product, precision](std::int64_t iterations) {
+  loop.run = [context, product, precision](std::int64_t iterations) {
     if (!*product) {
-      *product = std::make_unique<PeakProduct>(precision, bench->stream);
+      *product = std::make_unique<PeakProduct>(precision, context->stream);
       (*product)->run();  // loads the library's kernels
     }
-    const nanoseconds took = bench->time([&] {
+    const nanoseconds took = context->time([&] {
       for (std::int64_t i = 0; i < iterations; ++i) (*product)->run();
     });
-    (*product)->count_wrong(bench->wrong());
+    (*product)->count_wrong(context->wrong());
     return took;
   };
   return loop;
 }
 
-GpuLoop triad_loop(const DeviceFacts& facts, const SharedBench& bench) {
+GpuLoop triad_loop(const DeviceFacts& facts, const SharedContext& context) {
   // Whole vectors; no more than a third of a small GPU's memory for all three.
   const std::int64_t bytes = std::min(kLargestArray, facts.memory_bytes / 9) / 256 * 256;
   const auto count = bytes / static_cast<std::int64_t>(sizeof(float));
@@ -195,11 +196,11 @@ GpuLoop triad_loop(const DeviceFacts& facts, const SharedBench& bench) {
     while (memory->size() < 3) memory->emplace_back(bytes, "the triad");
     const TriadArrays arrays{
         .a = memory->at(0).as<float>(), .b = memory->at(1).as<float>(), .c = memory->at(2).as<float>(), .count = count};
-    if (fresh) launch_fill_triad(arrays, bench->stream.get());
-    const nanoseconds took = bench->time([&] {
-      for (std::int64_t pass = 0; pass < passes; ++pass) launch_triad(arrays, kTriadScale, bench->stream.get());
+    if (fresh) launch_fill_triad(arrays, context->stream.get());
+    const nanoseconds took = context->time([&] {
+      for (std::int64_t pass = 0; pass < passes; ++pass) launch_triad(arrays, kTriadScale, context->stream.get());
     });
-    launch_check_triad(arrays, kTriadScale, bench->wrong(), bench->stream.get());
+    launch_check_triad(arrays, kTriadScale, context->wrong(), context->stream.get());
     return took;
   };
   return {.name = "triad",
@@ -209,7 +210,7 @@ GpuLoop triad_loop(const DeviceFacts& facts, const SharedBench& bench) {
           .working_set_bytes = 3 * bytes,
           .most = kMostPasses,
           .run = run,
-          .is_right = [bench] { return bench->none_wrong(); }};
+          .is_right = [context] { return context->none_wrong(); }};
 }
 
 // Pinned memory on both sides of a copy, so that what came back is compared with what went.
@@ -229,7 +230,7 @@ struct CopyMemory {
 };
 
 GpuLoop copy_loop(const char* name, bool to_device, const std::shared_ptr<std::unique_ptr<CopyMemory>>& memory,
-                  const SharedBench& bench) {
+                  const SharedContext& context) {
   return {.name = name,
           .unit = "GB/s",
           .kernel = "copy",
@@ -239,15 +240,15 @@ GpuLoop copy_loop(const char* name, bool to_device, const std::shared_ptr<std::u
           .run =
               [=](std::int64_t times) {
                 if (!*memory) *memory = std::make_unique<CopyMemory>();
-                (*memory)->copy(true, bench->stream);  // or there would be nothing to bring back
-                return bench->time([&] {
-                  for (std::int64_t i = 0; i < times; ++i) (*memory)->copy(to_device, bench->stream);
+                (*memory)->copy(true, context->stream);  // or there would be nothing to bring back
+                return context->time([&] {
+                  for (std::int64_t i = 0; i < times; ++i) (*memory)->copy(to_device, context->stream);
                 });
               },
           .is_right =
               [=] {
-                (*memory)->copy(false, bench->stream);
-                check(cudaStreamSynchronize(bench->stream.get()), "waiting for the GPU");
+                (*memory)->copy(false, context->stream);
+                check(cudaStreamSynchronize(context->stream.get()), "waiting for the GPU");
                 return std::memcmp((*memory)->sent.as<void>(), (*memory)->received.as<void>(),
                                    static_cast<std::size_t>(kCopied)) == 0;
               }};
@@ -262,8 +263,8 @@ struct TensorFigure {
 }  // namespace
 
 std::vector<GpuLoop> gpu_loops(const DeviceFacts& facts) {
-  const auto bench = std::make_shared<Bench>();
-  std::vector<GpuLoop> loops = {fma_loop(bench)};
+  const auto context = std::make_shared<LoopContext>();
+  std::vector<GpuLoop> loops = {fma_loop(context)};
   for (const auto& [name, type, precision] : {TensorFigure{"fma_tf32", MmaType::Tf32, Precision::Tf32},
                                               TensorFigure{"fma_bf16", MmaType::Bf16, Precision::Bf16},
                                               TensorFigure{"fma_f16", MmaType::F16, Precision::F16}}) {
@@ -271,13 +272,13 @@ std::vector<GpuLoop> gpu_loops(const DeviceFacts& facts) {
       loops.push_back({.name = name, .unit = "GFLOP/s", .kernel = "mma", .absent = *reason});
       continue;
     }
-    loops.push_back(mma_loop(name, type, bench));
-    loops.push_back(product_loop(name, precision, bench));
+    loops.push_back(mma_loop(name, type, context));
+    loops.push_back(product_loop(name, precision, context));
   }
-  loops.push_back(triad_loop(facts, bench));
+  loops.push_back(triad_loop(facts, context));
   const auto memory = std::make_shared<std::unique_ptr<CopyMemory>>();
-  loops.push_back(copy_loop("to_device", true, memory, bench));
-  loops.push_back(copy_loop("from_device", false, memory, bench));
+  loops.push_back(copy_loop("to_device", true, memory, context));
+  loops.push_back(copy_loop("from_device", false, memory, context));
   return loops;
 }
 

@@ -229,7 +229,7 @@ worker::StepFacts DeviceTrainer::step() {
   return {.images = batch.size, .data_wait_ns = batch.wait_ns, .partial = partial, .epoch_ended = batch.ends_epoch};
 }
 
-worker::Settled DeviceTrainer::settle() {
+worker::MeanLoss DeviceTrainer::settle() {
   const double before = settled_.loss_sum;
   check(
       cudaMemcpyAsync(read_state_.as<void>(), state_.data(), sizeof(StepState), cudaMemcpyDeviceToHost, stream_.get()),

@@ -93,7 +93,7 @@ class DeviceTrainer final : public worker::Training {
                 const DeviceFacts& facts);
 
   worker::StepFacts step() override;
-  worker::Settled settle() override;
+  worker::MeanLoss settle() override;
   [[nodiscard]] bool partial_is_next() const override { return feed_->next_size() < options_.settings.batch; }
   [[nodiscard]] std::int64_t steps_per_epoch() const override { return source_.steps_per_epoch(); }
   void between_samples() override {

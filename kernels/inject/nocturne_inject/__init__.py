@@ -7,7 +7,7 @@
     levers/       what can be changed from outside
     pytorch.py, tensorflow.py, mxnet.py, paddle.py    what is hooked into a framework: install(name, module, session)
 
-A framework's file hooks in only what it needs, and the hooks are as if they were not there: trouble in them becomes a
+A framework's file hooks in only what it needs, and the hooks are as if they were not there: an error in them becomes a
 note (session.guarded), a traceback does not show them (hide), and a forked child or a process that never trains says
 nothing (session.listening is False there, or stays without a recorder).
 """
@@ -35,8 +35,8 @@ class Session(object):
         self.pid = os.getpid()
         self.notes = []
         self.failed_levers = {}     # name: (status, reason)
-        self.recorder = None        # from claim() on
-        self.claimed = None         # whether claim() succeeded; None: not tried
+        self.recorder = None        # from begin_to_speak() on
+        self.speaks = None          # whether begin_to_speak() succeeded; None: not tried
         self.imported_at = None     # (monotonic, process_time) when the last framework had been imported
         self.learning = None
         self.report = None
@@ -53,28 +53,28 @@ class Session(object):
             try:
                 return function(*arguments)
             except Exception as error:
-                self.trouble(function, error)
+                self.note_error(function, error)
         return call
 
-    def trouble(self, function, error):
+    def note_error(self, function, error):
         self.note("%s: %s: %s" % (function.__name__, type(error).__name__, error))
 
     def forked(self):
         """In a child: what the parent has begun is the parent's, whose report and events this is not."""
         self.pid = os.getpid()
-        if self.claimed is not None:
+        if self.speaks is not None:
             self.listening = False
             self.recorder = self.report = self.learning = None
 
-    def claim(self):
+    def begin_to_speak(self):
         """At the first sign of training. Returns whether this process is the one that speaks."""
-        if self.claimed is None:
-            self.claimed = False
+        if self.speaks is None:
+            self.speaks = False
             if self.listening:
-                self.claimed = bool(self.guarded(self.begin)())
-            self.listening = self.claimed
+                self.speaks = bool(self.guarded(self.begin)())
+            self.listening = self.speaks
             self.leave()
-        return self.claimed
+        return self.speaks
 
     def begin(self):
         from . import recorder
@@ -124,6 +124,6 @@ def imported(name, module, leave):
             from . import report
             _session.report = report.Report(_session)
             os.register_at_fork(after_in_child=_session.forked)
-    if _session.claimed is None:
+    if _session.speaks is None:
         _session.imported_at = time.monotonic(), time.process_time()
     importlib.import_module(__name__ + "." + _FILES[name]).install(name, module, _session)

@@ -22,7 +22,7 @@ def hook(session, owner, name, begins, ended=None, left=None, failed=None):
         try:
             token = begins(arguments, named)
         except Exception as error:
-            token = session.trouble(begins, error)
+            token = session.note_error(begins, error)
         try:
             result = original(*arguments, **named)
         except BaseException as error:
@@ -39,7 +39,7 @@ def hook(session, owner, name, begins, ended=None, left=None, failed=None):
             try:
                 other = ended(token, result)
             except Exception as error:
-                other = session.trouble(ended, error)
+                other = session.note_error(ended, error)
             if other:
                 return other[0]
         return result
@@ -67,7 +67,7 @@ class Events(object):
 
     def speaks(self, unit):
         """At the first sign of training. Returns whether this process is the one that is timed."""
-        if self.recorder is None and self.session.listening and self.session.claim():
+        if self.recorder is None and self.session.listening and self.session.begin_to_speak():
             self.recorder = self.session.recorder
             self.session.report.unit = unit
         return self.session.listening and self.recorder is not None

@@ -83,7 +83,7 @@ def _patch(torch):
 
 
 class Loaders(object):
-    """Of one process. `training` is told of backwards and steps, and knows the recorder once there is one."""
+    """The loaders of one process. `training` is told of backwards and steps, and knows the recorder once there is one."""
 
     def __init__(self, training):
         self.torch, self.session, self.training = training.torch, training.session, training

@@ -139,7 +139,7 @@ class Training(Events):
                      "use_deterministic_algorithms"):
             if hasattr(torch, name):
                 hook(self.session, torch, name, lambda arguments, named, name=name: self.calls.add(name))
-        # Of regions that are switched off recomputed checkpoints enter some.
+        # Recomputed checkpoints enter some of the regions that are switched off.
         hook(self.session, getattr(torch, "autocast", None) or torch.cuda.amp.autocast, "__enter__", lambda arguments, named:
              self.calls.add("autocast") if getattr(arguments[0], "_enabled", True) else None)
 
@@ -149,7 +149,7 @@ class Training(Events):
         if self.in_backward or not self.session.listening:
             return None
         loss = arguments[0] if arguments else named.get("tensors")
-        if self.session.claimed is None:
+        if self.session.speaks is None:
             first = _first_tensor(self.torch, [loss])
             self.begin(first.device.type if first is not None else "cpu")
         if self.loaders.waiting:

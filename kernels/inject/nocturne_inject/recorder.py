@@ -1,6 +1,6 @@
 """Writes the events of the process that trains, from what the hooks of a framework tell it.
 
-    recorder = session.recorder    once session.claim() said yes, at the first sign of training
+    recorder = session.recorder    once session.begin_to_speak() said yes, at the first sign of training
     recorder.facts.update(...)     before the first step() has ended: batch, steps_per_epoch, examples_per_epoch, versions
     recorder.lap(kind)             what passed since the last lap was "data", "forward", "backward", "optimizer" or "other"
     recorder.step(loss, count)     a step has ended, or `count` of them in one call. loss: None, or anything float() understands; asked on samples alone
@@ -42,14 +42,14 @@ steps = _load_steps()
 
 
 def speaks(session):
-    """Whether this process is the one that trains and is listened to; makes the claim."""
+    """Whether this process is the one that trains and is listened to: the first one that asks."""
     environment = session.environment
     if any(environment.get(name, "0") not in ("", "0") for name in ("RANK", "LOCAL_RANK")):
         return False
     if getattr(sys.modules.get("nocturne_steps"), "_recorder", None) is not None:
         session.note("the script tells its steps itself, by nocturne_steps")
         return False
-    if steps._claim(environment):
+    if steps._is_first(environment):
         return True
     session.note("another process of this training is the one that is timed")
     if session.report:

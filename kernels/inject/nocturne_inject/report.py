@@ -54,8 +54,8 @@ class Report(object):
         atexit.register(self.at_exit)
 
     def others_path(self):
-        claim = self.session.environment.get("NOCTURNE_STEPS_CLAIM")
-        return claim + ".others" if claim else None
+        pid_file = self.session.environment.get("NOCTURNE_STEPS_PID_FILE")
+        return pid_file + ".others" if pid_file else None
 
     def another_trains(self):
         """This process trains as well as the one that is timed, which shall say so."""
@@ -70,11 +70,11 @@ class Report(object):
     def at_exit(self):
         if self.session.pid != os.getpid() or self.session.report is not self or self.written or not self.path:
             return
-        if self.session.claimed or self.own_steps():
+        if self.session.speaks or self.own_steps():
             error = getattr(sys, "last_value", None)
             if error is not None:
                 self.session.note("the script ended with %s: %s" % (type(error).__name__, error))
-        elif os.path.exists(self.path) or self.session.claimed is False:
+        elif os.path.exists(self.path) or self.session.speaks is False:
             return
         else:
             self.session.note("no step of a training was seen")
@@ -110,8 +110,8 @@ class Report(object):
             note("more than one process trains: one of them is timed")
         for name, (_, reason) in sorted(self.session.failed_levers.items()):
             note("lever %s: %s" % (name, reason))
-        found["levers"], found["refused"], trouble = levers.offered(seen)
-        for text in trouble:
+        found["levers"], found["refused"], problems = levers.offered(seen)
+        for text in problems:
             note(text)
         found["notes"] = self.session.notes
         return found

@@ -62,7 +62,7 @@ class Function(object):
 
 
 class Call(object):
-    """Of a tf.function, under way."""
+    """A call of a tf.function, under way."""
 
     def __init__(self, function, known, before):
         self.function, self.known = function, known
@@ -71,7 +71,7 @@ class Call(object):
 
 
 class Watch(object):
-    """Which functions train, and when a step has ended. One for a process; threads that train at once are not told apart."""
+    """Which functions train, and when a step has ended. One for a process; threads that train at once are not distinguished."""
 
     def __init__(self, tf, session):
         self.tf = tf

@@ -271,7 +271,7 @@ std::vector<GradientCheck> check_reference(const networks::Network& network, std
   fill(reference, seed);
   reference.forward(true);
   reference.backward();
-  const std::vector<ReferenceLayer> computed = reference.layers;  // forward() moves the last row's difference
+  const std::vector<ReferenceLayer> computed = reference.layers;  // forward() moves the last row's gradient
   std::vector<GradientCheck> checks;
   // From the last row up: moving a row's values disturbs only the outputs below it, which later checks compute again.
   for (std::size_t row = reference.layers.size(); row-- > 0;) {
@@ -279,7 +279,7 @@ std::vector<GradientCheck> check_reference(const networks::Network& network, std
     const std::string name(layer.figures.layer->name);
     const TensorNames names = tensor_names(layer.figures.layer->kind);
     checks.push_back(
-        check_tensor(reference, row + 1, name, "output difference", layer.output, computed[row].activation_gradient));
+        check_tensor(reference, row + 1, name, "activation gradient", layer.output, computed[row].activation_gradient));
     if (!layer.biases.empty()) {
       checks.push_back(check_tensor(reference, row, name, names.biases, layer.biases, computed[row].biases_gradient));
     }
@@ -288,7 +288,8 @@ std::vector<GradientCheck> check_reference(const networks::Network& network, std
           check_tensor(reference, row, name, names.weights, layer.weights, computed[row].weights_gradient));
     }
   }
-  checks.push_back(check_tensor(reference, 0, "image", "difference", reference.image, reference.image_gradient));
+  checks.push_back(
+      check_tensor(reference, 0, "image", "activation gradient", reference.image, reference.image_gradient));
   std::reverse(checks.begin(), checks.end());
   return checks;
 }

@@ -140,7 +140,7 @@ void Builder::add_loop(const std::string& name, std::initializer_list<dnnl::memo
 
 dnnl::memory Builder::in_layout(const dnnl::memory& from, const dnnl::memory::desc& wanted, const std::string& name) {
   if (from.get_desc() == wanted) return from;
-  for (const Reordered& known : reordered_) {
+  for (const Reordering& known : reordered_) {
     if (known.from == from.get() && known.to.get_desc() == wanted) return known.to;
   }
   const dnnl::memory to = allocate(wanted);

@@ -105,7 +105,7 @@ class Builder {
     dnnl::memory memory;
     std::size_t buffer, offset;
   };
-  struct Reordered {
+  struct Reordering {
     dnnl_memory_t from;
     dnnl::memory to;
   };
@@ -121,7 +121,7 @@ class Builder {
   std::size_t layer_ = 0;
   std::string layer_name_;
   bool lasting_ = false;
-  std::vector<Reordered> reordered_;  ///< within the current layer
+  std::vector<Reordering> reordered_;  ///< within the current layer
   std::vector<dnnl::memory> buffers_;
   std::vector<View> views_;
   std::map<dnnl_memory_t, std::size_t> numbers_;  ///< number of a buffer; a view has its buffer's

@@ -26,7 +26,7 @@ def mix64(value):
 
 
 def key_of(seed, first, second=0):
-    """One well-mixed key from a seed and up to two numbers that tell its uses apart."""
+    """One well-mixed key from a seed and up to two numbers that distinguish its uses."""
     outer = mix64((mix64((seed + GOLDEN) & MASK) + first * GOLDEN + 1) & MASK)
     return mix64((outer + second * GOLDEN + 2) & MASK)
 

@@ -77,7 +77,7 @@ def _parse_header(path, text):
     if len({name for name, _ in tensors}) != len(tensors):
         _refuse(path, "a tensor comes twice")
     if sum(_product(shape) for _, shape in tensors) + sum(batches) > MOST_NUMBERS:
-        _refuse(path, "it claims more than a file may hold")
+        _refuse(path, "it says it holds more than a file may hold")
     return network, tensors, batches
 
 

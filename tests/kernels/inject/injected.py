@@ -47,7 +47,7 @@ class Injected(object):
         self.script = self.folder / "train.py"
         self.script.write_text(textwrap.dedent(script))
         self.python = python
-        self.variables = {"NOCTURNE_STEPS_EVENTS": self.path("events.jsonl"), "NOCTURNE_STEPS_CLAIM": self.path("claim"),
+        self.variables = {"NOCTURNE_STEPS_EVENTS": self.path("events.jsonl"), "NOCTURNE_STEPS_PID_FILE": self.path("steps.pid"),
                           "NOCTURNE_INJECT_REPORT": self.path("report.json"), "PYTHONDONTWRITEBYTECODE": "1",
                           "PYTHONPATH": os.pathsep.join([str(folder)] + [str(FAKE)] * fake)}
         self.variables.update(environment)
@@ -69,7 +69,7 @@ class Injected(object):
         return {name: str(value) for name, value in known.items() if value is not None}
 
     def start(self, *arguments, **more):
-        for name in ("claim", "claim.others", "report.json"):
+        for name in ("steps.pid", "steps.pid.others", "report.json"):
             if os.path.exists(self.path(name)):
                 os.unlink(self.path(name))
         open(self.path("events.jsonl"), "w").close()

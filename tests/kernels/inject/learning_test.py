@@ -15,7 +15,7 @@ from injected import Injected, python_with
 SKIPPED = 77
 SCRIPTS = pathlib.Path(__file__).resolve().parents[3] / "examples" / "scripts"
 
-# Of each a small classifier with dropout; arguments: learning rate, and what is special.
+# A small classifier with dropout for each framework; arguments: learning rate, and what is special.
 KERAS = """
     import sys
     import numpy, tensorflow as tf

@@ -999,7 +999,7 @@ class Report(unittest.TestCase):
         self.assertEqual(levers.notes, [])
 
     @in_a_process
-    def test_trouble_of_a_hook_is_a_note(self):
+    def test_an_error_of_a_hook_is_a_note(self):
         report = watch()
         with mock.patch.object(loaders, "_described", side_effect=KeyError("odd")):
             made = torch.utils.data.DataLoader(Examples(), batch_size=32)

@@ -107,7 +107,7 @@ class Run(object):
         if module and timed:
             open(self.path("events"), "w").close()
             environment.update(NOCTURNE_STEPS_EVENTS=self.path("events"),
-                               NOCTURNE_STEPS_CLAIM=self.path("claim"), NOCTURNE_STEPS_LIMIT="1000000",
+                               NOCTURNE_STEPS_PID_FILE=self.path("steps.pid"), NOCTURNE_STEPS_LIMIT="1000000",
                                NOCTURNE_STEPS_PER_SAMPLE="1", NOCTURNE_INJECT_REPORT=self.path("report"))
         environment.update(variables)
         command = [python_with(*script.needs), str(SCRIPTS / script.words[0])] + script.words[1:]
@@ -246,7 +246,7 @@ class Scripts(unittest.TestCase):
             self.assertEqual(self.form(run, "mnist_cnn.pt"), self.form(plain, "mnist_cnn.pt"))
 
     def form(self, run, name):
-        """Of each weight in a file: its name, shape and type."""
+        """Name, shape and type of each weight in a file."""
         asks = ("import sys, torch\nfor name, tensor in torch.load(sys.argv[1]).items():\n"
                 "    print(name, tuple(tensor.shape), tensor.dtype)")
         return subprocess.check_output([python_with("torch"), "-c", asks, run.path(os.path.join("work", name))])

@@ -237,9 +237,9 @@ class Steps(unittest.TestCase):
         with trained("print('done')") as run:
             self.ran(run)
             self.assertIn("no step of a training was seen", run.notes())
-            self.assertFalse(os.path.exists(run.path("claim")))
+            self.assertFalse(os.path.exists(run.path("steps.pid")))
 
-    def test_trouble_of_the_hooks_becomes_a_note(self):
+    def test_an_error_of_the_hooks_becomes_a_note(self):
         with trained("train(1, lambda loss: (torch.autograd.backward(loss), optimizer.step()))\nprint('done')") as run:
             script = run.script.read_text().replace("def train", "torch.is_grad_enabled = 7\ndef train")
             run.script.write_text(script)

@@ -45,7 +45,7 @@ class Turns(unittest.TestCase):
             self.runs.append(run)
 
     def milliseconds(self, run):
-        """Of a step: the median of the samples."""
+        """Time of a step: the median of the samples."""
         return statistics.median(each["wall_ns"] / each["steps"] / 1e6 for each in run.events("sample")[2:])
 
     def start(self, number, **environment):

@@ -43,16 +43,16 @@ struct Source {
   double disturbed = kDisturbed;
 };
 
-struct Drawn {
-  explicit Drawn(space::Lattice& lattice) : model(lattice, kForReports) {}
+struct CampaignDraw {
+  explicit CampaignDraw(space::Lattice& lattice) : model(lattice, kForReports) {}
   LinearModel model;
   std::vector<Level> best;
 };
 
 /// Two of five trials anywhere, three beside the fastest so far.
-Drawn draw_campaign(const Source& source, std::size_t trials, std::uint64_t seed) {
+CampaignDraw draw_campaign(const Source& source, std::size_t trials, std::uint64_t seed) {
   space::Lattice& lattice = source.lattice;
-  Drawn drawn(lattice);
+  CampaignDraw drawn(lattice);
   space::Random random(seed);
   nocturne::test::RecordedNoise recorded(seed);
   std::vector<Level> point(lattice.width());
@@ -90,7 +90,7 @@ struct Counts {
   [[nodiscard]] double together() const { return all_held / parameters; }
 };
 
-void count_changes(const Source& source, Drawn& drawn, const ChangeOptions& options, Counts& counts) {
+void count_changes(const Source& source, CampaignDraw& drawn, const ChangeOptions& options, Counts& counts) {
   std::map<std::size_t, bool> held;
   bool mode_has_effect = false;
   for (const LevelChange& each : changes_from(drawn.model, source.lattice, drawn.best, options)) {
@@ -109,7 +109,7 @@ void count_changes(const Source& source, Drawn& drawn, const ChangeOptions& opti
 }
 
 /// What `Ruled out` says, against the fastest true time of each value.
-void count_ruled_out(const Source& source, Drawn& drawn, const ChangeOptions& options, Counts& counts) {
+void count_ruled_out(const Source& source, CampaignDraw& drawn, const ChangeOptions& options, Counts& counts) {
   space::Lattice& lattice = source.lattice;
   const double best = source.truth(drawn.best);
   ChangeForecast forecast(drawn.model, lattice, drawn.best, options);
@@ -141,7 +141,7 @@ Counts count(const Source& source, std::size_t trials, std::uint64_t campaigns, 
   Counts counts;
   const ChangeOptions options{.confidence = confidence};
   for (std::uint64_t seed = 1; seed <= campaigns; ++seed) {
-    Drawn drawn = draw_campaign(source, trials, seed);
+    CampaignDraw drawn = draw_campaign(source, trials, seed);
     count_changes(source, drawn, options, counts);
     count_ruled_out(source, drawn, options, counts);
   }
@@ -217,7 +217,7 @@ TEST_CASE("intervals of a page hold what is true where that is no sum of effects
     Counts counts;
     const Source source{lattice, rough_truth};
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-      Drawn drawn = draw_campaign(source, trials, seed);
+      CampaignDraw drawn = draw_campaign(source, trials, seed);
       count_changes(source, drawn, {.confidence = 0.95}, counts);
     }
     CAPTURE(trials, counts.together());

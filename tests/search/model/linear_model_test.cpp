@@ -273,7 +273,7 @@ TEST_CASE("a model that has forgotten all it was told can be fitted, and learns 
   CHECK(model.predict(points[0]).log_mean() == Approx(1).margin(0.01));
 }
 
-TEST_CASE("what the design cannot tell apart is named", "[model]") {
+TEST_CASE("what the design cannot separate is named", "[model]") {
   const auto space = make_space({boolean("a"), boolean("b"), integers("c", 0, 3), boolean("d")});
   space::Lattice lattice(space);
   LinearModel model(lattice, {});

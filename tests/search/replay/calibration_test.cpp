@@ -58,7 +58,7 @@ struct TrainedSearch {
                                                 .measured = [](auto) { return false; },
                                                 .truth = truth,
                                                 .told = trials});
-    if (!calibration) FAIL("nothing is claimed");
+    if (!calibration) FAIL("nothing is predicted");
     return *calibration;
   }
 
@@ -77,7 +77,7 @@ CalibrationCheck calibration(std::size_t evaluations, std::size_t inside, std::s
 
 }  // namespace
 
-TEST_CASE("claims are held against the truth, whatever it is", "[replay]") {
+TEST_CASE("predictions are held against the truth, whatever it is", "[replay]") {
   const test::Files files;
   const auto recorded = valley(files);
   TrainedSearch told(recorded);
@@ -108,7 +108,7 @@ TEST_CASE("claims are held against the truth, whatever it is", "[replay]") {
   CHECK(predicted.search_intervals.inside == kCalibrationDraws);
 }
 
-TEST_CASE("what was measured or would fail is not claimed of", "[replay]") {
+TEST_CASE("what was measured or would fail has no calibration", "[replay]") {
   const test::Files files;
   const auto recorded = valley(files);
   TrainedSearch told(recorded);
@@ -150,7 +150,7 @@ TEST_CASE("the optimum is lost where it was not found and is ruled out", "[repla
   CHECK(told.check(truth, 2 * recorded.optimum()).optimum_pruned);
 }
 
-TEST_CASE("checking claims changes nothing of a run", "[replay]") {
+TEST_CASE("checking the calibration changes nothing of a run", "[replay]") {
   const test::Files files;
   const std::vector spaces = {valley(files)};
   ReplayOptions options{.strategies = {"auto", "random"}, .evaluations = 100, .repeats = 2};
@@ -163,10 +163,10 @@ TEST_CASE("checking claims changes nothing of a run", "[replay]") {
   CHECK(plain->front().runs[0].calibration.empty());
   REQUIRE(checked->front().runs[0].calibration.size() == 3);
   CHECK(checked->front().runs[0].calibration[2].evaluations == 100);
-  CHECK(checked->back().runs[0].calibration.empty());  // random search claims nothing
+  CHECK(checked->back().runs[0].calibration.empty());  // random search predicts nothing
 }
 
-TEST_CASE("the table of claims has means of runs, sums of audits, and means of spaces", "[replay]") {
+TEST_CASE("the table of calibration has means of runs, sums of audits, and means of spaces", "[replay]") {
   const ReplayOptions options{.strategies = {"auto"}, .evaluations = 60, .repeats = 2};
   std::vector<Series> series(3);
   for (std::size_t s = 0; s < 3; ++s) series[s] = {.space = s, .strategy = 0, .runs = std::vector<RunTrace>(2)};
@@ -184,7 +184,7 @@ TEST_CASE("the table of claims has means of runs, sums of audits, and means of s
 
   const auto table = make_calibration_table(options, series);
   CHECK(table.budgets == std::vector<std::size_t>{25, 50});
-  REQUIRE(table.rows.size() == 2);  // the third space claims nothing
+  REQUIRE(table.rows.size() == 2);  // the third space has no prediction
   const auto& cell = table.rows[0].cells[0];
   CHECK(cell.runs == 2);
   CHECK(cell.search_coverage.value == Approx(0.9));

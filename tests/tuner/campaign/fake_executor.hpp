@@ -61,8 +61,8 @@ class FakeExecutor final : public tuner::Executor {
   std::chrono::milliseconds deadline = measure::RunPlan{}.deadline;  ///< deadline of what is planned
   std::chrono::milliseconds pair_limit{};                            ///< limit of the last pair in turns
 
-  std::expected<tuner::Prepared, tuner::PreparationFailure> prepare(const space::Configuration& configuration,
-                                                                    std::stop_token stop) override {
+  std::expected<tuner::PreparedWorker, tuner::PreparationFailure> prepare(const space::Configuration& configuration,
+                                                                          std::stop_token stop) override {
     prepared.push_back(configuration);
     while_preparing();
     if (stop.stop_requested()) {
@@ -74,14 +74,14 @@ class FakeExecutor final : public tuner::Executor {
     return ready_to_start();
   }
 
-  std::expected<tuner::Prepared, tuner::PreparationFailure> prepare_reference(const space::Configuration&,
-                                                                              std::stop_token) override {
+  std::expected<tuner::PreparedWorker, tuner::PreparationFailure> prepare_reference(const space::Configuration&,
+                                                                                    std::stop_token) override {
     if (reference_can_be_built()) return ready_to_start();
     return std::unexpected(tuner::PreparationFailure{space::Outcome::BuildFailed, "no such flag", "error: -Owhat"});
   }
 
-  [[nodiscard]] tuner::Prepared ready_to_start() const {
-    tuner::Prepared result;
+  [[nodiscard]] tuner::PreparedWorker ready_to_start() const {
+    tuner::PreparedWorker result;
     result.argv = {"/nowhere/worker"};
     result.worker = worker;
     result.artifact = artifact;
@@ -90,7 +90,7 @@ class FakeExecutor final : public tuner::Executor {
     return result;
   }
 
-  measure::RunPlan plan(const space::Configuration& configuration, const tuner::Prepared& with,
+  measure::RunPlan plan(const space::Configuration& configuration, const tuner::PreparedWorker& with,
                         const tuner::RunOrder& order) override {
     measure::RunPlan plan;
     plan.id = "run-" + std::to_string(next_id_++) + "-" + id_suffix;

@@ -71,7 +71,7 @@ TEST_CASE("two estimates are within noise where chance often parts them as far",
                                   {.value = 11, .standard_error = 0, .runs = 9}));
 }
 
-TEST_CASE("among those that cannot be told apart the simplest wins", "[finalists]") {
+TEST_CASE("among those that cannot be distinguished the simplest wins", "[finalists]") {
   const std::vector<Contender> close = {{.ratios = {}, .changes = 4},
                                         {.ratios = {0.005, 0.004}, .changes = 6},
                                         {.ratios = {-0.002, -0.001}, .changes = 2}};
@@ -127,7 +127,7 @@ TEST_CASE("the gain that is reported is the true one on average, and large ones 
 }
 
 // What is usually done, and what this house is built against: the smallest of many single times flatters itself.
-TEST_CASE("the smallest of single times claims a gain where there is none", "[finalists]") {
+TEST_CASE("the smallest of single times shows a gain where there is none", "[finalists]") {
   double sum = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     RecordedNoise noise(seed);

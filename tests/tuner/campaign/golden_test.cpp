@@ -134,8 +134,8 @@ class TapeExecutor final : public tuner::Executor {
 
   std::optional<std::int64_t> trial;  ///< that is prepared next; empty: none, a preflight
 
-  std::expected<tuner::Prepared, tuner::PreparationFailure> prepare(const space::Configuration& configuration,
-                                                                    std::stop_token stop) override {
+  std::expected<tuner::PreparedWorker, tuner::PreparationFailure> prepare(const space::Configuration& configuration,
+                                                                          std::stop_token stop) override {
     if (stop.stop_requested()) return std::unexpected(tuner::PreparationFailure{space::Outcome::Killed, "", ""});
     const std::string stack = value_of(configuration, "framework") + value_of(configuration, "compiler") +
                               value_of(configuration, "optimisation") + value_of(configuration, "march") +
@@ -150,14 +150,14 @@ class TapeExecutor final : public tuner::Executor {
       return std::unexpected(tuner::PreparationFailure{outcome, answer.value("reason", ""), ""});
     }
     golden_.prepared.insert(stack);
-    tuner::Prepared result;
+    tuner::PreparedWorker result;
     result.argv = {"/nowhere/worker"};
     result.worker = "worker of " + stack;
     result.schedule = measure::schedule_of(spec_.workload, configuration, 128, protocol::PartialBatch::Train).value();
     return result;
   }
 
-  measure::RunPlan plan(const space::Configuration& configuration, const tuner::Prepared& with,
+  measure::RunPlan plan(const space::Configuration& configuration, const tuner::PreparedWorker& with,
                         const tuner::RunOrder& order) override {
     measure::RunPlan plan;
     plan.id = fmt::format("run-{}-{}", session_, next_id_++);
@@ -263,7 +263,7 @@ tuner::CampaignSpec spec_of(const Json& header, const tuner::Frameworks& framewo
 }
 
 /// Without the digits in which compilers and mathematical libraries differ.
-Json line_of(const db::Ask& ask, const db::Asked& asked) {
+Json line_of(const db::Ask& ask, const db::AskAnswer& asked) {
   Json line = {{"source", ask.strategy},
                {"seed", ask.seed},
                {"number", asked.number},
@@ -314,7 +314,7 @@ void play(Golden& golden) {
   for (const db::Exchange& exchange : store.exchanges(store.load_campaign(spec.name).id)) {
     const auto* const ask = std::get_if<db::Ask>(&exchange);
     if (ask == nullptr) continue;
-    for (const db::Asked& asked : ask->answer) golden.asks.push_back(line_of(*ask, asked));
+    for (const db::AskAnswer& asked : ask->answer) golden.asks.push_back(line_of(*ask, asked));
   }
 }
 

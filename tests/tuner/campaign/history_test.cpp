@@ -9,7 +9,7 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign/fake_executor.hpp"
 #include "tuner/campaign/campaign.hpp"
-#include "tuner/campaign/learned.hpp"
+#include "tuner/campaign/learned_campaign.hpp"
 
 namespace nocturne::test {
 namespace {
@@ -27,7 +27,7 @@ constexpr std::string_view kCampaign = R"({
   "verify": {"pairs": 2, "finalists": 1, "simplify": false, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0}
 })";
 
-struct Wanted {
+struct CampaignWish {
   std::string name = "first";
   int trials = 12;
   int seed = 3;
@@ -37,7 +37,7 @@ struct Wanted {
   int primary = 12;
 };
 
-tuner::CampaignSpec spec_of(const Wanted& wanted) {
+tuner::CampaignSpec spec_of(const CampaignWish& wanted) {
   std::string text(kCampaign);
   const auto put = [&](const std::string& what, const std::string& by) {
     text.replace(text.find(what), what.size(), by);
@@ -74,7 +74,7 @@ struct Sessions final : tuner::Observer {
   }
 
   /// `killed_at`: the run of this session that is killed in flight; -1: none.
-  tuner::Ending sit(const Wanted& wanted, const std::string& on = "this", int killed_at = -1) {
+  tuner::Ending sit(const CampaignWish& wanted, const std::string& on = "this", int killed_at = -1) {
     FakeExecutor executor;
     executor.step_seconds = step_seconds;
     executor.id_suffix = std::to_string(count_++);
@@ -101,7 +101,8 @@ struct Sessions final : tuner::Observer {
   }
 
   [[nodiscard]] db::Store open() const { return db::Store::open(file(), db::Mode::ReadOnly); }
-  [[nodiscard]] std::vector<db::HistorySource> choose(const Wanted& wanted, const std::string& on = "this") const {
+  [[nodiscard]] std::vector<db::HistorySource> choose(const CampaignWish& wanted,
+                                                      const std::string& on = "this") const {
     const auto spec = spec_of(wanted);
     return tuner::choose_history(open(), {.document = spec.document, .fingerprint_key = machine(on).key()}, spec.space);
   }
@@ -166,7 +167,7 @@ TEST_CASE("a second campaign says what it knows and begins with what was best", 
 
 TEST_CASE("a killed campaign with history asks what an undisturbed one asks, whatever was finished since",
           "[campaign]") {
-  const Wanted second{.name = "second", .trials = 16, .seed = 4, .primary = 1};
+  const CampaignWish second{.name = "second", .trials = 16, .seed = 4, .primary = 1};
   Sessions undisturbed;
   undisturbed.sit({.name = "first", .trials = 25});
   undisturbed.sit({.name = "abroad", .trials = 12}, "that");

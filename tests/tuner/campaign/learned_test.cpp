@@ -1,4 +1,4 @@
-#include "tuner/campaign/learned.hpp"
+#include "tuner/campaign/learned_campaign.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -64,7 +64,7 @@ struct Night {
     });
   }
   [[nodiscard]] std::filesystem::path file() const { return folder.path / "night.db"; }
-  [[nodiscard]] std::unique_ptr<tuner::Learned> learn() const {
+  [[nodiscard]] std::unique_ptr<tuner::LearnedCampaign> learn() const {
     auto store = db::Store::open(file(), db::Mode::ReadOnly);
     auto learned = tuner::learn_from(store, store.find_campaign("learnt").value());
     if (!learned) FAIL(learned.error());

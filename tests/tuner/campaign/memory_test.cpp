@@ -5,7 +5,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/tuner/campaign/campaign_fixture.hpp"
-#include "tuner/campaign/learned.hpp"
+#include "tuner/campaign/learned_campaign.hpp"
 #include "tuner/cli/output/model_lines.hpp"
 
 namespace nocturne::test {

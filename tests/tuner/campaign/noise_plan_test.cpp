@@ -60,7 +60,7 @@ TEST_CASE("a quiet machine compares as usual, and says what it tells", "[noise_p
   CHECK(plan.verify.margin_percent == 1);
   CHECK(plan.repeats == 1);  // nothing is known of the between-process spread
   CHECK_THAT(plan.sentence,
-             ContainsSubstring("this machine tells 0.6 % apart in 6 pairs (slices, judged by neighbouring slices); "
+             ContainsSubstring("this machine resolves 0.6 % in 6 pairs (slices, judged by neighbouring slices); "
                                "1 % would cost 40 seconds"));
 }
 

@@ -109,7 +109,8 @@ TEST_CASE("the forecast of the finals grows with pairs, epochs and slow sides", 
   const tuner::VerifySettings verify;  // 6 pairs of 6 slices of 4 steps, one epoch
   // A pair: 2 s import, 0.15 s first steps, 6 slices of 0.4 s each side = 4.8 s; accuracy: 11 s and 6 s.
   const auto forecast = [&](const tuner::VerifySettings& settings) {
-    return std::chrono::duration<double>(tuner::forecast_finals(settings, tuner::paced(baseline), tuner::paced(best)))
+    return std::chrono::duration<double>(
+               tuner::forecast_finals(settings, tuner::pace_of(baseline), tuner::pace_of(best)))
         .count();
   };
   tuner::VerifySettings alone = verify;
@@ -124,7 +125,7 @@ TEST_CASE("the forecast of the finals grows with pairs, epochs and slow sides", 
   CHECK(std::abs(forecast(alone) - without - exact - 1.2 * 66) < 1e-6);
   // Three more finalists in four pairs with the best, a simpler one in six: 2 s import, 0.1 s first steps, 2 × 6 × 0.2.
   const auto choice = [&](const tuner::VerifySettings& settings) {
-    return std::chrono::duration<double>(tuner::forecast_choice(settings, tuner::paced(best))).count();
+    return std::chrono::duration<double>(tuner::forecast_choice(settings, tuner::pace_of(best))).count();
   };
   CHECK(std::abs(choice(verify) - 1.2 * 18 * (2.1 + 2.4)) < 1e-6);
   CHECK(choice({.finalists = 1, .simplify = false}) == 0);
@@ -139,8 +140,8 @@ TEST_CASE("epochs of the reference that nobody asked for are forecast where they
   CHECK(band(verify, {}) == 0);
   CHECK(band(verify, 659s) == 0);
   CHECK(std::abs(band(verify, 661s) - 1.2 * 66) < 1e-6);
-  CHECK(tuner::forecast_finals(verify, tuner::paced(parts), tuner::paced(parts), 661s) -
-            tuner::forecast_finals(verify, tuner::paced(parts), tuner::paced(parts)) ==
+  CHECK(tuner::forecast_finals(verify, tuner::pace_of(parts), tuner::pace_of(parts), 661s) -
+            tuner::forecast_finals(verify, tuner::pace_of(parts), tuner::pace_of(parts)) ==
         tuner::forecast_band(verify, parts, 661s));
   tuner::VerifySettings other = verify;
   other.gate.seeds = 4;
@@ -151,7 +152,7 @@ TEST_CASE("epochs of the reference that nobody asked for are forecast where they
 }
 
 TEST_CASE("once pairs were measured the finals are forecast by what they took", "[pacing]") {
-  const tuner::Paced side = tuner::paced(space::Parts{.import = 1, .steady_step = 0.1});
+  const tuner::Pace side = tuner::pace_of(space::Parts{.import = 1, .steady_step = 0.1});
   const tuner::VerifySettings verify{.accuracy_epochs = 0, .gate = {.on = false}};
   CHECK(tuner::forecast_finals(verify, side, side, 900s, 7s) == 42s);
   CHECK(tuner::forecast_finals(verify, side, side, 900s) == 6 * tuner::forecast_pair(verify, side, side));
@@ -159,7 +160,7 @@ TEST_CASE("once pairs were measured the finals are forecast by what they took", 
 
 TEST_CASE("a trial that is still to be run is forecast with all its processes", "[pacing]") {
   const space::Parts parts{.import = 1, .steady_step = 0.1};
-  const auto forecast = tuner::forecast_trial({.steps = 40, .repeats = 2}, tuner::paced(parts));
+  const auto forecast = tuner::forecast_trial({.steps = 40, .repeats = 2}, tuner::pace_of(parts));
   CHECK(std::abs(std::chrono::duration<double>(forecast).count() - 1.2 * 2 * (1.1 + 4)) < 1e-6);
 }
 
@@ -191,23 +192,23 @@ TEST_CASE("pairs of a command last as long as its lines, or its runs, do", "[pac
   space::Trial trial{.fidelity = {.steps = 40}, .outcome = space::Outcome::Ok};
   trial.parts = space::Parts{.first_step_excess = 5, .steps_per_epoch = 60'000, .steady_step = 0.001};
   const tuner::VerifySettings verify{.slices = 6, .slice_steps = 4};
-  const auto pair = [&](const tuner::Paced& side) {
+  const auto pair = [&](const tuner::Pace& side) {
     return std::chrono::duration<double>(tuner::forecast_pair(verify, side, side)).count();
   };
   // 40 lines in 33 - 5.001 s; two sides start, and have six turns of four lines.
   const double line = (33 - 5.001) / 40;
-  CHECK(std::abs(pair(tuner::paced(spec, trial, 33s)) - 1.2 * 2 * (5.001 + 24 * line)) < 1e-6);
+  CHECK(std::abs(pair(tuner::pace_of(spec, trial, 33s)) - 1.2 * 2 * (5.001 + 24 * line)) < 1e-6);
   // What is not known of a run, or cannot be, leaves what the parts say.
-  CHECK(std::abs(pair(tuner::paced(spec, trial, 0s)) - 1.2 * 2 * (5.001 + 24 * 0.001)) < 1e-6);
+  CHECK(std::abs(pair(tuner::pace_of(spec, trial, 0s)) - 1.2 * 2 * (5.001 + 24 * 0.001)) < 1e-6);
 
   const db::StoredTrial stored{
       .trial = trial, .reserved_unix_ns = 0, .finished_unix_ns = std::int64_t{99'000'000'000}, .runs = 3};
-  CHECK(tuner::paced(spec, stored).turn_step == tuner::paced(spec, trial, 33s).turn_step);
+  CHECK(tuner::pace_of(spec, stored).turn_step == tuner::pace_of(spec, trial, 33s).turn_step);
 
   spec.worker.own.timing = measure::Timing::Process;
-  CHECK(std::abs(pair(tuner::paced(spec, trial, 33s)) - 66) < 1e-6);  // a whole run has its end in it
+  CHECK(std::abs(pair(tuner::pace_of(spec, trial, 33s)) - 66) < 1e-6);  // a whole run has its end in it
   spec.worker.own = {};
-  CHECK(std::abs(pair(tuner::paced(spec, trial, 33s)) - 1.2 * 2 * (5.001 + 24 * 0.001)) < 1e-6);
+  CHECK(std::abs(pair(tuner::pace_of(spec, trial, 33s)) - 1.2 * 2 * (5.001 + 24 * 0.001)) < 1e-6);
 }
 
 TEST_CASE("a forecast beyond all measure can still be multiplied", "[pacing]") {

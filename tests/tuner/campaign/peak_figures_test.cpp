@@ -8,7 +8,7 @@
 
 #include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tests/tuner/roofline/sample_peaks.hpp"
-#include "tuner/campaign/learned.hpp"
+#include "tuner/campaign/learned_campaign.hpp"
 #include "tuner/roofline/peak_figures.hpp"
 
 namespace nocturne::test {

@@ -71,17 +71,17 @@ double compared_step(const space::Configuration& configuration) {
 
 TEST_CASE("what is compared with the first is found faster, slower or the same", "[compare]") {
   const CampaignFolder folder;
-  Comparer person(folder);
-  person.executor.step_seconds = compared_step;
+  Comparer comparer(folder);
+  comparer.executor.step_seconds = compared_step;
   // A little noise, or the interval would have no width at all.
-  person.executor.pair_noise = [](std::size_t pair) { return pair % 4 < 2 ? 0.001 : -0.001; };
-  const auto result = person.compare({1, 2, 3, 4});
+  comparer.executor.pair_noise = [](std::size_t pair) { return pair % 4 < 2 ? 0.001 : -0.001; };
+  const auto result = comparer.compare({1, 2, 3, 4});
   CHECK(!result.interrupted);
   CHECK(!result.out_of_time);
-  CHECK(person.verdict_on(2) == "faster");
-  CHECK(person.verdict_on(3) == "slower");
-  CHECK(person.verdict_on(4) == "same");
-  for (const db::StoredComparison& each : person.comparisons()) {
+  CHECK(comparer.verdict_on(2) == "faster");
+  CHECK(comparer.verdict_on(3) == "slower");
+  CHECK(comparer.verdict_on(4) == "same");
+  for (const db::StoredComparison& each : comparer.comparisons()) {
     CHECK(each.record.role == "compare");
     CHECK(threads_in(each.record.baseline) == 1);
     CHECK(each.pairs.size() == 6);  // decided at the first look
@@ -91,28 +91,28 @@ TEST_CASE("what is compared with the first is found faster, slower or the same",
 
 TEST_CASE("the undecided are measured up to the most pairs, the decided no further", "[compare]") {
   const CampaignFolder folder;
-  Comparer person(folder);
-  person.executor.step_seconds = compared_step;
+  Comparer comparer(folder);
+  comparer.executor.step_seconds = compared_step;
   // Pairs swing by ±20 % about the truth, in both orders.
-  person.executor.pair_noise = [](std::size_t pair) { return pair / 2 % 4 < 2 ? 0.2 : -0.2; };
-  (void)person.compare({1, 5, 2}, {.policy = {.pairs = 4, .most_pairs = 8}});
-  CHECK(person.verdict_on(5) == "undecided");
-  CHECK(person.verdict_on(2) == "faster");
-  for (const db::StoredComparison& each : person.comparisons()) {
+  comparer.executor.pair_noise = [](std::size_t pair) { return pair / 2 % 4 < 2 ? 0.2 : -0.2; };
+  (void)comparer.compare({1, 5, 2}, {.policy = {.pairs = 4, .most_pairs = 8}});
+  CHECK(comparer.verdict_on(5) == "undecided");
+  CHECK(comparer.verdict_on(2) == "faster");
+  for (const db::StoredComparison& each : comparer.comparisons()) {
     CHECK(each.pairs.size() == (threads_in(each.record.candidate) == 5 ? 8 : 4));
   }
 }
 
 TEST_CASE("a side that does not train is left out and the others are compared", "[compare]") {
   const CampaignFolder folder;
-  Comparer person(folder);
-  person.executor.step_seconds = compared_step;
-  person.executor.can_be_built = [](const space::Configuration& each) { return threads_in(each) != 3; };
-  person.executor.pair_noise = [](std::size_t pair) { return pair % 2 == 0 ? 0.001 : -0.001; };
-  (void)person.compare({2, 3, 1});
-  CHECK(person.verdict_on(1) == "slower");
-  CHECK(person.verdict_on(3).empty());
-  const db::Store store = person.reading();
+  Comparer comparer(folder);
+  comparer.executor.step_seconds = compared_step;
+  comparer.executor.can_be_built = [](const space::Configuration& each) { return threads_in(each) != 3; };
+  comparer.executor.pair_noise = [](std::size_t pair) { return pair % 2 == 0 ? 0.001 : -0.001; };
+  (void)comparer.compare({2, 3, 1});
+  CHECK(comparer.verdict_on(1) == "slower");
+  CHECK(comparer.verdict_on(3).empty());
+  const db::Store store = comparer.reading();
   const auto trials = store.list_trials({.campaign = store.find_campaign("test").value().id});
   REQUIRE(trials.size() == 3);
   CHECK(threads_in(trials[0].trial.configuration) == 1);  // the default is trial 0, whoever begins a campaign
@@ -136,59 +136,59 @@ TEST_CASE("a failure of the preparation is tried again, and is no new trial wher
 
 TEST_CASE("pairs that other hands end are measured again, and count against no side", "[compare]") {
   const CampaignFolder folder;
-  Comparer person(folder);
-  person.spec.verify.method = measure::PairMethod::Sequential;
-  person.spec.verify.estimator = measure::StepEstimator::Median;
-  person.executor.step_seconds = compared_step;
-  person.executor.signal = SIGKILL;
+  Comparer comparer(folder);
+  comparer.spec.verify.method = measure::PairMethod::Sequential;
+  comparer.spec.verify.estimator = measure::StepEstimator::Median;
+  comparer.executor.step_seconds = compared_step;
+  comparer.executor.signal = SIGKILL;
   int of_pairs = 0;
-  person.executor.fate = [&](std::size_t, const space::Configuration&) {
-    if (person.executor.run_plans.back().purpose != space::Purpose::Verify) return space::Outcome::Ok;
+  comparer.executor.fate = [&](std::size_t, const space::Configuration&) {
+    if (comparer.executor.run_plans.back().purpose != space::Purpose::Verify) return space::Outcome::Ok;
     return ++of_pairs % 3 == 0 ? space::Outcome::Crashed : space::Outcome::Ok;
   };
-  (void)person.compare({1, 2});
+  (void)comparer.compare({1, 2});
   CHECK(of_pairs > 12);
-  REQUIRE(person.comparisons().size() == 1);
-  CHECK(person.comparisons().front().pairs.size() == 6);
-  CHECK(person.verdict_on(2) == "faster");
+  REQUIRE(comparer.comparisons().size() == 1);
+  CHECK(comparer.comparisons().front().pairs.size() == 6);
+  CHECK(comparer.verdict_on(2) == "faster");
 }
 
 TEST_CASE("a side that fails in pair after pair is left alone, and the others are compared", "[compare]") {
   const CampaignFolder folder;
-  Comparer person(folder);
-  person.spec.verify.method = measure::PairMethod::Sequential;
-  person.spec.verify.estimator = measure::StepEstimator::Median;
-  person.executor.step_seconds = compared_step;
-  person.executor.signal = SIGSEGV;
+  Comparer comparer(folder);
+  comparer.spec.verify.method = measure::PairMethod::Sequential;
+  comparer.spec.verify.estimator = measure::StepEstimator::Median;
+  comparer.executor.step_seconds = compared_step;
+  comparer.executor.signal = SIGSEGV;
   int failures = 0;
-  person.executor.fate = [&](std::size_t, const space::Configuration& each) {
-    const bool in_pair = person.executor.run_plans.back().purpose == space::Purpose::Verify;
+  comparer.executor.fate = [&](std::size_t, const space::Configuration& each) {
+    const bool in_pair = comparer.executor.run_plans.back().purpose == space::Purpose::Verify;
     if (!in_pair || threads_in(each) != 2) return space::Outcome::Ok;
     ++failures;
     return space::Outcome::Crashed;
   };
-  (void)person.compare({1, 2, 3});
+  (void)comparer.compare({1, 2, 3});
   CHECK(failures == 3);
-  CHECK(person.verdict_on(2).empty());
-  CHECK(person.verdict_on(3) == "slower");
+  CHECK(comparer.verdict_on(2).empty());
+  CHECK(comparer.verdict_on(3) == "slower");
 }
 
 TEST_CASE("where the images are gone the comparison ends with that error, and no side has failed", "[compare]") {
   const CampaignFolder folder;
   const std::filesystem::path images = folder.path / "images";
   std::filesystem::create_directories(images / "disc");
-  Comparer person(folder);
-  person.spec.verify.method = measure::PairMethod::Sequential;
-  person.spec.verify.estimator = measure::StepEstimator::Median;
-  person.spec.workload.data = "folder";
-  person.spec.workload.data_folder = images.string();
-  person.executor.fate = [&](std::size_t, const space::Configuration&) {
-    if (person.executor.run_plans.back().purpose != space::Purpose::Verify) return space::Outcome::Ok;
+  Comparer comparer(folder);
+  comparer.spec.verify.method = measure::PairMethod::Sequential;
+  comparer.spec.verify.estimator = measure::StepEstimator::Median;
+  comparer.spec.workload.data = "folder";
+  comparer.spec.workload.data_folder = images.string();
+  comparer.executor.fate = [&](std::size_t, const space::Configuration&) {
+    if (comparer.executor.run_plans.back().purpose != space::Purpose::Verify) return space::Outcome::Ok;
     std::filesystem::remove_all(images);
     return space::Outcome::Failed;
   };
   const std::vector sides = {with_threads(1), with_threads(2)};
-  const auto said = person.with_session(person.spec, [&](tuner::Session& session) -> std::string {
+  const auto said = comparer.with_session(comparer.spec, [&](tuner::Session& session) -> std::string {
     try {
       (void)tuner::SideBySide(session).run(sides, {});
     } catch (const db::Error& error) {
@@ -201,11 +201,11 @@ TEST_CASE("where the images are gone the comparison ends with that error, and no
 
 TEST_CASE("without the reference nothing is compared", "[compare]") {
   const CampaignFolder folder;
-  Comparer person(folder);
-  person.executor.can_be_built = [](const space::Configuration& each) { return threads_in(each) != 3; };
-  (void)person.compare({3, 1, 2});
-  CHECK(person.executor.pairs == 0);
-  CHECK(person.comparisons().empty());
+  Comparer comparer(folder);
+  comparer.executor.can_be_built = [](const space::Configuration& each) { return threads_in(each) != 3; };
+  (void)comparer.compare({3, 1, 2});
+  CHECK(comparer.executor.pairs == 0);
+  CHECK(comparer.comparisons().empty());
 }
 
 TEST_CASE("a comparison that was interrupted goes on where it ended", "[compare]") {
@@ -232,17 +232,18 @@ TEST_CASE("a comparison that was interrupted goes on where it ended", "[compare]
 
 TEST_CASE("no pair is begun that would end after the time, and what there is of it is judged", "[compare]") {
   const CampaignFolder folder;
-  Comparer person(folder);
-  person.executor.step_seconds = compared_step;
-  person.executor.pair_noise = [&](std::size_t pair) {
-    person.clock.pass(std::chrono::minutes(1));
+  Comparer comparer(folder);
+  comparer.executor.step_seconds = compared_step;
+  comparer.executor.pair_noise = [&](std::size_t pair) {
+    comparer.clock.pass(std::chrono::minutes(1));
     return pair % 2 == 0 ? 0.001 : -0.001;
   };
-  const auto result = person.compare({1, 2}, {.policy = {}, .end = person.clock.steady() + std::chrono::minutes(4)});
+  const auto result =
+      comparer.compare({1, 2}, {.policy = {}, .end = comparer.clock.steady() + std::chrono::minutes(4)});
   CHECK(result.out_of_time);
-  REQUIRE(person.comparisons().size() == 1);
-  CHECK(person.comparisons().front().pairs.size() == 4);
-  CHECK(person.verdict_on(2) == "faster");
+  REQUIRE(comparer.comparisons().size() == 1);
+  CHECK(comparer.comparisons().front().pairs.size() == 4);
+  CHECK(comparer.verdict_on(2) == "faster");
 }
 
 TEST_CASE("a campaign that was finished is finished after a comparison, and its answer stays", "[compare]") {
@@ -252,11 +253,11 @@ TEST_CASE("a campaign that was finished is finished after a comparison, and its 
   const auto spec = compared_spec();
   REQUIRE(night.sit(spec).ending == tuner::Ending::Complete);
   const auto best = night.answer().best->trial.configuration;
-  Comparer person(folder);
-  person.executor.step_seconds = compared_step;
-  person.executor.id_suffix = "b";
-  (void)person.compare({1, 3});
-  CHECK(person.reading().find_campaign("test")->finished_unix_ns.has_value());
+  Comparer comparer(folder);
+  comparer.executor.step_seconds = compared_step;
+  comparer.executor.id_suffix = "b";
+  (void)comparer.compare({1, 3});
+  CHECK(comparer.reading().find_campaign("test")->finished_unix_ns.has_value());
   CHECK(night.answer().best->trial.configuration == best);
   CampaignFixture later(folder);
   CHECK(later.sit(spec).ending == tuner::Ending::AlreadyDone);
@@ -271,10 +272,10 @@ TEST_CASE("a compared trial that is faster than the winner makes the old choice 
   REQUIRE(night.sit(compared_spec()).ending == tuner::Ending::Complete);
   const auto best = threads_in(night.answer().best->trial.configuration);
   REQUIRE(best != 6);
-  Comparer person(folder);
-  person.executor.step_seconds = night.executor.step_seconds;
-  person.executor.id_suffix = "b";
-  (void)person.compare({1, 6});
+  Comparer comparer(folder);
+  comparer.executor.step_seconds = night.executor.step_seconds;
+  comparer.executor.id_suffix = "b";
+  (void)comparer.compare({1, 6});
   CHECK(threads_in(night.answer().best->trial.configuration) == 6);
   CHECK(!night.answer().verdict);
 }

@@ -129,7 +129,7 @@ TEST_CASE("a campaign of an own command begins with single changes, after what t
   const auto lines = asked_for(fixture);
   REQUIRE(lines.size() >= 40);
   CHECK(lines[0].starts_with("default: "));
-  CHECK(lines[1] == "person: the user wanted it measured");
+  CHECK(lines[1] == "user: the user wanted it measured");
   CHECK(lines[2] == "single change: autocast=bfloat16 alone");
   auto expected = kExpected;
   std::erase(expected, "size=32");  // known already
@@ -255,13 +255,13 @@ std::set<std::string> believed_best(const tuner::CampaignSpec& spec, std::uint64
   return levers;
 }
 
-struct Found {
+struct FoundCounts {
   int all = 0, large = 0, idle = 0;  ///< a, b and c; a and b; d, which does nothing
 };
 
-Found found_in(std::uint64_t seeds, bool with_singles) {
+FoundCounts found_in(std::uint64_t seeds, bool with_singles) {
   const auto spec = own_command(planted_wish());
-  Found found;
+  FoundCounts found;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const auto levers = believed_best(spec, seed, 40, with_singles);
     const bool large = levers.contains("a") && levers.contains("b");
@@ -275,14 +275,14 @@ Found found_in(std::uint64_t seeds, bool with_singles) {
 }  // namespace
 
 TEST_CASE("after the single changes the search combines what helped", "[single-changes]") {
-  const Found found = found_in(10, true);
+  const FoundCounts found = found_in(10, true);
   CHECK(found.large == 10);
   CHECK(found.all >= 5);  // five per cent under a noise of six
 }
 
 TEST_CASE("a hundred commands with planted levers", "[.single-changes-survey]") {
   for (const bool with_singles : {true, false}) {
-    const Found found = found_in(100, with_singles);
+    const FoundCounts found = found_in(100, with_singles);
     WARN((with_singles ? "with" : "without")
          << " single changes: all three levers " << found.all << ", the two large ones " << found.large
          << ", the idle one " << found.idle << " of 100");

@@ -132,7 +132,7 @@ struct Sessions : SessionFixture<> {
     }
   }
 
-  /// The stored conversation: "ask 3", "tell 2", …
+  /// The stored asks and tells: "ask 3", "tell 2", …
   [[nodiscard]] std::vector<std::string> stored(bool with_configuration = false) const {
     const db::Store store = reading();
     std::vector<std::string> lines;

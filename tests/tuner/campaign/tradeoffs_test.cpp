@@ -71,9 +71,9 @@ TEST_CASE("each wish has its best, and what nobody measured is counted apart", "
 
 TEST_CASE("the time to an accuracy is that of the epochs after which it was reached", "[tradeoffs]") {
   const std::vector<db::StoredTrial> trials = {trial_with(0, 1, 10), trial_with(1, 1, 5)};
-  const std::vector<tuner::Reached> reached = {{.trial = 1, .epochs = 2, .accuracy = 0.98},
-                                               {.trial = 1, .epochs = 1, .accuracy = 0.95},
-                                               {.trial = 2, .epochs = 1, .accuracy = 0.90}};
+  const std::vector<tuner::ReachedAccuracy> reached = {{.trial = 1, .epochs = 2, .accuracy = 0.98},
+                                                       {.trial = 1, .epochs = 1, .accuracy = 0.95},
+                                                       {.trial = 2, .epochs = 1, .accuracy = 0.90}};
   const auto weighed = tuner::weigh(trials, std::vector{wish("accuracy:0.97")}, reached, {});
   REQUIRE(weighed.front.size() == 1);
   CHECK(weighed.front[0].trial.trial.number == 0);

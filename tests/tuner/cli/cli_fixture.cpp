@@ -170,7 +170,7 @@ db::Store fill(const CliFixture& cli, const NightOptions& options, nanoseconds a
     ask.answer.push_back({.number = static_cast<std::int64_t>(i), .configuration = configuration_of(plan)});
   }
   store.record_ask(campaign.id, ask);
-  for (const db::Asked& asked : ask.answer) {
+  for (const db::AskAnswer& asked : ask.answer) {
     const auto trial = store.reserve_trial(campaign.id, {.number = asked.number,
                                                          .configuration = asked.configuration,
                                                          .fidelity = {.steps = 12},

@@ -62,7 +62,7 @@ struct NightOptions {
 };
 
 /// A campaign with six trials: 0 the default (f32, 2 threads: 4 s an epoch), 1 bf16 and 2 threads (2 s), 2 f32 and 1
-/// thread (8 s), 3 bf16 and 1 thread (3.5 s), 4 crashed (threads 3), 5 claimed. T(1) is import 1 s plus the epoch.
+/// thread (8 s), 3 bf16 and 1 thread (3.5 s), 4 crashed (threads 3), 5 reserved. T(1) is import 1 s plus the epoch.
 /// Each has one run with a folder in fixture.runs(), started `age` ago. Gives the store that holds the campaign.
 db::Store fill(const CliFixture& cli, const NightOptions& options = {},
                std::chrono::nanoseconds age = std::chrono::hours(1));

@@ -52,7 +52,7 @@ TEST_CASE("what was named never gives way, and the error says what is meant", "[
   CHECK_FALSE(read("threads=4"));
 }
 
-TEST_CASE("an unknown name and an unknown value are told apart", "[cli]") {
+TEST_CASE("an unknown name and an unknown value are distinguished", "[cli]") {
   CHECK_THAT(read("framwork=ours").error(), ContainsSubstring("did you mean 'framework'"));
   CHECK_THAT(read("framework=theirs").error(), ContainsSubstring("not 'theirs'"));
 }

@@ -52,19 +52,19 @@ json document_of(const std::string& mode) {
             {"gate", {{"on", false}}}}}};
 }
 
-struct Executed {
+struct ProcessAnswer {
   int code = -1;
   std::string error;
   std::optional<tuner::OrderAnswer> answer;
 };
 
 /// What a fresh process answers.
-Executed execute(const fs::path& folder, const json& order) {
+ProcessAnswer execute(const fs::path& folder, const json& order) {
   const fs::path file = folder / "order.json", errors = folder / "errors.txt";
   make_file(file, order.dump());
   const auto done = shell(fmt::format("'{}' --data '{}' execute '{}' 2> '{}'", NOCTURNE_PROGRAM,
                                       (folder / "data").string(), file.string(), errors.string()));
-  Executed executed{.code = done.code, .error = read_file(errors), .answer = {}};
+  ProcessAnswer executed{.code = done.code, .error = read_file(errors), .answer = {}};
   if (done.output.empty()) return executed;
   const json document = json::parse(done.output);
   for (const std::string& each : cli::deviations(document)) UNSCOPED_INFO(each);

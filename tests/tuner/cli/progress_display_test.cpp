@@ -10,8 +10,8 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-struct Watched {
-  Watched() {
+struct WatchedDisplay {
+  WatchedDisplay() {
     context.err = &err;
     context.out = &err;
   }
@@ -31,7 +31,7 @@ space::Trial trial(std::int64_t number, double seconds) {
 }  // namespace
 
 TEST_CASE("a trial is marked as the best where that is more than noise, and no other", "[cli]") {
-  Watched watched;
+  WatchedDisplay watched;
   cli::ProgressDisplay display(watched.context);
   display.finished(trial(0, 10), false, {.best = trial(0, 10), .is_new_best = true});
   display.finished(trial(1, 9.9), false, {.best = trial(1, 9.9)});
@@ -43,7 +43,7 @@ TEST_CASE("a trial is marked as the best where that is more than noise, and no o
 }
 
 TEST_CASE("a trial's line has what the default has not, declared or not", "[cli]") {
-  Watched watched;
+  WatchedDisplay watched;
   tuner::DefaultSettings defaults(nlohmann::json::parse(R"({"space": {"parameters": []}})"), {});
   space::Configuration first;
   first.set("threads", std::int64_t{3});
@@ -56,7 +56,7 @@ TEST_CASE("a trial's line has what the default has not, declared or not", "[cli]
 }
 
 TEST_CASE("a campaign's first lines say what it does, and what its times are", "[cli]") {
-  Watched watched;
+  WatchedDisplay watched;
   cli::ProgressDisplay display(watched.context);
   display.opened({.campaign = "mnist", .strategy = "auto", .epochs = 12});
   CHECK(watched.err.str() ==
@@ -65,12 +65,12 @@ TEST_CASE("a campaign's first lines say what it does, and what its times are", "
   watched.err.str("");
   display.opened(
       {.campaign = "mnist", .resumed = true, .trials_known = 7, .strategy = "auto", .times_processes = true});
-  CHECK_THAT(watched.err.str(), ContainsSubstring("Going on after 7 finished trials") &&
+  CHECK_THAT(watched.err.str(), ContainsSubstring("Continuing after 7 finished trials") &&
                                     ContainsSubstring("its time is that of the whole process"));
 }
 
 TEST_CASE("on a terminal a long line goes on below, in a log it stays one line", "[cli]") {
-  Watched watched;
+  WatchedDisplay watched;
   watched.context.columns = 40;
   cli::ProgressDisplay display(watched.context);
   display.note("a sentence that is longer than the terminal is wide");

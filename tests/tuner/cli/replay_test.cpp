@@ -61,7 +61,7 @@ TEST_CASE("replay --json has ratios, expectations and scores", "[cli]") {
   CHECK(document.at("spaces").at(0).at("rows") == 4);
 }
 
-TEST_CASE("replay --calibration checks what auto claims, and needs it", "[cli]") {
+TEST_CASE("replay --calibration checks what auto predicts, and needs it", "[cli]") {
   test::CliFixture cli;
   const auto folder = cli.folder() / "line";
   std::filesystem::create_directories(folder);
@@ -87,7 +87,7 @@ TEST_CASE("replay --calibration checks what auto claims, and needs it", "[cli]")
   CHECK(cli.nocturne({"replay", folder.string(), "--strategy", "random", "--calibration"}) == ExitCode::Usage);
   CHECK_THAT(cli.err(), ContainsSubstring("--calibration needs --strategy auto"));
   CHECK(cli.nocturne({"replay", tiny_space(cli).string(), "--strategy", "auto", "--calibration"}) == ExitCode::Ok);
-  CHECK_THAT(cli.out(), ContainsSubstring("Nothing was claimed"));
+  CHECK_THAT(cli.out(), ContainsSubstring("Nothing was predicted"));
 }
 
 TEST_CASE("replay takes a campaign of the database as a space", "[cli]") {
@@ -98,7 +98,7 @@ TEST_CASE("replay takes a campaign of the database as a space", "[cli]") {
   const auto document = cli.json();
   const auto& space = document.at("spaces").at(0);
   CHECK(space.at("name") == "evening");
-  CHECK(space.at("rows") == 5);  // the claimed trial is no row
+  CHECK(space.at("rows") == 5);  // the reserved trial is no row
   CHECK(space.at("failed") == 1);
   CHECK(space.at("optimum").get<double>() == Approx(3));
   CHECK(cli.nocturne({"replay", database, "--campaign", "morning"}) == ExitCode::Usage);

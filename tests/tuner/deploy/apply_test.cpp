@@ -22,13 +22,13 @@ deploy::ApplyMachine same_machine() {
   return {.fingerprint = test::sample_profile().measured_on.machine, .allowed_cpus = {0, 1, 2, 3}};
 }
 
-struct Ended {
+struct ChildEnd {
   int code = -1;
   deploy::ExecuteStep step{};
 };
 
 /// Executes in a child. A failure of execute() itself ends the child with 200 + step.
-Ended run_in_child(const deploy::ApplyPlan& plan) {
+ChildEnd run_in_child(const deploy::ApplyPlan& plan) {
   const pid_t child = ::fork();
   if (child == 0) {
     const deploy::ExecuteFailure failure = deploy::execute(plan);

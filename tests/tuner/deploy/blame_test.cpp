@@ -209,7 +209,7 @@ struct BlameFixture {
   test::FakeExecutor executor;
   tuner::SystemClock clock;
   tuner::Interruption interruption;
-  tuner::Prepared present;
+  tuner::PreparedWorker present;
   tuner::Observer observer;
   std::vector<deploy::CandidateCause> causes;
   std::vector<deploy::CauseTest> tests;

@@ -21,8 +21,8 @@ namespace {
 const std::string kDigits(64, 'a');
 
 /// A profile of each runtime, whose programs are impostors that write down how they were started.
-struct InsideBench {
-  InsideBench(const std::string& runtime, deploy::Profile from) : profile(std::move(from)) {
+struct ContainerScript {
+  ContainerScript(const std::string& runtime, deploy::Profile from) : profile(std::move(from)) {
     const bool folder_image = runtime == "charliecloud" || runtime == "apptainer";
     profile.configuration.set("container", runtime);
     profile.training.program = folder.path() / "build" / "worker";
@@ -70,12 +70,12 @@ struct InsideBench {
     for (const auto& [name, value] : profile.launch.variables()) {
       if (deploy::is_variable_name(name)) plan.environment[name] = value;
     }
-    tuner::Contained contained{.runtime = measure::find_container_runtime(profile.container->runtime),
-                               .image = {.name = profile.container->image,
-                                         .digest = profile.container->digest,
-                                         .root = profile.container->root,
-                                         .reference = profile.container->reference},
-                               .mounts = profile.container->mounts};
+    tuner::ContainerPlace contained{.runtime = measure::find_container_runtime(profile.container->runtime),
+                                    .image = {.name = profile.container->image,
+                                              .digest = profile.container->digest,
+                                              .root = profile.container->root,
+                                              .reference = profile.container->reference},
+                                    .mounts = profile.container->mounts};
     contained.mounts.push_back({.path = profile.training.data_folder});
     return tuner::contained_command(std::move(plan), contained, "script").value();
   }
@@ -109,15 +109,15 @@ TEST_CASE("a script starts a container as a measured run does, and no value beco
   for (const char* runtime : {"charliecloud", "apptainer", "podman", "docker"}) {
     for (const bool hostile : {false, true}) {
       CAPTURE(runtime, hostile);
-      const InsideBench bench(runtime, hostile ? test::hostile_profile(marker.string()) : test::sample_profile());
-      CHECK(test::shell("bash -n " + deploy::shell_quote(bench.script().string())).code == 0);
-      const auto result = bench.run();
+      const ContainerScript inside(runtime, hostile ? test::hostile_profile(marker.string()) : test::sample_profile());
+      CHECK(test::shell("bash -n " + deploy::shell_quote(inside.script().string())).code == 0);
+      const auto result = inside.run();
       CAPTURE(result.output);
       REQUIRE(result.code == 7);
-      auto expected = bench.measured("script-1");
+      auto expected = inside.measured("script-1");
       expected.argv.erase(expected.argv.begin());
-      CHECK(without_numbers(words_in(bench.out() / "arguments")) == without_numbers(expected.argv));
-      const std::string environment = test::read_file(bench.out() / "environment");
+      CHECK(without_numbers(words_in(inside.out() / "arguments")) == without_numbers(expected.argv));
+      const std::string environment = test::read_file(inside.out() / "environment");
       for (const auto& [name, value] : expected.environment)
         CHECK_THAT(environment, ContainsSubstring(name + "=" + value));
       CHECK_THAT(environment, !ContainsSubstring("LD_PRELOAD="));
@@ -129,20 +129,20 @@ TEST_CASE("a script starts a container as a measured run does, and no value beco
 TEST_CASE("a script refuses another image than the one that was measured", "[deploy]") {
   for (const char* runtime : {"charliecloud", "apptainer", "podman", "docker"}) {
     CAPTURE(runtime);
-    const InsideBench bench(runtime, test::sample_profile());
-    test::make_file(bench.folder.path() / "the image/var/lib/dpkg/status", "Package: b\nVersion: 3\n\n");
-    test::make_file(bench.folder.path() / "id", std::string(64, 'b') + "\n");
-    const auto result = bench.run();
+    const ContainerScript inside(runtime, test::sample_profile());
+    test::make_file(inside.folder.path() / "the image/var/lib/dpkg/status", "Package: b\nVersion: 3\n\n");
+    test::make_file(inside.folder.path() / "id", std::string(64, 'b') + "\n");
+    const auto result = inside.run();
     CHECK(result.code == 5);
     CHECK_THAT(result.output, ContainsSubstring("another one than was measured"));
   }
 }
 
 TEST_CASE("a folder that is inside already is not mounted once more", "[deploy]") {
-  const InsideBench bench("charliecloud", test::sample_profile());
-  REQUIRE(measure::lies_in(bench.out(), "/tmp"));  // where tests have their folders
-  REQUIRE(bench.run().code == 7);
-  for (const std::string& word : words_in(bench.out() / "arguments")) CHECK(word != "--bind=" + bench.out().string());
+  const ContainerScript inside("charliecloud", test::sample_profile());
+  REQUIRE(measure::lies_in(inside.out(), "/tmp"));  // where tests have their folders
+  REQUIRE(inside.run().code == 7);
+  for (const std::string& word : words_in(inside.out() / "arguments")) CHECK(word != "--bind=" + inside.out().string());
 }
 
 TEST_CASE("apply refuses a profile whose container cannot be told or is not the one measured", "[deploy]") {
@@ -158,14 +158,14 @@ TEST_CASE("apply refuses a profile whose container cannot be told or is not the 
   CHECK_THAT(deploy::export_sh(profile), ContainsSubstring("does not say in which image"));
 
   if (!measure::find_container_runtime("charliecloud")->obstacle().empty()) SKIP("Charliecloud cannot run here");
-  InsideBench bench("charliecloud", test::sample_profile());
-  CHECK(deploy::obstacle_of(*bench.profile.container).empty());
-  auto plan = deploy::plan_command(bench.profile, {"/bin/ls"}, bench.folder.path(), machine, false);
+  ContainerScript inside("charliecloud", test::sample_profile());
+  CHECK(deploy::obstacle_of(*inside.profile.container).empty());
+  auto plan = deploy::plan_command(inside.profile, {"/bin/ls"}, inside.folder.path(), machine, false);
   CHECK(plan.argv.front() == "ch-run");
-  bench.profile.container->digest = "sha256:" + kDigits;
-  CHECK_THAT(deploy::obstacle_of(*bench.profile.container), ContainsSubstring("is another one than was measured"));
-  bench.profile.container->root = "/nowhere";
-  CHECK_THAT(deploy::obstacle_of(*bench.profile.container), ContainsSubstring("is not in /nowhere"));
+  inside.profile.container->digest = "sha256:" + kDigits;
+  CHECK_THAT(deploy::obstacle_of(*inside.profile.container), ContainsSubstring("is another one than was measured"));
+  inside.profile.container->root = "/nowhere";
+  CHECK_THAT(deploy::obstacle_of(*inside.profile.container), ContainsSubstring("is not in /nowhere"));
 }
 
 TEST_CASE("a GPU is handed over as the runtime does it", "[deploy]") {
@@ -174,24 +174,24 @@ TEST_CASE("a GPU is handed over as the runtime does it", "[deploy]") {
                                        {"docker", " --gpus all "},
                                        {"charliecloud", "fail 'charliecloud passes a GPU through only"}}) {
     CAPTURE(runtime);
-    InsideBench bench(runtime, test::sample_profile());
-    CHECK_THAT(deploy::export_sh(bench.profile), !ContainsSubstring(words));
-    bench.profile.container->gpu = true;
-    CHECK_THAT(deploy::export_sh(bench.profile), ContainsSubstring(words));
+    ContainerScript inside(runtime, test::sample_profile());
+    CHECK_THAT(deploy::export_sh(inside.profile), !ContainsSubstring(words));
+    inside.profile.container->gpu = true;
+    CHECK_THAT(deploy::export_sh(inside.profile), ContainsSubstring(words));
   }
 }
 
 TEST_CASE("a profile's container is read back, and checked", "[deploy]") {
-  const InsideBench bench("podman", test::sample_profile());
-  auto document = deploy::to_json(bench.profile);
-  CHECK(deploy::profile_from_json(document) == bench.profile);
-  CHECK(deploy::profile_from_json(deploy::to_json(InsideBench("charliecloud", test::sample_profile()).profile)));
+  const ContainerScript inside("podman", test::sample_profile());
+  auto document = deploy::to_json(inside.profile);
+  CHECK(deploy::profile_from_json(document) == inside.profile);
+  CHECK(deploy::profile_from_json(deploy::to_json(ContainerScript("charliecloud", test::sample_profile()).profile)));
   document["container"]["reference"] = "--privileged";
   CHECK_THAT(deploy::profile_from_json(document).error(), ContainsSubstring("/container/reference"));
-  document = deploy::to_json(bench.profile);
+  document = deploy::to_json(inside.profile);
   document["container"]["runtime"] = "sh";
   CHECK_THAT(deploy::profile_from_json(document).error(), ContainsSubstring("/container/runtime"));
-  document = deploy::to_json(bench.profile);
+  document = deploy::to_json(inside.profile);
   document["container"]["mounts"][0]["path"] = "relative";
   CHECK_THAT(deploy::profile_from_json(document).error(), ContainsSubstring("/container/mounts/0/path"));
 }

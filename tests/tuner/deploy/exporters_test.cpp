@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 
 /// A profile whose program writes down how it was started.
-struct Bench {
-  explicit Bench(deploy::Profile from) : profile(std::move(from)) {
+struct ExportedScript {
+  explicit ExportedScript(deploy::Profile from) : profile(std::move(from)) {
     profile.training.program = folder.path() / "the worker's=place" / "worker";
     profile.training.data_folder = folder.path() / "data \"set\"\\";
     fs::create_directories(profile.training.data_folder);
@@ -88,16 +88,16 @@ TEST_CASE("exported variables come out of a shell as they were measured", "[depl
 TEST_CASE("no value of a profile becomes a command in what is exported", "[deploy]") {
   const test::TemporaryFolder markers;
   const fs::path marker = markers.path() / "marker";
-  const Bench bench(test::hostile_profile(marker.string()));
-  CHECK(test::shell("sh -n " + deploy::shell_quote(bench.script.string())).code == 0);
-  const auto result = bench.run("--epochs 1");
+  const ExportedScript exported(test::hostile_profile(marker.string()));
+  CHECK(test::shell("sh -n " + deploy::shell_quote(exported.script.string())).code == 0);
+  const auto result = exported.run("--epochs 1");
   CAPTURE(result.output);
   CHECK(result.code == 7);
-  CHECK_THAT(bench.environment(), ContainsSubstring("HOSTILE=" + test::hostile(marker.string())));
-  CHECK(bench.request().at("workload").at("network") == test::hostile(marker.string()));
+  CHECK_THAT(exported.environment(), ContainsSubstring("HOSTILE=" + test::hostile(marker.string())));
+  CHECK(exported.request().at("workload").at("network") == test::hostile(marker.string()));
 
-  const fs::path env = bench.folder.path() / "p.env";
-  test::make_file(env, deploy::export_env(bench.profile));
+  const fs::path env = exported.folder.path() / "p.env";
+  test::make_file(env, deploy::export_env(exported.profile));
   CHECK(variable(env.string(), "HOSTILE") == test::hostile(marker.string()));
   CHECK_FALSE(fs::exists(marker));
 }
@@ -140,17 +140,17 @@ TEST_CASE("a job script is the script behind its directives, and no value become
   const fs::path marker = markers.path() / "marker";
   for (const char* format : {"slurm", "torque"}) {
     CAPTURE(format);
-    Bench bench(test::hostile_profile(marker.string()));
-    bench.profile.campaign += "\n#SBATCH --uid=0\n#PBS -u root\n";
-    const std::string text = deploy::find_exporter(format)->text(bench.profile);
+    ExportedScript exported(test::hostile_profile(marker.string()));
+    exported.profile.campaign += "\n#SBATCH --uid=0\n#PBS -u root\n";
+    const std::string text = deploy::find_exporter(format)->text(exported.profile);
     CHECK_THAT(text, !ContainsSubstring("\n#SBATCH --uid") && !ContainsSubstring("\n#PBS -u"));
-    test::make_file(bench.script, text);
-    CHECK(test::shell("bash -n " + deploy::shell_quote(bench.script.string())).code == 0);
-    const auto result = bench.run("--epochs 1");
+    test::make_file(exported.script, text);
+    CHECK(test::shell("bash -n " + deploy::shell_quote(exported.script.string())).code == 0);
+    const auto result = exported.run("--epochs 1");
     CAPTURE(result.output);
     CHECK(result.code == 7);
-    CHECK_THAT(bench.environment(), ContainsSubstring("HOSTILE=" + test::hostile(marker.string())));
-    CHECK(bench.run("--help").output.starts_with("Use: "));
+    CHECK_THAT(exported.environment(), ContainsSubstring("HOSTILE=" + test::hostile(marker.string())));
+    CHECK(exported.run("--help").output.starts_with("Use: "));
   }
   CHECK_FALSE(fs::exists(marker));
 }
@@ -170,64 +170,64 @@ TEST_CASE("the exported script is well formed", "[deploy]") {
 }
 
 TEST_CASE("the exported script starts the worker as it was measured", "[deploy]") {
-  Bench bench(test::sample_profile());
-  const auto result = bench.run("", "GOMP_CPU_AFFINITY=0 OMP_NUM_THREADS=64");
+  ExportedScript exported(test::sample_profile());
+  const auto result = exported.run("", "GOMP_CPU_AFFINITY=0 OMP_NUM_THREADS=64");
   CAPTURE(result.output);
   CHECK(result.code == 7);  // the worker's own
-  CHECK_THAT(result.output, ContainsSubstring("results: " + (bench.out() / "events.jsonl").string()));
-  const std::string environment = bench.environment();
+  CHECK_THAT(result.output, ContainsSubstring("results: " + (exported.out() / "events.jsonl").string()));
+  const std::string environment = exported.environment();
   CHECK_THAT(environment, ContainsSubstring("OMP_NUM_THREADS=2"));
   CHECK(environment.find("GOMP_CPU_AFFINITY=") == std::string::npos);
-  const std::string words = test::read_file(bench.out() / "arguments");
-  CHECK(words == std::string("--quiet") + '\0' + "--request" + '\0' + (bench.out() / "request.json").string() + '\0' +
-                     "--events" + '\0' + (bench.out() / "events.jsonl").string() + '\0');
+  const std::string words = test::read_file(exported.out() / "arguments");
+  CHECK(words == std::string("--quiet") + '\0' + "--request" + '\0' + (exported.out() / "request.json").string() +
+                     '\0' + "--events" + '\0' + (exported.out() / "events.jsonl").string() + '\0');
 
   // The worker reads the request that training_request() describes.
-  const protocol::Request read = protocol::parse_request(bench.request());
-  CHECK(protocol::to_json(read) == protocol::to_json(deploy::training_request(bench.profile)));
+  const protocol::Request read = protocol::parse_request(exported.request());
+  CHECK(protocol::to_json(read) == protocol::to_json(deploy::training_request(exported.profile)));
 }
 
 TEST_CASE("epochs, steps, seed and data of the exported script can be chosen", "[deploy]") {
-  const Bench bench(test::sample_profile());
-  CHECK(bench.run("--epochs 3", "SEED=9").code == 7);
-  CHECK(bench.request().at("epochs") == 3);
-  CHECK(bench.request().at("seed") == 9);
-  CHECK(bench.request().at("accuracy") == true);
-  CHECK(bench.run("", "EPOCHS=4").code == 7);
-  CHECK(bench.request().at("epochs") == 4);
-  CHECK(bench.run("--epochs=5").code == 7);
-  CHECK(bench.request().at("epochs") == 5);
+  const ExportedScript exported(test::sample_profile());
+  CHECK(exported.run("--epochs 3", "SEED=9").code == 7);
+  CHECK(exported.request().at("epochs") == 3);
+  CHECK(exported.request().at("seed") == 9);
+  CHECK(exported.request().at("accuracy") == true);
+  CHECK(exported.run("", "EPOCHS=4").code == 7);
+  CHECK(exported.request().at("epochs") == 4);
+  CHECK(exported.run("--epochs=5").code == 7);
+  CHECK(exported.request().at("epochs") == 5);
 
-  const fs::path other = bench.folder.path() / "other";
+  const fs::path other = exported.folder.path() / "other";
   fs::create_directories(other);
-  CHECK(bench.run("", "STEPS=25 DATA=other").code == 7);
-  const protocol::Request request = protocol::parse_request(bench.request());
+  CHECK(exported.run("", "STEPS=25 DATA=other").code == 7);
+  const protocol::Request request = protocol::parse_request(exported.request());
   CHECK(request.steps == 25);
   CHECK(request.epochs == 0);
   CHECK_FALSE(request.accuracy);
   CHECK(request.data_folder == other.string());
-  CHECK(request.configuration == bench.profile.configuration.to_json());
+  CHECK(request.configuration == exported.profile.configuration.to_json());
 }
 
 TEST_CASE("the exported script refuses what it cannot do, with a sentence", "[deploy]") {
-  Bench bench(test::sample_profile());
+  ExportedScript exported(test::sample_profile());
   for (const char* number : {"x", "-1", "1.5", "''", "'1;id'", "007"}) {
     CAPTURE(number);
-    const auto result = bench.run(std::string("--epochs ") + number);
+    const auto result = exported.run(std::string("--epochs ") + number);
     CHECK(result.code == 2);
   }
-  CHECK(bench.run("--epochs").code == 2);
-  CHECK(bench.run("--epochs 0").code == 2);
-  CHECK(bench.run("--epoch 1").code == 2);
-  CHECK(bench.run("--help").code == 0);
-  CHECK_THAT(bench.run("--help").output, ContainsSubstring("EPOCHS"));
-  CHECK_FALSE(fs::exists(bench.out()));
+  CHECK(exported.run("--epochs").code == 2);
+  CHECK(exported.run("--epochs 0").code == 2);
+  CHECK(exported.run("--epoch 1").code == 2);
+  CHECK(exported.run("--help").code == 0);
+  CHECK_THAT(exported.run("--help").output, ContainsSubstring("EPOCHS"));
+  CHECK_FALSE(fs::exists(exported.out()));
 
-  const auto no_data = bench.run("", "DATA=/nowhere/at/all");
+  const auto no_data = exported.run("", "DATA=/nowhere/at/all");
   CHECK(no_data.code == 5);
   CHECK_THAT(no_data.output, ContainsSubstring("/nowhere/at/all"));
-  fs::remove(bench.profile.training.program);
-  const auto no_program = bench.run();
+  fs::remove(exported.profile.training.program);
+  const auto no_program = exported.run();
   CHECK(no_program.code == 5);
   CHECK_THAT(no_program.output, ContainsSubstring("is missing"));
 }
@@ -239,10 +239,10 @@ TEST_CASE("the exported script binds the worker to the CPUs that were measured",
   }
   deploy::Profile profile = test::sample_profile();
   profile.launch.cpus = {std::stoi(allowed.output)};
-  Bench bench(profile);
-  test::make_file(bench.profile.training.program, "#!/bin/sh\ntaskset -cp $$ | sed 's/.*: //' > cpus\n", true);
-  CHECK(bench.run().code == 0);
-  CHECK(test::read_file(bench.out() / "cpus") == allowed.output);
+  ExportedScript exported(profile);
+  test::make_file(exported.profile.training.program, "#!/bin/sh\ntaskset -cp $$ | sed 's/.*: //' > cpus\n", true);
+  CHECK(exported.run().code == 0);
+  CHECK(test::read_file(exported.out() / "cpus") == allowed.output);
 }
 
 namespace {

@@ -102,5 +102,5 @@ TEST_CASE("the sentence on the gain says the verdict", "[deploy]") {
   gain.verdict = "same";
   CHECK_THAT(deploy::gain_text(gain), ContainsSubstring("as fast as the default"));
   gain.verdict = "undecided";
-  CHECK_THAT(deploy::gain_text(gain), ContainsSubstring("not told apart"));
+  CHECK_THAT(deploy::gain_text(gain), ContainsSubstring("not distinguished"));
 }

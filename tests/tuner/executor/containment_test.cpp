@@ -28,8 +28,8 @@ bool mounted(const std::vector<measure::ContainerMount>& mounts, const fs::path&
   return std::ranges::any_of(mounts, [&](const auto& mount) { return measure::lies_in(path, mount.path); });
 }
 
-tuner::Prepared prepared_for(const std::string& program) {
-  tuner::Prepared prepared;
+tuner::PreparedWorker prepared_for(const std::string& program) {
+  tuner::PreparedWorker prepared;
   prepared.argv = {program};
   prepared.worker = "identity";
   return prepared;
@@ -39,7 +39,7 @@ tuner::Prepared prepared_for(const std::string& program) {
 
 TEST_CASE("on the host nothing changes", "[containment]") {
   Containment containment({});
-  tuner::Prepared prepared = prepared_for("/bin/true");
+  tuner::PreparedWorker prepared = prepared_for("/bin/true");
   space::Configuration configuration;
   CHECK(containment.prepare(configuration, prepared, {}));
   configuration.set("container", std::string("host"));
@@ -55,7 +55,7 @@ TEST_CASE("a runtime nobody knows, and an image nobody knows, are sentences", "[
                            .images_folder = folder.path() / "images",
                            .recipes = {folder.path()},
                            .progress = {}});
-  tuner::Prepared prepared = prepared_for("/bin/true");
+  tuner::PreparedWorker prepared = prepared_for("/bin/true");
   space::Configuration configuration;
   configuration.set("container", std::string("vessel"));
   auto refused = containment.prepare(configuration, prepared, {});
@@ -121,9 +121,9 @@ TEST_CASE("an allocator is the image's own, is mounted, or refused", "[containme
 
 TEST_CASE("the plan inside keeps id, folder and limits, and hides the worker's variables from the runtime",
           "[containment]") {
-  const tuner::Contained contained{.runtime = &measure::docker_runtime(),
-                                   .image = {.name = "i", .digest = "d", .root = "", .reference = "sha256:cafe"},
-                                   .mounts = {{.path = "/data/images", .writable = false}}};
+  const tuner::ContainerPlace contained{.runtime = &measure::docker_runtime(),
+                                        .image = {.name = "i", .digest = "d", .root = "", .reference = "sha256:cafe"},
+                                        .mounts = {{.path = "/data/images", .writable = false}}};
   measure::RunPlan plan;
   plan.id = "r1";
   plan.folder = "/data/runs/r1";
@@ -147,9 +147,9 @@ TEST_CASE("the plan inside keeps id, folder and limits, and hides the worker's v
 
 TEST_CASE("of the runs' folder a worker inside sees its own, to write, and that of the weights it begins with, to read",
           "[containment]") {
-  const tuner::Contained contained{.runtime = &measure::docker_runtime(),
-                                   .image = {.name = "i", .digest = "d", .root = "", .reference = "sha256:cafe"},
-                                   .mounts = {{.path = "/data/images", .writable = false}}};
+  const tuner::ContainerPlace contained{.runtime = &measure::docker_runtime(),
+                                        .image = {.name = "i", .digest = "d", .root = "", .reference = "sha256:cafe"},
+                                        .mounts = {{.path = "/data/images", .writable = false}}};
   measure::RunPlan plan;
   plan.id = "r1";
   plan.folder = "/data/runs/r1";
@@ -170,9 +170,9 @@ TEST_CASE("where a runtime makes no mount points, each run has one in the image,
   const test::TemporaryFolder folder;
   const fs::path root = folder.path() / "root";
   fs::create_directories(root);
-  const tuner::Contained contained{.runtime = &measure::charliecloud_runtime(),
-                                   .image = {.name = "i", .digest = "d", .root = root, .reference = ""},
-                                   .mounts = {}};
+  const tuner::ContainerPlace contained{.runtime = &measure::charliecloud_runtime(),
+                                        .image = {.name = "i", .digest = "d", .root = root, .reference = ""},
+                                        .mounts = {}};
   measure::RunPlan plan;
   plan.id = "r1";
   plan.folder = "/data/runs/r1";
@@ -208,7 +208,7 @@ TEST_CASE("a warm compile cache is mounted into each kind of container, to be wr
     space::Configuration configuration;
     configuration.set("container", runtime);
     configuration.set("image", std::string("mine"));
-    tuner::Prepared cold = prepared_for("/bin/true"), warm = prepared_for("/bin/true");
+    tuner::PreparedWorker cold = prepared_for("/bin/true"), warm = prepared_for("/bin/true");
     cold.compile_cache = "compile-cache";  // in the run's own folder, which is mounted already
     warm.compile_cache = cache;
     const auto done = containment.prepare(configuration, cold, {});

@@ -31,16 +31,16 @@ class SimulatedTrainer final : public tuner::Executor {
   std::size_t reference_runs = 0, checked_runs = 0;  ///< that were started
   std::vector<measure::RunPlan> plans;
 
-  std::expected<tuner::Prepared, tuner::PreparationFailure> prepare(const space::Configuration&,
-                                                                    std::stop_token) override {
+  std::expected<tuner::PreparedWorker, tuner::PreparationFailure> prepare(const space::Configuration&,
+                                                                          std::stop_token) override {
     return ready();
   }
-  std::expected<tuner::Prepared, tuner::PreparationFailure> prepare_reference(const space::Configuration&,
-                                                                              std::stop_token) override {
+  std::expected<tuner::PreparedWorker, tuner::PreparationFailure> prepare_reference(const space::Configuration&,
+                                                                                    std::stop_token) override {
     return ready();
   }
 
-  measure::RunPlan plan(const space::Configuration& configuration, const tuner::Prepared& prepared,
+  measure::RunPlan plan(const space::Configuration& configuration, const tuner::PreparedWorker& prepared,
                         const tuner::RunOrder& order) override {
     measure::RunPlan plan;
     plan.id = "simulated-" + std::to_string(plans.size());
@@ -85,8 +85,8 @@ class SimulatedTrainer final : public tuner::Executor {
     std::array<std::array<double, kHidden>, kClasses> second{};
   };
 
-  [[nodiscard]] tuner::Prepared ready() const {
-    tuner::Prepared prepared;
+  [[nodiscard]] tuner::PreparedWorker ready() const {
+    tuner::PreparedWorker prepared;
     prepared.argv = {"/nowhere/worker"};
     prepared.artifact = artifact;
     prepared.schedule = {.training_examples = kBatch * kEpoch, .batch = kBatch};

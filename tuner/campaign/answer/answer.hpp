@@ -35,9 +35,9 @@ struct Answer {
   std::int64_t accuracy_epochs = 0;
   double accuracy_margin = 0;  ///< points (percent of the images) that the best may learn less
   std::optional<measure::DataWait> baseline_wait, best_wait;  ///< measured in the trials' own runs
-  std::optional<JudgedLearning> learning;  ///< of best, where it is a changed script of the user's own
+  std::optional<JudgedLearning> learning;  ///< judgement of best, where it is a changed script of the user's own
   std::map<std::string, double> baseline_share,
-      best_share;                                   ///< of a step's time (space::kStepParts), where it is known
+      best_share;  ///< shares of a step's time (space::kStepParts), where they are known
   std::map<space::Outcome, std::int64_t> outcomes;  ///< how many finished trials ended so
   std::vector<db::StoredTrial> failures;            ///< finished and not ok: wrong ones, then by number
   std::optional<Ranking> ranking;                   ///< ranks the environments (frameworks), where there is a choice

@@ -47,7 +47,7 @@ double most(const Matter& matter) {
 }
 
 /// What the trials took, by point.
-std::map<std::vector<space::Level>, double> log_estimates(const Learned& learned) {
+std::map<std::vector<space::Level>, double> log_estimates(const LearnedCampaign& learned) {
   std::map<std::vector<space::Level>, double> result;
   for (const space::Trial& trial : learned.trials) {
     if (!trial.estimate || !(trial.estimate->value > 0)) continue;
@@ -58,7 +58,7 @@ std::map<std::vector<space::Level>, double> log_estimates(const Learned& learned
   return result;
 }
 
-std::vector<Matter> all_matters(Learned& learned, const std::vector<space::Level>& best) {
+std::vector<Matter> all_matters(LearnedCampaign& learned, const std::vector<space::Level>& best) {
   const space::Lattice& lattice = learned.lattice();
   std::vector<Matter> result;
   const auto measured = log_estimates(learned);
@@ -81,7 +81,7 @@ std::vector<Matter> all_matters(Learned& learned, const std::vector<space::Level
 }
 
 /// By the model, and with the spread between processes, that the lines above rest on.
-void add_ruled_out(Learned& learned, const std::vector<space::Level>& best, Matters& result) {
+void add_ruled_out(LearnedCampaign& learned, const std::vector<space::Level>& best, Matters& result) {
   auto& model = learned.times();
   if (model.size() < search::PrunedSearch::kFirst) return;
   space::Lattice& lattice = learned.lattice();
@@ -120,7 +120,7 @@ Expectations expectations_of(const db::Store& store, const Answer& answer) {
       .value_or(Expectations{});
 }
 
-Matters matters(Learned& learned, const space::Configuration& best) {
+Matters matters(LearnedCampaign& learned, const space::Configuration& best) {
   Matters result;
   const space::Lattice& lattice = learned.lattice();
   if (const auto point = lattice.point_of(best)) {

@@ -11,7 +11,7 @@
 #include "search/model/changes.hpp"
 #include "space/configuration.hpp"
 #include "tuner/campaign/answer/answer.hpp"
-#include "tuner/campaign/learned.hpp"
+#include "tuner/campaign/learned_campaign.hpp"
 
 namespace nocturne::tuner {
 
@@ -54,7 +54,7 @@ inline constexpr double kHardly = 0.02;
 inline constexpr double kPageConfidence = 0.95;
 
 /// Empty lists where the configuration is none of the space's, or nothing else was tried.
-[[nodiscard]] Matters matters(Learned& learned, const space::Configuration& best);
+[[nodiscard]] Matters matters(LearnedCampaign& learned, const space::Configuration& best);
 
 /// Each is empty where nothing can be said yet.
 struct Expectations {

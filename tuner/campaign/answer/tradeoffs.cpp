@@ -25,7 +25,7 @@ std::optional<double> number_in(std::string_view text) {
   return number;
 }
 
-std::optional<double> value_of(const db::StoredTrial& trial, const Wish& wish, std::span<const Reached> reached,
+std::optional<double> value_of(const db::StoredTrial& trial, const Wish& wish, std::span<const ReachedAccuracy> reached,
                                const space::Workload& workload) {
   const space::Parts& parts = *trial.trial.parts;
   switch (wish.kind) {
@@ -41,7 +41,7 @@ std::optional<double> value_of(const db::StoredTrial& trial, const Wish& wish, s
       return static_cast<double>(*trial.trial.peak_bytes);
     case Wish::Kind::Accuracy: {
       std::optional<double> seconds;
-      for (const Reached& each : reached) {
+      for (const ReachedAccuracy& each : reached) {
         if (each.trial != trial.id || each.accuracy < wish.number) continue;
         const double needed = space::total_time(parts, each.epochs);
         seconds = std::min(seconds.value_or(needed), needed);
@@ -118,8 +118,8 @@ std::vector<std::size_t> pareto_front(std::span<const std::vector<double>> point
   return front;
 }
 
-Tradeoffs weigh(std::span<const db::StoredTrial> trials, std::span<const Wish> wishes, std::span<const Reached> reached,
-                const space::Workload& workload) {
+Tradeoffs weigh(std::span<const db::StoredTrial> trials, std::span<const Wish> wishes,
+                std::span<const ReachedAccuracy> reached, const space::Workload& workload) {
   Tradeoffs result;
   std::vector<TradeoffRow> rows;
   std::vector<std::vector<double>> costs;

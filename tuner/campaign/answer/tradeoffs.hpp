@@ -38,7 +38,7 @@ struct Wish {
 [[nodiscard]] std::expected<Wish, std::string> parse_wish(std::string_view text);
 
 /// A test accuracy that a trial reached after so many epochs.
-struct Reached {
+struct ReachedAccuracy {
   db::TrialId trial = 0;
   double epochs = 0;
   double accuracy = 0;
@@ -58,7 +58,7 @@ struct Tradeoffs {
 
 /// Trials that are not ok are passed over. Equal ones: the first by number stands for all.
 [[nodiscard]] Tradeoffs weigh(std::span<const db::StoredTrial> trials, std::span<const Wish> wishes,
-                              std::span<const Reached> reached, const space::Workload& workload);
+                              std::span<const ReachedAccuracy> reached, const space::Workload& workload);
 
 /// Positions of the points that no other is at least as good as in everything and better in something; smaller is
 /// better. Equal points: the first only. In ascending order.

@@ -12,7 +12,7 @@
 namespace nocturne::tuner {
 namespace {
 
-std::optional<Prepared> prepare_again(const Session& session, const db::StoredTrial& trial) {
+std::optional<PreparedWorker> prepare_again(const Session& session, const db::StoredTrial& trial) {
   auto prepared = session.prepare(trial.trial.configuration);
   if (prepared) return std::move(*prepared);
   if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);

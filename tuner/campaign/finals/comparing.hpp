@@ -63,9 +63,10 @@ inline constexpr const char* kBlameRole = "blame";        ///< the same configur
 
 /// One side, ready to be started.
 struct ComparedSide {
-  db::StoredTrial trial;               ///< to which its runs belong, and by whose configuration it is known
-  space::Configuration configuration;  ///< as its worker is told: the trial's, where nothing else tells the sides apart
-  Prepared prepared;
+  db::StoredTrial trial;  ///< to which its runs belong, and by whose configuration it is known
+  space::Configuration
+      configuration;  ///< as its worker is told: the trial's, where nothing else distinguishes the sides
+  PreparedWorker prepared;
 };
 
 class Comparing {

@@ -84,7 +84,7 @@ Admission FinalistGate::refuse(const db::StoredTrial& trial, const std::string& 
   return Admission::Refused;
 }
 
-std::optional<GateAnswer> FinalistGate::train(GateOrder order, const Prepared& prepared, db::TrialId owner) {
+std::optional<GateAnswer> FinalistGate::train(GateOrder order, const PreparedWorker& prepared, db::TrialId owner) {
   order.run.purpose = space::Purpose::Gate;
   auto answer = run_here(session_, order, prepared, owner);
   if (answer.end != OrderEnd::Finished) return std::nullopt;

@@ -54,7 +54,7 @@ class FinalistGate {
   };
 
   /// Empty: interrupted. Stored with `owner`.
-  [[nodiscard]] std::optional<GateAnswer> train(GateOrder order, const Prepared& prepared, db::TrialId owner);
+  [[nodiscard]] std::optional<GateAnswer> train(GateOrder order, const PreparedWorker& prepared, db::TrialId owner);
   /// Null: interrupted.
   [[nodiscard]] const Reference* exact_reference(const measure::Schedule& schedule, std::int64_t steps);
   /// Epochs that the reference trained for this or another campaign of the same workload, by seed.
@@ -66,7 +66,7 @@ class FinalistGate {
   /// Epochs of the reference: as the campaign says, else as many as there is time for.
   [[nodiscard]] std::int64_t seeds_wanted(const db::StoredTrial& baseline) const;
   [[nodiscard]] bool time_is_over() const;
-  /// Of a command of the user's own.
+  /// Judges a command of the user's own.
   [[nodiscard]] Admission admits_changed(const db::StoredTrial& trial);
 
   [[nodiscard]] Admission refuse(const db::StoredTrial& trial, const std::string& why);

@@ -13,7 +13,7 @@
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/finals/finalists.hpp"
 #include "tuner/campaign/finals/pair_driver.hpp"
-#include "tuner/campaign/learned.hpp"
+#include "tuner/campaign/learned_campaign.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 
@@ -128,8 +128,8 @@ bool Finals::measure_again(const db::StoredTrial& baseline, const db::StoredTria
 int Finals::fit_choice(std::vector<const db::StoredTrial*>& finalists, const db::StoredTrial& baseline) const {
   const VerifySettings& verify = session_.spec.verify;
   if (!time_) return verify.selection_pairs;
-  const Paced best = paced(session_.spec, *finalists.front());
-  const Paced slower = baseline.trial.parts ? paced(session_.spec, baseline) : best;
+  const Pace best = pace_of(session_.spec, *finalists.front());
+  const Pace slower = baseline.trial.parts ? pace_of(session_.spec, baseline) : best;
   const auto spare = time_->end - session_.clock.steady() - forecast_finals(verify, slower, best, whole_time());
   // What is left is shared with the simplification.
   const auto pairs =
@@ -218,9 +218,9 @@ std::optional<db::StoredTrial> Finals::simplest(const db::StoredTrial& baseline,
                             verify.margin_percent);
   // The boldest step first; where it is too bold, half of the way.
   for (std::size_t steps = way.size(); steps > 0; steps = steps == way.size() ? steps / 2 : 0) {
-    const Paced fast = paced(session_.spec, winner);
-    const auto reserved =
-        forecast_pair(verify, paced(session_.spec, baseline), fast) * verify.pairs + forecast_epochs(baseline, winner);
+    const Pace fast = pace_of(session_.spec, winner);
+    const auto reserved = forecast_pair(verify, pace_of(session_.spec, baseline), fast) * verify.pairs +
+                          forecast_epochs(baseline, winner);
     const auto simpler = forecast_trial(session_.spec.run, fast) + forecast_pair(verify, fast, fast) * verify.pairs;
     if (!time_for(simpler + reserved)) return winner;
     session_.observer.simplifying(changes_between(winner.trial.configuration, baseline.trial.configuration).size(),
@@ -257,7 +257,7 @@ bool Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& cand
   Comparing& comparing = *opened;
   auto driver = PairDriver::open({&comparing}, verify);
   const auto training = forecast_epochs(baseline, candidate);
-  const auto forecast = forecast_pair(verify, paced(session_.spec, baseline), paced(session_.spec, candidate));
+  const auto forecast = forecast_pair(verify, pace_of(session_.spec, baseline), pace_of(session_.spec, candidate));
   int granted = verify.pairs;  // the first look is waited for all the same, and each further one once it is begun
   const auto time_until_look = [&](std::size_t, std::chrono::nanoseconds pair) {
     const int look = driver.comparison().next_look();

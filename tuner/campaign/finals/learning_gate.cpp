@@ -48,12 +48,12 @@ bool LearningGate::concerns(const db::StoredTrial& trial) const {
   });
 }
 
-std::optional<LearningGate::Recorded> LearningGate::record(const space::Configuration& configuration,
-                                                           RunOrder::Learning learning, std::uint64_t seed) {
+std::optional<LearningGate::Recording> LearningGate::record(const space::Configuration& configuration,
+                                                            RunOrder::Learning learning, std::uint64_t seed) {
   const auto prepared = session_.prepare(configuration);
   if (!prepared) {
     if (prepared.error().outcome == space::Outcome::Killed || session_.interruption.requested()) return std::nullopt;
-    return Recorded{.record = std::unexpected("it cannot be prepared: " + prepared.error().reason), .run = {}};
+    return Recording{.record = std::unexpected("it cannot be prepared: " + prepared.error().reason), .run = {}};
   }
   const GateOrder order{.configuration = configuration,
                         .run = {.purpose = space::Purpose::Gate,
@@ -70,7 +70,7 @@ std::optional<LearningGate::Recorded> LearningGate::record(const space::Configur
   if (run.outcome != space::Outcome::Ok) {
     record = std::unexpected(fmt::format("its run ended as {}: {}", space::to_text(run.outcome), run.reason));
   }
-  return Recorded{.record = std::move(record), .run = std::move(run)};
+  return Recording{.record = std::move(record), .run = std::move(run)};
 }
 
 const LearningGate::References* LearningGate::references(const space::Configuration& configuration, bool longer) {

@@ -36,18 +36,18 @@ class LearningGate {
 
  private:
   /// What one run of a configuration recorded, or a sentence why it did not.
-  struct Recorded {
+  struct Recording {
     std::expected<measure::LearningRecord, std::string> record;
     space::Run run;
   };
-  /// Of one configuration without its levers; made anew in each session.
+  /// Learning records of one configuration without its levers; made anew in each session.
   struct References {
     std::vector<measure::LearningRecord> starts, longer;
     std::string why_none;  ///< not empty: there is no reference
   };
   /// Empty: interrupted. Not stored.
-  [[nodiscard]] std::optional<Recorded> record(const space::Configuration& configuration, RunOrder::Learning learning,
-                                               std::uint64_t seed);
+  [[nodiscard]] std::optional<Recording> record(const space::Configuration& configuration, RunOrder::Learning learning,
+                                                std::uint64_t seed);
   /// Null: interrupted. Made once for each reference.
   [[nodiscard]] const References* references(const space::Configuration& configuration, bool longer);
   [[nodiscard]] bool time_for_longer(const db::StoredTrial& trial) const;

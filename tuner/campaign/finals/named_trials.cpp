@@ -12,7 +12,7 @@ namespace nocturne::tuner {
 namespace {
 
 /// Asks that are the user's, not the strategy's.
-constexpr const char* kNamedAsk = "person";
+constexpr const char* kNamedAsk = "user";
 constexpr const char* kNamedDefaultAsk = "default";
 
 }  // namespace

@@ -32,7 +32,7 @@ void SideBySide::compare(const std::vector<db::StoredTrial>& sides) {
   policy.margin_percent = spec.verify.margin_percent;
   auto driver = PairDriver::open(pointers_to(comparisons), policy, spec.strategy.seed);
   const auto time_for_pair = [&](std::size_t member, std::chrono::nanoseconds pair) {
-    const auto forecast = forecast_pair(spec.verify, paced(spec, reference), paced(spec, *candidates[member]));
+    const auto forecast = forecast_pair(spec.verify, pace_of(spec, reference), pace_of(spec, *candidates[member]));
     return time_for(std::max(forecast, pair));
   };
   const auto measuring = [&](std::size_t member) {

@@ -4,7 +4,7 @@
 
 #include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/kept/kept_document.hpp"
-#include "tuner/campaign/learned.hpp"
+#include "tuner/campaign/learned_campaign.hpp"
 
 namespace nocturne::tuner {
 

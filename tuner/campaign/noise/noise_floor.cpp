@@ -18,9 +18,9 @@ namespace {
 
 constexpr int kFewestRounds = 3;
 
-struct Configured {
+struct PreparedConfiguration {
   space::Configuration configuration;
-  Prepared prepared;
+  PreparedWorker prepared;
 };
 
 /// One method's pairs so far: log ratios by estimator.
@@ -70,7 +70,7 @@ class Floor {
     return work_.clock.steady() - began < work_.time;
   }
 
-  Done measure_round(const Configured& whole, const Configured* half, int round) {
+  Done measure_round(const PreparedConfiguration& whole, const PreparedConfiguration* half, int round) {
     const auto suspensions = work_.interruption.suspensions();
     const auto flight = work_.interruption.begin();
     const auto slot = measure::SlotLock::take(measure::Slot{}, work_.spec.name, work_.waiting,
@@ -87,15 +87,15 @@ class Floor {
     return {};
   }
 
-  std::expected<Configured, std::string> prepare(const space::Configuration& configuration) {
+  std::expected<PreparedConfiguration, std::string> prepare(const space::Configuration& configuration) {
     auto prepared = work_.interruption.past_suspensions(
         [&](std::stop_token stop) { return work_.executor.prepare(configuration, std::move(stop)); });
     if (!prepared) return std::unexpected(prepared.error().reason);
-    return Configured{.configuration = configuration, .prepared = std::move(*prepared)};
+    return PreparedConfiguration{.configuration = configuration, .prepared = std::move(*prepared)};
   }
 
   /// The default with half of its threads; empty: there is no such configuration, and left_out_ says why.
-  std::optional<Configured> halved() {
+  std::optional<PreparedConfiguration> halved() {
     space::Configuration configuration = work_.spec.space.default_configuration();
     const space::Value* threads = configuration.find("threads");
     const auto* count = threads != nullptr ? std::get_if<std::int64_t>(threads) : nullptr;
@@ -121,7 +121,7 @@ class Floor {
     return std::move(*half);
   }
 
-  [[nodiscard]] measure::RunPlan plan(const Configured& what, int round) {
+  [[nodiscard]] measure::RunPlan plan(const PreparedConfiguration& what, int round) {
     const VerifySettings& verify = work_.spec.verify;
     return work_.executor.plan(what.configuration, what.prepared,
                                {.purpose = space::Purpose::Verify,
@@ -130,7 +130,7 @@ class Floor {
                                 .deadline = {}});
   }
 
-  Done pair(measure::PairMethod method, const Configured& what, int round) {
+  Done pair(measure::PairMethod method, const PreparedConfiguration& what, int round) {
     const auto began = work_.clock.steady();
     measure::PairPlan pair;
     pair.slices = static_cast<std::size_t>(work_.spec.verify.slices);

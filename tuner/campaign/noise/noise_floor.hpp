@@ -1,7 +1,7 @@
 #pragma once
 
 /// The noise floor of a machine: a campaign's default against itself, in fresh processes, by each way of measuring a
-/// pair. Says what can be told apart here and what that costs, before anything is compared.
+/// pair. Says what this machine resolves and what that costs, before anything is compared.
 
 #include <chrono>
 #include <expected>

@@ -106,12 +106,12 @@ NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, i
   plan.verify.method = row.method;
   plan.verify.estimator = row.estimator;
   plan.seconds_a_pair = row.seconds_a_pair;
-  plan.wanted = measure::pairs_to_tell(sd, 1);
+  plan.wanted = measure::pairs_to_resolve(sd, 1);
 
   const auto is_open = [&](std::string_view key) { return !wishes.fixed.contains(key); };
   const int affordable = affordable_pairs(row, wishes);
   const auto needed = [&](double percent) {
-    return std::min(measure::pairs_to_tell(sd, percent).value_or(kMostPairsEver), kMostPairsEver);
+    return std::min(measure::pairs_to_resolve(sd, percent).value_or(kMostPairsEver), kMostPairsEver);
   };
   // The first look is there for what is twice as large as what counts; it is also what the reserve is made for.
   if (is_open("pairs")) {
@@ -128,12 +128,13 @@ NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, i
     plan.verify.margin_percent = std::min(50.0, std::ceil(least * 10) / 10);
   }
   if (is_open("repeats") && plan.process_sd > kSmallProcessSd) plan.repeats = std::max(repeats, kContenderRuns);
-  plan.told_percent = measure::resolution_percent(sd, plan.verify.pairs);
+  plan.resolution_percent = measure::resolution_percent(sd, plan.verify.pairs);
 
-  plan.sentence = fmt::format("this machine tells {:.1f} % apart in {} pairs ({}, judged by {}); ", plan.told_percent,
-                              plan.verify.pairs, measure::to_text(row.method), judge_words(row.estimator));
+  plan.sentence =
+      fmt::format("this machine resolves {:.1f} % in {} pairs ({}, judged by {}); ", plan.resolution_percent,
+                  plan.verify.pairs, measure::to_text(row.method), judge_words(row.estimator));
   plan.sentence += plan.wanted ? fmt::format("1 % would cost {}", cost_text(*plan.wanted * row.seconds_a_pair))
-                               : "1 % cannot be told here";
+                               : "1 % cannot be resolved here";
   plan.sentence += fmt::format(". So: up to {} pairs, and closer than {:g} % is the same", plan.verify.most_pairs,
                                plan.verify.margin_percent);
   if (plan.repeats > 1) plan.sentence += fmt::format("; a contender runs up to {} times", plan.repeats);

@@ -3,7 +3,7 @@
 /// From the noise of a machine to the way in which a campaign compares: which way of measuring, judged by what, how
 /// many pairs, and which difference counts as none. Pure.
 ///
-/// The unit of cost is the time that tells a given difference apart, which is as sd² · seconds a pair. Taking turns
+/// The unit of cost is the time that resolves a given difference, which is as sd² · seconds a pair. Taking turns
 /// (slices, paired) is what a campaign does unless another way is cheaper by half at least: a variance from ten pairs
 /// is itself uncertain by about that factor.
 
@@ -34,11 +34,11 @@ struct NoiseWishes {
 };
 
 struct NoisePlan {
-  VerifySettings verify{};      ///< as the campaign shall compare
-  int repeats = 1;              ///< runs of a trial that may be the best
-  double process_sd = 0;        ///< sd of the log of a process, from pairs one after the other; 0: not known
-  double told_percent = 0;      ///< what `verify.pairs` pairs tell apart
-  std::optional<int> wanted{};  ///< pairs that tell 1 % apart; empty: more than a million
+  VerifySettings verify{};        ///< as the campaign shall compare
+  int repeats = 1;                ///< runs of a trial that may be the best
+  double process_sd = 0;          ///< sd of the log of a process, from pairs one after the other; 0: not known
+  double resolution_percent = 0;  ///< what `verify.pairs` pairs resolve
+  std::optional<int> wanted{};    ///< pairs that resolve 1 %; empty: more than a million
   double seconds_a_pair = 0;
   std::string sentence{};  ///< without full stop: what this machine can tell, and what follows
 };

@@ -26,7 +26,7 @@ struct KnownNoise {
 };
 
 /// The latest floor of this workload whose fingerprint differs in nothing that matters (Match::Must, Match::Verify):
-/// what a machine tells apart may change with its kernel, its governor, its microcode.
+/// what a machine resolves may change with its kernel, its governor, its microcode.
 [[nodiscard]] KnownNoise known_noise(const db::Store& store, const CampaignSpec& spec,
                                      const space::Fingerprint& fingerprint);
 

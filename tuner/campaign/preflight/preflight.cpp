@@ -19,7 +19,7 @@ namespace {
 using space::Level;
 
 /// So many combinations of values are walked through; of more, only those that cover all values are looked for.
-constexpr std::size_t kWalkedRows = 4096;
+constexpr std::size_t kWalkedStacks = 4096;
 constexpr std::uint64_t kDraws = 1024;
 /// So many of these lend their later parameters to software stacks that the default's do not fit.
 constexpr std::size_t kLenders = 64;
@@ -29,9 +29,9 @@ constexpr std::size_t kLongLadder = 16;
 /// A point on the lattice. Its software stack is its levels of the prepared parameters.
 using LevelVector = std::vector<Level>;
 
-class RowFinder {
+class StackFinder {
  public:
-  explicit RowFinder(const space::Space& space) : lattice_(space) {
+  explicit StackFinder(const space::Space& space) : lattice_(space) {
     default_ = lattice_.point_of(space.default_configuration()).value();
     const std::string batch = roles_of(space).batch;
     for (std::size_t i = 0; i < lattice_.width(); ++i) {
@@ -47,7 +47,7 @@ class RowFinder {
   /// False: there are too many to walk through.
   bool find() {
     offer(default_);
-    const bool walked = combinations() <= kWalkedRows;
+    const bool walked = combinations() <= kWalkedStacks;
     if (walked) walk(default_);
     for (const std::size_t i : prepared_) {
       for (std::size_t level = 0; level < lattice_.axis(i).levels; ++level) {
@@ -59,6 +59,7 @@ class RowFinder {
     std::vector<LevelVector> drawn;
     for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
       LevelVector point(lattice_.width());
+      // The same points each time: a session that goes on must find the same stacks in the same order.
       space::Random random(1, draw);
       if (!lattice_.sample(random, point)) break;
       offer(point);
@@ -72,12 +73,12 @@ class RowFinder {
     return true;
   }
 
-  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+  [[nodiscard]] std::size_t size() const { return stacks_.size(); }
 
   /// The software stacks of which each has a value that none before has; `all`: then the others.
   [[nodiscard]] std::vector<const LevelVector*> in_order(bool all) const {
     std::vector<const LevelVector*> order, rest;
-    for (const auto& [stack, point] : rows_) rest.push_back(&point);
+    for (const auto& [stack, point] : stacks_) rest.push_back(&point);
     std::set<std::pair<std::size_t, Level>> covered;
     const auto gain = [&](const LevelVector& point) {
       return std::ranges::count_if(prepared_, [&](std::size_t i) { return !covered.contains({i, point[i]}); });
@@ -87,9 +88,10 @@ class RowFinder {
       order.push_back(*place);
       rest.erase(place);
     };
-    take(std::ranges::find(rest, rows_.at(row_of(default_)), [](const LevelVector* each) { return *each; }));
+    take(std::ranges::find(rest, stacks_.at(stack_of(default_)), [](const LevelVector* each) { return *each; }));
     while (!rest.empty()) {
       const auto best = std::ranges::max_element(rest, {}, [&](const LevelVector* each) { return gain(*each); });
+      // From here on no stack shows a value that was not seen: what follows is only combinations.
       if (gain(**best) == 0) break;
       take(best);
     }
@@ -114,12 +116,12 @@ class RowFinder {
     std::size_t product = 1;
     for (const std::size_t i : prepared_) {
       product *= lattice_.axis(i).levels;
-      if (product > kWalkedRows) break;
+      if (product > kWalkedStacks) break;
     }
     return product;
   }
 
-  [[nodiscard]] LevelVector row_of(const LevelVector& point) const {
+  [[nodiscard]] LevelVector stack_of(const LevelVector& point) const {
     LevelVector stack;
     for (const std::size_t i : prepared_) stack.push_back(point[i]);
     return stack;
@@ -128,13 +130,13 @@ class RowFinder {
   /// Notes the software stack of a point, if it is valid with what it activates and deactivates.
   bool offer(LevelVector point) {
     const bool valid = lattice_.settle(point);
-    LevelVector stack = row_of(point);
+    LevelVector stack = stack_of(point);
     if (!valid) {
-      if (!rows_.contains(stack)) missing_.insert(std::move(stack));
+      if (!stacks_.contains(stack)) missing_.insert(std::move(stack));
       return false;
     }
     missing_.erase(stack);
-    rows_.try_emplace(std::move(stack), std::move(point));
+    stacks_.try_emplace(std::move(stack), std::move(point));
     return true;
   }
 
@@ -162,10 +164,11 @@ class RowFinder {
     std::ranges::sort(levels, std::ranges::greater(), [&](Level level) { return axis.numbers[level]; });
     std::optional<double> last;
     for (const Level level : levels) {
+      // A long list in single steps would run out of memory a dozen times before it fits.
       if (last && levels.size() > kLongLadder && axis.numbers[level] > *last / 2) continue;
       LevelVector changed = point;
       changed[*batch_] = level;
-      if (!lattice_.settle(changed) || row_of(changed) != row_of(point)) continue;
+      if (!lattice_.settle(changed) || stack_of(changed) != stack_of(point)) continue;
       last = axis.numbers[level];
       steps.push_back(lattice_.configuration(changed));
     }
@@ -176,8 +179,8 @@ class RowFinder {
   LevelVector default_;
   std::vector<std::size_t> prepared_;
   std::optional<std::size_t> batch_;
-  std::map<LevelVector, LevelVector> rows_;  // software stack to the first valid point that has it
-  std::set<LevelVector> missing_;            // software stacks without a valid point so far
+  std::map<LevelVector, LevelVector> stacks_;  // software stack to the first valid point that has it
+  std::set<LevelVector> missing_;              // software stacks without a valid point so far
 };
 
 }  // namespace
@@ -223,6 +226,7 @@ PreflightReport Preflight::run(const Options& options) {
                                    .batch = roles_of(session_.spec.space).batch,
                                    .steps = kPreflightSteps};
       auto answer = carry_out(order, session_.workplace());
+      // A machine that slept in between has not failed the stack.
       while (answer.end == OrderEnd::Suspended) answer = carry_out(order, session_.workplace());
       for (const db::BuildRecord& build : answer.builds) session_.store.save_build(build);
       if (answer.end != OrderEnd::Finished) {
@@ -236,13 +240,14 @@ PreflightReport Preflight::run(const Options& options) {
     ++report.stacks;
     if (outcome == space::Outcome::Ok) continue;
     ++report.failed_stacks;
+    // The default's stack comes first.
     if (index == 0) report.default_goes = false;
   }
   return report;
 }
 
 PreflightStacks preflight_stacks(const space::Space& space, std::size_t most) {
-  RowFinder finder(space);
+  StackFinder finder(space);
   const bool all_known = finder.find();
   const bool all = all_known && finder.size() <= most;
   std::vector<const LevelVector*> chosen = finder.in_order(all);
@@ -253,7 +258,7 @@ PreflightStacks preflight_stacks(const space::Space& space, std::size_t most) {
     result.left_out = fmt::format(
         "of {}{} software stacks (sets of values of the environment and build parameters) {} are tried in the "
         "preflight, {}",
-        all_known ? "" : "more than ", all_known ? finder.size() : kWalkedRows, chosen.size(),
+        all_known ? "" : "more than ", all_known ? finder.size() : kWalkedStacks, chosen.size(),
         capped ? "which leaves values out" : "in which each value of each parameter occurs");
   }
   for (const LevelVector* point : chosen) result.stacks.push_back(finder.describe(*point));

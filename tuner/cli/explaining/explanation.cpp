@@ -29,7 +29,7 @@ std::optional<std::int64_t> number_of(std::string_view word) {
   return number;
 }
 
-const space::Trial* best_of(const tuner::Learned& learned) {
+const space::Trial* best_of(const tuner::LearnedCampaign& learned) {
   const space::Trial* best = nullptr;
   for (const auto& each : learned.trials) {
     if (each.estimate && (best == nullptr || each.estimate->value < best->estimate->value)) best = &each;
@@ -37,7 +37,7 @@ const space::Trial* best_of(const tuner::Learned& learned) {
   return best;
 }
 
-Configuration best_or_default(const tuner::Learned& learned) {
+Configuration best_or_default(const tuner::LearnedCampaign& learned) {
   const auto* best = best_of(learned);
   return best != nullptr ? best->configuration : learned.space.default_configuration();
 }
@@ -47,7 +47,8 @@ std::string text_of(const Configuration& configuration, const std::string& name)
   return value != nullptr ? space::to_text(*value) : "(inactive)";
 }
 
-std::vector<std::string> differences(const tuner::Learned& learned, const Configuration& a, const Configuration& b) {
+std::vector<std::string> differences(const tuner::LearnedCampaign& learned, const Configuration& a,
+                                     const Configuration& b) {
   std::vector<std::string> names;
   for (const auto& parameter : learned.space.parameters()) {
     const auto* one = a.find(parameter.name);
@@ -58,7 +59,7 @@ std::vector<std::string> differences(const tuner::Learned& learned, const Config
   return names;
 }
 
-void add_terms(tuner::Learned& learned, const space::Trial& best, Explanation& explanation) {
+void add_terms(tuner::LearnedCampaign& learned, const space::Trial& best, Explanation& explanation) {
   const auto& lattice = learned.lattice();
   const auto here = lattice.point_of(explanation.configuration);
   const auto there = lattice.point_of(best.configuration);
@@ -79,10 +80,11 @@ void add_terms(tuner::Learned& learned, const space::Trial& best, Explanation& e
   }
   std::ranges::stable_sort(explanation.terms, std::greater{},
                            [](const Explanation::Term& each) { return std::abs(each.log_ratio); });
+  // Interactions and what the model keeps of single trials: without them the terms would not add up to the prediction.
   explanation.rest = explanation.predicted - learned.times().predict(*there).log_mean() - explained;
 }
 
-void add_evidence(const tuner::Learned& learned, Explanation& explanation) {
+void add_evidence(const tuner::LearnedCampaign& learned, Explanation& explanation) {
   for (const auto& each : learned.trials) {
     if (!each.estimate || each.configuration == explanation.configuration) continue;
     auto differs = differences(learned, each.configuration, explanation.configuration);
@@ -94,7 +96,7 @@ void add_evidence(const tuner::Learned& learned, Explanation& explanation) {
 
 /// Other horizons than the primary one: the parts' models say how many times as long they take, so that there is one
 /// prediction, not one of each model.
-void add_horizons(const tuner::Learned& learned, Explanation& explanation) {
+void add_horizons(const tuner::LearnedCampaign& learned, Explanation& explanation) {
   const auto horizons = learned.search->horizons();
   auto prediction = learned.search->predict_horizons(explanation.configuration);
   const auto primary = std::ranges::find(horizons, learned.objective.primary);
@@ -128,7 +130,7 @@ std::string seconds_of(double log_seconds) {
   return seconds_text(std::exp(log_seconds));
 }
 
-void print_prediction(std::ostream& out, const tuner::Learned& learned, const Explanation& explanation) {
+void print_prediction(std::ostream& out, const tuner::LearnedCampaign& learned, const Explanation& explanation) {
   out << fmt::format("predicted      {} for {}, 90 % interval {} to {}", seconds_of(explanation.predicted),
                      epochs_text(learned.objective.primary), seconds_of(explanation.interval.lower),
                      seconds_of(explanation.interval.upper));
@@ -155,7 +157,7 @@ void print_terms(std::ostream& out, const Explanation& explanation) {
   out << fmt::format("  together, beyond these: {}\n", ratio_text(explanation.rest));
 }
 
-void print_published_result(std::ostream& out, const Explanation& explanation) {
+void print_pruning(std::ostream& out, const Explanation& explanation) {
   const auto where =
       explanation.horizons.empty() ? std::string() : " at " + search::model::epochs_text(explanation.horizons);
   if (!explanation.pruned_level.empty()) out << "pruned         " << explanation.pruned_level << '\n';
@@ -175,16 +177,17 @@ bool names_configuration(std::string_view word) {
   return word.find('=') != std::string_view::npos || number_of(word).has_value();
 }
 
-std::expected<Explanation, std::string> explain(tuner::Learned& learned, std::string_view what) {
+std::expected<Explanation, std::string> explain(tuner::LearnedCampaign& learned, std::string_view what) {
   Explanation explanation;
   if (const auto number = number_of(what)) {
-    const auto asked = std::ranges::find(learned.asked, *number, &db::Asked::number);
+    const auto asked = std::ranges::find(learned.asked, *number, &db::AskAnswer::number);
     if (asked == learned.asked.end()) {
       return std::unexpected(
           fmt::format("there is no trial {}; this campaign asked for {}", *number, learned.asked.size()));
     }
     explanation.configuration = asked->configuration;
   } else {
+    // Words change the best, for "what if I changed this" is asked of what one would deploy.
     auto configuration = read_configuration(learned.space, best_or_default(learned), what);
     if (!configuration) return std::unexpected(configuration.error());
     explanation.configuration = *std::move(configuration);
@@ -192,7 +195,7 @@ std::expected<Explanation, std::string> explain(tuner::Learned& learned, std::st
   const auto point = learned.lattice().point_of(explanation.configuration);
   if (!point) return std::unexpected("that configuration is not one of this campaign's space");
 
-  const auto asked = std::ranges::find(learned.asked, explanation.configuration, &db::Asked::configuration);
+  const auto asked = std::ranges::find(learned.asked, explanation.configuration, &db::AskAnswer::configuration);
   if (asked != learned.asked.end()) {
     explanation.trial = asked->number;
     explanation.chosen = *asked;
@@ -218,6 +221,7 @@ std::expected<Explanation, std::string> explain(tuner::Learned& learned, std::st
     add_terms(learned, *best, explanation);
   }
   add_evidence(learned, explanation);
+  // A prediction is no measurement, so the page ends with how to get one.
   if (!explanation.measured) {
     const std::string other = assignment_text(learned.space.default_configuration(), explanation.configuration);
     explanation.settle = tuner::command_text(
@@ -271,7 +275,7 @@ nlohmann::json explanation_json(const Explanation& explanation) {
   return document;
 }
 
-void print_explanation(const Context& context, const tuner::Learned& learned, const Explanation& explanation) {
+void print_explanation(const Context& context, const tuner::LearnedCampaign& learned, const Explanation& explanation) {
   std::ostream& out = *context.out;
   out << "configuration  " << one_line(settings_line(explanation.configuration)) << '\n';
   if (explanation.measured) {
@@ -289,7 +293,7 @@ void print_explanation(const Context& context, const tuner::Learned& learned, co
   if (!explanation.memory.empty()) out << "memory         " << explanation.memory << '\n';
   if (!explanation.history.empty()) out << "history        " << explanation.history << '\n';
   print_terms(out, explanation);
-  print_published_result(out, explanation);
+  print_pruning(out, explanation);
   if (const auto& nearest = explanation.nearest) {
     std::string differs;
     for (const auto& name : nearest->differs) differs += (differs.empty() ? "" : ", ") + name;

@@ -15,7 +15,7 @@
 #include "search/model/horizon_prediction.hpp"
 #include "search/model/prediction.hpp"
 #include "space/configuration.hpp"
-#include "tuner/campaign/learned.hpp"
+#include "tuner/campaign/learned_campaign.hpp"
 #include "tuner/cli/context.hpp"
 
 namespace nocturne::cli {
@@ -32,7 +32,7 @@ struct Explanation {
   };
   space::Configuration configuration;
   std::optional<std::int64_t> trial;  ///< asked in this campaign under this number
-  std::optional<db::Asked> chosen;
+  std::optional<db::AskAnswer> chosen;
   std::optional<space::Trial> measured;
   double predicted = 0;              ///< log seconds, at the primary horizon
   search::model::Interval interval;  ///< 90 %, of one measurement
@@ -55,9 +55,9 @@ struct Explanation {
 [[nodiscard]] bool names_configuration(std::string_view word);
 
 /// `what`: a trial's number, or name=value,… where what is not named is as in the best. The error is a sentence.
-[[nodiscard]] std::expected<Explanation, std::string> explain(tuner::Learned& learned, std::string_view what);
+[[nodiscard]] std::expected<Explanation, std::string> explain(tuner::LearnedCampaign& learned, std::string_view what);
 
-void print_explanation(const Context& context, const tuner::Learned& learned, const Explanation& explanation);
+void print_explanation(const Context& context, const tuner::LearnedCampaign& learned, const Explanation& explanation);
 [[nodiscard]] nlohmann::json explanation_json(const Explanation& explanation);
 
 }  // namespace nocturne::cli

@@ -21,7 +21,7 @@ bool goes(const db::PreflightRecord& record) {
   return record.outcome == space::Outcome::Ok;
 }
 
-std::string row_words(const db::PreflightRecord& record) {
+std::string stack_words(const db::PreflightRecord& record) {
   return record.stack.empty() ? "the one software stack" : settings_line(record.stack);
 }
 
@@ -76,7 +76,7 @@ ExitCode report_preflight(const Context& context, const db::Store& store, const 
 }
 
 std::string preflight_words(const db::PreflightRecord& record) {
-  std::string text = row_words(record);
+  std::string text = stack_words(record);
   if (const auto words = too_large_words(record); !words.empty()) text += " (" + words + ")";
   if (const auto words = failure_words(record); !words.empty()) text += ": " + words;
   return text;
@@ -90,15 +90,15 @@ void print_preflight(const Context& context, std::span<const db::PreflightRecord
     std::string because = failure_words(record);
     if (const auto words = too_large_words(record); !words.empty()) because += (because.empty() ? "" : "; ") + words;
     table.add({Cell(goes(record) ? "passed" : "failed", goes(record) ? Style::Good : Style::Bad),
-               nanoseconds_text(record.prepare), goes(record) ? nanoseconds_text(record.train) : "", row_words(record),
-               because});
+               nanoseconds_text(record.prepare), goes(record) ? nanoseconds_text(record.train) : "",
+               stack_words(record), because});
   }
   table.print(context);
   *context.out << tuner::to_text(report) << ".\n";
   const auto bad = std::ranges::find_if(
       records, [](const db::PreflightRecord& record) { return !goes(record) && !record.log_tail.empty(); });
   if (bad != records.end()) {
-    *context.out << fmt::format("\nThe last words of {}:\n{}", row_words(*bad), printable(bad->log_tail));
+    *context.out << fmt::format("\nThe last words of {}:\n{}", stack_words(*bad), printable(bad->log_tail));
     if (!bad->log_tail.ends_with('\n')) *context.out << '\n';
   }
 }

@@ -57,7 +57,7 @@ void ProgressDisplay::status(const std::string& text) {
 void ProgressDisplay::opened(const tuner::Opening& opening) {
   std::string text = "It begins: nothing is known of it yet";
   if (opening.generation > 1) text = fmt::format("All of it is measured anew, for the {}. time", opening.generation);
-  if (opening.resumed) text = fmt::format("Going on after {} finished trials", opening.trials_known);
+  if (opening.resumed) text = fmt::format("Continuing after {} finished trials", opening.trials_known);
   line(fmt::format("{} (search strategy {}, seed {}).", text, opening.strategy, opening.seed));
   const std::string epochs = epochs_text(opening.epochs);
   line(opening.times_processes
@@ -151,9 +151,9 @@ void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tun
   if (!trial.reason.empty()) {
     const auto [first, is_new] = reasons_.try_emplace(trial.reason, trial.number);
     // Every trial of a software stack that cannot be prepared has the same reason: said once.
-    const bool of_row = trial.outcome == space::Outcome::BuildFailed || trial.outcome == space::Outcome::Unsupported;
-    text += is_new || !of_row ? ": " + one_line(trial.reason.substr(0, trial.reason.find('\n')))
-                              : fmt::format(": as trial {}", first->second);
+    const bool of_stack = trial.outcome == space::Outcome::BuildFailed || trial.outcome == space::Outcome::Unsupported;
+    text += is_new || !of_stack ? ": " + one_line(trial.reason.substr(0, trial.reason.find('\n')))
+                                : fmt::format(": as trial {}", first->second);
   }
   line(text);
 

@@ -28,7 +28,7 @@ constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGTSTP};
 /// What the campaign may take to come to rest where nothing is in flight: a strategy that thinks longer is stopped in
 /// its thought. What is in flight is waited for, however long that takes: its supervisor sees to an end.
 constexpr milliseconds kThought{2000};
-/// A run takes this long to be killed, and a little more; then the person at the terminal is told.
+/// A run takes this long to be killed, and a little more; then the user at the terminal is told.
 constexpr milliseconds kSilence{3000};
 constexpr milliseconds kStopLook{20};
 

@@ -26,7 +26,7 @@ namespace nocturne::cli {
 
 struct SignalRules {
   std::chrono::milliseconds grace{20'000};  ///< after SIGTERM, for the run in flight
-  /// A sentence for the person at the terminal; called from a thread of its own.
+  /// A sentence for the user at the terminal; called from a thread of its own.
   std::function<void(const std::string&)> say;
   /// Standard output and standard error that are terminals continue here after SIGHUP (appended to, mode 0600).
   std::filesystem::path log;

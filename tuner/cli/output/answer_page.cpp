@@ -64,7 +64,7 @@ std::string value_text(const std::optional<space::Value>& value) {
   return value ? space::to_text(*value) : "–";
 }
 
-/// Of a script that levers change, what each may change of the training, too.
+/// What each lever of a changed script may change of the training, too.
 void print_changes(const Context& context, const tuner::Answer& answer) {
   const auto levers = own_command(answer).levers;
   std::vector<Column> columns = {{"  parameter"}, {"default"}, {"best"}};

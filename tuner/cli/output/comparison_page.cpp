@@ -21,7 +21,7 @@ using tuner::StoredGain;
 
 constexpr std::size_t kColumnReasonWidth = 40;  // in a column; whole below the table
 
-std::string timed_text(const report::Timed& timed) {
+std::string timed_text(const report::MeasuredTime& timed) {
   return timed.standard_error > 0 ? seconds_with_error(timed.seconds, timed.standard_error)
                                   : seconds_text(timed.seconds);
 }

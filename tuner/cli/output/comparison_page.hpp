@@ -17,7 +17,7 @@
 namespace nocturne::cli {
 
 struct ComparedSide {
-  std::string word;  ///< as the person wrote it
+  std::string word;  ///< as the user wrote it
   report::SideFacts facts;
   std::optional<tuner::StoredGain> gain;  ///< against the first; empty for the first itself
   std::string no_gain;                    ///< why there is none, a few words; empty: the first

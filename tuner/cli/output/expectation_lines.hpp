@@ -1,6 +1,7 @@
 #pragma once
 
-/// What the model expects, behind what was measured: what matters, what was not worth trying, what going on would gain.
+/// What the model expects, behind what was measured: what matters, what was not worth trying, the expected gain of
+/// continuing.
 
 #include <optional>
 #include <span>

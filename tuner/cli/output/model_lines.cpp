@@ -71,7 +71,7 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
   return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
 }
 
-std::string line_of(tuner::Learned& learned, search::history::Ranking& ranking, double weight) {
+std::string line_of(tuner::LearnedCampaign& learned, search::history::Ranking& ranking, double weight) {
   std::vector<double> here, there;
   for (const space::Trial& trial : learned.trials) {
     if (!trial.estimate || !(trial.estimate->value > 0)) continue;
@@ -149,7 +149,7 @@ std::string memory_text(search::MemoryGuard& memory, space::Point point) {
                             fits > 0.99 ? std::string() : fmt::format(" with a probability of {:.0f} %", 100 * fits));
 }
 
-std::vector<std::string> history_lines(tuner::Learned& learned) {
+std::vector<std::string> history_lines(tuner::LearnedCampaign& learned) {
   std::vector<std::string> lines;
   if (learned.history.empty()) return lines;
   lines.push_back(learned.history);
@@ -173,7 +173,7 @@ std::vector<std::string> history_lines(tuner::Learned& learned) {
   return lines;
 }
 
-std::string history_text(const tuner::Learned& learned, space::Point point) {
+std::string history_text(const tuner::LearnedCampaign& learned, space::Point point) {
   const auto& prior = learned.search->models().prior();
   const auto known =
       std::ranges::find_if(prior.past(), [&](const auto& each) { return std::ranges::equal(each.point, point); });

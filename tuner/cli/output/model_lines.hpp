@@ -11,7 +11,7 @@
 
 #include "search/memory_guard.hpp"
 #include "space/lattice.hpp"
-#include "tuner/campaign/learned.hpp"
+#include "tuner/campaign/learned_campaign.hpp"
 
 namespace nocturne::cli {
 
@@ -35,10 +35,10 @@ struct MemoryLine {
 
 /// What earlier campaigns told this one, and whether it still holds: sentences for `model`. Empty: it began without
 /// history.
-[[nodiscard]] std::vector<std::string> history_lines(tuner::Learned& learned);
+[[nodiscard]] std::vector<std::string> history_lines(tuner::LearnedCampaign& learned);
 
 /// For `explain`: "3.21 s in an earlier campaign", "failed in an earlier campaign; history does not hold any more …".
 /// Empty: no campaign of this machine and workload had it.
-[[nodiscard]] std::string history_text(const tuner::Learned& learned, space::Point point);
+[[nodiscard]] std::string history_text(const tuner::LearnedCampaign& learned, space::Point point);
 
 }  // namespace nocturne::cli

@@ -49,7 +49,7 @@ double variance_of(const std::vector<double>& values) {
   return squares;
 }
 
-void add_effects(tuner::Learned& learned, ModelPage& page) {
+void add_effects(tuner::LearnedCampaign& learned, ModelPage& page) {
   auto& lattice = learned.lattice();
   const search::model::ChangeOptions options{.confidence = kConfidence, .process_sd = learned.process_sd};
   double total = 0;
@@ -83,11 +83,11 @@ void add_effects(tuner::Learned& learned, ModelPage& page) {
     }
     page.aliased.push_back(alias.parameters.size() == 1
                                ? names + " never changed: its effect is not known"
-                               : names + " always changed together: their effects cannot be told apart");
+                               : names + " always changed together: their effects cannot be separated");
   }
 }
 
-void add_pruning(tuner::Learned& learned, ModelPage& page) {
+void add_pruning(tuner::LearnedCampaign& learned, ModelPage& page) {
   auto& search = *learned.search;
   page.horizons = search.horizons();
   for (const auto& level : search.pruned_levels()) {
@@ -103,7 +103,7 @@ void add_pruning(tuner::Learned& learned, ModelPage& page) {
   page.widening = search.audit().widening();
 }
 
-void add_calibration(tuner::Learned& learned, ModelPage& page) {
+void add_calibration(tuner::LearnedCampaign& learned, ModelPage& page) {
   std::vector<double> errors;
   for (const auto& each : learned.times().leave_one_out()) {
     page.held += each.prediction.log_interval(0.9).contains(each.log_value);
@@ -140,7 +140,7 @@ void print_effects(std::ostream& out, const ModelPage& page) {
 
 }  // namespace
 
-ModelPage make_model_page(tuner::Learned& learned) {
+ModelPage make_model_page(tuner::LearnedCampaign& learned) {
   ModelPage page{.worked = learned.times().size(),
                  .failed = static_cast<std::size_t>(std::ranges::count_if(
                      learned.trials, [](const space::Trial& each) { return each.outcome != space::Outcome::Ok; })),
@@ -168,7 +168,7 @@ void print_model(const Context& context, const db::CampaignSummary& campaign, co
     out << fmt::format("  {} with {}: moves times by ± {:.1f} % beyond both effects ({:.0f} % of what varies)\n",
                        pair.first, pair.second, 100 * std::expm1(pair.strength), 100 * pair.share);
   }
-  if (!page.aliased.empty()) out << "\nNot told apart\n";
+  if (!page.aliased.empty()) out << "\nNot separated\n";
   for (const auto& each : page.aliased) out << "  " << each << '\n';
   out << "\nPruned\n";
   if (page.drawn == 0) {

@@ -13,7 +13,7 @@
 #include "db/store.hpp"
 #include "search/model/audit.hpp"
 #include "tuner/campaign/answer/expectations.hpp"
-#include "tuner/campaign/learned.hpp"
+#include "tuner/campaign/learned_campaign.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/output/model_lines.hpp"
 
@@ -56,7 +56,7 @@ struct ModelPage {
   std::optional<tuner::ValueOfContinuing> continuing;
 };
 
-[[nodiscard]] ModelPage make_model_page(tuner::Learned& learned);
+[[nodiscard]] ModelPage make_model_page(tuner::LearnedCampaign& learned);
 /// The page of a stored campaign, as it was kept where nothing has changed since (tuner/campaign/kept). The error is a
 /// sentence.
 [[nodiscard]] std::expected<ModelPage, std::string> model_page_of(const db::Store& store,

@@ -88,10 +88,10 @@ OutputBuffer::int_type OutputBuffer::overflow(int_type character) {
 
 std::streamsize OutputBuffer::xsputn(const char* text, std::streamsize length) {
   const std::string_view added(text, static_cast<std::size_t>(length));
-  const bool person = reader_ == Reader::Terminal;
+  const bool to_terminal = reader_ == Reader::Terminal;
   const std::lock_guard lock(mutex_);
-  waiting_ += person ? for_terminal(added) : std::string(added);
-  const bool full = waiting_.size() >= kMostWaiting || (person && added.contains('\n'));
+  waiting_ += to_terminal ? for_terminal(added) : std::string(added);
+  const bool full = waiting_.size() >= kMostWaiting || (to_terminal && added.contains('\n'));
   return full && !write_waiting() ? 0 : length;
 }
 

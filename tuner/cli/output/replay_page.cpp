@@ -259,7 +259,7 @@ json row_json(const ScoreboardPage& page, const replay::SpaceRow& row) {
 
 void print_calibration(const Context& context, const CalibrationPage& page) {
   if (page.table.rows.empty()) {
-    *context.out << "\nNothing was claimed: the spaces are walked through, or there were fewer evaluations than "
+    *context.out << "\nNothing was predicted: the spaces are walked through, or there were fewer evaluations than "
                  << replay::kBudgets.front() << ".\n";
     return;
   }

@@ -215,8 +215,8 @@ class BlameSession {
 
  private:
   /// One for each candidate cause that can be set apart.
-  std::vector<deploy::CauseTest> make_tests(std::vector<deploy::CandidateCause>& causes, const tuner::Prepared& present,
-                                            const deploy::Evidence& evidence) {
+  std::vector<deploy::CauseTest> make_tests(std::vector<deploy::CandidateCause>& causes,
+                                            const tuner::PreparedWorker& present, const deploy::Evidence& evidence) {
     std::vector<deploy::CauseTest> tests;
     for (std::size_t i = 0; i < causes.size(); ++i) {
       deploy::CandidateCause& cause = causes[i];
@@ -244,7 +244,7 @@ class BlameSession {
     return tests;
   }
 
-  void measure_programs(BlameFindings& findings, const tuner::Prepared& present,
+  void measure_programs(BlameFindings& findings, const tuner::PreparedWorker& present,
                         const std::vector<deploy::CauseTest>& tests,
                         std::function<bool(std::chrono::nanoseconds)> time_for) {
     auto record = deploy::BlameRecord::open(measuring_.store(), spec_, measuring_.fingerprint(), present.schedule,

@@ -36,7 +36,7 @@ namespace {
 constexpr std::int64_t kCheckSteps = 3;
 constexpr std::chrono::minutes kImportDeadline{5};
 
-struct Checked {
+struct EnvironmentCheck {
   bool good = false;
   std::string reason;  ///< why not
   std::optional<space::Run> run;
@@ -85,8 +85,8 @@ std::string why_not_checked(const measure::EnvironmentRecipe& recipe, const EnvO
   return error.empty() ? error : "does not import: " + error;
 }
 
-Checked check(const measure::EnvironmentRecipe& recipe, const EnvOrder& order, const Context& context,
-              const tuner::Interruption& interruption) {
+EnvironmentCheck check(const measure::EnvironmentRecipe& recipe, const EnvOrder& order, const Context& context,
+                       const tuner::Interruption& interruption) {
   if (std::string reason = why_not_checked(recipe, order, interruption.token()); !reason.empty()) {
     return {.reason = std::move(reason)};
   }
@@ -101,7 +101,7 @@ Checked check(const measure::EnvironmentRecipe& recipe, const EnvOrder& order, c
   if (!prepared) return {.reason = prepared.error().reason};
   const measure::RunPlan plan =
       executor.plan(configuration, *prepared, {.purpose = space::Purpose::Gate, .steps = kCheckSteps, .deadline = {}});
-  Checked checked{.run = executor.run(plan, {.stop = interruption.token()})};
+  EnvironmentCheck checked{.run = executor.run(plan, {.stop = interruption.token()})};
   checked.good = checked.run->outcome == space::Outcome::Ok;
   if (!checked.good) {
     checked.reason = fmt::format("{}: {} (its log: {})", space::to_text(checked.run->outcome), checked.run->reason,
@@ -304,7 +304,7 @@ ExitCode check_environments(const EnvOrder& order, Context& context) {
   nlohmann::json document = nlohmann::json::array();
   ExitCode code = ExitCode::Ok;
   for (const measure::EnvironmentRecipe* recipe : order.recipes) {
-    const Checked checked = check(*recipe, order, context, interruption);
+    const EnvironmentCheck checked = check(*recipe, order, context, interruption);
     document.push_back({{"name", recipe->name}, {"good", checked.good}, {"reason", checked.reason}});
     if (checked.good) document.back()["ready"] = checked.run->ready;
     if (!context.json) {

@@ -12,7 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tuner/campaign/answer/answer.hpp"
-#include "tuner/campaign/learned.hpp"
+#include "tuner/campaign/learned_campaign.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/explaining/effects.hpp"

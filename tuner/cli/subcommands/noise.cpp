@@ -33,7 +33,7 @@ struct NoiseOptions {
 constexpr std::array kDifferences = {1.0, 2.0, 5.0};  // per cent
 
 std::string needed_text(const tuner::NoiseRow& row, double percent) {
-  const auto pairs = measure::pairs_to_tell(row.noise.sd, percent);
+  const auto pairs = measure::pairs_to_resolve(row.noise.sd, percent);
   if (!pairs) return "–";
   return fmt::format("{} ({:.0f} min)", *pairs, *pairs * row.seconds_a_pair / 60);
 }
@@ -65,7 +65,7 @@ void print_floor(const Context& context, const tuner::NoiseFloor& floor, int pai
   for (const tuner::NoiseRow& row : floor.rows) {
     if (row.estimator != tuner::StepEstimator::Paired) continue;
     out << fmt::format(
-        "As campaigns compare (slices, paired), this machine tells {:.1f} % apart in {} pairs; 1 % would cost {}.\n",
+        "As campaigns compare (slices, paired), this machine resolves {:.1f} % in {} pairs; 1 % would cost {}.\n",
         measure::resolution_percent(row.noise.sd, pairs), pairs, needed_text(row, 1));
   }
   const tuner::NoiseRow& best = best_of(floor);
@@ -76,15 +76,15 @@ void print_floor(const Context& context, const tuner::NoiseFloor& floor, int pai
 nlohmann::json floor_json(const tuner::NoiseFloor& floor, int pairs) {
   nlohmann::json rows = nlohmann::json::array();
   for (const tuner::NoiseRow& row : floor.rows) {
-    nlohmann::json to_tell = nlohmann::json::array();
+    nlohmann::json to_resolve = nlohmann::json::array();
     for (const double percent : kDifferences) {
-      const auto needed = measure::pairs_to_tell(row.noise.sd, percent);
+      const auto needed = measure::pairs_to_resolve(row.noise.sd, percent);
       nlohmann::json each = {{"percent", percent}, {"pairs", nullptr}, {"minutes", nullptr}};
       if (needed) {
         each["pairs"] = *needed;
         each["minutes"] = *needed * row.seconds_a_pair / 60;
       }
-      to_tell.push_back(std::move(each));
+      to_resolve.push_back(std::move(each));
     }
     rows.push_back({{"method", measure::to_text(row.method)},
                     {"estimator", measure::to_text(row.estimator)},
@@ -93,7 +93,7 @@ nlohmann::json floor_json(const tuner::NoiseFloor& floor, int pairs) {
                     {"bias_percent", 100 * row.noise.bias},
                     {"seconds_a_pair", row.seconds_a_pair},
                     {"resolution_percent", measure::resolution_percent(row.noise.sd, pairs)},
-                    {"to_tell", std::move(to_tell)}});
+                    {"to_resolve", std::move(to_resolve)}});
   }
   return {{"rows", std::move(rows)}, {"left_out", floor.left_out}};
 }

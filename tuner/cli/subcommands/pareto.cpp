@@ -128,7 +128,7 @@ std::string break_even_sentence(const tuner::TrialBreakEven& each) {
   const auto number_of = [&](Lead lead) { return lead == Lead::Candidate ? each.candidate : each.baseline; };
   const std::string basis = fmt::format("{:g} %, {} pairs", 100 * each.confidence, each.pairs);
   if ((found.at_first == Lead::Open || found.low < 1) && found.at_last == Lead::Open) {
-    return fmt::format("trials {} and {} cannot be told apart for few epochs nor for many ({})", each.baseline,
+    return fmt::format("trials {} and {} cannot be distinguished for few epochs nor for many ({})", each.baseline,
                        each.candidate, basis);
   }
   if (found.at_first == found.at_last && found.low >= measure::kMostEpochs) {
@@ -215,8 +215,8 @@ nlohmann::json tradeoffs_json(const TradeoffsPage& page) {
   return document;
 }
 
-std::vector<tuner::Reached> accuracies(const db::Store& store, const std::vector<db::StoredTrial>& trials) {
-  std::vector<tuner::Reached> reached;
+std::vector<tuner::ReachedAccuracy> accuracies(const db::Store& store, const std::vector<db::StoredTrial>& trials) {
+  std::vector<tuner::ReachedAccuracy> reached;
   for (const db::StoredTrial& trial : trials) {
     const auto detail = store.load_trial(trial.id);
     for (const db::StoredRun& stored : detail.runs) {
@@ -267,7 +267,7 @@ ExitCode run(const ParetoOptions& options, Context& context) {
     wishes.push_back(*std::move(wish));
   }
   const auto trials = store.list_trials({.campaign = campaign.id, .outcome = space::Outcome::Ok});
-  std::vector<tuner::Reached> reached;
+  std::vector<tuner::ReachedAccuracy> reached;
   if (std::ranges::find(wishes, tuner::Wish::Kind::Accuracy, &tuner::Wish::kind) != wishes.end()) {
     auto found = accuracies(store, trials);
     reached = std::move(found);

@@ -44,7 +44,7 @@ struct ReplayOptions {
   double failures = 0;
   std::size_t dummies = 0;
   std::size_t cap = 1000;            ///< evaluations that the score looks at
-  bool calibration = false;          ///< check what auto claims
+  bool calibration = false;          ///< check what auto predicts
   std::string trace;                 ///< file, or empty
   std::string save;                  ///< folder to write the spaces to, instead of replaying; or empty
   std::vector<std::string> history;  ///< databases and recorded spaces
@@ -67,7 +67,7 @@ std::optional<std::string> objection(const ReplayOptions& options) {
   if (options.dummies > replay::RecordedSpace::kMaxDummies)
     return fmt::format("--dummies must be at most {}", replay::RecordedSpace::kMaxDummies);
   if (options.calibration && std::ranges::find(options.strategies, "auto") == options.strategies.end())
-    return "--calibration needs --strategy auto: no other strategy claims anything";
+    return "--calibration needs --strategy auto: no other strategy predicts anything";
   return std::nullopt;
 }
 
@@ -207,7 +207,7 @@ void setup(CLI::App& subcommand, ReplayOptions& options) {
   add_value(subcommand, "--failures", options.failures, "P", "Let configurations fail, with this probability");
   add_value(subcommand, "--dummies", options.dummies, "N", "Add so many parameters that do nothing");
   subcommand.add_flag("--calibration", options.calibration,
-                      "Also check what auto claims: do its 90 % intervals hold, was what it pruned worth pruning");
+                      "Also check what auto predicts: do its 90 % intervals hold, was what it pruned worth pruning");
   add_value(subcommand, "--trace", options.trace, "FILE", "Write what each run found, one JSON line a run");
   add_value(subcommand, "--save", options.save, "FOLDER",
             "Only write the spaces as folders with space.json and results.csv.gz");

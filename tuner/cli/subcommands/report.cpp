@@ -123,7 +123,7 @@ std::expected<std::vector<space::Configuration>, std::string> sides_in(const tun
     }
     sides.push_back(std::move(*read));
   }
-  if (!report::differ_as_claimed(published, sides[0], sides[1])) {
+  if (!report::differ_as_published(published, sides[0], sides[1])) {
     return std::unexpected(
         fmt::format("in '{}' the two sides differ in more than the published result is about", spec.name));
   }

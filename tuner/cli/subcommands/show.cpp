@@ -46,7 +46,7 @@ std::string why_chosen(const db::Store& store, db::CampaignId campaign, std::int
     if (ask == nullptr) {
       continue;
     }
-    const auto found = std::ranges::find(ask->answer, number, &db::Asked::number);
+    const auto found = std::ranges::find(ask->answer, number, &db::AskAnswer::number);
     if (found != ask->answer.end() && !found->reason.empty()) {
       return fmt::format("{}: {}", ask->strategy, one_line(found->reason));
     }

@@ -107,7 +107,7 @@ tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spe
   return *seen;
 }
 
-/// Timed steps of a run: seconds tell configurations apart, and an epoch's last steps may be other ones.
+/// Timed steps of a run: seconds distinguish configurations, and an epoch's last steps may be other ones.
 std::optional<std::int64_t> steps_of_run(const tuner::CommandProbe& seen) {
   constexpr double kSeconds = 3;
   constexpr std::int64_t kFewest = 20, kMost = 400;

@@ -52,14 +52,14 @@ bool is_run_folder(const db::RunFolder& run, const fs::path& root) {
          fs::is_directory(fs::symlink_status(folder, error));
 }
 
-struct Tuned {
+struct TunedTrials {
   std::set<db::TrialId> trials;  ///< trials of campaigns that a living process tunes
   std::string campaign;          ///< the name of one, or empty
 };
 
-Tuned tuned_now(const db::Store& store) {
+TunedTrials tuned_now(const db::Store& store) {
   const auto campaigns = store.list_campaigns();
-  Tuned tuned;
+  TunedTrials tuned;
   for (const db::CampaignSummary& campaign : campaigns) {
     if (!campaign.owner_pid) {
       continue;
@@ -77,7 +77,7 @@ Tuned tuned_now(const db::Store& store) {
   return tuned;
 }
 
-std::string why_build_stays(const std::string& key, const Profiles& profiles, const Tuned& tuned) {
+std::string why_build_stays(const std::string& key, const Profiles& profiles, const TunedTrials& tuned) {
   if (profiles.artifacts.contains(key)) {
     return "an exported profile runs it";
   }
@@ -107,7 +107,7 @@ bool is_run_in(const fs::path& folder) {
 }
 
 std::string why_environment_stays(const measure::Environment& environment, const Profiles& profiles,
-                                  const Tuned& tuned) {
+                                  const TunedTrials& tuned) {
   if (profiles.artifacts.contains(environment.key)) return "an exported profile runs in it";
   if (!tuned.campaign.empty()) return fmt::format("campaign '{}' is being tuned", tuned.campaign);
   if (!profiles.unreadable.empty()) return fmt::format("{} cannot be read and may name it", profiles.unreadable);

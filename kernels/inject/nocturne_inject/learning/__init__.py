@@ -95,7 +95,7 @@ class Learning(object):
              lambda made, result: setattr(made, name, 0.0))
 
     def watch_first_call(self, kind):
-        """Of a model, whose class is derived from `kind`."""
+        """Seeds before the first call of a model, whose class is derived from `kind`."""
         original = kind.__call__
 
         def call(made, *arguments, **named):
@@ -157,7 +157,7 @@ class Learning(object):
         """Before what moved is told: where a framework sees that later than at an event."""
 
     def movements(self):
-        """Of each step, how far it and those before it have moved each parameter; from the first one that moves any: one whose
+        """How far each step and those before it have moved each parameter, from the first step that moves any: one whose
         gradients overflow, or at a rate that begins at 0, does not. A fault that one step leaves to the next, such as
         gradients that are not zeroed, shows from the second on."""
         self.look()

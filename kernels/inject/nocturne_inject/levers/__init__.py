@@ -161,7 +161,7 @@ def variables(framework, environment):
 
 def offered(seen):
     """The report's "levers" and "refused", and notes on levers that could not say."""
-    levers, refused, trouble = [], [], []
+    levers, refused, problems = [], [], []
     given = chosen(os.environ)
     for lever in every():
         if lever.FRAMEWORK != seen.framework:
@@ -170,13 +170,13 @@ def offered(seen):
             if lever.NAME in given and hasattr(lever, "no_effect"):  # what values() looks at is the lever's own work now
                 refused.append({"name": lever.NAME, "reason": "it is set to %s" % given[lever.NAME]})
                 reason = lever.no_effect(seen)
-                trouble += ["lever %s is set and changes nothing: %s" % (lever.NAME, reason)] if reason else []
+                problems += ["lever %s is set and changes nothing: %s" % (lever.NAME, reason)] if reason else []
                 continue
             values, reason = lever.values(seen)
             changes = lever.changes(seen) if hasattr(lever, "changes") else lever.CHANGES
         except Exception as error:
             refused.append({"name": lever.NAME, "reason": "it could not be judged"})
-            trouble.append("lever %s: %s: %s" % (lever.NAME, type(error).__name__, error))
+            problems.append("lever %s: %s: %s" % (lever.NAME, type(error).__name__, error))
             continue
         if values is None:
             refused.append({"name": lever.NAME, "reason": reason})
@@ -186,4 +186,4 @@ def offered(seen):
                        "stage": getattr(lever, "STAGE", "run"), "description": lever.DESCRIPTION, "changes": changes,
                        "variable": _PREFIX + lever.NAME.upper(),
                        "lines": {value: lines(value) for value in values if value != "script" and lines(value)}})
-    return levers, refused, trouble + notes
+    return levers, refused, problems + notes

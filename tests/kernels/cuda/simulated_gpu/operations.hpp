@@ -26,7 +26,7 @@ struct Convolution {
 [[nodiscard]] Values channel_squares(const Sizes& sizes, const Values& values);
 
 struct Statistics {
-  Values mean, variance;  ///< of a channel; the variance divides by n
+  Values mean, variance;  ///< one for each channel; the variance divides by n
 };
 [[nodiscard]] Statistics statistics(const Sizes& sizes, const Values& values);
 [[nodiscard]] Values normalise(const Sizes& sizes, const Values& values, const Values& mean, const Values& inverse,

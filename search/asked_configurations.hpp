@@ -18,7 +18,7 @@
 namespace nocturne::search {
 
 /// Configurations that were asked or told. Not thread-safe.
-class Asked {
+class AskedConfigurations {
  public:
   /// Whether it was new.
   bool insert(const space::Configuration& configuration) { return seen_.insert(configuration.identity()).second; }

@@ -1,4 +1,4 @@
-#include "tuner/campaign/learned.hpp"
+#include "tuner/campaign/learned_campaign.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,20 +16,20 @@
 namespace nocturne::tuner {
 namespace {
 
-std::optional<search::AuditPrediction> claim_of(const db::Asked& asked) {
+std::optional<search::AuditPrediction> prediction_of(const db::AskAnswer& asked) {
   if (!asked.predicted_log_bound || !asked.predicted_log_margin) return std::nullopt;
   return search::AuditPrediction{.log_bound = *asked.predicted_log_bound, .margin = *asked.predicted_log_margin};
 }
 
 /// Asks and tells in their order. The strategy itself is not asked again: audits are taken over as they were drawn.
-void hear(Learned& learned, std::span<const db::Exchange> exchanges) {
+void hear(LearnedCampaign& learned, std::span<const db::Exchange> exchanges) {
   std::map<std::int64_t, space::Trial> told;
-  std::map<std::int64_t, db::Asked> asked;
+  std::map<std::int64_t, db::AskAnswer> asked;
   for (const db::Exchange& exchange : exchanges) {
     if (const auto* ask = std::get_if<db::Ask>(&exchange)) {
-      for (const db::Asked& each : ask->answer) {
+      for (const db::AskAnswer& each : ask->answer) {
         asked[each.number] = each;
-        if (each.purpose == space::Purpose::Audit) learned.search->adopt_audit(each.configuration, claim_of(each));
+        if (each.purpose == space::Purpose::Audit) learned.search->adopt_audit(each.configuration, prediction_of(each));
       }
     } else {
       const space::Trial& trial = std::get<db::Tell>(exchange).trial;
@@ -41,7 +41,7 @@ void hear(Learned& learned, std::span<const db::Exchange> exchanges) {
   for (auto& [number, each] : asked) learned.asked.push_back(std::move(each));
 }
 
-void fit_report(Learned& learned) {
+void fit_report(LearnedCampaign& learned) {
   learned.report = std::make_unique<search::model::LinearModel>(learned.lattice(), search::model::kForReports);
   for (const space::Trial& trial : learned.trials) {
     if (!trial.estimate || !(trial.estimate->value > 0)) continue;
@@ -81,12 +81,12 @@ std::string duration_text(std::chrono::seconds time) {
 
 }  // namespace
 
-std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store& store,
-                                                                const db::CampaignSummary& campaign) {
+std::expected<std::unique_ptr<LearnedCampaign>, std::string> learn_from(const db::Store& store,
+                                                                        const db::CampaignSummary& campaign) {
   auto known = stored_space(store, campaign);
   if (!known) return std::unexpected(known.error());
   const auto exchanges = store.exchanges(campaign.id);
-  auto learned = std::make_unique<Learned>(std::move(known->space));
+  auto learned = std::make_unique<LearnedCampaign>(std::move(known->space));
   learned->campaign = campaign.name;
   learned->without = std::move(known->without);
   learned->objective = objective_of(campaign.spec);
@@ -111,7 +111,7 @@ std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store&
   return learned;
 }
 
-std::optional<ValueOfContinuing> continuing(Learned& learned, std::chrono::seconds time) {
+std::optional<ValueOfContinuing> continuing(LearnedCampaign& learned, std::chrono::seconds time) {
   if (!(learned.seconds_per_trial > 0)) return std::nullopt;
   const double trials = std::chrono::duration<double>(time).count() / learned.seconds_per_trial;
   space::Random random(learned.trials.size());

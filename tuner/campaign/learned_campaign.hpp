@@ -18,10 +18,10 @@
 namespace nocturne::tuner {
 
 /// Not copied nor moved: the search refers to the space.
-struct Learned {
-  explicit Learned(space::Space known) : space(std::move(known)) {}
-  Learned(const Learned&) = delete;
-  Learned& operator=(const Learned&) = delete;
+struct LearnedCampaign {
+  explicit LearnedCampaign(space::Space known) : space(std::move(known)) {}
+  LearnedCampaign(const LearnedCampaign&) = delete;
+  LearnedCampaign& operator=(const LearnedCampaign&) = delete;
 
   std::string campaign{};  ///< its name
   space::Space space;
@@ -30,11 +30,11 @@ struct Learned {
   std::string history{};  ///< what it knew when it began, a sentence; empty: nothing
   std::unique_ptr<search::PrunedSearch> search{};
   std::vector<space::Trial> trials{};  ///< as believed now, by number
-  std::vector<db::Asked> asked{};      ///< by number
+  std::vector<db::AskAnswer> asked{};  ///< by number
   double seconds_per_trial = 0;        ///< mean over the last trials that were run; 0: not known
   double process_sd = 0;               ///< log units, of equal processes, as `noise` measured it; 0: it did not
 
-  /// Fitted for reports: the search's own model tells only the fastest apart in full, and would understate effects.
+  /// Fitted for reports: the search's own model resolves only the fastest in full, and would understate effects.
   std::unique_ptr<search::model::LinearModel> report{};
 
   [[nodiscard]] search::model::LinearModel& times() const { return *report; }
@@ -47,15 +47,15 @@ inline constexpr std::size_t kFewestForModel = 5;
 inline constexpr std::size_t kPrunedDraws = 2000;
 
 /// The error is a sentence: too few trials, or a space that cannot be read.
-[[nodiscard]] std::expected<std::unique_ptr<Learned>, std::string> learn_from(const db::Store& store,
-                                                                              const db::CampaignSummary& campaign);
+[[nodiscard]] std::expected<std::unique_ptr<LearnedCampaign>, std::string> learn_from(
+    const db::Store& store, const db::CampaignSummary& campaign);
 
 /// What another `time` of searching is expected to gain. Empty: how long a trial takes is not known.
 struct ValueOfContinuing {
   std::chrono::seconds time{};
   search::model::ExpectedGain expected_gain{};
 };
-[[nodiscard]] std::optional<ValueOfContinuing> continuing(Learned& learned, std::chrono::seconds time);
+[[nodiscard]] std::optional<ValueOfContinuing> continuing(LearnedCampaign& learned, std::chrono::seconds time);
 
 /// "another hour: +0.4 % speed by the forecast of the search, which is no interval": its model is made to choose what
 /// to measure, and 95 % intervals made from it held only 53 to 100 % of what a search then found

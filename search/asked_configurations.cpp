@@ -1,4 +1,4 @@
-#include "search/asked.hpp"
+#include "search/asked_configurations.hpp"
 
 #include <utility>
 
@@ -23,8 +23,8 @@ double combinations_of(const space::Space& space) {
 }
 }  // namespace
 
-std::vector<Proposal> Asked::collect(std::size_t count,
-                                     const std::function<std::optional<space::Configuration>()>& propose) {
+std::vector<Proposal> AskedConfigurations::collect(
+    std::size_t count, const std::function<std::optional<space::Configuration>()>& propose) {
   std::vector<Proposal> proposals;
   while (proposals.size() < count) {
     auto next = propose();
@@ -35,8 +35,8 @@ std::vector<Proposal> Asked::collect(std::size_t count,
   return proposals;
 }
 
-std::optional<space::Configuration> Asked::sample_other(const space::Space& space, space::Random& random,
-                                                        const Filter& wanted) const {
+std::optional<space::Configuration> AskedConfigurations::sample_other(const space::Space& space, space::Random& random,
+                                                                      const Filter& wanted) const {
   const auto is_open = [&](const space::Configuration& each) { return !contains(each) && (!wanted || wanted(each)); };
   for (int i = 0; i < kDraws; ++i) {
     auto drawn = space.sample(random);
