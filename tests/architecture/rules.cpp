@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "tests/architecture/function_lengths.hpp"
+#include "tests/architecture/repeated_blocks.hpp"
 
 namespace nocturne::architecture {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLongestFunction = 60;  // one screen
+constexpr std::size_t kShortestCopy = 12;     // shorter ones are idioms: options of a program, members of an interface
 
 // Which of the tree's parts a part may include besides itself.
 const std::map<std::string, std::set<std::string>, std::less<>> kArrows = {
@@ -231,9 +233,16 @@ std::vector<fs::path> files_of(const fs::path& root) {
 
 std::vector<Violation> check_tree(const fs::path& root) {
   std::vector<Violation> findings;
+  std::vector<SourceText> sources;
   for (const fs::path& file : files_of(root)) {
-    std::ranges::move(check_text(file.lexically_relative(root).generic_string(), read(file)),
-                      std::back_inserter(findings));
+    SourceText source{.path = file.lexically_relative(root).generic_string(), .text = read(file)};
+    std::ranges::move(check_text(source.path, source.text), std::back_inserter(findings));
+    if (is_cpp(source.path) && component_of(source.path) != "tests") sources.push_back(std::move(source));
+  }
+  for (const RepeatedBlock& block : repeated_blocks(sources, kShortestCopy)) {
+    findings.push_back({block.file, block.line,
+                        std::to_string(block.lines) + " lines stand in " + block.first_file + ":" +
+                            std::to_string(block.first_line) + " already: write the idea once"});
   }
   std::ranges::sort(findings, {}, [](const Violation& f) { return std::tie(f.file, f.line, f.what); });
   return findings;

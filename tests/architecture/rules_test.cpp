@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/architecture/function_lengths.hpp"
+#include "tests/architecture/repeated_blocks.hpp"
 
 namespace nocturne::architecture {
 namespace {
@@ -170,6 +171,32 @@ class Strategy {
 )");
   REQUIRE(found.size() >= 2);
   CHECK(found.back() == Function{"done", 8, 4});
+}
+
+TEST_CASE("a block of twelve lines that stands twice is found, however it is indented and commented",
+          "[architecture]") {
+  std::string block, copy;
+  for (int i = 0; i < 11; ++i) {
+    block += "  work(" + std::to_string(i) + ");\n";
+    copy += "    work(" + std::to_string(i) + ");  // step\n\n";
+  }
+  PlantedTree tree;
+  tree.plant("space/a.cpp", "// One.\nvoid f() {\n" + block + "  first();\n}\n");
+  tree.plant("tuner/campaign/b.cpp", "void g() {\n" + copy + "  second();\n}\n");
+  tree.plant("tests/space/a_test.cpp", "void f() {\n" + block + "  first();\n}\n");  // examples may repeat each other
+  CHECK(check_tree(tree.root()).empty());
+  tree.plant("tuner/campaign/b.cpp", "void g() {\n" + copy + "  first();\n}\n");
+  CHECK(check_tree(tree.root()) == std::vector<Violation>{{"tuner/campaign/b.cpp", 2,
+                                                           "13 lines stand in space/a.cpp:3 already: write the idea "
+                                                           "once"}});
+}
+
+TEST_CASE("a copy in the same source is found, a table of equal lines is none", "[architecture]") {
+  const std::string table = "  {1, 1},\n  {1, 1},\n  {1, 1},\n";
+  CHECK(repeated_blocks(std::vector<SourceText>{{"a.cpp", table}}, 2).empty());
+  const std::string text = "  one();\n  two(\"a  //\");\n  three();\n  one();\n  two(\"a  //\");\n";
+  const auto found = repeated_blocks(std::vector<SourceText>{{"a.cpp", text}}, 2);
+  CHECK(found == std::vector<RepeatedBlock>{{"a.cpp", 4, 2, "a.cpp", 1}});
 }
 
 TEST_CASE("paths of one machine and unkept promises are found", "[architecture]") {
