@@ -78,9 +78,6 @@ class Observer : public OrderObserver {
   virtual void simplified(bool /*as_fast*/) {}
   /// The pairs that follow are of these two: the user asked.
   virtual void comparing(const space::Trial& /*reference*/, const space::Trial& /*candidate*/) {}
-  virtual void verifying(std::int64_t /*pairs_done*/, std::int64_t /*pairs_wanted*/) {}
-  virtual void pair_finished(std::int64_t /*pairs_done*/, std::int64_t /*pairs_wanted*/,
-                             const std::optional<measure::Comparison>& /*so_far*/) {}
   virtual void training(const std::string& /*who*/, std::int64_t /*epochs*/) {}
   virtual void trained(const std::string& /*who*/, const space::Run& /*run*/) {}
 };

@@ -10,8 +10,9 @@
 #include <fmt/format.h>
 
 #include "space/outcome.hpp"
-#include "tuner/campaign/finals/pair_driver.hpp"
+#include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/deploy/profile.hpp"
+#include "tuner/executor/pair_driver.hpp"
 
 namespace nocturne::deploy {
 namespace {

@@ -47,7 +47,7 @@ struct PresentTimes {
   bool cut_short = false;  ///< by time, an interruption, or a side that does not train (which is said)
 };
 
-/// Measures the tests as one family of comparisons (tuner/campaign/finals/pair_driver.hpp); fills `causes[…].measured`.
+/// Measures the tests as one family of comparisons (tuner/executor/pair_driver.hpp); fills `causes[…].measured`.
 /// Without tests the present program alone is run three times. Blocks.
 [[nodiscard]] PresentTimes measure_programs(const BlameMeasurement& work, const std::vector<CauseTest>& tests,
                                             std::vector<CandidateCause>& causes);

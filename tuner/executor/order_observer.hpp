@@ -5,8 +5,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "measure/comparison/comparison.hpp"
 #include "measure/run/runner.hpp"
 #include "measure/run/slot.hpp"
 #include "space/configuration.hpp"
@@ -23,6 +25,9 @@ class OrderObserver {
   virtual void installing(const std::string& /*line*/) {}
   virtual void prepared(std::int64_t /*number*/, std::chrono::nanoseconds /*build_time*/) {}
   virtual void running(std::int64_t /*number*/, const space::Configuration& /*configuration*/) {}
+  virtual void verifying(std::int64_t /*pairs_done*/, std::int64_t /*pairs_wanted*/) {}
+  virtual void pair_finished(std::int64_t /*pairs_done*/, std::int64_t /*pairs_wanted*/,
+                             const std::optional<measure::Comparison>& /*so_far*/) {}
   virtual void progress(const measure::RunProgress& /*progress*/) {}
   virtual void note(const std::string& /*sentence*/) {}
 };

@@ -151,7 +151,7 @@ PairOrder Comparing::next_pair() {
           .seed = session_->spec.run.seed + static_cast<std::uint64_t>(index)};
 }
 
-Comparing::PairEnd Comparing::measure_pair() {
+PairEnd Comparing::measure_pair() {
   const auto began = session_->clock.steady();
   auto answer =
       carry_out(next_pair(), {.baseline = baseline_.prepared, .candidate = candidate_.prepared}, session_->workplace());
@@ -197,6 +197,12 @@ void Comparing::save_verdicts(double confidence) const {
     verdict.primary = horizon == session_->spec.objective.primary;
     session_->store.save_verdict(verdict);
   }
+}
+
+std::vector<PairSeries*> pointers_to(std::vector<Comparing>& comparisons) {
+  std::vector<PairSeries*> pointers;
+  for (Comparing& each : comparisons) pointers.push_back(&each);
+  return pointers;
 }
 
 std::string not_together_because(const PairedSide& a, const PairedSide& b, std::int64_t memory_bytes) {

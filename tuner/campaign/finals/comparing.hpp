@@ -17,6 +17,7 @@
 #include "tuner/campaign/session.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/executor/order.hpp"
+#include "tuner/executor/pair_driver.hpp"
 
 namespace nocturne::tuner {
 
@@ -69,16 +70,8 @@ struct ComparedSide {
   PreparedWorker prepared;
 };
 
-class Comparing {
+class Comparing final : public PairSeries {
  public:
-  /// How measuring a pair came out.
-  enum class PairEnd {
-    Stored,
-    Failed,  ///< a side did not end well
-    Lost,    ///< to an interruption, another hand's kill, a slot that cannot be had: no word about the configurations
-    Suspended,  ///< likewise to a suspension that is over: to be measured again
-  };
-
   /// The session outlives this. Empty: one of both cannot be prepared any more (told to the observer). Throws
   /// db::Error where a disk is too full to prepare it.
   [[nodiscard]] static std::optional<Comparing> open(const Session& session, const db::StoredTrial& baseline,
@@ -90,19 +83,15 @@ class Comparing {
   [[nodiscard]] const Session& session() const { return *session_; }
   /// Complete pairs that are stored.
   [[nodiscard]] std::int64_t pairs() const { return pairs_; }
-  /// Mean time of the pairs measured in this session; zero: none yet.
-  [[nodiscard]] std::chrono::nanoseconds pair_time() const;
+  [[nodiscard]] std::chrono::nanoseconds pair_time() const override;
 
-  /// Measures one more pair. A full disk and images that are gone throw db::Error: they say nothing of the
-  /// configurations.
-  [[nodiscard]] PairEnd measure_pair();
-
-  /// ln(T(baseline) / T(candidate)) of each stored pair that can be judged, at the primary horizon.
-  [[nodiscard]] std::vector<double> log_ratios() const;
-
-  /// Stores what the pairs say at each horizon of the objective, judged with this confidence (which planned looks ask
-  /// for, each more than all of them keep together: measure/comparison/planned_looks.hpp).
-  void save_verdicts(double confidence) const;
+  [[nodiscard]] PairEnd measure_pair() override;
+  /// At the primary horizon.
+  [[nodiscard]] std::vector<double> log_ratios() const override;
+  /// At each horizon of the objective.
+  void save_verdicts(double confidence) const override;
+  [[nodiscard]] bool interrupted() const override { return session_->interruption.requested(); }
+  [[nodiscard]] OrderObserver& observer() const override { return session_->observer; }
 
  private:
   Comparing(const Session& session, ComparedSide baseline, ComparedSide candidate);
@@ -120,5 +109,7 @@ class Comparing {
   std::int64_t measured_ = 0;
   std::chrono::nanoseconds spent_{};
 };
+
+[[nodiscard]] std::vector<PairSeries*> pointers_to(std::vector<Comparing>& comparisons);
 
 }  // namespace nocturne::tuner

@@ -12,10 +12,10 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/finals/finalists.hpp"
-#include "tuner/campaign/finals/pair_driver.hpp"
 #include "tuner/campaign/learned_campaign.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/trial_runner.hpp"
+#include "tuner/executor/pair_driver.hpp"
 
 namespace nocturne::tuner {
 namespace {

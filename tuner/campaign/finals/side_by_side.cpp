@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/campaign/finals/named_trials.hpp"
-#include "tuner/campaign/finals/pair_driver.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/executor/pair_driver.hpp"
 
 namespace nocturne::tuner {
 

@@ -16,7 +16,6 @@
 
 #include "measure/comparison/planned_looks.hpp"
 #include "space/folder_entries.hpp"
-#include "tuner/campaign/finals/pair_driver.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
@@ -26,6 +25,7 @@
 #include "tuner/cli/output/table.hpp"
 #include "tuner/deploy/profile_member.hpp"
 #include "tuner/deploy/verification.hpp"
+#include "tuner/executor/pair_driver.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -103,7 +103,7 @@ std::vector<VerifiedProfile> open_members(const Context& context, MeasurementCon
 void measure_members(const Context& context, MeasurementContext& measuring, std::vector<VerifiedProfile>& profiles,
                      const VerifyOptions& options, const TimeFor& time_for) {
   std::vector<VerifiedProfile*> measured;
-  std::vector<tuner::Comparing*> comparisons;
+  std::vector<tuner::PairSeries*> comparisons;
   for (VerifiedProfile& each : profiles) {
     if (!each.member) continue;
     measured.push_back(&each);

@@ -1,20 +1,14 @@
-#include "tuner/campaign/finals/pair_driver.hpp"
+#include "tuner/executor/pair_driver.hpp"
 
 namespace nocturne::tuner {
 
-std::vector<Comparing*> pointers_to(std::vector<Comparing>& comparisons) {
-  std::vector<Comparing*> pointers;
-  for (Comparing& each : comparisons) pointers.push_back(&each);
-  return pointers;
-}
-
-PairDriver::PairDriver(std::vector<Comparing*> members, measure::SequentialComparison comparison)
+PairDriver::PairDriver(std::vector<PairSeries*> members, measure::SequentialComparison comparison)
     : members_(std::move(members)), comparison_(std::move(comparison)), saved_(members_.size()) {}
 
-PairDriver PairDriver::open(std::vector<Comparing*> members, const measure::ComparisonPolicy& policy,
+PairDriver PairDriver::open(std::vector<PairSeries*> members, const measure::ComparisonPolicy& policy,
                             std::uint64_t seed) {
   std::vector<std::vector<double>> known;
-  for (const Comparing* member : members) known.push_back(member->log_ratios());
+  for (const PairSeries* member : members) known.push_back(member->log_ratios());
   return PairDriver(std::move(members),
                     measure::SequentialComparison(std::move(known), policy, measure::kComparisonError, seed));
 }
@@ -24,23 +18,22 @@ PairsEnd PairDriver::run(const PairsControl& control) {
     if (control.keep_verdicts) save_verdicts(false);
     const auto next = comparison_.next();
     if (!next) return PairsEnd::Complete;
-    Comparing& member = *members_[*next];
-    const auto requested = [&] { return member.session().interruption.requested(); };
-    if (requested()) return PairsEnd::Interrupted;
+    PairSeries& member = *members_[*next];
+    if (member.interrupted()) return PairsEnd::Interrupted;
     if (!control.time_for(*next, member.pair_time())) return PairsEnd::OutOfTime;
     control.measuring(*next);
     measure_next(member, comparison_.members()[*next]);
   }
 }
 
-void PairDriver::measure_next(Comparing& member, const measure::ComparisonMember& known) {
-  Observer& observer = member.session().observer;
+void PairDriver::measure_next(PairSeries& member, const measure::ComparisonMember& known) {
+  OrderObserver& observer = member.observer();
   const int wanted = comparison_.next_look();
   observer.verifying(std::ssize(known.log_ratios), wanted);
   const auto end = member.measure_pair();
-  if (end == Comparing::PairEnd::Failed) comparison_.tell(measure::PairFailure::Side);
-  if (end == Comparing::PairEnd::Lost) comparison_.tell(measure::PairFailure::Outside);
-  if (end != Comparing::PairEnd::Stored) return;
+  if (end == PairEnd::Failed) comparison_.tell(measure::PairFailure::Side);
+  if (end == PairEnd::Lost) comparison_.tell(measure::PairFailure::Outside);
+  if (end != PairEnd::Stored) return;
   const auto ratios = member.log_ratios();
   observer.pair_finished(std::ssize(ratios), wanted, measure::compare(ratios));
   if (ratios.size() > known.log_ratios.size()) {

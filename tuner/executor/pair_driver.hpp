@@ -11,9 +11,37 @@
 #include <vector>
 
 #include "measure/comparison/sequential_comparison.hpp"
-#include "tuner/campaign/finals/comparing.hpp"
+#include "tuner/executor/order_observer.hpp"
 
 namespace nocturne::tuner {
+
+/// How measuring a pair came out.
+enum class PairEnd {
+  Stored,
+  Failed,     ///< a side did not end well
+  Lost,       ///< to an interruption, another hand's kill, a slot that cannot be had: no word about the configurations
+  Suspended,  ///< likewise to a suspension that is over: to be measured again
+};
+
+/// The pairs of one member of a comparison.
+class PairSeries {
+ public:
+  virtual ~PairSeries() = default;
+
+  /// Measures and stores one more pair. A full disk and images that are gone throw db::Error: they say nothing of the
+  /// configurations.
+  [[nodiscard]] virtual PairEnd measure_pair() = 0;
+  /// ln(T(baseline) / T(candidate)) of each stored pair that can be judged.
+  [[nodiscard]] virtual std::vector<double> log_ratios() const = 0;
+  /// Mean time of the pairs measured in this session; zero: none yet.
+  [[nodiscard]] virtual std::chrono::nanoseconds pair_time() const = 0;
+  /// Stores what the pairs say, judged with this confidence (which planned looks ask for, each more than all of them
+  /// keep together: measure/comparison/planned_looks.hpp).
+  virtual void save_verdicts(double confidence) const = 0;
+  /// Whether the user or the system wants no more pairs.
+  [[nodiscard]] virtual bool interrupted() const = 0;
+  [[nodiscard]] virtual OrderObserver& observer() const = 0;
+};
 
 /// How measuring ended.
 enum class PairsEnd {
@@ -31,13 +59,11 @@ struct PairsControl {
   bool keep_verdicts = true;  ///< store what each look says
 };
 
-[[nodiscard]] std::vector<Comparing*> pointers_to(std::vector<Comparing>& comparisons);
-
 /// Not thread-safe.
 class PairDriver {
  public:
   /// Takes up what the members' earlier pairs say. They outlive it, and are of campaigns with one interruption.
-  [[nodiscard]] static PairDriver open(std::vector<Comparing*> members, const measure::ComparisonPolicy& policy,
+  [[nodiscard]] static PairDriver open(std::vector<PairSeries*> members, const measure::ComparisonPolicy& policy,
                                        std::uint64_t seed = 1);
 
   /// Measures, stores and judges pairs until the comparison is over. Pairs that are ended from outside or suspended are
@@ -49,13 +75,13 @@ class PairDriver {
   [[nodiscard]] const measure::SequentialComparison& comparison() const { return comparison_; }
 
  private:
-  PairDriver(std::vector<Comparing*> members, measure::SequentialComparison comparison);
+  PairDriver(std::vector<PairSeries*> members, measure::SequentialComparison comparison);
   /// Tells the comparison what became of the pair that it wants now.
-  void measure_next(Comparing& member, const measure::ComparisonMember& known);
+  void measure_next(PairSeries& member, const measure::ComparisonMember& known);
   /// What is new; `of_all`: of members that left, too.
   void save_verdicts(bool of_all);
 
-  std::vector<Comparing*> members_;
+  std::vector<PairSeries*> members_;
   measure::SequentialComparison comparison_;
   std::vector<std::pair<int, double>> saved_;  ///< each member's stored verdict: pairs, confidence
 };
